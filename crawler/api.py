@@ -23,7 +23,7 @@ async def crawl_site(
     *,
     name: str = "",
     watch: Watch = _ignore_progress,
-    begin: Resume = Resume.GO_ON,
+    begin: Resume = Resume.ALWAYS,
     dry_run: bool = False,
     accept_shrink: bool = False,
 ) -> Report:
@@ -52,7 +52,7 @@ async def crawl_site(
 
 @contextmanager
 def audit_site(
-    config: Config, *, watch: Watch = _ignore_progress, begin: Resume = Resume.GO_ON
+    config: Config, *, watch: Watch = _ignore_progress, begin: Resume = Resume.ALWAYS
 ) -> Iterator[tuple[AuditReport, AuditFindings]]:
     """Do what ``siteatlas audit`` does; the findings of each rule can be asked for while the context lasts.
 

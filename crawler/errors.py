@@ -20,7 +20,7 @@ class SiteatlasError(Exception):
     """Base of all errors that a person is told about in one line; ``untold`` when others could not be told for now."""
 
     exit_code: ClassVar[int] = 1
-    untold = False
+    notify_pending = False
 
 
 class UsageError(SiteatlasError):

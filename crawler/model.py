@@ -29,8 +29,10 @@ class DiscoveredBy:
     SITEMAP: Final = 512  # an entry of the site's own sitemap, or a sitemap named by robots.txt or an index
     FEED: Final = 1024  # an entry of a feed
     NOFOLLOW: Final = 2048  # a link that asks not to be followed; known, and never fetched for this alone
-    MEMORY: Final = 4096  # published by an earlier run; asked for once more when nothing leads there now
-    OUTSIDE: Final = 8192  # named by a log, an export or a list that an audit was given
+    PREVIOUS_RUN: Final = (
+        4096  # published by an earlier run; asked for once more when nothing leads there now
+    )
+    AUDIT_SOURCE: Final = 8192  # named by a log, an export or a list that an audit was given
     SPELLING: Final = 16384  # the same, and it looks like another page's URL: what it links to is no news
 
 

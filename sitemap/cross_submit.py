@@ -47,7 +47,7 @@ class CrossSubmits:
         # What a URL begins with, and the answer: neighbours in a list are of one host.
         self._last = ("", False)
 
-    def vouched(self, url: str) -> bool:
+    def is_vouched(self, url: str) -> bool:
         """Whether the robots.txt of the URL's own origin names the sitemap.
 
         False for a URL of the sitemap's own origin: for that its directory speaks (:class:`sitemap.Location`), and no

@@ -43,7 +43,7 @@ class FindingCollector:
         self._kept: list[Finding] = []
         self._told: set[Finding] = set()  # what will be met again
 
-    def again(self, line: int) -> None:
+    def read_again(self, line: int) -> None:
         """From this line on the document is read a second time: what was said of it is not said twice."""
         self._told = {finding for finding in self._kept if finding.line >= line}
 
@@ -56,7 +56,7 @@ class FindingCollector:
         if count <= self.most:
             self._kept.append(self._finding(rule, line, sentence))
 
-    def room(self, rule: str) -> bool:
+    def has_room(self, rule: str) -> bool:
         """Whether one more finding of a rule is kept word for word."""
         return self.counts.get(rule, 0) < self.most
 

@@ -146,7 +146,7 @@ class Site:
         self.plan = self.planned(**settings)
         self.plan.state.mkdir(parents=True, exist_ok=True)
         self.plan.output.mkdir(exist_ok=True)
-        self.db = STATE_DB.connect(self.plan.state / STATE_DB.file)
+        self.db = STATE_DB.open(self.plan.state / STATE_DB.file)
         double.opened.append(self.db)
         self.db.execute("PRAGMA synchronous = OFF")  # what is made for a test need not survive it
         self.history = History(self.db)

@@ -120,7 +120,7 @@ def visit(
     listed = tuple(Url(HOME + path) for path in named)
     read: list[str] = []
     chance = Random(seed)
-    with closing(STATE_DB.connect(folder / "state.db")) as db:
+    with closing(STATE_DB.open(folder / "state.db")) as db:
         frontier = SqliteFrontier(db, lambda find: None, patience=patience)
         frontier.admit([DiscoveredUrl(Url(HOME + "/"), DiscoveredBy.SEED, 0)])
         if listed:
@@ -147,7 +147,7 @@ def visit(
                 frontier.settle(_outcome(lease, site(path)))
                 if len(read) % commit_every == 0:
                     frontier.commit()
-            elif not (isinstance(answer, Done) and frontier.look_again()):
+            elif not (isinstance(answer, Done) and frontier.review_postponed()):
                 break
         frontier.commit()
         rows = db.execute("SELECT u.url, v.state, v.reason FROM visit v JOIN url u USING (id)").fetchall()

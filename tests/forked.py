@@ -161,14 +161,14 @@ def obey(order: dict[str, Any], answers: int) -> NoReturn:
     crawler.regenerate.crawl = functools.partial(crawl, clock=clock)  # type: ignore[attr-defined]
     if order.get("waits"):
         ctypes.CDLL(None).prctl(PR_SET_PTRACER, ctypes.c_ulong(2**64 - 1), 0, 0, 0)
-        conclude = RunFinisher.conclude
+        conclude = RunFinisher.finish
 
         def waiting(*args: Any, **named: Any) -> Any:
             tell(answers, pid=os.getpid())
             os.read(0, 1)
             return conclude(*args, **named)
 
-        RunFinisher.conclude = waiting  # type: ignore[method-assign]
+        RunFinisher.finish = waiting  # type: ignore[method-assign]
     sys.argv = ["siteatlas", *order["words"]]
     counted = Countdown(order.get("kill_at", -1), order.get("marks", []))
     if order.get("marks") or order.get("kill_at", -1) >= 0:

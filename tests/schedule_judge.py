@@ -33,7 +33,7 @@ class Judge:
     def judge(self) -> None:
         for site in self.world.sites:
             attempts = self.of_site[site.name]
-            runs = [each for each in attempts if each.attempt.because is not Trigger.TELL]
+            runs = [each for each in attempts if each.attempt.because is not Trigger.NOTIFY]
             self._slots(site, runs)
             self._ended_in_time(site, attempts)
             self._in_time(site, attempts)
@@ -102,7 +102,7 @@ class Judge:
         for lived in attempts:
             attempt, name = lived.attempt, f"{site.name}: {lived.attempt}"
             self._again_soon(reasons, moment, lived.began, name)
-            if attempt.because is Trigger.TELL:
+            if attempt.because is Trigger.NOTIFY:
                 self.counts[attempt.because] += 1
                 assert reasons.tell is not None, f"nothing to tell: {name}"
                 assert not self._is_steady(told, lived.began) or attempt.began >= reasons.tell - 1e-3, name
@@ -118,7 +118,7 @@ class Judge:
             reasons.take(attempt)
             moment = lived.ended
             told = lived.began if attempt.fate is None else lived.ended
-            ran = ran if attempt.because is Trigger.TELL else told
+            ran = ran if attempt.because is Trigger.NOTIFY else told
         self._again_soon(reasons, moment, self.world.end, site.name)
 
     def _again_soon(self, reasons: "Reasons", begin: float, end: float, name: str) -> None:
@@ -191,7 +191,7 @@ class Reasons:
     def take(self, attempt: Attempt) -> None:
         """What follows from an attempt."""
         ended = attempt.began if attempt.ended is None else attempt.ended
-        if attempt.because is Trigger.TELL:
+        if attempt.because is Trigger.NOTIFY:
             is_told = attempt.fate is RunStatus.DONE and not attempt.untold
             self.tells = 0 if is_told else self.tells + 1
             self.tell = None if is_told else ended + self.later(self.tells + 1)

@@ -109,7 +109,7 @@ class World:
         lived = self.running[site.name] = Lived(attempt, self.mono())
         self.lived.append(lived)
         try:
-            if attempt.because is Trigger.TELL:
+            if attempt.because is Trigger.NOTIFY:
                 await anyio.sleep(5)
                 lived.said = RunResult(exit_code=0, fate=RunStatus.DONE, untold=self.random.random() < 0.3)
             else:

@@ -67,7 +67,7 @@ class History:
         RunsPage(self.db).write(Run(**{**_fields(run), "ended": run.started + 60, "outcome": outcome}))
         self.changes.forget(self.number, keep)
         self.db.execute("COMMIT")
-        return list(self.changes.of(self.number))
+        return list(self.changes.of_run(self.number))
 
     def _visit(self, path: str, seen: Seen) -> None:
         target = SITE + seen.target if seen.target and seen.target.startswith("/") else seen.target

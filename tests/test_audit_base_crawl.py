@@ -191,7 +191,7 @@ def test_ours_a_page_whose_verdict_has_run_out_is_asked_for_again(bench: Bench) 
     said = '<meta name=robots content="unavailable_after: 2040-01-31">'
     bench.site.routes["/plain"] = page("/", head=said)
     bench.crawl()
-    with closing(STATE_DB.look(state())) as db:
+    with closing(STATE_DB.open_read_only(state())) as db:
         (reading,) = db.execute("SELECT reading FROM content LIMIT 1").fetchone()
         earlier = EarlierCrawl(db, reading)
         moments = (2_200_000_000.0, 2_300_000_000.0)  # in 2039 and in 2042
@@ -219,7 +219,7 @@ def both(site: Made, folder: Path) -> tuple[Audited, Audited]:
     folder.mkdir()
     with in_memory(site):
         anyio.run(partial(crawl, planning.plan_crawl(small(folder)), lambda _: None))
-    rested = audited(site, folder, begin=Resume.GO_ON)
+    rested = audited(site, folder, begin=Resume.ALWAYS)
     return rested, audited(site, folder, begin=Resume.FRESH)
 
 

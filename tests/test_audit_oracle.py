@@ -128,9 +128,9 @@ def a_limit(audit: Audit, site: Made) -> None:
 def twice(audit: Audit, site: Made, folder: Path) -> None:
     """An audit after another says the same, and so does one that went on from where another was cut short."""
     first = audit(site, folder)
-    assert audit(site, folder, begin=Resume.GO_ON).whole == first.whole
+    assert audit(site, folder, begin=Resume.ALWAYS).whole == first.whole
     audit(site, folder, begin=Resume.FRESH, scope={"max_pages": 2})
-    assert audit(site, folder, begin=Resume.GO_ON).told == first.told
+    assert audit(site, folder, begin=Resume.ALWAYS).told == first.told
 
 
 def all_laws(audit: Audit, site: Made, folder: Path) -> None:
@@ -331,7 +331,7 @@ def test_ours_what_a_list_named_that_is_not_given_again_is_forgotten(audit: Audi
     site = Made({**TWO, "/x": Res(), "/y": Res()}, noted=["/x", "/y"])
     assert audit(site, tmp_path / "one", scope={"max_pages": 3}).report.exit_code == 4
     site.noted = ["/y"]
-    found = audit(site, tmp_path / "one", begin=Resume.GO_ON).told
+    found = audit(site, tmp_path / "one", begin=Resume.ALWAYS).told
     assert {path for rule, path in found if rule.startswith("orphan.")} == {"/y"}
 
 

@@ -62,7 +62,7 @@ class Regenerated:
         }
 
     def between(self, after: int, until: int) -> list[tuple[str, str, str]]:
-        with closing(STATE_DB.look(self.plan.state / STATE_DB.file)) as db:
+        with closing(STATE_DB.open_read_only(self.plan.state / STATE_DB.file)) as db:
             changes = list(ChangeFeed(db).between(after, until))
         strip = self.site.url.rstrip("/")
         return [

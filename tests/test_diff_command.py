@@ -21,7 +21,7 @@ def make(root: Path, sitemap_url: Url = SHOP) -> Path:
     """A state of five runs: first, edited, unchanged, refused, edited again."""
     directory = state_directory(root, sitemap_url)
     directory.mkdir(parents=True)
-    with closing(STATE_DB.connect(directory / "state.db")) as db:
+    with closing(STATE_DB.open(directory / "state.db")) as db:
         db.execute("INSERT INTO about VALUES ('sitemap_url', ?)", (sitemap_url,))
         history = History(db)
         history.run({"/": HOME, "/a": Seen(lastmod="2025-01-01"), "/old": Seen(lastmod="2025-02-02")})
@@ -168,7 +168,7 @@ def test_ours_a_site_of_a_configuration_is_meant_by_its_name(tmp_path: Path) -> 
 
 def test_ours_runs_that_are_forgotten_are_named(tmp_path: Path) -> None:
     directory = make(tmp_path)
-    with closing(STATE_DB.connect(directory / "state.db")) as db:
+    with closing(STATE_DB.open(directory / "state.db")) as db:
         History(db).changes.forget(5, 2)
     run = diff(tmp_path, "1")
     assert run.code == 2

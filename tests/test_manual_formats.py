@@ -42,7 +42,7 @@ NEWS = AuditSummary(
 )  # fmt: skip
 FOUND = Notice(
     site="shop", url=SHOP, sitemap_url=Url(f"{SHOP}sitemap.xml"), occasion=Occasion.FINDINGS, at=AT, pages=1204,
-    counts=ChangeCounts(), told=f"audit: {NEWS.sentence}", audit=NEWS, report="/srv/reports/shop",
+    counts=ChangeCounts(), message=f"audit: {NEWS.sentence}", audit=NEWS, report="/srv/reports/shop",
 )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ GONE = Seen(State.CLIENT_ERROR, "answered 404, not found")
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    opened = STATE_DB.connect(tmp_path / "state.db")
+    opened = STATE_DB.open(tmp_path / "state.db")
     yield opened
     opened.close()
 

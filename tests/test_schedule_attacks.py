@@ -83,7 +83,7 @@ class Hand:
     async def run(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
         self.begun.append(attempt.because)
         if self.daemon:
-            self.last.append(self.daemon.last(site.name))
+            self.last.append(self.daemon.last_attempt(site.name))
         if self.ends:
             return self.ends.pop(0)
         await stop.wait()
@@ -129,7 +129,7 @@ def test_ours_a_run_that_was_ended_before_it_could_tell_is_told_of(
 ) -> None:
     hand = Hand(*first)
     anyio.run(kept, history, hand, made(tmp_path, run_timeout=longest), 2)
-    assert hand.begun[:2] == [Trigger.FIRST, Trigger.TELL]
+    assert hand.begun[:2] == [Trigger.FIRST, Trigger.NOTIFY]
     last = hand.last[1]
     assert last is not None
     assert (last.fate, told in last.told) == (RunStatus.FAILED, True)
@@ -162,7 +162,7 @@ def test_ours_sites_that_cannot_be_taken_up_leave_the_schedule_as_it_was(
         daemon = Scheduler([one], history, hand, one.config.daemon, lambda: hand.now, look=0.001)
         with pytest.raises(StorageError):
             daemon.replace([one, replace(one, name="b"), replace(one, name="c")])
-        assert [site.name for site in daemon.board().sites] == ["shop"]
+        assert [site.name for site in daemon.status().sites] == ["shop"]
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(daemon.run, stop)
             await anyio.sleep(0.02)
@@ -175,6 +175,6 @@ def test_ours_sites_that_cannot_be_taken_up_leave_the_schedule_as_it_was(
 def test_ours_a_site_that_comes_and_goes_while_nothing_can_be_written_is_forgotten() -> None:
     agenda, asked = RunQueue(1), SiteSchedule("a", None, ScheduleConfig())
     agenda.add(asked, None, [], NOW)
-    assert agenda.moved == {"a"}
+    assert agenda.changed == {"a"}
     agenda.replace([], NOW)
-    assert (agenda.moved, "a" in agenda) == (set(), False)
+    assert (agenda.changed, "a" in agenda) == (set(), False)

@@ -63,8 +63,8 @@ def test_ours_a_flag_says_when_over_the_environment_and_that_over_the_file(
         monkeypatch.setenv(f"SITEATLAS_{name}", value)
     given = {f"schedule__{key}": value for key, value in flags.items()}
     (site, _) = load_sites(written(tmp_path, schedule), given, []).sites
-    assert site.timetable is not None
-    assert site.timetable.words() == words
+    assert site.schedule is not None
+    assert site.schedule.describe() == words
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_ours_a_file_is_named_for_what_stands_in_it_and_not_for_what_was_typed(t
 
 def test_ours_one_site_is_taken_out_of_what_all_share(tmp_path: Path) -> None:
     a, b = load_sites(written(tmp_path, more="[sites.b.schedule]\nenabled = false\n"), {}, []).sites
-    assert (a.timetable is None, b.timetable is None) == (False, True)
+    assert (a.schedule is None, b.schedule is None) == (False, True)
 
 
 def test_ours_a_reload_names_what_is_used_from_now_on_and_what_only_later(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_ours_a_reload_names_what_is_used_from_now_on_and_what_only_later(tmp_pa
         (RunStatus.FAILED, Trigger.DUE, False, "failed after 2.0 s: it is down; next try in 5 min"),
         (RunStatus.DONE, Trigger.DUE, False, "done after 2.0 s: it is down"),
         (RunStatus.DONE, Trigger.DUE, True, "its notifications are outstanding; next try in 5 min"),
-        (RunStatus.DONE, Trigger.TELL, True, "it is down; next try in 5 min"),
+        (RunStatus.DONE, Trigger.NOTIFY, True, "it is down; next try in 5 min"),
     ],
 )  # fmt: skip
 def test_ours_the_log_says_how_it_ended_and_when_it_is_tried_again(

@@ -221,7 +221,7 @@ async def test_systemd_a_service_manager_is_told_in_its_own_words(tmp_path: Path
         daemon.stopping()
         assert manager.recv(1000) == b"STOPPING=1"
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(daemon.keep_alive)
+            tasks.start_soon(daemon.send_watchdog)
             await anyio.sleep(0.05)
             tasks.cancel_scope.cancel()
         assert [manager.recv(1000) for _ in range(2)] == [b"WATCHDOG=1"] * 2
@@ -233,7 +233,7 @@ async def test_systemd_a_name_that_is_in_no_file_system_and_a_watchdog_of_somebo
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(f"\0{name}")
         daemon = SystemdNotifier({"NOTIFY_SOCKET": f"@{name}", "WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"})
-        await daemon.keep_alive()  # ends at once: nobody watches this process
+        await daemon.send_watchdog()  # ends at once: nobody watches this process
         daemon.stopping()
         assert manager.recv(1000) == b"STOPPING=1"
     for nothing in ({}, {"NOTIFY_SOCKET": ""}, {"NOTIFY_SOCKET": "/nowhere/at/all", "WATCHDOG_USEC": "many"}):
@@ -253,7 +253,7 @@ def test_ours_a_file_that_was_written_in_place_has_changed_once_it_stays_the_sam
     assert watched.has_changed() is False
     path.write_text("two", encoding="utf-8")
     assert changes(watched) == [False, True, True]
-    watched.take()
+    watched.mark_read()
     assert changes(watched) == [False, False, False]
     os.utime(path, (1, 1))
     assert changes(watched) == [False, False, False]
@@ -270,7 +270,7 @@ def test_ours_a_file_that_is_gone_has_changed_once_and_again_when_it_is_there_ag
     assert changes(watched) == [False, False, False]
     path.unlink()
     assert changes(watched) == [False, True, True]
-    watched.take()
+    watched.mark_read()
     assert changes(watched) == [False, False, False]
     new.write_text("two", encoding="utf-8")
     new.rename(path)

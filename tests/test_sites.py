@@ -189,7 +189,7 @@ def test_ours_sites_upload_to_places_of_their_own() -> None:
         [a, SitePaths("b", Path("/y"), Path("/s/b")), SitePaths("c", Path("/z"), Path("/s/c"))], "f"
     )
     with pytest.raises(UsageError, match=r'"a" and "b" in f would both upload s3://shop/sitemap.xml'):
-        check_distinct_paths([a, SitePaths("b", Path("/y"), Path("/s/b"), a.elsewhere)], "f")
+        check_distinct_paths([a, SitePaths("b", Path("/y"), Path("/s/b"), a.upload_target)], "f")
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def state(folder: Path, name: str, runs: Sequence[Run]) -> None:
     url = f"http://{name}.example/"
     directory = state_directory(folder / "state", f"{url}sitemap.xml")
     directory.mkdir(parents=True)
-    with closing(STATE_DB.connect(directory / STATE_DB.file)) as db:
+    with closing(STATE_DB.open(directory / STATE_DB.file)) as db:
         for each in runs:
             RunsPage(db).write(each)
         db.execute("INSERT INTO about VALUES ('url', ?)", (url,))
@@ -54,7 +54,7 @@ def state(folder: Path, name: str, runs: Sequence[Run]) -> None:
 
 def attempt(history: History, site: str, fate: RunStatus, told: str = "", *, retry: bool = False) -> None:
     because = Trigger.RETRY if retry else Trigger.DUE
-    begun = history.begin(PlannedAttempt(site=site, slot=START, because=because, turn=1 + retry), START)
+    begun = history.begin(PlannedAttempt(site=site, slot=START, trigger=because, turn=1 + retry), START)
     whole = {name: getattr(begun, name) for name in Attempt.__struct_fields__}
     history.end(Attempt(**{**whole, "ended": START + 60, "fate": fate, "exit_code": 5, "told": told}))
 
@@ -144,7 +144,7 @@ def test_ours_what_is_not_known_is_no_zero_and_what_is_going_on_has_no_numbers(t
     assert last.split()[-1] == "7"
     assert why.strip() == said["because"]
     assert before.split()[3:] == ["-", "-", "came", "to", "nothing", "-", "-", "-", "-", "5"]
-    with closing(STATE_DB.connect(place / STATE_DB.file)) as db:
+    with closing(STATE_DB.open(place / STATE_DB.file)) as db:
         RunsPage(db).write(replace(run(4, outcome=""), outcome="refused", ended=None, **stale))
     with lock_state(place):
         row = siteatlas(tmp_path, "status", "--state", "state").out.partition("exit\n")[2].splitlines()[0]
@@ -155,7 +155,7 @@ def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: P
     state(tmp_path, "crawled", [run(1)])
     directory = state_directory(tmp_path / "state", "http://audited.example/sitemap.xml") / AUDIT
     directory.mkdir(parents=True)
-    with closing(STATE_DB.connect(directory / STATE_DB.file)) as db:
+    with closing(STATE_DB.open(directory / STATE_DB.file)) as db:
         RunsPage(db).write(run(1, outcome="nothing", refusal="there is no log of that name"))
     shown = siteatlas(tmp_path, "status", "--state", "state")
     assert (shown.code, shown.err) == (0, "")

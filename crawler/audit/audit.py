@@ -48,9 +48,9 @@ T = TypeVar("T")
 class ProgressWatchers:
     """Who is told how far things are: the crawl, the reading of sources, and which part of the audit has begun."""
 
-    crawl: Watch
-    reading: collect.OnSourceProgress
-    part: Callable[[str], object] = lambda _: None
+    on_crawl: Watch
+    on_sources: collect.OnSourceProgress
+    on_stage: Callable[[str], object] = lambda _: None
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def audit(
     plan: CrawlPlan,
     watches: ProgressWatchers,
     *,
-    begin: Resume = Resume.GO_ON,
+    begin: Resume = Resume.ALWAYS,
     loop: dict[str, Any] | None = None,
     clock: Clock = time.time,
     write: Callable[[AuditReport, AuditFindings], object] = lambda _report, _findings: None,
@@ -80,7 +80,7 @@ def audit(
             with _record_failure_on_error(store, clock):
                 if plan.config.audit.logs:  # they take long, and would be read for nothing
                     _run_in_loop(lambda: check_reachable(plan, store, clock), loop)
-                gathered = collect.collect_sources(plan, db, watches.reading, store.run.started)
+                gathered = collect.collect_sources(plan, db, watches.on_sources, store.run.started)
                 wave = UncrawledUrlQueue(
                     UrlMatcher(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits
                 )
@@ -89,21 +89,19 @@ def audit(
                         lambda: _visit_all(plan, store, db, wave, watches, clock, base), loop
                     )
             notes = [*gathered.notes, *wave.notes(), *media.notes]
-            watches.part("judging")
-            report = AuditFinisher(plan, store, db).conclude(
-                visited, gathered.lint, media, notes, wave.passed_by
-            )
+            watches.on_stage("judging")
+            report = AuditFinisher(plan, store, db).finish(visited, gathered.lint, media, notes, wave.skipped)
             report = structs.replace(
-                comparing.compared(report, media),
+                comparing.compare(report, media),
                 seconds=clock() - begun,
                 crawl=base.reported(store, report.seconds),
             )
-            watches.part("writing reports")
+            watches.on_stage("writing reports")
             found = FindingStore(db)
             write(report, found)
             try:
                 if visited.ending is RunEnd.COMPLETE:
-                    comparing.keep(report, summarize(report, store.run.number, found))
+                    comparing.store(report, summarize(report, store.run.number, found))
             except StorageError as error:  # hours of work are told all the same
                 yield report, found
                 raise error from None
@@ -118,7 +116,7 @@ def _record_failure_on_error(store: Store, clock: Clock) -> Iterator[None]:
     try:
         yield
     except NothingCrawlable as error:
-        store.give_up(error, clock())
+        store.record_failure(error, clock())
         raise
 
 
@@ -141,16 +139,18 @@ async def _visit_all(  # noqa: PLR0913 - what it looks at, and with what
     """Visit the site, then what only the sources know of it, then what else its sitemaps list: other names, media."""
 
     def more(frontier: SqliteFrontier) -> bool:
-        watches.part("asking what only sources know")
+        watches.on_stage("asking what only sources know")
         frontier.commit()  # what is not committed the other connection does not see
-        return not StartUrlCheck(db, plan.seed).elsewhere and wave.ask(frontier)
+        return not StartUrlCheck(db, plan.seed).other_site and wave.admit_next(frontier)
 
     def asking(done: int, of: int) -> None:
-        watches.part(f"asking for images and videos, {done:,} of {of:,}")
+        watches.on_stage(f"asking for images and videos, {done:,} of {of:,}")
 
     run = base.basis.run
-    watches.part("crawling" if run is None else f"reading the crawl of run {run}")
-    visited = await visit(plan, store, open_frontier(plan, store), watches.crawl, more, clock, base.answers)
+    watches.on_stage("crawling" if run is None else f"reading the crawl of run {run}")
+    visited = await visit(
+        plan, store, open_frontier(plan, store), watches.on_crawl, more, clock, base.answers
+    )
     if visited.ending is not RunEnd.COMPLETE:
         return visited, CheckedMedia(0, [], [])
     visits, beside = VisitLookup(db), alias_origins(plan.seed)
@@ -159,8 +159,10 @@ async def _visit_all(  # noqa: PLR0913 - what it looks at, and with what
         plan.config, [origin_of(plan.seed), *beside], clock, plan.source
     ) as fetcher:
         rules = build_robots_cache(plan, store, fetcher, clock)
-        others = dict.fromkeys([*listed.doors(MAX_ALIAS_URLS), *visits.behind(beside, MAX_ALIAS_URLS)])
+        others = dict.fromkeys(
+            [*listed.alias_urls(MAX_ALIAS_URLS), *visits.behind_aliases(beside, MAX_ALIAS_URLS)]
+        )
         if others:
-            watches.part("asking for what stands under other names of the site")
-            listed.answered(await check_host_aliases(plan, fetcher, rules, others, clock))
+            watches.on_stage("asking for what stands under other names of the site")
+            listed.store_alias_results(await check_host_aliases(plan, fetcher, rules, others, clock))
         return visited, await check_media(plan.config, fetcher, rules, listed.media(), clock, asking)

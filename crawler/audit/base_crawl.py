@@ -156,7 +156,7 @@ def _of_last_run(plan: CrawlPlan, stack: ExitStack) -> BaseCrawl | str:
     try:
         if not STATE_DB.is_in(directory):
             return "no run has crawled this site yet"
-        db = stack.enter_context(closing(STATE_DB.look(directory / STATE_DB.file)))
+        db = stack.enter_context(closing(STATE_DB.open_read_only(directory / STATE_DB.file)))
         with storage_errors():
             db.execute("BEGIN")  # everything from one moment, whatever a run writes meanwhile
             run = _crawled(RunsPage(db))

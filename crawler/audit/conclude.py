@@ -61,7 +61,7 @@ class AuditFinisher:
         self._db = db
         self._found = FindingStore(db)
 
-    def conclude(
+    def finish(
         self,
         visited: VisitResult,
         lint: Sequence[AuditFinding],
@@ -83,7 +83,7 @@ class AuditFinisher:
         observed = observe(store.db, run, self._plan.config.content.lastmod, source_key(self._plan))
         graph = load_graph(store.db, self._plan.seed)
         if graph is None:
-            raise self._nothing(run)
+            raise self._nothing_to_audit(run)
         homes = UrlMatcher(self._db)
         same = _join_claims(homes, graph)
         facts = crawl_coverage(
@@ -98,14 +98,14 @@ class AuditFinisher:
         why = limits_of_crawl(facts)
         few = self._plan.config.audit.min_inlinks
         usual = why_inlinks_not_reported(*few_inlink_pages(graph, same, few), few)
-        survey = self._survey(graph, homes, same, doubtful=bool(why), few=NO_TIME if usual else few)
+        survey = self._page_findings(graph, homes, same, doubtful=bool(why), few=NO_TIME if usual else few)
         visits = VisitLookup(self._db)
         self._found.put(survey.findings())
-        self._judge_leading(survey, RedirectFindings(self._db, graph, visits))
+        self._judge_redirects(survey, RedirectFindings(self._db, graph, visits))
         clusters = self._judge_published(survey, visits, lint, media.findings)
         figures = Statistics(store.db, graph, run.started, survey.copies)
         if is_over and not figures.pages:
-            raise self._nothing(run)
+            raise self._nothing_to_audit(run)
         if not why:  # a failure of what nothing leads to makes the crawl of the site no less complete
             run = replace(run, completeness=CompletenessLevel.COMPLETE.value, because="")
         told = [*visited.notes, *filter(None, [observed.distrust]), *notes, *self._notes(figures, same)]
@@ -126,11 +126,11 @@ class AuditFinisher:
             unasked=unasked,
         )
 
-    def _survey(
+    def _page_findings(
         self, graph: LinkGraph, homes: UrlMatcher, same: dict[int, int], *, doubtful: bool, few: int
     ) -> PageFindings:
         audit = self._plan.config.audit
-        sitemaps = [each for each in ClaimStore(self._db).accounts() if each.source is SourceKind.SITEMAP]
+        sitemaps = [each for each in ClaimStore(self._db).reports() if each.source is SourceKind.SITEMAP]
         return PageFindings(
             self._store.db,
             graph,
@@ -140,14 +140,14 @@ class AuditFinisher:
             doubtful=doubtful,
             has_sitemap=any(each.used for each in sitemaps),
             is_listing_whole=all(each.complete for each in sitemaps)
-            and not homes.is_open(SourceKind.SITEMAP),
+            and not homes.has_unresolved(SourceKind.SITEMAP),
         )
 
-    def _judge_leading(self, survey: PageFindings, leading: RedirectFindings) -> None:
+    def _judge_redirects(self, survey: PageFindings, leading: RedirectFindings) -> None:
         """Where links and canonicals lead to: what is linked most, or visited most, comes first."""
-        linked = (survey.linked(each) for each in leading.redirects())
+        linked = (survey.with_referrers(each) for each in leading.redirects())
         self._found.put((each.inlinks, each) for each in linked)
-        self._found.put(self._visited(survey, leading.canonicals()))
+        self._found.put(self._with_visits(survey, leading.canonicals()))
 
     def _judge_published(
         self,
@@ -159,21 +159,21 @@ class AuditFinisher:
         """The health of the sitemaps, once the claims have their homes; and of the clusters, which it answers."""
         params = self._plan.params
         entries = PublishedEntries(self._db, visits, params)
-        entries.settle()
+        entries.assign_pages()
         clusters = SiteVersions(self._db, visits, params)
         for findings in (lint, entries.spellings(), clusters.judge(), media):
-            self._found.put((0.0, survey.placed(each)) for each in findings)
-        self._found.put(self._visited(survey, entries.judge()))
+            self._found.put((0.0, survey.with_links(each)) for each in findings)
+        self._found.put(self._with_visits(survey, entries.judge()))
         return clusters
 
-    def _visited(
+    def _with_visits(
         self, survey: PageFindings, findings: Iterator[AuditFinding]
     ) -> Iterator[tuple[float, AuditFinding]]:
         """The findings about pages and entries, with the links and the visits of their URLs, the most visited first."""
         knowledge = UrlEvidence(self._db)
         for each in findings:
-            known = knowledge.of(each.url)
-            yield known.visits, with_visits(survey.placed(each), known)
+            known = knowledge.of_url(each.url)
+            yield known.visits, with_visits(survey.with_links(each), known)
 
     def _notes(self, figures: Statistics, same: Mapping[int, int]) -> list[str]:
         """What a person should know who reads the findings. ``same`` are ids of copies, and of what they are."""
@@ -196,9 +196,9 @@ class AuditFinisher:
         with storage_errors():
             return str(self._store.db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()[0])
 
-    def _nothing(self, run: Run) -> NothingCrawlable:
+    def _nothing_to_audit(self, run: Run) -> NothingCrawlable:
         error = NothingCrawlable(StartUrlCheck(self._db, self._plan.seed).sentence())
-        self._store.give_up(error, run.started + run.seconds)
+        self._store.record_failure(error, run.started + run.seconds)
         return error
 
     def _end(self, run: Run, observed: SiteObservation, *, is_over: bool, degraded: bool) -> None:
@@ -208,7 +208,9 @@ class AuditFinisher:
             if is_over:
                 remember.store_visits(db, run.number, source_key(self._plan), degraded=degraded)
                 remember.purge(db, run.number)
-                ObservationStore(db, run.number).learn(observed.habits, observed.distrust, observed.policy)
+                ObservationStore(db, run.number).store_site(
+                    observed.habits, observed.distrust, observed.policy
+                )
                 run = replace(run, ended=run.started + run.seconds)
             RunsPage(db).write(run)
             ChangeFeed(db).forget(run.number, self._plan.config.state.keep_runs)
@@ -228,26 +230,28 @@ class AuditFinisher:
             pages=figures.pages,
             reached=figures.reached,
             listed=survey.listed,
-            inputs=ClaimStore(self._db).accounts(),
+            inputs=ClaimStore(self._db).reports(),
             counts=self._found.counts(),
             states=figures.states,
             statuses=figures.statuses,
             depths=figures.depths,
             ages=figures.ages,
             inlinks=figures.inlinks,
-            sections=figures.sections(survey.lost, survey.unlisted),
+            sections=figures.sections(survey.orphans_by_section, survey.unlisted_by_section),
         )
 
 
 def _join_claims(homes: UrlMatcher, graph: LinkGraph) -> dict[int, int]:
     """Give every claim its home; answers which pages are copies of which."""
-    homes.settle()
-    same = dict(find_copies(homes.twins(), lambda number: _link_support(graph, graph.nodes.node(number))))
-    homes.move(same.items())
+    homes.match_all()
+    same = dict(
+        find_copies(homes.duplicates(), lambda number: _link_support(graph, graph.nodes.node(number)))
+    )
+    homes.reassign(same.items())
     return same
 
 
 def _link_support(graph: LinkGraph, node: int) -> LinkSupport:
     if graph.touched[node]:
-        return LinkSupport.SHUNNED if graph.ways[node] == LinkKind.NOFOLLOW else LinkSupport.LED_TO
-    return LinkSupport.NAMED if graph.ways[node] else LinkSupport.NOTHING
+        return LinkSupport.NOFOLLOWED if graph.ways[node] == LinkKind.NOFOLLOW else LinkSupport.LINKED
+    return LinkSupport.LINKED_BY_ORPHAN if graph.ways[node] else LinkSupport.UNLINKED

@@ -53,13 +53,13 @@ def crawl_coverage(  # noqa: PLR0913 - what was seen, from all sides
     """
     seen = read_coverage(db, stopped, since)
     return CrawlCoverage(
-        ends=_end_states(db, graph),
+        end_states=_end_states(db, graph),
         stopped=stopped,
         cut=_truncated(db, graph),
-        beside=_out_of_scope(db, graph, [origin_of(start)]),
-        doors=_out_of_scope(db, graph, alias_origins(start)),
+        out_of_scope=_out_of_scope(db, graph, [origin_of(start)]),
+        alias_urls=_out_of_scope(db, graph, alias_origins(start)),
         no_robots=tuple(home for home in seen.no_robots if home in _page_origins(db)),
-        few=_linked_page_count(db, graph, copies),
+        linked_pages=_linked_page_count(db, graph, copies),
         trust_blocked=trust_blocked,
     )
 
@@ -74,7 +74,7 @@ def _page_origins(db: sqlite3.Connection) -> frozenset[str]:
 def _end_states(db: sqlite3.Connection, graph: LinkGraph) -> dict[tuple[State, int | None], EndedUrls]:
     """How the URLs ended that the start leads to. What is outside of the scope is not the site."""
     nodes = graph.nodes
-    touched = np.flatnonzero(graph.touched & (graph.invited | ~nodes.of(State.NOFOLLOW)))
+    touched = np.flatnonzero(graph.touched & (graph.crawlable | ~nodes.in_states(State.NOFOLLOW)))
     keys = nodes.state[touched].astype(np.int32) * 1_000 + nodes.status[touched]
     found: dict[tuple[State, int | None], EndedUrls] = {}
     for key, first, count in zip(*np.unique(keys, return_index=True, return_counts=True), strict=True):
@@ -118,8 +118,8 @@ def _linked_page_count(db: sqlite3.Connection, graph: LinkGraph, copies: Contain
     The start is such a page if it leads to no other, or says next to nothing itself and leads to less than half of all.
     """
     nodes = graph.nodes
-    pages = nodes.of(State.INDEXABLE)
-    read = pages | nodes.of(State.NOINDEX, State.CANONICAL_ELSEWHERE)
+    pages = nodes.in_states(State.INDEXABLE)
+    read = pages | nodes.in_states(State.NOINDEX, State.CANONICAL_ELSEWHERE)
     others = graph.reached & read & (graph.home != graph.home[graph.start])
     led, known = int(np.count_nonzero(others)) + 1, sum(n not in copies for n in nodes.ids[pages].tolist())
     if not read[graph.start] or known <= 1:

@@ -214,6 +214,6 @@ class AuditFindings(Protocol):
         """Those of a rule: the new ones first, and of these and the others the most important."""
         ...
 
-    def mended(self, rule: str) -> Iterator[ResolvedFinding]:
+    def resolved(self, rule: str) -> Iterator[ResolvedFinding]:
         """Those of a rule that the audit before had and that are no more: the mended first, and what stood longest."""
         ...

@@ -33,7 +33,7 @@ async def check_host_aliases(
     asking = MediaRequests(plan.config, fetcher, rulebook, clock)
     judge, found = IndexabilityJudge(plan.scope, plan.params), []
     for url in urls if plan.source is None else ():
-        answer = await asking.answer(url, _LIMITS)
+        answer = await asking.get(url, _LIMITS)
         if answer is None or (isinstance(answer, Failure) and answer.code.startswith(_OWN_FAILURES)):
             continue
         if isinstance(answer, Failure):

@@ -35,17 +35,17 @@ class CheckedMedia(Struct):
     ``answering`` can be had, and of ``unsure`` that is not known. ``is_whole``: no more were listed.
     """
 
-    asked: int
+    requested: int
     findings: list[AuditFinding]
     notes: list[str]
     answering: list[str] = []
-    unsure: list[str] = []
+    uncertain: list[str] = []
     is_whole: bool = False
 
     @property
     def are_none(self) -> bool:
         """Whether the sitemaps list none."""
-        return self.is_whole and not (self.findings or self.answering or self.unsure)
+        return self.is_whole and not (self.findings or self.answering or self.uncertain)
 
 
 async def check_media(
@@ -69,7 +69,7 @@ async def check_media(
     limiter = anyio.CapacityLimiter(HOSTS_AT_ONCE)
     async with anyio.create_task_group() as group:
         for home, theirs in by_origin.items():
-            group.start_soon(asking.ask_all, home, theirs, limiter)
+            group.start_soon(asking.check_host, home, theirs, limiter)
     notes = asking.notes()
     if more and config.audit.media:
         notes.insert(
@@ -83,7 +83,7 @@ async def check_media(
         asking.findings,
         notes,
         answering=sorted(asking.answering - bad),
-        unsure=sorted({each.url for each in chosen} - asking.answering - bad),
+        uncertain=sorted({each.url for each in chosen} - asking.answering - bad),
         is_whole=not more,
     )
 
@@ -119,7 +119,7 @@ class MediaRequests:
         self.answering: set[str] = set()
         self._config = config
         self._fetcher = fetcher
-        self._rulebook = rulebook
+        self._robots_cache = rulebook
         self._watch = watch
         self._done = 0
         self._paced = PacedFetcher(
@@ -141,7 +141,7 @@ class MediaRequests:
         notes += [f"{home} {said}" for home in sorted(self._private)]
         return notes
 
-    async def ask_all(self, home: str, media: list[ListedMedia], limiter: anyio.CapacityLimiter) -> None:
+    async def check_host(self, home: str, media: list[ListedMedia], limiter: anyio.CapacityLimiter) -> None:
         """Ask one host for all of them."""
         async with limiter:
             for number, medium in enumerate(media):
@@ -161,13 +161,13 @@ class MediaRequests:
 
     async def _follow(self, url: Url) -> Reply | Failure | None:
         """The answer at the end of its redirects; None when somebody there is not to be asked."""
-        return await follow(self.answer, url, self._config.fetch.max_redirects, _KEEP_ALL_PARAMS)
+        return await follow(self.get, url, self._config.fetch.max_redirects, _KEEP_ALL_PARAMS)
 
-    async def answer(self, url: Url, body: BodyLimits = PROBE_BODY) -> Reply | Failure | None:
+    async def get(self, url: Url, body: BodyLimits = PROBE_BODY) -> Reply | Failure | None:
         """The answer to one URL, tried again while that may help; None when it is not to be asked for."""
         home = origin_of(url)
-        rules = await self._rulebook.rules(home)
-        if rules.access is RobotsAccess.NOTHING and (dead := await self._dead(home)):
+        rules = await self._robots_cache.get(home)
+        if rules.access is RobotsAccess.NOTHING and (dead := await self._host_failure(home)):
             return dead
         if isinstance(rules.can_fetch(url), Blocked):
             self._blocked += 1
@@ -184,7 +184,7 @@ class MediaRequests:
             return None
         return answer
 
-    async def _dead(self, home: str) -> Failure | None:
+    async def _host_failure(self, home: str) -> Failure | None:
         """How a host fails that does not even answer for its robots.txt, which may always be asked for."""
         if home not in self._known_dead:
             answer = await self._fetcher.fetch(Url(f"{home}/robots.txt"), body=ROBOTS_BODY)

@@ -78,22 +78,22 @@ class PageFindings:
     ) -> None:
         self._db = db
         self._graph = graph
-        self._knowledge = knowledge
+        self._evidence = knowledge
         self._limits = limits
         self.copies = copies
         self._doubtful = doubtful
         self._has_sitemap = has_sitemap
         self._is_listing_whole = is_listing_whole
-        self._hubbing = LinkSuggester(db, graph)
-        self.lost: Counter[str] = Counter()  # orphans, weakly linked ones too, by their section
-        self.unlisted: Counter[str] = Counter()
+        self._suggester = LinkSuggester(db, graph)
+        self.orphans_by_section: Counter[str] = Counter()  # orphans, weakly linked ones too, by their section
+        self.unlisted_by_section: Counter[str] = Counter()
         self.listed = 0  # indexable pages in a sitemap
 
     def findings(self) -> Iterator[tuple[float, AuditFinding]]:
         """All of them, each with its rank. Raises StorageError."""
         graph = self._graph
         ids, states = graph.nodes.ids.tolist(), graph.nodes.state.tolist()
-        known = self._knowledge.pages()
+        known = self._evidence.by_page()
         number, claims = next(known, (-1, NO_SOURCES))
         for node, each in enumerate(ids):
             while -1 < number < each:
@@ -102,9 +102,9 @@ class PageFindings:
             state = STATES[states[node]]
             is_meant = state in CLASSIFIED_STATES and each not in self.copies
             if is_meant and not self._is_forgotten(node, now):
-                yield from self._of(node, each, self._standing(node, state), now)
+                yield from self._findings_of(node, each, self._url_facts(node, state), now)
 
-    def placed(self, finding: AuditFinding) -> AuditFinding:
+    def with_links(self, finding: AuditFinding) -> AuditFinding:
         """A finding of others with what the links of the site say of its URL, if they know it. Raises StorageError."""
         with storage_errors():
             row = self._db.execute("SELECT id FROM url WHERE url = ?", (finding.url,)).fetchone()
@@ -120,9 +120,9 @@ class PageFindings:
             referrers=finding.referrers or self._referrers(node),
         )
 
-    def linked(self, finding: AuditFinding) -> AuditFinding:
+    def with_referrers(self, finding: AuditFinding) -> AuditFinding:
         """The same, and its sentence says which pages link to it. Raises StorageError."""
-        placed = self.placed(finding)
+        placed = self.with_links(finding)
         return msgspec.structs.replace(placed, sentence=f"{placed.sentence}{_linked_by(placed)}")
 
     def _is_forgotten(self, node: int, known: SourceStats) -> bool:
@@ -131,24 +131,24 @@ class PageFindings:
         is_spoken_of = known.sources or graph.ways[node] or node == graph.start
         return not is_spoken_of and not len(graph.linking(node, _ANY_STATUS))
 
-    def _standing(self, node: int, state: State) -> UrlFacts:
+    def _url_facts(self, node: int, state: State) -> UrlFacts:
         graph = self._graph
         status = int(graph.nodes.status[node]) or None
         return UrlFacts(
             state=state,
             status=status,
             # who names a dead page as canonical leads nobody there
-            ways=int(graph.ways[node]) if state is State.INDEXABLE else graph.clicked(node),
+            ways=int(graph.ways[node]) if state is State.INDEXABLE else graph.visitor_link_kinds(node),
             depth=int(graph.depth[node]),
             inlinks=int(graph.inlinks[node]),
             is_start=node == graph.start,
             is_probe=state is not State.INDEXABLE and is_scanner_probe(self._url(node)),
-            is_open=bool(graph.open[node]),
-            is_circle=status is not None
+            is_open=bool(graph.visitor_reachable[node]),
+            is_redirect_loop=status is not None
             and graph.is_endless(node),  # another name of the site was not asked for
         )
 
-    def _of(
+    def _findings_of(
         self, node: int, number: int, standing: UrlFacts, known: SourceStats
     ) -> Iterator[tuple[float, AuditFinding]]:
         is_page = standing.state is State.INDEXABLE
@@ -161,13 +161,13 @@ class PageFindings:
         for each in found:
             rule = "listed.series" if each == "listed.missing" and is_paginated(Url(base.url)) else each
             if _rule_family(rule) in _ORPHAN_FAMILIES:
-                self.lost[section_of(base.url)] += 1
+                self.orphans_by_section[section_of(base.url)] += 1
             elif rule == "listed.missing":
-                self.unlisted[section_of(base.url)] += 1
+                self.unlisted_by_section[section_of(base.url)] += 1
             told = msgspec.structs.replace(
                 base,
                 rule=rule,
-                sentence=self._said(rule, standing, known, base),
+                sentence=self._sentence(rule, standing, known, base),
                 is_certain=self._is_certain(rule),
                 hubs=base.hubs if _rule_family(rule) in _ORPHAN_FAMILIES else [],
             )
@@ -191,7 +191,7 @@ class PageFindings:
             )
             url, state, status, lastmod, reason, packed = row.fetchone()
         page = _page(packed) if packed else None
-        evidence, spellings = self._knowledge.told(number, url) if known.sources else ([], [])
+        evidence, spellings = self._evidence.sentences(number, url) if known.sources else ([], [])
         island = int(self._graph.island[node]) if not self._graph.touched[node] else -1
         found = AuditFinding(
             rule="",
@@ -206,7 +206,7 @@ class PageFindings:
             weight=round(float(self._graph.weight[node]), 3),
             spellings=spellings,
             referrers=self._referrers(node),
-            hubs=self._hubbing.of(node, page) if wants_hub else [],
+            hubs=self._suggester.suggestions(node, page) if wants_hub else [],
             evidence=evidence,
             group=f"island {island}" if island >= 0 else "",
         )
@@ -226,7 +226,7 @@ class PageFindings:
             row = self._db.execute("SELECT url FROM url WHERE id = ?", (int(self._graph.nodes.ids[node]),))
             return Url(row.fetchone()[0])
 
-    def _said(self, rule: str, standing: UrlFacts, known: SourceStats, base: AuditFinding) -> str:
+    def _sentence(self, rule: str, standing: UrlFacts, known: SourceStats, base: AuditFinding) -> str:
         match rule:
             case "reach.deep":
                 return f"more than {self._limits.max_clicks} clicks away (--max-clicks)"

@@ -46,15 +46,15 @@ class RedirectFindings:
         may_be = (graph.moved >= 0) & (graph.nodes.status > 0) & (is_named | leads_on)
         for node in np.flatnonzero(may_be).tolist():
             url = self._url(node)
-            known = self._named(url)
-            if not graph.clicked(node) & _VISITOR_LINKS and SourceKind.SITEMAP not in known:
+            known = self._sources(url)
+            if not graph.visitor_link_kinds(node) & _VISITOR_LINKS and SourceKind.SITEMAP not in known:
                 continue
-            trail = self._visits.trail(url)
+            trail = self._visits.redirect_trail(url)
             if fault := check_redirect(trail):
                 yield AuditFinding(
                     rule=fault.rule,
                     url=url,
-                    sentence=f"it {fault.said}",
+                    sentence=f"it {fault.sentence}",
                     state=State.REDIRECT,
                     status=trail[0].status,
                     known=sorted(known),
@@ -64,18 +64,18 @@ class RedirectFindings:
     def canonicals(self) -> Iterator[AuditFinding]:
         """About pages that anything speaks of, and that name another as their canonical. Raises StorageError."""
         graph, nodes = self._graph, self._graph.nodes
-        is_fine = nodes.of(State.INDEXABLE)  # which most are: no need to look them up
-        named = np.flatnonzero(nodes.of(State.CANONICAL_ELSEWHERE) & (nodes.target >= 0))
+        is_fine = nodes.in_states(State.INDEXABLE)  # which most are: no need to look them up
+        named = np.flatnonzero(nodes.in_states(State.CANONICAL_ELSEWHERE) & (nodes.target >= 0))
         for node in named[~is_fine[nodes.target[named]]].tolist():
             url = self._url(node)
-            if not graph.ways[node] and node != graph.start and not self._named(url):
+            if not graph.ways[node] and node != graph.start and not self._sources(url):
                 continue
-            trail = self._visits.trail(url)
+            trail = self._visits.redirect_trail(url)
             if fault := check_canonical(trail):
                 yield AuditFinding(
                     rule=fault.rule,
                     url=url,
-                    sentence=fault.said,
+                    sentence=fault.sentence,
                     title=trail[0].title,
                     state=State.CANONICAL_ELSEWHERE,
                     status=trail[0].status,
@@ -86,7 +86,7 @@ class RedirectFindings:
         with storage_errors():
             return str(self._db.execute(_URL, (int(self._graph.nodes.ids[node]),)).fetchone()[0])
 
-    def _named(self, url: str) -> set[str]:
+    def _sources(self, url: str) -> set[str]:
         """The kinds of sources that name a URL."""
         with storage_errors():
             return {source for (source,) in self._db.execute(_SOURCES_OF_URL, (url,))}

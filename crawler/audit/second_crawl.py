@@ -43,45 +43,43 @@ class UncrawledUrlQueue:
     """
 
     def __init__(self, homes: UrlMatcher, most: int, min_visits: int) -> None:
-        self._homes = homes
+        self._matcher = homes
         self._most = most
         self._min_visits = min_visits
-        self.passed_by = 0  # those that were not asked for, for want of room
+        self.skipped = 0  # those that were not asked for, for want of room
         self._rounds = MAX_ROUNDS
 
-    def ask(self, frontier: SqliteFrontier) -> bool:
+    def admit_next(self, frontier: SqliteFrontier) -> bool:
         """Let a frontier in which nothing is left, and all is committed, know of them; answers whether to ask again.
 
         What was asked for may link to more of what only nofollow links lead to. Raises StorageError.
         """
         self._rounds -= 1
-        self._homes.learn_spellings()
-        chosen = self._chosen()
+        self._matcher.learn_spellings()
+        chosen = self._next_urls()
         for start in range(0, len(chosen), BATCH_SIZE):
             frontier.admit(chosen[start : start + BATCH_SIZE])
         return bool(chosen) and self._rounds > 0
 
     def notes(self) -> list[str]:
         """What a person should know of those that were not asked for."""
-        if not self.passed_by:
+        if not self.skipped:
             return []
-        said = (
-            f"{self.passed_by:,} URLs that only sources know were not asked for, and nothing is said of them"
-        )
+        said = f"{self.skipped:,} URLs that only sources know were not asked for, and nothing is said of them"
         return [f"{said}: raise --max-unlinked"]
 
-    def _chosen(self) -> list[DiscoveredUrl]:
+    def _next_urls(self) -> list[DiscoveredUrl]:
         seen = 0
 
         def strangers() -> Iterator[tuple[int, int, UncrawledUrl]]:
             nonlocal seen
-            for each in self._homes.strangers():
+            for each in self._matcher.uncrawled_urls():
                 if rank := self._rank(each):
                     seen += 1
                     yield rank, each.requests + each.other, each
 
         # an audit that was cut short asks for no more than one that was not
-        left = max(0, self._most - self._homes.asked())
+        left = max(0, self._most - self._matcher.requested_count())
         ranked = strangers()
         chosen = nlargest(left, ranked, key=lambda each: (*each[:2], each[2].url))
         for _ in ranked:
@@ -89,7 +87,7 @@ class UncrawledUrlQueue:
         # what spellings link to is no news: they come last, when all that is linked is known and was read as such
         others = [each for each in chosen if each[0] > _SPELLING_RANK]
         chosen = others if others and self._rounds else [each for each in chosen if each[0] == _SPELLING_RANK]
-        self.passed_by = seen - len(chosen)
+        self.skipped = seen - len(chosen)
         return [
             DiscoveredUrl(stranger.url, _discovered_by(rank, stranger), 1) for rank, _, stranger in chosen
         ]
@@ -99,11 +97,11 @@ class UncrawledUrlQueue:
         rank = max((_SOURCE_RANK[source] for source in stranger.sources), default=0)
         if stranger.is_linked or SourceKind.SITEMAP in stranger.sources:
             return max(rank, _LINKED_RANK * stranger.is_linked)
-        if stranger.sources == {SourceKind.LOG} and self._homes.is_dressed(stranger.url):
+        if stranger.sources == {SourceKind.LOG} and self._matcher.has_extra_params(stranger.url):
             # anybody can write parameters behind a URL, and its links may carry them on for ever
             return _SPELLING_RANK if stranger.ok else 0
         if stranger.ok or stranger.moved or stranger.other or stranger.sources != {SourceKind.LOG}:
-            if self._homes.meet(stranger.url) is None:
+            if self._matcher.find_variant(stranger.url) is None:
                 return rank
             # another spelling of a page; one that was answered, and led nowhere else, may be a page of its own
             return _SPELLING_RANK if stranger.ok or stranger.sources - _UNVETTED_SOURCES else 0
@@ -113,7 +111,7 @@ class UncrawledUrlQueue:
 def _discovered_by(rank: int, stranger: UncrawledUrl) -> int:
     if rank == _SPELLING_RANK:
         return DiscoveredBy.SPELLING
-    return DiscoveredBy.SITEMAP if SourceKind.SITEMAP in stranger.sources else DiscoveredBy.OUTSIDE
+    return DiscoveredBy.SITEMAP if SourceKind.SITEMAP in stranger.sources else DiscoveredBy.AUDIT_SOURCE
 
 
 _LOGIN_STATUSES: Final = frozenset({401, 403, 407})
@@ -136,14 +134,14 @@ class StartUrlCheck:
         self._end = _redirect_end(VisitLookup(db), seed)
 
     @property
-    def elsewhere(self) -> str:
+    def other_site(self) -> str:
         """The URL of another site that the start URL redirects to, or "": there is nothing of this site to audit."""
         return self._end.url if self._end.state == State.OUT_OF_SCOPE else ""
 
     def sentence(self) -> str:
         """Why there is nothing to audit, and the remedy."""
         end = self._end
-        if self.elsewhere:
+        if self.other_site:
             said = f"the start URL {self._seed} redirects to {end.url}, which is another site"
             return f"{said}: siteatlas audit {end.url} audits that"
         told = f"no page from the start URL {self._seed} on is indexable"

@@ -52,12 +52,12 @@ def read_sitemaps(
     words = config.audit.sitemaps
     urls = [word for word in words if is_url(word)]
     with Downloader(config, origins_of([plan.seed, *urls]), config.fetch.max_sitemap, plan.source) as remote:
-        submits = CrossSubmitChecker(remote.robots, addresses.doors)
+        submits = CrossSubmitChecker(remote.robots, addresses.alias_origins)
         published = SitemapEntryCollector(
             db, addresses, plan.params, submits, datetime.fromtimestamp(now, UTC)
         )
         reading = _SitemapSources(plan, remote, published, watch)
-        reading.named(words) if words else reading.own()
+        reading.read_named(words) if words else reading.read_own()
         findings, not_judged = published.finish(remote.unpacked, remote.private)
         notes = [*reading.notes, *not_judged]
         redirects = dict.fromkeys(remote.redirects)
@@ -86,47 +86,47 @@ class _SitemapSources:
         self.findings: list[AuditFinding] = []
         self._nowhere: list[str] = []  # where a sitemap was looked for in vain
         self._plan = plan
-        self._remote = remote
+        self._downloader = remote
         self._published = published
         self._watch = watch
         self._taken: set[str] = set()  # where documents really are that were read
         fetch = plan.config.fetch
         self._limits = TreeLimits(read=ReadLimits(fetch.max_sitemap, max_findings=MAX_NOTES))
 
-    def named(self, words: tuple[str, ...]) -> None:
+    def read_named(self, words: tuple[str, ...]) -> None:
         """Those that a person named."""
         files = named_files(_reject_stdin(words), "")
-        for place in open_documents(words, files, "", self._remote, self.notes.append):
+        for place in open_documents(words, files, "", self._downloader, self.notes.append):
             name = str(place.source) if isinstance(place.source, Path) else place.url
             self._read(name, place)
 
-    def own(self) -> None:
+    def read_own(self) -> None:
         """Those that robots.txt names, the one that is where it usually is, and the one that is published here."""
         home = origin_of(self._plan.seed)
-        named = list(dict.fromkeys(map(self._meant, self._remote.rules(home).sitemaps)))
+        named = list(dict.fromkeys(map(self._public_url, self._downloader.rules(home).sitemaps)))
         is_read = False
         for url in named:
-            is_read |= self._try(url)
+            is_read |= self._read_url(url)
         ours = published_sitemap_url(self._plan.state.parent, self._plan.sitemap_url)
         for url in dict.fromkeys((home + DEFAULT_PATH, ours)):
             if url not in named:
-                is_read |= self._guess(url)
+                is_read |= self._read_default(url)
         if not named and not is_read:
             nowhere = " and ".join(self._nowhere)
             self.notes.append(f"the site has no sitemap: robots.txt names none, and {nowhere}")
 
-    def _try(self, url: str) -> bool:
+    def _read_url(self, url: str) -> bool:
         try:
             where, content = self._locate(url)
         except SourceError as error:
             # what is not there lists nothing that could be unknown
-            self._lose(url, str(error), is_whole=isinstance(error, DocumentNotFound))
-            if str(error) not in self._remote.private:
-                self._declare(url, str(error))
+            self._note_loss(url, str(error), is_whole=isinstance(error, DocumentNotFound))
+            if str(error) not in self._downloader.private:
+                self._note_bad_declaration(url, str(error))
             return False
-        return self._take(url, where, content)
+        return self._read_document(url, where, content)
 
-    def _declare(self, url: str, fault: str) -> None:
+    def _note_bad_declaration(self, url: str, fault: str) -> None:
         """That robots.txt names what is no sitemap."""
         self.findings.append(
             AuditFinding(
@@ -138,7 +138,7 @@ class _SitemapSources:
             )
         )
 
-    def _guess(self, url: str) -> bool:
+    def _read_default(self, url: str) -> bool:
         """Read what may be there; a page in its place is none."""
         shown = url.removeprefix(origin_of(self._plan.seed))
         try:
@@ -147,14 +147,14 @@ class _SitemapSources:
             self._nowhere.append(f"there is no {shown}")
             return False
         except SourceError as error:
-            self._lose(url, str(error))
+            self._note_loss(url, str(error))
             return False
         if looks_like_html(content):
             self._nowhere.append(f"{shown} answers with an HTML page, which is no sitemap")
             return False
-        return self._take(url, where, content)
+        return self._read_document(url, where, content)
 
-    def _take(self, url: str, where: str, content: bytes) -> bool:
+    def _read_document(self, url: str, where: str, content: bytes) -> bool:
         """Read a document, unless it was read under another name: many sites redirect the usual one."""
         if where not in self._taken:
             self._taken.add(where)
@@ -165,18 +165,18 @@ class _SitemapSources:
         return self._locate(url)[1]
 
     def _locate(self, url: str) -> tuple[str, bytes]:
-        meant = self._meant(url)
-        self._remote.ask_leave(meant)
-        return self._remote.locate(meant)
+        meant = self._public_url(url)
+        self._downloader.check_robots(meant)
+        return self._downloader.locate(meant)
 
-    def _meant(self, url: str) -> str:
+    def _public_url(self, url: str) -> str:
         """A URL as the public knows it: a site that is read elsewhere may name that place."""
         try:
-            return normalize_url(url, self._plan.params.whole)
+            return normalize_url(url, self._plan.params.keeping_all)
         except InvalidUrl:
             return url
 
-    def _lose(self, name: str, fault: str, *, is_whole: bool = False) -> None:
+    def _note_loss(self, name: str, fault: str, *, is_whole: bool = False) -> None:
         self._watch(name)
         self._published.begin_source(
             SourceReport(source=SourceKind.SITEMAP, name=name, complete=is_whole, faults=[fault])

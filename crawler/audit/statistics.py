@@ -64,7 +64,7 @@ class Statistics:
                 self._sections[section_of(url)] += 1
         self.ages = _bars(ages, [*(label for _, label in _AGE_BARS), "older", "not known"])
         self.urls = sum(bar.count for bar in self.states)
-        pages = graph.nodes.of(State.INDEXABLE)
+        pages = graph.nodes.in_states(State.INDEXABLE)
         pages &= np.array([number not in copies for number in graph.nodes.ids.tolist()], np.bool_)
         depth, inlinks = graph.depth[pages], graph.inlinks[pages]
         self.pages = len(depth)
@@ -74,7 +74,7 @@ class Statistics:
 
     def sections(self, lost: Mapping[str, int], unlisted: Mapping[str, int]) -> list[SiteSection]:
         """The parts of the site, the largest first."""
-        pages, lost, unlisted = (self._folded(counts) for counts in (self._sections, lost, unlisted))
+        pages, lost, unlisted = (self._merge_small(counts) for counts in (self._sections, lost, unlisted))
         parts = [
             SiteSection(path, count, lost[path], unlisted[path])
             for path, count in sorted(pages.items(), key=lambda each: (-each[1], each[0]))
@@ -89,7 +89,7 @@ class Statistics:
             kept.append(SiteSection(f"{len(rest):,} more", *total))
         return kept
 
-    def _folded(self, counts: Mapping[str, int]) -> Counter[str]:
+    def _merge_small(self, counts: Mapping[str, int]) -> Counter[str]:
         """The counts by section, with those of one page only in that of the start: ``/about/`` is a page."""
         folded: Counter[str] = Counter()
         for path, count in counts.items():
@@ -100,7 +100,7 @@ class Statistics:
 def few_inlink_pages(graph: LinkGraph, copies: Container[int], few: int) -> tuple[int, int]:
     """How many pages that links lead to have not more than ``few`` inlinks, and how many pages these lead to at all."""
     is_led = (graph.ways & np.uint8(LinkKind.FOLLOWED)) != 0
-    pages = graph.nodes.of(State.INDEXABLE) & is_led & graph.open
+    pages = graph.nodes.in_states(State.INDEXABLE) & is_led & graph.visitor_reachable
     pages &= np.array([number not in copies for number in graph.nodes.ids.tolist()], np.bool_)
     pages[graph.start] = False
     return int(np.count_nonzero(pages & (graph.inlinks <= few))), int(np.count_nonzero(pages))

@@ -35,7 +35,7 @@ class GroupSummary(Struct, frozen=True, kw_only=True):
     severities: dict[str, int] = {}
 
     @property
-    def told(self) -> str:
+    def severities_text(self) -> str:
         """Its findings by severity: ``3 errors, 9 warnings``; "" for none."""
         return ", ".join(count_text(number, name) for name, number in self.severities.items())
 
@@ -98,7 +98,7 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
         return max(0, self.new - len(self.first))
 
     @property
-    def is_news(self) -> bool:
+    def is_worth_sending(self) -> bool:
         """Whether somebody who knows the audit before wants to know of it: the first one is news too."""
         return self.before is None or bool(self.new or self.mended or self.became)
 

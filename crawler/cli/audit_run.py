@@ -58,14 +58,14 @@ def _print_result(  # noqa: PLR0913 - what is told, and how
             write_text(report, findings, sys.stdout, verbose=wishes.verbose, written=written)
     sys.stdout.flush()
     for sentence in why_not_new(report, names):
-        told.say(sentence)
+        told.print_line(sentence)
     if failed:
         some = ", ".join(_named_failure(each, findings) for each in failed)
-        told.say(f"found what --fail-on names: {some}")
+        told.print_line(f"found what --fail-on names: {some}")
     if wishes.quiet:
         wrong = report.doubts if open_ or report.exit_code else []
         for sentence in (*wrong, *(fault for each in report.inputs for fault in each.faults)):
-            told.say(sentence)
+            told.print_line(sentence)
 
 
 def _named_failure(failed: RuleCount, findings: AuditFindings) -> str:

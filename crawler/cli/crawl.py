@@ -83,5 +83,5 @@ def crawl(  # noqa: PLR0913 - the command line is wide
         else:
             from crawler.cli.summary import print_summary  # noqa: PLC0415
 
-            print_summary(report, told.say, quiet=quiet)
+            print_summary(report, told.print_line, quiet=quiet)
         sys.stdout.flush()

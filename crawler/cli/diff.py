@@ -133,7 +133,7 @@ def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[
     until = publishing[-1] if last is None else RunsPage(db).get(last).number
     if first is None:
         return max((each for each in publishing if each < until), default=until - 1), until
-    oldest, newest = changes.known()
+    oldest, newest = changes.run_range()
     if first < oldest - 1:
         raise UsageError(
             f"the changes after run {first} are no longer kept: the oldest known run is {oldest}"

@@ -53,28 +53,28 @@ class CommandErrors:
         if isinstance(error, BrokenPipeError):  # `siteatlas … | head`: whoever read us has had enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(self.exit_code) from error
-        if (code := self.tell(error)) is not None:
+        if (code := self.report(error)) is not None:
             raise typer.Exit(code) from error
 
-    def tell(self, error: BaseException, of: str = "") -> int | None:
+    def report(self, error: BaseException, of: str = "") -> int | None:
         """Say what went wrong, ``of`` what; answers the exit code, or None for what is no error of a command."""
         before = of and f"{of}: "
         if isinstance(error, SiteatlasError):
-            self.say(f"{before}{error}")
+            self.print_line(f"{before}{error}")
             return error.exit_code
         if isinstance(error, KeyboardInterrupt):
-            self.say(f"{before}{self._interrupted}")
+            self.print_line(f"{before}{self._interrupted}")
             return Incomplete.exit_code
         if isinstance(error, Exception) and not isinstance(error, typer.Exit):
             if self._verbose:
                 self.console.print_exception()
             version = metadata.version("siteatlas")
             told = f"internal error in siteatlas {version}: {type(error).__name__}: {error}"
-            self.say(f"{before}{told} (-v shows where)")
+            self.print_line(f"{before}{told} (-v shows where)")
             return 1
         return None
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """One line on standard error."""
         self.console.print(_lines(f"siteatlas: {text}", self._width), markup=False, soft_wrap=True)
 

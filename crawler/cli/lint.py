@@ -102,7 +102,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
         )
         asked = site_config(config, flags, remedy="give it a file with one site")
         task = checking.LintTask(sources or [], url, limits, asked, cross_submits)
-        say = _ignore if quiet else told.say
+        say = _ignore if quiet else told.print_line
         if listing is not None:
             if form not in (LintFormat.TEXT, LintFormat.JSON):
                 raise UsageError(f"--list has the formats text and json, not {form}")

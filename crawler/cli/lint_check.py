@@ -106,16 +106,16 @@ class SitemapLister:
         if self._listing == "urls":
             return
         if self._as_json:
-            self._write(json.dumps(self._whole(), indent=2) + "\n")
+            self._write(json.dumps(self._json_values(), indent=2) + "\n")
             return
         for line in {"tree": self._tree, "counts": self._counts}[self._listing]():
             self._write(f"{line}\n")
 
-    def cut(self) -> list[Document]:
+    def truncated(self) -> list[Document]:
         """The documents of which not all was read, because the limits said so."""
         return [document for document in self._documents if document.cut]
 
-    def losses(self) -> list[Finding]:
+    def unread_findings(self) -> list[Finding]:
         """What says that something was not read."""
         return [
             finding
@@ -134,19 +134,19 @@ class SitemapLister:
             yield f"{'  ' * document.depth}{safe(document.file)}  {_describe(document)}"
 
     def _counts(self) -> Iterator[str]:
-        for document in self._once():
+        for document in self._distinct_documents():
             yield f"{document.entries:>12,}  {safe(document.file)}"
         yield f"{self._total():>12,}  URLs in total"
 
-    def _once(self) -> list[Document]:
+    def _distinct_documents(self) -> list[Document]:
         return [document for document in self._documents if document not in self._again]
 
     def _total(self) -> int:
-        return sum(each.entries for each in self._once() if each.format is not Format.INDEX)
+        return sum(each.entries for each in self._distinct_documents() if each.format is not Format.INDEX)
 
-    def _whole(self) -> dict[str, Any]:
+    def _json_values(self) -> dict[str, Any]:
         if self._listing == "counts":
-            files = [{"file": each.file, "entries": each.entries} for each in self._once()]
+            files = [{"file": each.file, "entries": each.entries} for each in self._distinct_documents()]
             return {"version": 1, "files": files, "urls": self._total()}
         roots = tuple(each for each in self._documents if each.depth == 0)
         told = json.loads(as_json(LintReport((), roots, 0)))
@@ -249,9 +249,9 @@ def list_sources(
         for place in found:
             _walk(place, lister, task)
     lister.finish()
-    for document in lister.cut()[:MAX_MESSAGES]:
+    for document in lister.truncated()[:MAX_MESSAGES]:
         say(f"{safe(document.file)}: {safe(document.cut)}")
-    losses = lister.losses()
+    losses = lister.unread_findings()
     for finding in losses[:MAX_MESSAGES]:
         say(f"{safe(finding.file)}: {safe(finding.sentence)}")
     if lost := lister.not_read():

@@ -96,11 +96,11 @@ class NotifyRequest(Struct, frozen=True, kw_only=True):
             raise UsageError("--test sends a test message and nothing else: give it alone, or with --only")
 
     @property
-    def wish(self) -> "ReplayRequest":
+    def replay_request(self) -> "ReplayRequest":
         """What of it is for the crawler."""
         from crawler.notify.session import ReplayRequest  # noqa: PLC0415 - the crawler is not needed to show help
 
-        return ReplayRequest(since=self.since, refused=self.again, look=True, only=self.only)
+        return ReplayRequest(since=self.since, refused=self.again, refresh_status=True, only=self.only)
 
 
 @with_flags(*_KEYS)
@@ -158,7 +158,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
             json.dump({"exit_code": told.exit_code, "sites": every}, sys.stdout, indent=2)
             sys.stdout.write("\n")
         else:
-            _show(results, told.say, verbose=verbose, quiet=quiet)
+            _show(results, told.print_line, verbose=verbose, quiet=quiet)
         sys.stdout.flush()
 
 
@@ -173,7 +173,7 @@ def _check_request(sites: "list[tuple[str, CrawlPlan]]", asked: NotifyRequest) -
         raise UsageError(_TURNED_OFF)
     for name, ready in sites:
         try:
-            asked.wish.check(ready)
+            asked.replay_request.check(ready)
         except UsageError as error:
             raise UsageError(f"{name}: {error}") from None
 
@@ -222,7 +222,7 @@ def _notify_site(name: str, ready: "CrawlPlan", asked: NotifyRequest) -> "Notify
             return NotifyResult(notes=(_TURNED_OFF,))
         if asked.test:
             return await send_test_messages(ready, name, asked.only)
-        return await send_notifications(ready, name, dry_run=asked.dry_run, again=asked.wish)
+        return await send_notifications(ready, name, dry_run=asked.dry_run, again=asked.replay_request)
 
     return anyio.run(tell)
 

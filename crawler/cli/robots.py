@@ -97,7 +97,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
                 before = [""] if number else []
                 sys.stdout.write(fitted((*before, *declaring.discovery_lines(each))))
                 sys.stdout.flush()
-        if not all(each.is_well for each in declared):
+        if not all(each.is_ok for each in declared):
             told.exit_code = FindingsFound.exit_code
         if as_json:
             sys.stdout.write(f"{declaring.discovery_json(declared, told.exit_code)}\n")

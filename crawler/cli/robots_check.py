@@ -93,11 +93,11 @@ def discovery_lines(declared: Declaration) -> Iterator[str]:
     if declared.name:
         yield f"== {declared.name} =="
     yield f"{declared.sitemap_url}, in {declared.robots_url}"
-    for look in declared.looks:
-        yield f"  {_MARKS[look.outcome]}  {safe(look.told)}"
+    for look in declared.checks:
+        yield f"  {_MARKS[look.status]}  {safe(look.message)}"
         if look.remedy:
             yield f"           {safe(look.remedy)}"
-    is_found = any(look.about == "sitemap.meant" for look in declared.looks)
+    is_found = any(look.about == "sitemap.meant" for look in declared.checks)
     wish = f"--sitemap-url {declared.sitemap_url} " if is_found else ""
     for where, missing in declared.missing.items():
         patch = f"{wish}--patch FILE adds it to a local one"
@@ -105,7 +105,7 @@ def discovery_lines(declared: Declaration) -> Iterator[str]:
             "add to" if where == declared.robots_url else "if the sitemap may list its URLs, add to"
         )
         yield from ("", f"{wanted_there} {where} ({patch}):", "", *missing)
-    faults = sum(look.outcome is CheckStatus.PROBLEM for look in declared.looks)
+    faults = sum(look.status is CheckStatus.PROBLEM for look in declared.checks)
     yield from ("", count_text(faults, "problem") if faults else "no problems")
 
 

@@ -78,7 +78,7 @@ def rollback(
         for note in (*run.notes, _NEXT_RUN_NOTE):
             say(f"note: {note}")
         if chosen.upload.to:
-            say(_upload(ready, run, told.say))
+            say(_upload(ready, run, told.print_line))
 
 
 def _upload(ready: "CrawlPlan", run: "Run", warn: Callable[[str], None]) -> str:

@@ -111,7 +111,7 @@ def run_sites(
         yield result
         if result.is_interrupted:
             for other, _ in sites[number + 1 :]:
-                told.say(f"{other}: not started")
+                told.print_line(f"{other}: not started")
                 yield SiteResult(name=other, exit_code=Incomplete.exit_code, error="not started: interrupted")
             return
 
@@ -153,7 +153,7 @@ def _audit_site(
 def _print_audit(name: str, followed: "FollowUpAudit", wishes: RunOptions, told: CommandErrors) -> None:
     announced = followed.announced
     if followed.news is None:
-        told.say(f"{name}: {followed.error}")
+        told.print_line(f"{name}: {followed.error}")
     elif not wishes.quiet:
         report = f"; the report is in {followed.report}" if followed.report else ""
         lines = [
@@ -164,7 +164,7 @@ def _print_audit(name: str, followed: "FollowUpAudit", wishes: RunOptions, told:
         sys.stdout.write(fitted((*lines, "")))
     elif announced and announced.untold:
         for each in announced.sentences:
-            told.say(f"{name}: {each}")
+            told.print_line(f"{name}: {each}")
 
 
 def summary_line(results: Sequence[SiteResult]) -> str:
@@ -189,15 +189,15 @@ def _run_site(name: str, ready: CrawlPlan, wishes: RunOptions, told: CommandErro
     except BrokenPipeError:
         raise
     except KeyboardInterrupt as error:
-        return SiteResult(name=name, exit_code=told.tell(error, name) or 1, error=_INTERRUPTED)
+        return SiteResult(name=name, exit_code=told.report(error, name) or 1, error=_INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - whatever happens to one site, the others have their turn
-        return SiteResult(name=name, exit_code=told.tell(error, name) or 1, error=str(error))
+        return SiteResult(name=name, exit_code=told.report(error, name) or 1, error=str(error))
     return SiteResult(name=name, exit_code=report.exit_code, report=report)
 
 
 def _print_report(report: Report, name: str, wishes: RunOptions, told: CommandErrors) -> None:
     if not wishes.quiet:
         sys.stdout.write(f"== {name} ==\n")
-    print_summary(report, lambda sentence: told.say(f"{name}: {sentence}"), quiet=wishes.quiet)
+    print_summary(report, lambda sentence: told.print_line(f"{name}: {sentence}"), quiet=wishes.quiet)
     if not wishes.quiet:
         sys.stdout.write("\n")

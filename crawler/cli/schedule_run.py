@@ -30,7 +30,7 @@ def load_sites(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> L
     for name, ready in every:
         check_site(name, ready, file)
     sites = tuple(scheduled_site(name, ready) for name, ready in every)
-    if all(site.timetable is None for site in sites):
+    if all(site.schedule is None for site in sites):
         raise UsageError(
             f'no site in {file} has a schedule: set every = "1d" or cron = "30 3 * * *" in [schedule], or in '
             f"[sites.NAME.schedule] for one site, or give --every"
@@ -53,7 +53,7 @@ def run_daemon(file: Path, flags: Mapping[str, Any], wanted: Sequence[str], *, i
     ):
         daemon = _DaemonProcess(file, first, read, watched, history, listener, is_verbose=is_verbose)
         try:
-            anyio.run(daemon.live, backend_options=loop_options())
+            anyio.run(daemon.run, backend_options=loop_options())
         except BaseExceptionGroup as group:
             raise single_error(group) from None
 

@@ -67,7 +67,7 @@ class ScheduleHistory(Struct, frozen=True, kw_only=True):
     """
 
     directory: Path
-    keeper: str = ""
+    daemon: str = ""
     board: ScheduleStatus | None = None
     attempts: dict[str, tuple[Attempt, ...]] = {}
     error: str = ""
@@ -143,7 +143,7 @@ def _schedule_history(
         if not HISTORY_DB.is_in(directory):
             return None
         with HistoryReader(directory) as look:
-            return ScheduleHistory(directory=directory, keeper=look.holder())
+            return ScheduleHistory(directory=directory, daemon=look.daemon())
     configs = [(name, config) for name, _, config in named if config]
     timed = any(config.schedule.is_timed for _, config in configs)
     if not timed and not HISTORY_DB.is_in(directory):
@@ -162,10 +162,10 @@ def _stored_schedule(directory: Path, configs: Sequence[tuple[str, Config]], run
 
     sites = [scheduled_site(name, plan_crawl(config)) for name, config in configs]
     with HistoryReader(directory) as look:
-        keeper = look.holder()
+        keeper = look.daemon()
         attempts = {name: tuple(look.attempts(name, runs)) for name, _ in configs}
     board = stored_status(sites, directory, time.time())
-    return ScheduleHistory(directory=directory, keeper=keeper, board=board, attempts=attempts)
+    return ScheduleHistory(directory=directory, daemon=keeper, board=board, attempts=attempts)
 
 
 def run_trend(runs: Sequence[Run]) -> RunTrend | None:

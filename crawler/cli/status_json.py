@@ -24,7 +24,7 @@ def status_values(looked: StatusReport) -> dict[str, Any]:
 def _history_values(schedule: ScheduleHistory) -> dict[str, Any]:
     return {
         "directory": str(schedule.directory),
-        "running": schedule.keeper or None,
+        "running": schedule.daemon or None,
         "error": schedule.error or None,
     }
 
@@ -77,7 +77,7 @@ def _state_values(known_of: StateStatus) -> dict[str, Any]:
 
 def _schedule_values(board: SiteStatus, attempts: tuple[Attempt, ...]) -> dict[str, Any]:
     return {
-        "timetable": board.timetable or None,
+        "timetable": board.schedule or None,
         "next": _w3c(board.next_at),
         "running_since": _w3c(board.running_since),
         "failures": board.failures,

@@ -48,7 +48,7 @@ _SITE_COLUMNS: Final = (
 
 def status_lines(looked: StatusReport, width: int, *, in_full: bool) -> Iterator[str]:
     """All that is told, in lines of so many characters as far as that can be."""
-    is_kept = bool(looked.schedule and looked.schedule.keeper)
+    is_kept = bool(looked.schedule and looked.schedule.daemon)
     if in_full:
         for site in looked.sites:
             yield from _site(site, width, is_kept=is_kept)
@@ -78,8 +78,8 @@ def _schedule(schedule: ScheduleHistory | None, width: int) -> Iterator[str]:
         return
     if schedule.error:
         told = f"the schedule cannot be read: {safe(schedule.error)}"
-    elif schedule.keeper:
-        told = f"siteatlas schedule is running, in process {schedule.keeper}"
+    elif schedule.daemon:
+        told = f"siteatlas schedule is running, in process {schedule.daemon}"
     else:
         told = "siteatlas schedule is not running: no run starts by itself"
     yield from wrap(told, width, "")
@@ -222,9 +222,9 @@ def _written(last: int, wrote: int | None) -> str:
 
 
 def _schedule_lines(board: SiteStatus, *, is_kept: bool) -> Iterator[str]:
-    if board.timetable:
+    if board.schedule:
         then = f"; next run {_next_start_text(board.next_at, is_kept=is_kept)}" if board.next_at else ""
-        yield f"schedule: {board.timetable}{then}"
+        yield f"schedule: {board.schedule}{then}"
     if board.failures:
         yield from _failing(board, is_kept=is_kept)
     elif board.last and board.last.fate not in (RunStatus.DONE, None):

@@ -50,7 +50,7 @@ def build_fetcher(
     )
     kind = ReqwestTransports if fetch.transport == "fast" else HttpxTransports
     doors = sources.address_overrides(config)
-    homes = [source.home] if source else homes
+    homes = [source.secret_origin] if source else homes
     try:
         transports = kind(options, limits)
         identity = Identity(fetch.user_agent, credentials=(_credentials(config, homes[0]),))

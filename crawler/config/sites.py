@@ -50,7 +50,7 @@ class SitePaths(Struct, frozen=True):
     name: str
     sitemap: Path
     state: Path
-    elsewhere: str = ""
+    upload_target: str = ""
 
 
 def split_sites(
@@ -139,9 +139,9 @@ def check_distinct_paths(places: Sequence[SitePaths], source: str) -> None:
                 raise UsageError(
                     f"{both} would both write {place.sitemap}: give each an output.directory of its own"
                 )
-            if place.elsewhere and place.elsewhere == other.elsewhere:
+            if place.upload_target and place.upload_target == other.upload_target:
                 raise UsageError(
-                    f"{both} would both upload {place.elsewhere}: give each an upload.to of its own"
+                    f"{both} would both upload {place.upload_target}: give each an upload.to of its own"
                 )
             if place.state == other.state:
                 raise UsageError(

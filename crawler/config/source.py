@@ -25,12 +25,12 @@ class SiteSource:
     """A server (``mirror``) or a folder that stands for ``public``, a directory's URL. ``shown`` is for people."""
 
     public: str
-    shown: str
+    display_name: str
     mirror: Mirror | None = None
     folder: Path | None = None
 
     @property
-    def home(self) -> str:
+    def secret_origin(self) -> str:
         """The origin that gets the secrets: that of the server; with a folder nobody is asked for the public one."""
         return origin_of(Url(self.mirror.source if self.mirror else self.public))
 
@@ -83,11 +83,11 @@ def server_key(config: Config, start: Url) -> str:
     """Names the server behind the public URLs: what one said (an ETag, say) means nothing to another. "" for the
     public one, found as everybody finds it."""
     found = read_source(config, start)
-    parts = [str(found.folder.resolve()) if found.folder else found.shown] if found else []
+    parts = [str(found.folder.resolve()) if found.folder else found.display_name] if found else []
     if called := host_header(config):
         parts.append(f"Host {called}")
     doors = address_overrides(config) if not (found and found.folder) else {}
-    ours = f"{host_of(Url(found.home + '/' if found else start))}:"
+    ours = f"{host_of(Url(found.secret_origin + '/' if found else start))}:"
     parts += [f"{door} at {','.join(doors[door])}" for door in sorted(doors) if door.startswith(ours)]
     return "; ".join(parts)
 

@@ -41,7 +41,7 @@ def seed_urls(ready: CrawlPlan, robots: Robots) -> list[DiscoveredUrl]:
     found = [DiscoveredUrl(ready.seed, DiscoveredBy.SEED, 0)]
     if ready.config.scope.sitemap_seeds:
         given = (*robots.sitemaps, f"{origin_of(ready.seed)}/sitemap.xml")
-        named = dict.fromkeys(normalize_url(url, ready.params.whole) for url in given)
+        named = dict.fromkeys(normalize_url(url, ready.params.keeping_all) for url in given)
         found += [
             DiscoveredUrl(url, DiscoveredBy.SITEMAP, 0, kind=DocumentKind.SITEMAP)
             for url in named

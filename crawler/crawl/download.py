@@ -57,7 +57,7 @@ class Downloader:
         self.unpacked: set[str] = set()
         self.private: set[str] = set()
         self._config = config
-        self._homes = homes
+        self._origins = homes
         self._source = source
         # One byte more than is read, so that it is the reader who says that the document is too large.
         self._body = BodyLimits(wire=max_bytes + 1, decoded=max_bytes + 1, refuse=max(100 * 2**20, max_bytes))
@@ -65,14 +65,14 @@ class Downloader:
         self._portal: BlockingPortal
         self._fetcher: Fetcher
         self._paced: PacedFetcher
-        self._rulebook: RobotsCache
+        self._robots_cache: RobotsCache
 
     def __enter__(self) -> Self:
         """Raises UsageError for options that cannot work."""
-        self._fetcher = build_fetcher(self._config, self._homes, source=self._source)
+        self._fetcher = build_fetcher(self._config, self._origins, source=self._source)
         pace, retries = self._config.pace, self._config.fetch.retries
         self._paced = PacedFetcher(self._fetcher, ThrottleOptions(1, pace.rate, pace.delay), retries)
-        self._rulebook = RobotsCache(
+        self._robots_cache = RobotsCache(
             self._fetcher,
             self._config.fetch.user_agent,
             obey=self._config.obey.robots,
@@ -96,11 +96,11 @@ class Downloader:
         reply = self._portal.call(self._document, url, self._body)
         return reply.url, reply.body
 
-    def reply(self, url: str) -> Reply:
+    def get(self, url: str) -> Reply:
         """The answer 200 at the end of the redirects, with its headers. SourceError as ``open``."""
         return self._portal.call(self._document, url, self._body)
 
-    def ask_leave(self, url: str) -> None:
+    def check_robots(self, url: str) -> None:
         """Raises SourceError when the robots.txt of its host forbids to ask for a URL."""
         try:
             asked = normalize_url(url, _KEEP_ALL_PARAMS)
@@ -112,7 +112,7 @@ class Downloader:
 
     def rules(self, home: str) -> Robots:
         """The robots.txt of an origin, read as one that is obeyed, or what its absence means."""
-        return self._portal.call(self._rulebook.rules, home)
+        return self._portal.call(self._robots_cache.get, home)
 
     def robots(self, url: str) -> bytes | None:
         """The content of a robots.txt, or None when there is none to be had."""
@@ -126,7 +126,7 @@ class Downloader:
             url = normalize_url(text, _KEEP_ALL_PARAMS)
         except InvalidUrl as error:
             raise SourceError(str(error)) from None
-        answer = await follow(partial(self._ask, body), url, MAX_REDIRECTS, _KEEP_ALL_PARAMS)
+        answer = await follow(partial(self._get_once, body), url, MAX_REDIRECTS, _KEEP_ALL_PARAMS)
         if answer.status == 200:
             self._note(text, url, answer)
             return self._published(answer)
@@ -141,7 +141,7 @@ class Downloader:
     def _published(self, reply: Reply) -> Reply:
         """What a source says of itself it says of the site (one that is packed is left as it is)."""
         mirror = self._source.mirror if self._source else None
-        return replace(reply, body=mirror.rewritten(reply.body)) if mirror else reply
+        return replace(reply, body=mirror.rewrite(reply.body)) if mirror else reply
 
     def _note(self, text: str, asked: Url, reply: Reply) -> None:
         if reply.url != asked:
@@ -155,7 +155,7 @@ class Downloader:
         self.private.add(said)
         return said
 
-    async def _ask(self, body: BodyLimits, url: Url) -> Reply:
+    async def _get_once(self, body: BodyLimits, url: Url) -> Reply:
         try:
             answer = await self._paced.fetch(url, body=body)
         except AskedToWait as error:

@@ -27,7 +27,8 @@ from crawler.state.database import storage_errors
 _ANSWER: Final = f"""SELECT v.state, v.reason, v.target, v.status, v.trail, v.seen_at, c.type, v.etag, v.last_modified,
   v.header_date, v.page_date, v.page_date_source, c.reading, c.digest, c.text, c.page, c.links
   FROM url u JOIN visit v ON v.id = u.id LEFT JOIN content c ON c.id = v.content
-  WHERE u.url = ? AND v.kind = {int(DocumentKind.PAGE)} AND v.status IS NOT NULL AND v.found != {DiscoveredBy.MEMORY}"""  # noqa: S608
+  WHERE u.url = ? AND v.kind = {int(DocumentKind.PAGE)} AND v.status IS NOT NULL AND v.found !=
+  {DiscoveredBy.PREVIOUS_RUN}"""  # noqa: S608
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Page).decode
 

@@ -93,8 +93,8 @@ class CrawlEngine:
     ) -> None:
         self._frontier = frontier
         self._more = more
-        self._journey = journey
-        self._lanes = lanes
+        self._worker = journey
+        self._throttle = lanes
         self._limits = limits
         self._watch = watch
         self._slots = lanes.capacity
@@ -105,7 +105,7 @@ class CrawlEngine:
         self._ending: RunEnd | None = None
         self._fatal: StorageError | None = None
         self._started = time.monotonic()
-        self._trouble = ErrorBudget(limits.max_error_time, self._started)
+        self._error_budget = ErrorBudget(limits.max_error_time, self._started)
         self.tally = Tally()
 
     def stop(self, ending: RunEnd) -> None:
@@ -125,7 +125,7 @@ class CrawlEngine:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._tick)
             for _ in range(self._slots):  # a task for each page would cost a twentieth of the whole crawl
-                tasks.start_soon(self._travel_on)
+                tasks.start_soon(self._work)
             await self._dispatch()
             with anyio.move_on_after(STOP_GRACE):
                 while self._out:
@@ -147,7 +147,7 @@ class CrawlEngine:
             try:
                 answer = self._next(now)
             except StorageError as error:
-                self._fail(error)
+                self._stop_on_storage_error(error)
                 return
             match answer:
                 case Done():
@@ -159,46 +159,48 @@ class CrawlEngine:
 
     def _next(self, now: float) -> Lease | Wait | Done:
         # a section of the site may be out of order, and the rest well: then something else is worth a try
-        far = bool(self._trouble.why) and self._lanes.is_stuck()
-        answer = self._frontier.next(now, self._lanes.ready, far=far)
+        far = bool(self._error_budget.last_error) and self._throttle.is_asked_in_vain()
+        answer = self._frontier.next(now, self._throttle.seconds_until_ready, far=far)
         if isinstance(answer, Done) and self._more:
             if not self._more():
                 self._more = None
-            answer = self._frontier.next(now, self._lanes.ready)
+            answer = self._frontier.next(now, self._throttle.seconds_until_ready)
         return answer
 
     async def _start(self, lease: Lease, now: float) -> None:
         try:
-            ended = self._journey.without_request(lease, now)
+            ended = self._worker.without_request(lease, now)
         except StorageError as error:
-            self._fail(error)
+            self._stop_on_storage_error(error)
             return
         if ended:
             self._settle(ended)
             await anyio.lowlevel.checkpoint()
             return
-        self._lanes.start(lease.url, now)
+        self._throttle.start(lease.url, now)
         self._out += 1
         self._leased += 1
         self._leases.put_nowait(lease)
         if self._limits.max_pages and self._leased >= self._limits.max_pages:
             # the limit ends the crawl only when there is more to do: let the last one say so
-            await self._drain()
+            await self._wait_for_leases()
             if not isinstance(self._next(time.time()), Done):
                 self.stop(RunEnd.MAX_PAGES)
 
-    async def _drain(self) -> None:
+    async def _wait_for_leases(self) -> None:
         while self._out and self._ending is None:
             await self._change()
 
     async def _pause(self, seconds: float) -> None:
         if self._out == 0:
             # where pages are well the site is not down because others want to wait: they cost time, and no more
-            if self._lanes.all_down() and not (self.tally.listed and self._lanes.is_stuck()):
+            if self._throttle.are_all_down() and not (
+                self.tally.listed and self._throttle.is_asked_in_vain()
+            ):
                 return self.stop(RunEnd.SITE_DOWN)
             if seconds > self._limits.max_retry_after:
                 return self.stop(RunEnd.PARKED)
-            if self._trouble.is_enough(time.monotonic(), seconds):
+            if self._error_budget.is_spent(time.monotonic(), seconds):
                 return self.stop(RunEnd.TROUBLED)
             if seconds > 2:
                 self.tally.paused = self._waits(seconds)
@@ -208,17 +210,17 @@ class CrawlEngine:
         return None
 
     def _waits(self, seconds: float) -> str:
-        asked = " as asked" if self._lanes.is_asked(time.time()) else ""
-        why = f": {self._trouble.why}" if self._trouble.why else ""
+        asked = " as asked" if self._throttle.has_retry_after(time.time()) else ""
+        why = f": {self._error_budget.last_error}" if self._error_budget.last_error else ""
         return f"waiting {seconds:.0f} s{asked}{why}"
 
-    async def _travel_on(self) -> None:
+    async def _work(self) -> None:
         while True:
-            await self._travel(await self._leases.get())
+            await self._process(await self._leases.get())
 
-    async def _travel(self, lease: Lease) -> None:
+    async def _process(self, lease: Lease) -> None:
         try:
-            ended = await self._journey.travel(lease)
+            ended = await self._worker.process(lease)
         except Exception as error:
             log.exception("internal error on %s", lease.url)
             self.tally.internal_errors += 1
@@ -227,7 +229,7 @@ class CrawlEngine:
             self._out -= 1
             self._wake()
         self._settle(ended)
-        self._weigh(ended)
+        self._count_error_time(ended)
 
     def _settle(self, ended: Outcome | Retry) -> None:
         if self._fatal:
@@ -238,23 +240,23 @@ class CrawlEngine:
             else:
                 self._frontier.settle(ended)
         except StorageError as error:
-            self._fail(error)
+            self._stop_on_storage_error(error)
 
-    def _weigh(self, ended: Outcome | Retry) -> None:
+    def _count_error_time(self, ended: Outcome | Retry) -> None:
         """Count what the server's trouble costs, and end when that is enough. What has failed stays settled."""
         lease, now = ended.lease, time.monotonic()
-        own = self._lanes.gap(lease.url)
+        own = self._throttle.own_delay(lease.url)
         if isinstance(ended, Retry):
-            self._trouble.failed(now, ended.reason, own)
+            self._error_budget.record_failure(now, ended.reason, own)
         elif is_failure(ended.verdict.state, ended.status):
-            self._trouble.failed(now, ended.verdict.reason, own)
+            self._error_budget.record_failure(now, ended.verdict.reason, own)
         else:
-            return self._trouble.answered(now, own, had_failed=lease.attempts > 0)
-        if self._trouble.is_enough(now):
+            return self._error_budget.record_success(now, own, had_failed=lease.attempts > 0)
+        if self._error_budget.is_spent(now):
             self.stop(RunEnd.TROUBLED)
         return None
 
-    def _fail(self, error: StorageError) -> None:
+    def _stop_on_storage_error(self, error: StorageError) -> None:
         self._fatal = self._fatal or error
         self.stop(RunEnd.INTERRUPTED)
 
@@ -278,7 +280,7 @@ class CrawlEngine:
                 try:
                     self._frontier.commit()
                 except StorageError as error:
-                    self._fail(error)
+                    self._stop_on_storage_error(error)
             self._count()
             self._watch(self.tally)
             if now - told >= LOG_SECONDS:
@@ -293,9 +295,9 @@ class CrawlEngine:
         tally.done = tally.known - counts.get(State.PENDING, 0)
         tally.listed = counts.get(State.INDEXABLE, 0)
         tally.failed = sum(counts.get(state, 0) for state in FAILURES)
-        tally.fetched = self._journey.fetched
-        tally.unchanged = self._journey.unchanged
-        tally.bytes = self._journey.bytes
+        tally.fetched = self._worker.fetched
+        tally.unchanged = self._worker.unchanged
+        tally.bytes = self._worker.bytes
         tally.seconds = time.monotonic() - self._started
 
 

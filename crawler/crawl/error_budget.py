@@ -21,29 +21,31 @@ class ErrorBudget:
     """
 
     def __init__(self, longest: float, now: float) -> None:
-        self.lost = 0.0
-        self.why = ""
+        self.spent_seconds = 0.0
+        self.last_error = ""
         self._longest = longest
         self._last = now
         self._good = 0
 
-    def failed(self, now: float, why: str, own: float) -> None:
+    def record_failure(self, now: float, why: str, own: float) -> None:
         """A try failed for now. ``own``: seconds between two requests that are our own pace, and no loss."""
-        self.lost += max(0.0, now - self._last - own)
-        self._last, self.why = now, why
+        self.spent_seconds += max(0.0, now - self._last - own)
+        self._last, self.last_error = now, why
 
-    def answered(self, now: float, own: float, *, had_failed: bool) -> None:
+    def record_success(self, now: float, own: float, *, had_failed: bool) -> None:
         """A page was answered, after earlier tries in vain or at once."""
-        passed = (max(0.0, now - self._last - own) if self.why else self._last - now) - SECONDS_PER_ANSWER
+        passed = (
+            max(0.0, now - self._last - own) if self.last_error else self._last - now
+        ) - SECONDS_PER_ANSWER
         self._good += 1
         if had_failed:
             passed -= SECONDS_PER_ANSWER_AFTER_WAIT * self._good
             self._good = 0
-        self.lost = max(0.0, self.lost + passed)
-        self._last, self.why = now, ""
+        self.spent_seconds = max(0.0, self.spent_seconds + passed)
+        self._last, self.last_error = now, ""
 
-    def is_enough(self, now: float, pause: float = 0.0) -> bool:
+    def is_spent(self, now: float, pause: float = 0.0) -> bool:
         """Whether all is lost that may be, or would be by a pause of so many seconds that follows."""
         if not pause:
-            return self.lost >= self._longest
-        return bool(self.why) and self.lost + now - self._last + pause > self._longest
+            return self.spent_seconds >= self._longest
+        return bool(self.last_error) and self.spent_seconds + now - self._last + pause > self._longest

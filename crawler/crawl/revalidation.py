@@ -153,7 +153,7 @@ class PreviousVisits:
             some = "SELECT 1 FROM memory WHERE content IS NOT NULL LIMIT 1"
             self._is_empty = db.execute(some).fetchone() is None  # nothing is added before the run has ended
 
-    def recall(self, number: int, kind: DocumentKind) -> PreviousVisit | None:
+    def get(self, number: int, kind: DocumentKind) -> PreviousVisit | None:
         """What is remembered of the URL with this id, which is to be read as this kind now, or None."""
         if self._is_empty:
             return None

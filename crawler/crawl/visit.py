@@ -132,7 +132,7 @@ async def visit(  # noqa: PLR0913 - two of them have a default
         )
 
         def further() -> bool:
-            return waiting.look_again() or more(waiting) or waiting.look_again()
+            return waiting.review_postponed() or more(waiting) or waiting.review_postponed()
 
         engine = CrawlEngine(waiting, journey, lanes, limits, watch, further)
         waiting.admit(seed_urls(plan, robots))
@@ -156,7 +156,7 @@ def build_robots_cache(plan: CrawlPlan, store: Store, fetcher: Fetcher, clock: C
 
 async def _start_robots(plan: CrawlPlan, rules: RobotsCache) -> Robots:
     home = origin_of(plan.seed)
-    robots = await rules.rules(home)
+    robots = await rules.get(home)
     if robots.access is RobotsAccess.NOTHING:
         raise NothingCrawlable(f"nothing can be crawled on {home}: {robots.reason}")
     return robots
@@ -203,7 +203,7 @@ def changes_text(run: Run, visited: VisitResult, judged: Completeness) -> Run:
     return replace(
         run,
         completeness=judged.kind.value,
-        because=judged.because,
+        because=judged.reason,
         fetched=run.fetched + tally.fetched,
         unchanged=run.unchanged + tally.unchanged,
         bytes=run.bytes + tally.bytes,

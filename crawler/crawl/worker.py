@@ -71,13 +71,13 @@ class WorkerOptions:
 class WorkerParts:
     """Who is called on the way. ``earlier`` has answers of another crawl, which are not asked for again."""
 
-    rulebook: RobotsCache
+    robots_cache: RobotsCache
     fetcher: Fetcher
     pool: ParsePool
     judge: IndexabilityJudge
-    lanes: Throttle
+    throttle: Throttle
     frontier: Frontier
-    recall: PreviousVisits
+    previous_visits: PreviousVisits
     earlier: EarlierCrawl | None = None
 
 
@@ -87,38 +87,40 @@ class PageWorker:
 
     def __init__(self, parts: WorkerParts, manners: WorkerOptions) -> None:
         self._parts = parts
-        self._manners = manners
+        self._options = manners
         self.fetched = 0
         self.unchanged = 0
         self.bytes = 0
 
     def without_request(self, lease: Lease, now: float) -> Outcome | None:
         """The end of a lease that known rules forbid to fetch, or whose answer an earlier crawl has."""
-        robots = self._parts.rulebook.cached(origin_of(lease.url), now)
+        robots = self._parts.robots_cache.cached(origin_of(lease.url), now)
         return self._known(lease, robots, now) if robots else None
 
-    async def travel(self, lease: Lease) -> Outcome | Retry:
+    async def process(self, lease: Lease) -> Outcome | Retry:
         """Fetch, read and judge. The lane of the lease's origin was told that a request starts."""
         answer: Reply | Failure | None = None
         try:
-            robots = await self._parts.rulebook.rules(origin_of(lease.url))
+            robots = await self._parts.robots_cache.get(origin_of(lease.url))
             if known := self._known(lease, robots, time.time()):
                 return known
-            if delay := robots.crawl_delay(self._manners.max_crawl_delay):
-                self._parts.lanes.set_crawl_delay(origin_of(lease.url), delay)
+            if delay := robots.crawl_delay(self._options.max_crawl_delay):
+                self._parts.throttle.set_crawl_delay(origin_of(lease.url), delay)
             body = (
-                self._manners.sitemap_body if lease.kind is DocumentKind.SITEMAP else self._manners.page_body
+                self._options.sitemap_body if lease.kind is DocumentKind.SITEMAP else self._options.page_body
             )
-            before = self._parts.recall.recall(lease.id, lease.kind)
+            before = self._parts.previous_visits.get(lease.id, lease.kind)
             asked = conditional_headers(before)
             answer = await self._parts.fetcher.fetch(lease.url, headers=asked, body=body)
             self.fetched += 1
         finally:
-            self._parts.lanes.finish(lease.url, time.time(), answer)
+            self._parts.throttle.finish(lease.url, time.time(), answer)
         if isinstance(answer, Reply):
             self.bytes += answer.wire_bytes
         request = request_record(answer, bool(asked), time.time())
-        return self._again(lease, answer, request) or await self._arrive(lease, answer, before, request)
+        return self._retry_or_none(lease, answer, request) or await self._handle_response(
+            lease, answer, before, request
+        )
 
     def _known(self, lease: Lease, robots: Robots, now: float) -> Outcome | None:
         """The end of a lease that needs no request. ``now`` is Unix time."""
@@ -128,7 +130,7 @@ class PageWorker:
             or lease.kind is not DocumentKind.PAGE
         ):
             return blocked
-        before = self._parts.recall.recall(lease.id, lease.kind)
+        before = self._parts.previous_visits.get(lease.id, lease.kind)
         answer = self._parts.earlier.answer(lease.url, before, now)
         if answer is None:
             return None
@@ -142,38 +144,38 @@ class PageWorker:
             request=answer.request,
         )
 
-    def _again(self, lease: Lease, answer: Reply | Failure, request: Request) -> Retry | None:
+    def _retry_or_none(self, lease: Lease, answer: Reply | Failure, request: Request) -> Retry | None:
         """A later turn, when what went wrong may pass."""
         if not is_transient(answer):
             return None
         now = time.time()
         asked = parse_retry_after(answer.header("retry-after"), now) if isinstance(answer, Reply) else None
         # one broken page may not hold up the whole site
-        longest = math.inf if _asks_to_wait(answer) else self._manners.max_retry_after
-        policy = RetryPolicy(self._manners.retries, longest_asked=longest)
+        longest = math.inf if _asks_to_wait(answer) else self._options.max_retry_after
+        policy = RetryPolicy(self._options.retries, longest_asked=longest)
         pause = policy.delay(lease.attempts, lease.url, asked)
         if pause is None:
             return None
         reason = answer.message if isinstance(answer, Failure) else f"answered {answer.status}"
         return Retry(lease, now + pause, reason, request)
 
-    async def _arrive(
+    async def _handle_response(
         self, lease: Lease, answer: Reply | Failure, before: PreviousVisit | None, request: Request
     ) -> Outcome:
         if isinstance(answer, Failure) or is_transient(answer):
-            return self._failed(lease, answer, before, request)
+            return self._transient_outcome(lease, answer, before, request)
         if before and answer.status == 304 and request.conditional:
             answer = merge_304(answer, before)
-            page = before.page and apply_304_robots(answer, before.page, self._manners.token)
+            page = before.page and apply_304_robots(answer, before.page, self._options.token)
             is_known = True
         else:
             page = await self._read(lease, answer, before)
             if page and _is_unread(lease, page):
-                return self._failed(lease, answer, before, request, page)
+                return self._transient_outcome(lease, answer, before, request, page)
             is_known = bool(before and page and page.is_known)
             page = before.page if before and is_known else page
         self.unchanged += is_known
-        ended = self._judged(lease, answer, page)
+        ended = self._judged_outcome(lease, answer, page)
         if _is_last_check(lease):
             ended = _last_check_outcome(ended)
         return replace(
@@ -184,7 +186,7 @@ class PageWorker:
             request=request,
         )
 
-    def _failed(
+    def _transient_outcome(
         self,
         lease: Lease,
         answer: Reply | Failure,
@@ -204,17 +206,17 @@ class PageWorker:
             return outcome
         known = before.page or Page(links=before.links)
         if lease.kind is DocumentKind.SITEMAP:
-            return replace(outcome, finds=self._listed(lease, known))
+            return replace(outcome, finds=self._finds_of_sitemap(lease, known))
         return replace(outcome, links=self._links(lease, known))
 
-    def _judged(self, lease: Lease, answer: Reply, page: Page | None) -> Outcome:
+    def _judged_outcome(self, lease: Lease, answer: Reply, page: Page | None) -> Outcome:
         if lease.kind is DocumentKind.SITEMAP:
             return self._sitemap(lease, answer, page)
         return self._ended(lease, self._parts.judge.verdict(answer, page), answer.status, page)
 
     def _ended(self, lease: Lease, verdict: StatusBadge, status: int, page: Page | None) -> Outcome:
         """The end of a page, with all that it leads to."""
-        most = self._manners.max_redirects
+        most = self._options.max_redirects
         if verdict.state is State.REDIRECT and self._parts.frontier.hops(lease) >= most:
             verdict = StatusBadge(State.BAD_ANSWER, f"redirect.too_many: more than {most} redirects in a row")
         return Outcome(
@@ -222,7 +224,7 @@ class PageWorker:
             verdict,
             status=status,
             links=self._links(lease, page) if page else [],
-            finds=(*_redirect_finds(lease, verdict), *self._children(lease, page)),
+            finds=(*_redirect_finds(lease, verdict), *self._child_sitemaps(lease, page)),
         )
 
     async def _read(self, lease: Lease, reply: Reply, before: PreviousVisit | None) -> Page | None:
@@ -249,7 +251,7 @@ class PageWorker:
             hop = DiscoveredUrl(
                 redirect.target, DiscoveredBy.REDIRECT, lease.depth + 1, lease.id, DocumentKind.SITEMAP
             )
-            further = (hop,) if lease.depth < self._manners.max_redirects else ()
+            further = (hop,) if lease.depth < self._options.max_redirects else ()
             return Outcome(
                 lease, StatusBadge(State.SITEMAP_FILE, redirect.reason), reply.status, finds=further
             )
@@ -259,10 +261,10 @@ class PageWorker:
             lease,
             StatusBadge(State.SITEMAP_FILE, "; ".join(page.faults)),
             reply.status,
-            finds=self._listed(lease, page),
+            finds=self._finds_of_sitemap(lease, page),
         )
 
-    def _listed(self, lease: Lease, page: Page) -> tuple[DiscoveredUrl, ...]:
+    def _finds_of_sitemap(self, lease: Lease, page: Page) -> tuple[DiscoveredUrl, ...]:
         """What a sitemap of the site's own lists."""
         finds = [DiscoveredUrl(url, found, 1, lease.id) for url, found in page.links]
         if lease.depth < MAX_NESTING:
@@ -273,16 +275,16 @@ class PageWorker:
             ]
         return tuple(finds)
 
-    def _children(self, lease: Lease, page: Page | None) -> list[DiscoveredUrl]:
+    def _child_sitemaps(self, lease: Lease, page: Page | None) -> list[DiscoveredUrl]:
         """The sitemaps that an index names which was linked as a page."""
-        urls = page.sitemaps if page and self._manners.follow_sitemaps else []
+        urls = page.sitemaps if page and self._options.follow_sitemaps else []
         return [DiscoveredUrl(url, DiscoveredBy.SITEMAP, 1, lease.id, DocumentKind.SITEMAP) for url in urls]
 
     def _links(self, lease: Lease, page: Page) -> list[tuple[Url, int]]:
         links = page.links if lease.found != DiscoveredBy.SPELLING else []
-        if not page.is_html and not self._manners.follow_sitemaps:
+        if not page.is_html and not self._options.follow_sitemaps:
             links = [(url, found) for url, found in links if found != DiscoveredBy.SITEMAP]
-        if not self._manners.obey_nofollow:
+        if not self._options.obey_nofollow:
             links = [(url, found & ~DiscoveredBy.NOFOLLOW or DiscoveredBy.LINK) for url, found in links]
         elif page.nofollow:
             walked = DiscoveredBy.LINK | DiscoveredBy.FRAME
@@ -309,7 +311,7 @@ def _last_check_outcome(ended: Outcome) -> Outcome:
 
 def _is_last_check(lease: Lease) -> bool:
     """Whether only an earlier run leads here: it is asked what has become of it, and what it links to is no news."""
-    return lease.found == DiscoveredBy.MEMORY
+    return lease.found == DiscoveredBy.PREVIOUS_RUN
 
 
 def _blocked(lease: Lease, robots: Robots) -> Outcome | None:

@@ -22,21 +22,21 @@ class Deadline:
         self._in_body = False
         self._window_start = now
         self._window_bytes = 0
-        self.moved: Callable[[float], None] | None = None
+        self.on_change: Callable[[float], None] | None = None
         self.at = min(self._end, now + limits.first_byte)
 
-    def asked(self, now: float) -> None:
+    def request_sent(self, now: float) -> None:
         """A request was sent."""
         self._in_body = False
         self._move(min(self._end, now + self._limits.first_byte))
 
-    def answered(self, now: float) -> None:
+    def head_received(self, now: float) -> None:
         """The head of the answer is complete."""
         self._in_body = True
         self._window_start, self._window_bytes = now, 0
         self._move(min(self._end, now + self._limits.idle))
 
-    def got(self, size: int, now: float) -> None:
+    def body_received(self, size: int, now: float) -> None:
         """So many bytes of the body came. Raises FetchError when they come too slowly."""
         limits = self._limits
         self._window_bytes += size
@@ -47,7 +47,7 @@ class Deadline:
             self._window_start, self._window_bytes = now, 0
         self._move(min(self._end, now + limits.idle))
 
-    def missed(self, now: float) -> FetchError:
+    def failure(self, now: float) -> FetchError:
         """The failure when the deadline has passed."""
         if now >= self._end:
             return FetchError(FailureCode.TIME_TOTAL, f"{self._limits.total:g} s")
@@ -58,5 +58,5 @@ class Deadline:
     def _move(self, at: float) -> None:
         if abs(at - self.at) > _SLACK * self._limits.idle or at == self._end != self.at:
             self.at = at
-            if self.moved is not None:
-                self.moved(at)
+            if self.on_change is not None:
+                self.on_change(at)

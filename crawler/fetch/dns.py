@@ -41,7 +41,7 @@ class OriginConnection:
         self.target = target
         self.transport = transport
         self.url = url
-        self.users = 0
+        self.use_count = 0
         self.answered = False
         self.retired = False
 
@@ -67,18 +67,18 @@ class OriginConnections:
         self._opening: dict[str, anyio.Lock] = {}
         self._public: set[str] = set()  # host:port that had a public address: they cannot become private
 
-    async def take(self, origin: str) -> OriginConnection:
+    async def acquire(self, origin: str) -> OriginConnection:
         """The place for an origin in canonical form. Raises FetchError."""
         place = self._places.get(origin)
         if place is None:
             place = await self._open_once(origin)
-        place.users += 1
+        place.use_count += 1
         return place
 
-    async def give_back(self, place: OriginConnection) -> None:
+    async def release(self, place: OriginConnection) -> None:
         """End the use of a place. Safe to call while cancelled."""
-        place.users -= 1
-        if place.retired and not place.users:
+        place.use_count -= 1
+        if place.retired and not place.use_count:
             await _close(place)
 
     def retire(self, place: OriginConnection) -> None:
@@ -119,7 +119,7 @@ class OriginConnections:
         address = addresses[0] if len(addresses) == 1 else await self._fastest(target, addresses)
         url = httpx.URL(f"{target.origin}/") if self._transports.by_target else None
         try:
-            return OriginConnection(target, self._transports.open(target.at(address)), url)
+            return OriginConnection(target, self._transports.open(target.pinned_to(address)), url)
         except (OSError, ValueError) as error:
             raise FetchError(FailureCode.OPTIONS) from error
 
@@ -177,7 +177,7 @@ class OriginConnections:
         if len(self._places) <= self._most:
             return
         for origin, place in list(self._places.items()):
-            if not place.users and place is not new:
+            if not place.use_count and place is not new:
                 del self._places[origin]
                 place.retired = True
                 await _close(place)

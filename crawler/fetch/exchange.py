@@ -78,7 +78,7 @@ class HttpExchange:
             if self._method != "GET" or not (reused or mislabelled):
                 raise
             self._plain = mislabelled
-        self._deadline.asked(anyio.current_time())
+        self._deadline.request_sent(anyio.current_time())
         return await self._request(place)
 
     def arrived(self) -> HttpResponse | None:
@@ -132,13 +132,13 @@ class HttpExchange:
         return answer
 
     async def _read(self, response: httpx.Response, chunks: AsyncIterator[bytes]) -> HttpResponse:
-        self._deadline.answered(anyio.current_time())
+        self._deadline.head_received(anyio.current_time())
         headers = self._headers(response)
         self._head, self._body = (response.status_code, headers), None
         codings = [value for name, value in headers if name == "content-encoding"]
         decoder: BodyDecoder | None = None
         async for chunk in chunks:
-            self._deadline.got(len(chunk), anyio.current_time())
+            self._deadline.body_received(len(chunk), anyio.current_time())
             if decoder is None:
                 decoder = self._body = self._decoder(codings, chunk)
             if not decoder.feed(chunk):

@@ -90,19 +90,19 @@ class Fetcher:
         the ``Reply`` has the URL that was given here.
         """
         started, sent_at = anyio.current_time(), self._clock()
-        asked = self._transports.asked(url)
+        asked = self._transports.request_url(url)
         origin = asked[: asked.index("/", 8)]
         deadline = Deadline(self._limits, started)
         error: FetchError | None = None
         answer: HttpResponse | None = None
         exchange: HttpExchange | None = None
         with anyio.CancelScope(deadline=deadline.at) as scope:
-            deadline.moved = lambda at: setattr(scope, "deadline", at)
+            deadline.on_change = lambda at: setattr(scope, "deadline", at)
             try:
                 limits = self._limits if body is None else replace(self._limits, body=body)
                 fields = self._fields_for(origin, headers)
                 exchange = HttpExchange(asked, fields, limits, deadline, method, content)
-                answer = await self._converse(origin, exchange)
+                answer = await self._run_exchange(origin, exchange)
             except FetchError as known:
                 error = known
             except Exception as unknown:  # noqa: BLE001 - the fence: whatever it is, one page must not end the crawl
@@ -111,11 +111,11 @@ class Fetcher:
         if answer or (answer := exchange.arrived() if exchange else None):
             return Reply(url, *answer[:3], sent_at, now - started, answer.wire, answer.cut)
         if scope.cancelled_caught or error is None:
-            error = deadline.missed(now)
+            error = deadline.failure(now)
         return failure(error.code, origin.partition("://")[2], error.detail, now - started)
 
-    async def _converse(self, origin: str, exchange: HttpExchange) -> HttpResponse:
-        place = await self._origins.take(origin)
+    async def _run_exchange(self, origin: str, exchange: HttpExchange) -> HttpResponse:
+        place = await self._origins.acquire(origin)
         try:
             answer = await exchange.run(place)
         except FetchError as error:
@@ -126,7 +126,7 @@ class Fetcher:
             place.answered = True
             return answer
         finally:
-            await self._origins.give_back(place)
+            await self._origins.release(place)
 
     def _fields_for(self, origin: str, headers: Iterable[Header]) -> httpx.Headers:
         # Made once for each origin: httpx takes longer to make these than the network layer takes for a request.

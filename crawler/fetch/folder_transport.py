@@ -66,11 +66,11 @@ class FolderTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Answer one request. Raises nothing."""
         target: bytes = request.extensions.get("target") or request.url.raw_path
-        answer = await anyio.to_thread.run_sync(self._answer, target, request.headers)
+        answer = await anyio.to_thread.run_sync(self._respond, target, request.headers)
         fields = [("Date", formatdate(usegmt=True)), *answer.fields]
         return httpx.Response(answer.status, headers=fields, stream=_FileBody(answer), request=request)
 
-    def _answer(self, target: bytes, asked: httpx.Headers) -> _FileResponse:
+    def _respond(self, target: bytes, asked: httpx.Headers) -> _FileResponse:
         path, mark, query = target.partition(b"?")
         try:
             file = self._file(path)
@@ -80,7 +80,7 @@ class FolderTransport(httpx.AsyncBaseTransport):
                 where = (path + b"/" + mark + query).decode("ascii")
                 # Whole, because of a path that begins with two slashes, which would name another host.
                 return _FileResponse(301, [("Location", self._origin + where), ("Content-Length", "0")])
-            return self._of_file(file, asked)
+            return self._respond_with(file, asked)
         except PermissionError:
             return _status_response(403)
         except OSError:  # a disk, or too many open files: it may be better later
@@ -102,7 +102,7 @@ class FolderTransport(httpx.AsyncBaseTransport):
             return _SLASH
         return _regular_file(place.with_name(f"{names[-1]}.html"))
 
-    def _of_file(self, file: Path, asked: httpx.Headers) -> _FileResponse:
+    def _respond_with(self, file: Path, asked: httpx.Headers) -> _FileResponse:
         real = file.resolve()
         if not real.is_relative_to(self._root):
             return _status_response(403)

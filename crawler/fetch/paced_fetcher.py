@@ -42,7 +42,7 @@ class PacedFetcher:
         """The answer, asked for again while that may help. Raises AskedToWait."""
         home = origin_of(url)
         async for _ in Retries(self._policy, url):
-            while (wait := self.lanes.ready(home, self._clock())) > 0:
+            while (wait := self.lanes.seconds_until_ready(home, self._clock())) > 0:
                 if wait > MAX_WAIT:
                     raise AskedToWait(f"{home} wants no request for {wait:,.0f} seconds: try again later")
                 await anyio.sleep(wait)

@@ -85,13 +85,13 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
             readable = _readable_fields(response, _NEEDED if request.method == "GET" else frozenset())
             if readable is None:
                 await sending.__aexit__(None, None, None)
-                return await self._again(request)
+                return await self._send_with_fallback(request)
             headers = readable
         return httpx.Response(
             response.status, headers=headers, stream=_ReqwestBody(response, sending, request), request=request
         )
 
-    async def _again(self, request: httpx.Request) -> httpx.Response:
+    async def _send_with_fallback(self, request: httpx.Request) -> httpx.Response:
         if self._fallback is None:
             from crawler.fetch.httpx_transport import PinnedTransport  # noqa: PLC0415 - hardly ever needed
 

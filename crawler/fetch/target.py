@@ -26,7 +26,7 @@ class OriginTarget(Struct, frozen=True):
             host, port = authority, ""
         return cls(origin, scheme, host.strip("[]"), int(port) if port else _DEFAULT_PORTS[scheme])
 
-    def at(self, address: str) -> Self:
+    def pinned_to(self, address: str) -> Self:
         """The same origin, pinned to an address."""
         return replace(self, address=address)
 

@@ -74,13 +74,13 @@ class OriginThrottle:
 
     def __init__(self, pace: ThrottleOptions) -> None:
         self.pace = pace
-        self.parked_until = 0.0
+        self.paused_until = 0.0
         self.asked_until = 0.0
         self.in_flight = 0
         self.down = False
         self._most = float(pace.concurrency)
         self._window = self._most
-        self.gap = max(1.0 / pace.rate if pace.rate > 0 else 0.0, pace.delay)
+        self.delay = max(1.0 / pace.rate if pace.rate > 0 else 0.0, pace.delay)
         self._next = 0.0
         self._adapts = pace.adaptive and pace.rate > 0
         self._latency = _LatencyControl(pace.max_pause)
@@ -101,22 +101,22 @@ class OriginThrottle:
         """Whether the origin has asked to wait several times in a row."""
         return self._asked_in_a_row >= WAITS_UNTIL_STUCK
 
-    def crawl_delay(self, seconds: float) -> None:
+    def set_crawl_delay(self, seconds: float) -> None:
         """robots.txt asks for this pause between two requests: one at a time, and so far apart."""
-        self.gap = max(self.gap, seconds)
+        self.delay = max(self.delay, seconds)
         if seconds > 0:
             self._most = self._window = 1.0
 
-    def may_start(self, now: float) -> float:
+    def seconds_until_start(self, now: float) -> float:
         """Seconds until a request may start; 0 for now."""
         if self.in_flight >= self.allowed:
-            return max(FULL_WAIT_SECONDS, self.parked_until - now)
-        return max(0.0, self.parked_until - now, self._next - now)
+            return max(FULL_WAIT_SECONDS, self.paused_until - now)
+        return max(0.0, self.paused_until - now, self._next - now)
 
     def start(self, now: float) -> None:
         """A request starts."""
         self.in_flight += 1
-        self._next = now + self.gap
+        self._next = now + self.delay
 
     def finish(self, now: float, answer: Reply | Failure | None) -> None:
         """A request ended. None: it was given back without having been sent."""
@@ -132,19 +132,19 @@ class OriginThrottle:
             return
         self._connected(started)
         if answer.status in _WAIT_STATUSES:
-            self._told_to_wait(now, started, parse_retry_after(answer.header("retry-after"), now))
+            self._on_wait_request(now, started, parse_retry_after(answer.header("retry-after"), now))
             return
         if started >= self._asked_at:
             self._asked_in_a_row = 0
         self._adapt(now, answer)
 
-    def _told_to_wait(self, now: float, started: float, asked: float | None) -> None:
+    def _on_wait_request(self, now: float, started: float, asked: float | None) -> None:
         # Answers to requests that were out already are the same "stop", said once more.
         is_news = started >= self._asked_at
         if asked is not None and asked >= 1.0:
-            self.asked_until = self.parked_until = max(self.parked_until, now + asked)
+            self.asked_until = self.paused_until = max(self.paused_until, now + asked)
         elif is_news:
-            self.parked_until = max(self.parked_until, now + _REFUSED.pause(self._asked_in_a_row))
+            self.paused_until = max(self.paused_until, now + _REFUSED.pause(self._asked_in_a_row))
         if is_news:
             self._window = max(1.0, self._window / 2)
             self._asked_at = now
@@ -167,7 +167,7 @@ class OriginThrottle:
             self._opened_at = now
             self._failed_in_a_row = 0
             self.down = self._openings >= OPENINGS_TO_BE_DOWN
-            self.parked_until = max(self.parked_until, now + _NOT_CONNECTED.pause(self._openings - 1))
+            self.paused_until = max(self.paused_until, now + _NOT_CONNECTED.pause(self._openings - 1))
 
     def _adapt(self, now: float, answer: Reply) -> None:
         if not self._adapts:
@@ -236,41 +236,41 @@ class Throttle:
         self._lanes: dict[str, OriginThrottle] = {}
         self.capacity = pace.concurrency + spare
 
-    def ready(self, home: str, now: float) -> float:
+    def seconds_until_ready(self, home: str, now: float) -> float:
         """Seconds until a request may start at an origin, 0 for now."""
         lane = self._lanes.get(home)
-        return lane.may_start(now) if lane else 0.0
+        return lane.seconds_until_start(now) if lane else 0.0
 
     def start(self, url: Url, now: float) -> None:
         """A request starts."""
-        self._of(origin_of(url)).start(now)
+        self._origin_throttle(origin_of(url)).start(now)
 
     def finish(self, url: Url, now: float, answer: Reply | Failure | None) -> None:
         """A request ended; None: it was never sent."""
-        self._of(origin_of(url)).finish(now, answer)
+        self._origin_throttle(origin_of(url)).finish(now, answer)
 
     def set_crawl_delay(self, home: str, seconds: float) -> None:
         """robots.txt asks for this pause between two requests."""
         if home != self._folder:
-            self._of(home).crawl_delay(seconds)
+            self._origin_throttle(home).set_crawl_delay(seconds)
 
-    def gap(self, url: Url) -> float:
+    def own_delay(self, url: Url) -> float:
         """Seconds between two requests to the origin of a URL that are our own pace: rate, delay or Crawl-delay."""
-        return self._of(origin_of(url)).gap
+        return self._origin_throttle(origin_of(url)).delay
 
-    def is_asked(self, now: float) -> bool:
+    def has_retry_after(self, now: float) -> bool:
         """Whether some origin has named the time before which nothing starts there."""
         return any(lane.asked_until > now for lane in self._lanes.values())
 
-    def is_stuck(self) -> bool:
+    def is_asked_in_vain(self) -> bool:
         """Whether waiting has been in vain at some origin several times in a row."""
         return any(lane.is_stuck for lane in self._lanes.values())
 
-    def all_down(self) -> bool:
+    def are_all_down(self) -> bool:
         """Every origin has stopped answering."""
         return bool(self._lanes) and all(lane.down for lane in self._lanes.values())
 
-    def _of(self, home: str) -> OriginThrottle:
+    def _origin_throttle(self, home: str) -> OriginThrottle:
         lane = self._lanes.get(home)
         if lane is None:
             pace = ThrottleOptions(self._pace.concurrency, 0, 0) if home == self._folder else self._pace

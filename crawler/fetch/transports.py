@@ -17,7 +17,7 @@ from crawler.url.mirror import Mirror
 class Transports(Protocol):
     """A kind of transport."""
 
-    def asked(self, url: Url) -> Url:
+    def request_url(self, url: Url) -> Url:
         """Where to ask for a URL: at the URL itself, unless the site is read elsewhere."""
         ...
 
@@ -45,7 +45,7 @@ class _OwnTransports:
         self._options = options or TransportOptions()
         self._limits = limits or FetchLimits()
 
-    def asked(self, url: Url) -> Url:
+    def request_url(self, url: Url) -> Url:
         """See :class:`Transports`."""
         return url
 
@@ -80,7 +80,7 @@ class CallerTransport:
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
         self._transport = transport
 
-    def asked(self, url: Url) -> Url:
+    def request_url(self, url: Url) -> Url:
         """See :class:`Transports`."""
         return url
 
@@ -111,9 +111,9 @@ class _WrappedTransports:
         self._inner = inner
         self.by_target = inner.by_target
 
-    def asked(self, url: Url) -> Url:
+    def request_url(self, url: Url) -> Url:
         """See :class:`Transports`."""
-        return self._inner.asked(url)
+        return self._inner.request_url(url)
 
     def needs_address(self, target: OriginTarget) -> bool:
         """See :class:`Transports`."""
@@ -132,8 +132,8 @@ class ServerTransports(_WrappedTransports):
         self._mirror = mirror
 
     @override
-    def asked(self, url: Url) -> Url:
-        return self._mirror.asked(url)
+    def request_url(self, url: Url) -> Url:
+        return self._mirror.request_url(url)
 
 
 class FolderTransports(_WrappedTransports):

@@ -40,24 +40,26 @@ def observe(
     """Judge all pages of a run and date them; once more after a crash, with the same result. Raises StorageError."""
     seen = ObservationStore(db, run.number)
     with transaction(db):
-        seen.unchanged()
+        seen.mark_all_unchanged()
         differs = next(seen.deltas(), None) is not None
         sample = seen.sample() if differs else ()  # taking pages apart is dear, and for nothing here
-        judged = build_significance_model(seen.habits, lambda: (delta for _, delta in seen.deltas()), sample)
-        seen.mark(_change_texts(judged, seen.deltas()))
+        judged = build_significance_model(
+            seen.change_history, lambda: (delta for _, delta in seen.deltas()), sample
+        )
+        seen.mark_changed(_change_texts(judged, seen.deltas()))
         distrust = seen.distrust or lastmod.why_distrusted(*seen.stamps(source_key))
         is_other = seen.policy not in ("", policy)
         for pages in seen.pages():
             known = (_for_policy(page, policy, is_other=is_other) for page in pages)
-            seen.date(_with_dates(known, run.started, policy, trusted=not distrust))
-    return SiteObservation(judged.learnt, distrust, policy)
+            seen.store_dates(_with_dates(known, run.started, policy, trusted=not distrust))
+    return SiteObservation(judged.change_history, distrust, policy)
 
 
 def _change_texts(
     judged: SignificanceModel, deltas: Iterable[tuple[int, Delta]]
 ) -> Iterator[tuple[str, int]]:
     for number, delta in deltas:
-        if differences := judged.significant(delta):
+        if differences := judged.significant_changes(delta):
             said = [f"{'-' if each.gone else '+'} {each.text}" for each in differences if each.text]
             more = f"; {len(said) - MAX_EVIDENCE:,} more" if len(said) > MAX_EVIDENCE else ""
             yield "; ".join(said[:MAX_EVIDENCE]) + more, number

@@ -128,7 +128,7 @@ class SignificanceModel:
     """The judgement over one run; made by :func:`survey`, asked by :meth:`significant`."""
 
     def __init__(self, learnt: Mapping[int, ChangeHistory]) -> None:
-        self._habits = learnt
+        self._change_history = learnt
         self._compared = 0
         self._weight = 0.0
         self._held: Counter[int] = Counter()
@@ -150,19 +150,19 @@ class SignificanceModel:
         for counted in (self._gone, self._came, self._beside):
             _forget_singletons(counted)
 
-    def hold(self, keys: Iterable[int], weight: float = 1.0) -> None:
+    def add_sample(self, keys: Iterable[int], weight: float = 1.0) -> None:
         """Between the readings: what one page of the sample holds; ``weight`` is how many pages it stands for."""
         self._weight += weight
         for k in keys:
             self._held[k] += weight  # type: ignore[assignment]  # fractions of pages
         _forget_singletons(self._held)
 
-    def weigh(self, delta: Delta) -> None:
+    def add_second_pass(self, delta: Delta) -> None:
         """Second reading of the same pages: places, by what counters and shared texts leave unexplained."""
         stamped = _restamped_shapes(delta)
         here: dict[int, list[Difference]] = {}
         for d in delta.differences:
-            if not self._is_sites(d, stamped):
+            if not self._is_site_wide(d, stamped):
                 here.setdefault(d.place, []).append(d)
         self._left.update({d.exact for differences in here.values() for d in differences if d.gone})
         _forget_singletons(self._left)
@@ -179,7 +179,7 @@ class SignificanceModel:
         self, place: _PlaceCounts, here: list[Difference], stamped: set[int], moved: Mapping[bool, int]
     ) -> None:
         place.restamped += any(d.shape in stamped for d in here)
-        wanderers = {d.exact for d in here if self._wanders(d)}
+        wanderers = {d.exact for d in here if self._is_wandering(d)}
         place.wandered += bool(wanderers)
         if len(place.pool) < MIN_POOL_TEXTS:
             place.pool |= wanderers
@@ -194,10 +194,10 @@ class SignificanceModel:
             if len(place.texts) < _TEXTS:
                 place.texts.extend(d.exact for d in here)
 
-    def significant(self, delta: Delta) -> list[Difference]:
+    def significant_changes(self, delta: Delta) -> list[Difference]:
         """The differences that are the page's own. None of them: the page says what it said."""
         stamped = _restamped_shapes(delta)
-        own = [d for d in delta.differences if not self._is_sites(d, stamped)]
+        own = [d for d in delta.differences if not self._is_site_wide(d, stamped)]
         exchanged = self._exchanged(own)
         return [d for d in own if d.exact not in exchanged and not self._is_widget(d, stamped)]
 
@@ -211,19 +211,21 @@ class SignificanceModel:
         return {d.exact for d in differences if d.after in pairs}
 
     @property
-    def learnt(self) -> dict[int, ChangeHistory]:
+    def change_history(self) -> dict[int, ChangeHistory]:
         """The habits of the site after this run, for the next."""
         if not self._compared:
-            return dict(self._habits)
+            return dict(self._change_history)
         changed = {k: n for k, n in self._restamped.items() if n >= MIN_AGREEING_PAGES}
         changed.update({k: place.turned for k, place in self._places.items() if _may_be_widget(place)})
         if (
             max(self._weight, self._compared) <= SAMPLE_SIZE
         ):  # on a small site a pool of texts shows in the long run only
             changed.update(self._left)
-        return update_history(self._habits, {k: self._share(n, k) for k, n in changed.items()}, self._held)
+        return update_history(
+            self._change_history, {k: self._share(n, k) for k, n in changed.items()}, self._held
+        )
 
-    def _is_sites(self, d: Difference, stamped: set[int]) -> bool:
+    def _is_site_wide(self, d: Difference, stamped: set[int]) -> bool:
         if d.flags & FRAME or (d.shape in stamped and self._is_counter(d)):
             return True
         if d.flags & FACT:
@@ -251,7 +253,7 @@ class SignificanceModel:
                 return True
         return False
 
-    def _wanders(self, d: Difference) -> bool:
+    def _is_wandering(self, d: Difference) -> bool:
         """It left some pages and came to others, and few kept it. Links do not: lists in parts shift theirs."""
         gone, came = self._gone[d.exact], self._came[d.exact]
         return (
@@ -281,7 +283,7 @@ class SignificanceModel:
             place is not None
             and place.wandered >= MIN_AGREEING_PAGES
             and len(place.pool) >= MIN_POOL_TEXTS
-            and self._wanders(d)
+            and self._is_wandering(d)
         )
 
     def _turns_over(self, k: int) -> bool:
@@ -307,7 +309,7 @@ class SignificanceModel:
         return changed / max(changed, 1, max(gone - came, 0) + max(came, self._held[k]))
 
     def _is_usual(self, k: int, share: float) -> bool:
-        habit = self._habits.get(k)
+        habit = self._change_history.get(k)
         return habit is not None and habit.runs >= MIN_USUAL_RUNS and habit.share >= share
 
 
@@ -326,9 +328,9 @@ def build_significance_model(
     for delta in deltas():
         made.add(delta)
     for keys, weight in sample:
-        made.hold(keys, weight)
+        made.add_sample(keys, weight)
     for delta in deltas():
-        made.weigh(delta)
+        made.add_second_pass(delta)
     return made
 
 

@@ -76,7 +76,7 @@ class ObservationStore:
             yield content_keys(text), count / len(texts)
 
     @property
-    def habits(self) -> dict[int, ChangeHistory]:
+    def change_history(self) -> dict[int, ChangeHistory]:
         """What the site does run after run."""
         with storage_errors():
             return {
@@ -84,7 +84,7 @@ class ObservationStore:
                 for key, packed in self._db.execute("SELECT key, habit FROM habit")
             }
 
-    def learn(self, habits: Mapping[int, ChangeHistory], distrust: str, policy: str) -> None:
+    def store_site(self, habits: Mapping[int, ChangeHistory], distrust: str, policy: str) -> None:
         """Keep the habits of the site, why its Last-Modified is distrusted, and by what policy its dates were chosen.
 
         Part of the caller's transaction.
@@ -96,7 +96,7 @@ class ObservationStore:
             rows = ((key, _encode(habit)) for key, habit in habits.items())
             self._db.executemany("INSERT INTO habit (key, habit) VALUES (?, ?)", rows)
 
-    def unchanged(self) -> None:
+    def mark_all_unchanged(self) -> None:
         """Take all pages that were seen before for unchanged, until they are marked otherwise."""
         with storage_errors():
             self._db.execute(
@@ -104,7 +104,7 @@ class ObservationStore:
                 " AND id IN (SELECT id FROM memory WHERE content IS NOT NULL)"
             )
 
-    def mark(self, changed: Iterable[tuple[str, int]]) -> None:
+    def mark_changed(self, changed: Iterable[tuple[str, int]]) -> None:
         """Say of pages what changed on them."""
         with storage_errors():
             self._db.executemany("UPDATE visit SET changed = 1, evidence = ? WHERE id = ?", changed)
@@ -141,7 +141,7 @@ class ObservationStore:
             yield [PageObservation(*row) for row in rows]
             last = rows[-1][0]
 
-    def date(self, dates: Iterable[tuple[str, str, int]]) -> None:
+    def store_dates(self, dates: Iterable[tuple[str, str, int]]) -> None:
         """Keep lastmod and source of pages."""
         with storage_errors():
             self._db.executemany("UPDATE visit SET lastmod = ?, lastmod_source = ? WHERE id = ?", dates)

@@ -34,15 +34,15 @@ class ConfiguredChannels:
     ``console`` is the one of the ``messages`` that can be asked what it made of the sitemap, if it is configured.
     """
 
-    batches: tuple[BatchChannel, ...] = ()
-    messages: tuple[MessageChannel, ...] = ()
-    own: tuple[MessageChannel, ...] = ()
-    console: "SearchConsoleChannel | None" = None
+    batch_channels: tuple[BatchChannel, ...] = ()
+    message_channels: tuple[MessageChannel, ...] = ()
+    operator_channels: tuple[MessageChannel, ...] = ()
+    search_console: "SearchConsoleChannel | None" = None
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Their names in the ledger."""
-        return (*(each.key for each in self.batches), *(each.key for each in self.messages))
+        return (*(each.key for each in self.batch_channels), *(each.key for each in self.message_channels))
 
 
 def check_channels(plan: CrawlPlan) -> ConfiguredChannels:

@@ -10,7 +10,7 @@ from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 from crawler.notify.result import DeliveryReport
 from crawler.notify.retry import catch_all
 
-_NOT_SENT = SendResult(reception=SendStatus.ACCEPTED, said="not sent: this was a dry run")
+_NOT_SENT = SendResult(reception=SendStatus.ACCEPTED, message="not sent: this was a dry run")
 
 
 class DryRunBatchChannel:
@@ -19,19 +19,19 @@ class DryRunBatchChannel:
     def __init__(self, channel: BatchChannel) -> None:
         self.key = channel.key
         self.size = channel.size
-        self.takes = channel.takes
-        self.kept: list[str] = []
-        self._ready = channel.ready
+        self.accepts = channel.accepts
+        self.recorded: list[str] = []
+        self._ready = channel.check_ready
         self._hosts: dict[str, SendResult] = {}
 
     @property
-    def found(self) -> str:
+    def host_note(self) -> str:
         """What was found out about the hosts that it would be told of, as the end of a sentence."""
-        unready = [each.said for each in self._hosts.values() if each.reception is not SendStatus.ACCEPTED]
-        said = "; ".join(unready or [each.said for each in self._hosts.values()])
+        unready = [each.message for each in self._hosts.values() if each.reception is not SendStatus.ACCEPTED]
+        said = "; ".join(unready or [each.message for each in self._hosts.values()])
         return f"; for now it would be put off: {said}" if unready else f"; {said}"
 
-    async def ready(self, host: str) -> SendResult:
+    async def check_ready(self, host: str) -> SendResult:
         """Looks, and counts as ready whatever it finds. See :class:`crawler.notify.channels.channel.BatchChannel`."""
         if host not in self._hosts:
 
@@ -43,34 +43,34 @@ class DryRunBatchChannel:
 
     async def send(self, host: str, urls: Sequence[str]) -> SendResult:  # noqa: ARG002 - it is not sent
         """See :class:`crawler.notify.channels.channel.BatchChannel`."""
-        self.kept += urls
+        self.recorded += urls
         return _NOT_SENT
 
 
 class DryRunMessageChannel:
     """Stands for a channel that takes messages. ``kept`` are the URLs that they would name, or a sentence."""
 
-    found = ""
+    host_note = ""
 
     def __init__(self, channel: MessageChannel) -> None:
         self.key = channel.key
-        self.on: frozenset[Occasion] = channel.on
-        self.kept: list[str] = []
+        self.occasions: frozenset[Occasion] = channel.occasions
+        self.recorded: list[str] = []
 
     async def send(self, notice: Notice) -> SendResult:
         """See :class:`crawler.notify.channels.channel.Channel`."""
         from crawler.notify.channels.message import notice_sentence  # noqa: PLC0415 - with what renders templates
 
         named = [f"{change.kind} {change.url}" for change in notice.changes]
-        self.kept += named or [notice.told or notice_sentence(notice)]
+        self.recorded += named or [notice.message or notice_sentence(notice)]
         return _NOT_SENT
 
 
 def dry_run_channels(everyone: ConfiguredChannels) -> ConfiguredChannels:
     """The same who are told nothing."""
     return ConfiguredChannels(
-        tuple(DryRunBatchChannel(each) for each in everyone.batches),
-        tuple(DryRunMessageChannel(each) for each in everyone.messages),
+        tuple(DryRunBatchChannel(each) for each in everyone.batch_channels),
+        tuple(DryRunMessageChannel(each) for each in everyone.message_channels),
     )
 
 
@@ -78,15 +78,15 @@ def dry_run_report(told: Sequence[DeliveryReport], everyone: ConfiguredChannels)
     """What those who were rehearsed took, said as what would be sent; what they kept stands in the first of each."""
     stands = {
         each.key: each
-        for each in (*everyone.batches, *everyone.messages)
+        for each in (*everyone.batch_channels, *everyone.message_channels)
         if isinstance(each, DryRunBatchChannel | DryRunMessageChannel)
     }
     made = []
     for each in told:
         if each.reception is SendStatus.ACCEPTED and (stand := stands.get(each.channel)):
             batches = f" (in {each.batches:,} batches)" if each.batches > 1 else ""
-            said = f"a dry run sends nothing{batches}{stand.found}"
-            kept, stand.kept = tuple(stand.kept), []
+            said = f"a dry run sends nothing{batches}{stand.host_note}"
+            kept, stand.recorded = tuple(stand.recorded), []
             made.append(replace(each, reception=SendStatus.WOULD_SEND, said=said, shown=kept))
         else:
             made.append(each)

@@ -169,10 +169,10 @@ CREATE INDEX sent_by_channel ON sent (channel, id);
 
 LEDGER_DB: Final = Database(
     file="notify.db",
-    mark=0x53_41_4E_4F,  # "SANO"
+    application_id=0x53_41_4E_4F,  # "SANO"
     version=1,
     tables=_LEDGER_TABLES,
-    what="the record of what others were told",
+    description="the record of what others were told",
     remedy="move it away: what changes from then on is told",
 )
 
@@ -210,7 +210,7 @@ class Ledger:
 
         Raises StorageError, UsageError.
         """
-        db = LEDGER_DB.in_memory(directory) if dry else LEDGER_DB.connect(directory / LEDGER_DB.file)
+        db = LEDGER_DB.copy_in_memory(directory) if dry else LEDGER_DB.open(directory / LEDGER_DB.file)
         try:
             yield cls(db, keep)
         finally:
@@ -223,7 +223,7 @@ class Ledger:
         with storage_errors():
             return [key for (key,) in self._db.execute("SELECT channel FROM present ORDER BY 1")]
 
-    def lines(self, channel: str) -> list[DeliveryCursor]:
+    def cursors(self, channel: str) -> list[DeliveryCursor]:
         """The lines of a channel, that of all hosts first; none of one that is new."""
         query = f"SELECT {_CURSOR_COLUMNS} FROM line WHERE channel = ? ORDER BY host"  # noqa: S608 - names of our own
         return self._read(query, DeliveryCursor, channel)
@@ -233,12 +233,12 @@ class Ledger:
         query = f"SELECT {_REFUSED_COLUMNS} FROM refused WHERE channel = ? ORDER BY after, position, id"  # noqa: S608
         return self._read(query, RefusedDelivery, channel)
 
-    def mood(self, channel: str) -> HealthNotice:
+    def health_notice(self, channel: str) -> HealthNotice:
         """What a channel knows of trouble."""
         found = self._read(f"SELECT {_HEALTH_COLUMNS} FROM mood WHERE channel = ?", HealthNotice, channel)  # noqa: S608
         return found[0] if found else HealthNotice(channel=channel)
 
-    def reading(self, channel: str) -> SubmissionStatus | None:
+    def submission_status(self, channel: str) -> SubmissionStatus | None:
         """What a channel said when it was looked at last, None: it was not."""
         query = f"SELECT {_SUBMISSION_COLUMNS} FROM console WHERE channel = ?"  # noqa: S608
         return next(iter(self._read(query, SubmissionStatus, channel)), None)
@@ -250,7 +250,7 @@ class Ledger:
 
     # ---------------------------------------------------------------- telling
 
-    def meet(self, channels: Collection[str]) -> None:
+    def set_channels(self, channels: Collection[str]) -> None:
         """Keep who is configured now. What others were told stays known, should they come back."""
         if sorted(channels) == self.channels():
             return
@@ -263,27 +263,27 @@ class Ledger:
         with transaction(self._db):
             self._db.execute("DELETE FROM line WHERE channel = ?", (channel,))
             self._db.execute("INSERT INTO line (channel, told) VALUES (?, ?)", (channel, told))
-        return self.lines(channel)[0]
+        return self.cursors(channel)[0]
 
-    def freeze(self, line: DeliveryCursor, until: int) -> DeliveryCursor:
+    def begin_delivery(self, line: DeliveryCursor, until: int) -> DeliveryCursor:
         """Begin a delivery: what changed up to the end of run ``until`` and no further, until all of it is told.
 
         To be called before the first message of it: once something may have been sent, what it is part of stays.
         """
         return self._update(line, None, until=until, position="", tries=0, due=0.0, said="")
 
-    def taken(self, line: DeliveryCursor, position: str, sent: SentMessage) -> DeliveryCursor:
+    def batch_sent(self, line: DeliveryCursor, position: str, sent: SentMessage) -> DeliveryCursor:
         """A batch of a delivery was taken, whose last URL is ``position``."""
         return self._update(line, sent, position=position, tries=0, due=0.0, said="")
 
-    def done(self, line: DeliveryCursor, until: int, sent: SentMessage | None = None) -> DeliveryCursor:
+    def delivered(self, line: DeliveryCursor, until: int, sent: SentMessage | None = None) -> DeliveryCursor:
         """All up to the end of run ``until`` is told. A host that has caught up goes on with the others."""
         with transaction(self._db):
             done = self._write(line, sent, told=until, until=None, position="", tries=0, due=0.0, said="")
             self._db.execute(_MERGE_CURSORS, {"channel": line.channel})
         return done
 
-    def put_off(
+    def defer(
         self, line: DeliveryCursor, said: str, due: float = 0.0, sent: SentMessage | None = None
     ) -> DeliveryCursor:
         """Go on another time, and not before ``due`` (Unix time)."""
@@ -329,7 +329,7 @@ class Ledger:
                 line, sent, told=line.until, until=None, position="", tries=0, due=0.0, said=""
             )
 
-    def resent(self, refused: RefusedDelivery, position: str, sent: SentMessage) -> None:
+    def refused_sent(self, refused: RefusedDelivery, position: str, sent: SentMessage) -> None:
         """What was refused was taken in another attempt, up to ``position``."""
         with transaction(self._db):
             self._db.execute(
@@ -338,7 +338,7 @@ class Ledger:
             )
             self._note(sent)
 
-    def forgive(self, refused: RefusedDelivery, sent: SentMessage | None = None) -> None:
+    def drop_refused(self, refused: RefusedDelivery, sent: SentMessage | None = None) -> None:
         """All of what was refused was taken in another attempt."""
         with transaction(self._db):
             self._db.execute("DELETE FROM refused WHERE id = ?", (refused.id,))
@@ -354,12 +354,12 @@ class Ledger:
                 "DELETE FROM refused WHERE until < ? AND channel NOT LIKE ?", (before, audit_channel_key("%"))
             )
 
-    def note(self, sent: SentMessage) -> None:
+    def log_message(self, sent: SentMessage) -> None:
         """Keep a message in the log."""
         with transaction(self._db):
             self._note(sent)
 
-    def feel(self, mood: HealthNotice, sent: SentMessage | None = None) -> None:
+    def store_health_notice(self, mood: HealthNotice, sent: SentMessage | None = None) -> None:
         """Keep what a channel knows of trouble, in place of what was kept."""
         values = [msgspec.to_builtins(value) for value in msgspec.structs.astuple(mood)]
         values[HealthNotice.__struct_fields__.index("pending")] = mood.pending.value if mood.pending else ""
@@ -368,7 +368,7 @@ class Ledger:
             self._db.execute(f"INSERT OR REPLACE INTO mood ({_HEALTH_COLUMNS}) VALUES ({marks})", values)  # noqa: S608
             self._note(sent)
 
-    def read(self, reading: SubmissionStatus) -> None:
+    def store_submission_status(self, reading: SubmissionStatus) -> None:
         """Keep what a channel said, in place of what was kept."""
         values = msgspec.structs.astuple(reading)
         with transaction(self._db):

@@ -43,7 +43,7 @@ class NotifyStatus(Struct, frozen=True, kw_only=True):
     log: tuple[SentMessage, ...] = ()
 
     @property
-    def is_outstanding(self) -> bool:
+    def is_notify_pending(self) -> bool:
         """Whether something could not be told for now."""
         return any(channel.outstanding for channel in self.channels)
 
@@ -63,14 +63,14 @@ def notify_status(directory: Path, log: int = 20) -> NotifyStatus:
 
 
 def _channel_status(ledger: Ledger, key: str) -> ChannelStatus:
-    lines, mood = ledger.lines(key), ledger.mood(key)
+    lines, mood = ledger.cursors(key), ledger.health_notice(key)
     return ChannelStatus(
         key=key,
         until=min((line.told for line in lines), default=0),
         last=next(iter(ledger.log(1, key)), None),
         outstanding=(
             *_pending_texts(lines),
-            *_pending_audits(ledger.lines(audit_channel_key(key))),
+            *_pending_audits(ledger.cursors(audit_channel_key(key))),
             *_pending_health(mood),
         ),
         refused=(
@@ -79,7 +79,7 @@ def _channel_status(ledger: Ledger, key: str) -> ChannelStatus:
         ),
         knows_trouble=mood.knows,
         due=max((line.due for line in lines), default=0.0),
-        reading=ledger.reading(key),
+        reading=ledger.submission_status(key),
     )
 
 

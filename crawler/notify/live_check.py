@@ -52,7 +52,7 @@ class LiveSite:
         """A small document, asked for once; no redirect is followed."""
         return await self._fetcher.fetch(url, body=_MIN_PACKED_SIZE)
 
-    async def live(self, run: Run) -> SendResult:
+    async def check_live(self, run: Run) -> SendResult:
         """Whether what the site answers with is the first file that a run published, be it packed or not.
 
         Of several files the first is the index, which dates the others: it is enough.
@@ -65,14 +65,16 @@ class LiveSite:
                 f"{file.name}, which run {run.number} published, cannot be read: {error.strerror}"
             )
         limit = max(len(ours), self._plan.config.fetch.max_sitemap) + 1
-        reply = await self._followed(Url(file.url), BodyLimits(wire=limit, decoded=limit, refuse=2 * limit))
+        reply = await self._follow_redirects(
+            Url(file.url), BodyLimits(wire=limit, decoded=limit, refuse=2 * limit)
+        )
         if isinstance(reply, str):
             return _deferred(f"the sitemap at {file.url} cannot be had: {reply}{_REMEDY}")
         if reply.body not in _encoded_forms(ours):
             return _deferred(f"the sitemap at {file.url} is not yet the one that was published{_REMEDY}")
-        return SendResult(reception=SendStatus.ACCEPTED, said=f"{file.url} is live")
+        return SendResult(reception=SendStatus.ACCEPTED, message=f"{file.url} is live")
 
-    async def _followed(self, url: Url, body: BodyLimits) -> Reply | str:
+    async def _follow_redirects(self, url: Url, body: BodyLimits) -> Reply | str:
         """The document at the end of the redirects, or why there is none."""
         reply = await follow(partial(self._fetcher.fetch, body=body), url, _MAX_REDIRECTS, _KEEP_ALL_PARAMS)
         if isinstance(reply, Failure):
@@ -98,4 +100,4 @@ def _encoded_forms(content: bytes) -> tuple[bytes, ...]:
 
 
 def _deferred(said: str) -> SendResult:
-    return SendResult(reception=SendStatus.LATER, said=said)
+    return SendResult(reception=SendStatus.DEFERRED, message=said)

@@ -25,29 +25,29 @@ class MessageNotifier:
     """Tells one channel of one site."""
 
     def __init__(self, desk: NotifySession, channel: MessageChannel) -> None:
-        self._desk = desk
+        self._session = desk
         self._channel = channel
 
-    async def tell(self) -> list[DeliveryReport]:
+    async def send_pending(self) -> list[DeliveryReport]:
         """Everything that is outstanding."""
-        told = [await self._tell_mood()] if Occasion.TROUBLE in self._channel.on else []
-        if Occasion.CHANGES in self._channel.on:
-            told += await self._tell_changes()
+        told = [await self._notify_health()] if Occasion.TROUBLE in self._channel.occasions else []
+        if Occasion.CHANGES in self._channel.occasions:
+            told += await self._notify_changes()
         return [each for each in told if each is not None]
 
     # ---------------------------------------------------------------- changes
 
-    async def _tell_changes(self) -> list[DeliveryReport]:
-        desk, told = self._desk, list[DeliveryReport]()
-        last = desk.last()
-        for line in desk.lines(self._channel.key, all_of_first=True):
+    async def _notify_changes(self) -> list[DeliveryReport]:
+        desk, told = self._session, list[DeliveryReport]()
+        last = desk.last_run()
+        for line in desk.cursors(self._channel.key, all_of_first=True):
             at: DeliveryCursor | None = line
             while at is not None and at.told < last:
-                if waiting := desk.waiting(at):
+                if waiting := desk.deferred(at):
                     return [*told, waiting]
                 at, delivered = await self._deliver(at, last)
                 told += [delivered] if delivered else []
-        if desk.again.refused:
+        if desk.replay.refused:
             for refused in desk.ledger.refused(self._channel.key):
                 told.append(await self._resend(refused))
         return told
@@ -56,39 +56,39 @@ class MessageNotifier:
         self, line: DeliveryCursor, last: int
     ) -> tuple[DeliveryCursor | None, DeliveryReport | None]:
         """One message, and the line when there may be another one."""
-        desk, until = self._desk, line.until or last
+        desk, until = self._session, line.until or last
         notice = self._changes(line.told, until)
         if not notice.counts.total:
-            return desk.ledger.done(line, until), None
-        answer = await desk.live()
+            return desk.ledger.delivered(line, until), None
+        answer = await desk.check_live()
         if answer.reception is SendStatus.ACCEPTED:
-            line = line if line.until else desk.ledger.freeze(line, until)
+            line = line if line.until else desk.ledger.begin_delivery(line, until)
             answer = await self._send(notice)
-            sent = desk.sent(line, answer, notice.counts.total)
+            sent = desk.sent_message(line, answer, notice.counts.total)
         else:
             sent = None
-        told = self._told(line, answer, until, notice.counts.total)
-        if answer.reception is SendStatus.LATER:
-            desk.ledger.put_off(line, answer.said, desk.due(answer), sent)
+        told = self._report(line, answer, until, notice.counts.total)
+        if answer.reception is SendStatus.DEFERRED:
+            desk.ledger.defer(line, answer.message, desk.retry_time(answer), sent)
             return None, told
         if answer.reception is SendStatus.REFUSED and sent:
             return desk.ledger.refuse(line, None, sent), told
-        return desk.ledger.done(line, until, sent), told
+        return desk.ledger.delivered(line, until, sent), told
 
     async def _resend(self, refused: RefusedDelivery) -> DeliveryReport:
         """A message that was refused, once more."""
         line = DeliveryCursor(id=0, channel=refused.channel, told=refused.after, until=refused.until)
         notice = self._changes(refused.after, refused.until)
         answer = await self._send(notice)
-        sent = self._desk.sent(line, answer, notice.counts.total)
+        sent = self._session.sent_message(line, answer, notice.counts.total)
         if answer.reception is SendStatus.ACCEPTED:
-            self._desk.ledger.forgive(refused, sent)
+            self._session.ledger.drop_refused(refused, sent)
         else:
-            self._desk.ledger.note(sent)
-        return self._told(line, answer, refused.until, notice.counts.total)
+            self._session.ledger.log_message(sent)
+        return self._report(line, answer, refused.until, notice.counts.total)
 
     def _changes(self, after: int, until: int) -> Notice:
-        desk = self._desk
+        desk = self._session
         few = ChangeSample(desk.changes(after, until), desk.plan.config.notify.max_urls)
         shown = tuple(change for change in few if after)  # all are counted; a whole set is no news
         run = desk.record(until)
@@ -97,51 +97,53 @@ class MessageNotifier:
             occasion=Occasion.CHANGES,
             after=after,
             until=until,
-            at=desk.moment(until),
+            at=desk.started_at(until),
             pages=run.listed if run else 0,
             counts=few.counts,
             changes=shown,
         )
 
-    def _told(self, line: DeliveryCursor, answer: SendResult, until: int, changes: int) -> DeliveryReport:
+    def _report(self, line: DeliveryCursor, answer: SendResult, until: int, changes: int) -> DeliveryReport:
         is_accepted = answer.reception is SendStatus.ACCEPTED
-        return self._desk.delivered(
+        return self._session.delivery_report(
             line,
             answer.reception,
             until=until,
             urls=changes if is_accepted else 0,
             refused=changes if answer.reception is SendStatus.REFUSED else 0,
             batches=int(is_accepted),
-            said=answer.said,
-            due=self._desk.due(answer),
+            said=answer.message,
+            due=self._session.retry_time(answer),
         )
 
     # ---------------------------------------------------------------- trouble
 
-    async def _tell_mood(self) -> DeliveryReport | None:
-        desk, ended = self._desk, self._desk.ended
-        before = desk.ledger.mood(self._channel.key)
+    async def _notify_health(self) -> DeliveryReport | None:
+        desk, ended = self._session, self._session.run_result
+        before = desk.ledger.health_notice(self._channel.key)
         mood = next_health_notice(before, ended, desk.clock()) if ended else before
-        if mood.pending is Occasion.RECOVERY and Occasion.RECOVERY not in self._channel.on:
+        if mood.pending is Occasion.RECOVERY and Occasion.RECOVERY not in self._channel.occasions:
             mood = replace(mood, knows=False, pending=None)
         if mood != before:
-            desk.ledger.feel(mood)
+            desk.ledger.store_health_notice(mood)
         if mood.pending is None:
             return None
         if mood.due > desk.clock():
-            return self._of_mood(mood, SendResult(reception=SendStatus.LATER, said=mood.said))
+            return self._health_report(mood, SendResult(reception=SendStatus.DEFERRED, message=mood.said))
         answer = await self._send(self._trouble(mood))
         sent = self._sent(mood, answer)
-        if answer.reception is SendStatus.LATER:
-            desk.ledger.feel(replace(mood, said=answer.said, due=desk.due(answer)), sent)
+        if answer.reception is SendStatus.DEFERRED:
+            desk.ledger.store_health_notice(
+                replace(mood, said=answer.message, due=desk.retry_time(answer)), sent
+            )
         else:  # what is refused for good is not sent with every run that fails
             knows = mood.pending is Occasion.TROUBLE
-            desk.ledger.feel(HealthNotice(channel=mood.channel, knows=knows), sent)
-        return self._of_mood(mood, answer)
+            desk.ledger.store_health_notice(HealthNotice(channel=mood.channel, knows=knows), sent)
+        return self._health_report(mood, answer)
 
     def _trouble(self, mood: HealthNotice) -> Notice:
         return build_notice(
-            self._desk,
+            self._session,
             occasion=mood.pending or Occasion.TROUBLE,
             until=mood.run,
             at=w3c(mood.at),
@@ -153,33 +155,33 @@ class MessageNotifier:
 
     def _listed(self) -> int:
         """The pages that are published, whatever the last run came to."""
-        run = self._desk.record(max(self._desk.runs, default=0))
+        run = self._session.record(max(self._session.runs, default=0))
         return run.listed if run else 0
 
     def _sent(self, mood: HealthNotice, answer: SendResult) -> SentMessage:
         return SentMessage(
-            at=self._desk.clock(),
+            at=self._session.clock(),
             channel=mood.channel,
             occasion=mood.pending or Occasion.TROUBLE,
             until=mood.run,
             reception=answer.reception,
-            said=answer.said,
+            said=answer.message,
         )
 
-    def _of_mood(self, mood: HealthNotice, answer: SendResult) -> DeliveryReport:
+    def _health_report(self, mood: HealthNotice, answer: SendResult) -> DeliveryReport:
         return DeliveryReport(
             channel=mood.channel,
             occasion=mood.pending or Occasion.TROUBLE,
             reception=answer.reception,
             until=mood.run,
             batches=int(answer.reception is SendStatus.ACCEPTED),
-            said=answer.said,
-            due=mood.due or self._desk.due(answer),
+            said=answer.message,
+            due=mood.due or self._session.retry_time(answer),
         )
 
     async def _send(self, notice: Notice) -> SendResult:
         return await send_with_retry(
-            partial(self._channel.send, notice), self._desk.plan.config.notify, always_retry
+            partial(self._channel.send, notice), self._session.plan.config.notify, always_retry
         )
 
 

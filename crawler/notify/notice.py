@@ -42,7 +42,7 @@ class Notice(Struct, frozen=True, kw_only=True):
     counts: ChangeCounts
     changes: tuple[Change, ...] = ()
     exit_code: int = 0
-    told: str = ""
+    message: str = ""
     audit: AuditSummary | None = None
     report: str = ""
 
@@ -51,7 +51,7 @@ class SendStatus(StrEnum):
     """What became of a message."""
 
     ACCEPTED = "accepted"
-    LATER = "later"  # the other side is in trouble or busy: the same again another time
+    DEFERRED = "later"  # the other side is in trouble or busy: the same again another time
     REFUSED = "refused"  # the same again would be refused again; a person must look
     WOULD_SEND = "would send"  # it was not sent: this was a dry run
 
@@ -60,5 +60,5 @@ class SendResult(Struct, frozen=True, kw_only=True):
     """What the other side said. ``said`` is one sentence without secrets; ``wait`` the seconds it asks for, if any."""
 
     reception: SendStatus
-    said: str
+    message: str
     wait: float = 0.0

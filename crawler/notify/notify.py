@@ -78,11 +78,11 @@ def register_channels(plan: CrawlPlan) -> None:
         return
     with suppress(SiteatlasError), _open_session(plan, "", time.time, dry_run=False) as desk:
         last, is_first_told = max(desk.runs, default=0), plan.config.indexnow.first_run
-        new = {each.key: last for each in everyone.messages if Occasion.CHANGES in each.on}
+        new = {each.key: last for each in everyone.message_channels if Occasion.CHANGES in each.occasions}
         if last or is_first_told:
-            new |= {each.key: 0 if is_first_told else last for each in everyone.batches}
+            new |= {each.key: 0 if is_first_told else last for each in everyone.batch_channels}
         for key, told in new.items():
-            if not desk.ledger.lines(key):
+            if not desk.ledger.cursors(key):
                 desk.ledger.start(key, told)
         for teller in _audit_channels(desk, everyone):
             teller.begin()
@@ -98,14 +98,16 @@ async def _notify_while_held(
             note = "nothing is known of this site yet, and nobody is told"
             return NotifyResult(channels=everyone.keys, notes=(note,))
         with _open_session(plan, name, clock, dry_run=dry_run) as desk:
-            desk.ended, desk.again = ended, again
+            desk.run_result, desk.replay = ended, again
             desk.ask_live = partial(_check_live, plan, site)
-            desk.ledger.meet(everyone.keys)
+            desk.ledger.set_channels(everyone.keys)
             met = dry_run_channels(everyone) if dry_run else everyone
             _note_refused(desk, everyone)
             told = await (_dry_run(desk, met) if dry_run else _notify_channels(desk, met))
-            reading = await read_submission_status(desk, met.console, told) if met.console else None
-            desk.ledger.forget(ChangeFeed(desk.db).known()[0])
+            reading = (
+                await read_submission_status(desk, met.search_console, told) if met.search_console else None
+            )
+            desk.ledger.forget(ChangeFeed(desk.db).run_range()[0])
             return _build_result(everyone, desk, told, reading)
 
 
@@ -118,8 +120,10 @@ async def send_audit_notifications(plan: CrawlPlan, name: str, clock: Clock = ti
     async def tell() -> NotifyResult:
         async with _channels_and_site(plan) as (everyone, _):
             with _open_session(plan, name, clock, dry_run=False) as desk:
-                desk.ledger.meet(everyone.keys)
-                told = [each for teller in _audit_channels(desk, everyone) for each in await teller.tell()]
+                desk.ledger.set_channels(everyone.keys)
+                told = [
+                    each for teller in _audit_channels(desk, everyone) for each in await teller.send_pending()
+                ]
                 return _build_result(everyone, desk, told, None)
 
     return await _result_or_error(plan, tell)
@@ -133,11 +137,11 @@ async def send_test_messages(
     ``only`` is as in :class:`Again`. Search engines and hubs are sent nothing. Raises UsageError.
     """
     async with _channels_and_site(plan) as (everyone, _):
-        told, own = [], {each.key for each in everyone.own}
-        for engine in (each for each in everyone.batches if each.key.startswith(only)):
-            answer = await catch_all(partial(engine.ready, authority(plan.seed)))
+        told, own = [], {each.key for each in everyone.operator_channels}
+        for engine in (each for each in everyone.batch_channels if each.key.startswith(only)):
+            answer = await catch_all(partial(engine.check_ready, authority(plan.seed)))
             told.append(_test_report(engine.key, answer))
-        for channel in (each for each in everyone.own if each.key.startswith(only)):
+        for channel in (each for each in everyone.operator_channels if each.key.startswith(only)):
             notice = Notice(
                 site=name,
                 url=plan.seed,
@@ -146,23 +150,25 @@ async def send_test_messages(
                 occasion=Occasion.TEST,
                 at=w3c(clock()),
                 counts=ChangeCounts(),
-                told="this is a test: nothing happened",
+                message="this is a test: nothing happened",
             )
             told.append(_test_report(channel.key, await catch_all(partial(channel.send, notice))))
         untried = [
-            each.key for each in everyone.messages if each.key not in own and each.key.startswith(only)
+            each.key
+            for each in everyone.message_channels
+            if each.key not in own and each.key.startswith(only)
         ]
         return NotifyResult(
             deliveries=tuple(told),
             channels=everyone.keys,
             notes=tuple(f"{key}: not tried: it takes no test message" for key in untried),
-            untold=any(each.reception is SendStatus.LATER for each in told),
+            untold=any(each.reception is SendStatus.DEFERRED for each in told),
         )
 
 
 def _test_report(channel: str, answer: SendResult) -> DeliveryReport:
     return DeliveryReport(
-        channel=channel, occasion=Occasion.TEST, reception=answer.reception, said=answer.said
+        channel=channel, occasion=Occasion.TEST, reception=answer.reception, said=answer.message
     )
 
 
@@ -170,11 +176,11 @@ async def _check_live(plan: CrawlPlan, site: LiveSite, run: Run) -> SendResult:
     """Whether what a run published is where everybody sees it. Raises UsageError."""
     if missing := why_not_uploaded(plan, run):
         return SendResult(
-            reception=SendStatus.LATER, said=f"{missing}: a run puts them there, and tells then"
+            reception=SendStatus.DEFERRED, message=f"{missing}: a run puts them there, and tells then"
         )
     if not plan.config.notify.check_live:
-        return SendResult(reception=SendStatus.ACCEPTED, said="taken for live (notify.check_live)")
-    return await site.live(run)
+        return SendResult(reception=SendStatus.ACCEPTED, message="taken for live (notify.check_live)")
+    return await site.check_live(run)
 
 
 @asynccontextmanager
@@ -205,22 +211,22 @@ def _open_session(plan: CrawlPlan, name: str, clock: Clock, *, dry_run: bool) ->
 
 async def _notify_channels(desk: NotifySession, everyone: ConfiguredChannels) -> list[DeliveryReport]:
     told: list[DeliveryReport] = []
-    only = desk.again.only
-    for engine in (each for each in everyone.batches if each.key.startswith(only)):
+    only = desk.replay.only
+    for engine in (each for each in everyone.batch_channels if each.key.startswith(only)):
         is_first_told = desk.plan.config.indexnow.first_run
-        delivered = await BatchNotifier(desk, engine, is_first_told=is_first_told).tell()
+        delivered = await BatchNotifier(desk, engine, is_first_told=is_first_told).send_pending()
         told += delivered
-    for channel in (each for each in everyone.messages if each.key.startswith(only)):
-        told += await MessageNotifier(desk, channel).tell()
+    for channel in (each for each in everyone.message_channels if each.key.startswith(only)):
+        told += await MessageNotifier(desk, channel).send_pending()
     for teller in _audit_channels(desk, everyone):
-        told += await teller.tell()
+        told += await teller.send_pending()
     return told
 
 
 def _audit_channels(desk: NotifySession, everyone: ConfiguredChannels) -> list[AuditNotifier]:
     """Those who tell what audits found, of the channels that are meant."""
-    wanting = [each for each in everyone.messages if wants_audits(desk.plan, each)]
-    meant = [each for each in wanting if each.key.startswith(desk.again.only)]
+    wanting = [each for each in everyone.message_channels if wants_audits(desk.plan, each)]
+    meant = [each for each in wanting if each.key.startswith(desk.replay.only)]
     try:
         ended = finished_audits_of(desk.plan) if meant else []
     except SiteatlasError as error:
@@ -237,15 +243,15 @@ async def _dry_run(desk: NotifySession, everyone: ConfiguredChannels) -> list[De
     if ask and out_there and any(each.occasion is Occasion.CHANGES for each in told):
         live = await ask(out_there)
         if live.reception is not SendStatus.ACCEPTED:
-            desk.note(f"for now all of it would be put off: {live.said}")
+            desk.note(f"for now all of it would be put off: {live.message}")
     return dry_run_report(told, everyone)
 
 
 def _note_refused(desk: NotifySession, everyone: ConfiguredChannels) -> None:
     """Say what was set aside to whoever asks by hand, and does not ask for just that."""
-    if desk.ended is not None or desk.again.refused:
+    if desk.run_result is not None or desk.replay.refused:
         return
-    for key in (each for each in everyone.keys if each.startswith(desk.again.only)):
+    for key in (each for each in everyone.keys if each.startswith(desk.replay.only)):
         for each in (*desk.ledger.refused(key), *desk.ledger.refused(audit_channel_key(key))):
             is_audit = each.channel != key
             message = (
@@ -269,6 +275,6 @@ def _build_result(
         deliveries=tuple(told),
         channels=everyone.keys,
         notes=tuple(desk.notes),
-        untold=any(each.reception is SendStatus.LATER for each in told),
+        untold=any(each.reception is SendStatus.DEFERRED for each in told),
         reading=reading,
     )

@@ -10,7 +10,7 @@ from crawler.notify.ledger import SubmissionStatus
 from crawler.notify.ledger_status import NotifyStatus
 from crawler.notify.notice import Occasion, SendStatus
 
-_STATUS_WORDS: Final = {SendStatus.LATER: "put off", SendStatus.REFUSED: "refused"}
+_STATUS_WORDS: Final = {SendStatus.DEFERRED: "put off", SendStatus.REFUSED: "refused"}
 
 
 class DeliveryReport(Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class NotifyResult(Struct, frozen=True, kw_only=True):
         told = (f"{', '.join(dict.fromkeys(channels))}: {said}" for said, channels in reasons.items())
         return (*self.notes, *told)
 
-    def news(self, known: NotifyStatus) -> Self:
+    def new_since(self, known: NotifyStatus) -> Self:
         """The same without what was put off before too, for the reason that the ledger knew then."""
         reasons = {
             channel.key: tuple(filter(None, (told.partition(": ")[2] for told in channel.outstanding)))
@@ -69,7 +69,9 @@ class NotifyResult(Struct, frozen=True, kw_only=True):
         }
 
         def is_known(each: DeliveryReport) -> bool:
-            return each.reception is SendStatus.LATER and each.said.startswith(reasons.get(each.channel, ()))
+            return each.reception is SendStatus.DEFERRED and each.said.startswith(
+                reasons.get(each.channel, ())
+            )
 
         return replace(self, deliveries=tuple(each for each in self.deliveries if not is_known(each)))
 

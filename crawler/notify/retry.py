@@ -24,7 +24,7 @@ async def send_with_retry(
     tries = Retries(RetryPolicy(section.attempts - 1, section.retry_delay, math.inf, section.max_retry_after))
     async for _ in tries:
         answer = await catch_all(send)
-        if answer.reception is not SendStatus.LATER or not await is_worth():
+        if answer.reception is not SendStatus.DEFERRED or not await is_worth():
             break
         tries.asked = answer.wait or None
     return answer
@@ -37,5 +37,6 @@ async def catch_all(send: Callable[[], Awaitable[T]]) -> T | SendResult:
     except Exception as error:  # noqa: BLE001 - the fence
         _log.warning("telling others failed by an internal error: %s", type(error).__name__)
         return SendResult(
-            reception=SendStatus.LATER, said=f"it could not be sent: internal error ({type(error).__name__})"
+            reception=SendStatus.DEFERRED,
+            message=f"it could not be sent: internal error ({type(error).__name__})",
         )

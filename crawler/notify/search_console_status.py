@@ -21,14 +21,14 @@ async def read_submission_status(
     What was read when the sitemap was submitted is kept; else a look is taken when it is time for one, or a person
     asks. One that fails is a note and nothing else: it is taken again after the next run.
     """
-    before = desk.ledger.reading(console.key)
-    if not console.key.startswith(desk.again.only):
+    before = desk.ledger.submission_status(console.key)
+    if not console.key.startswith(desk.replay.only):
         return before
-    status = console.latest
+    status = console.last_status
     if status is None and _is_status_check_due(desk, console.key, before, told):
-        answer = await catch_all(console.look)
+        answer = await catch_all(console.read_status)
         if isinstance(answer, SendResult):
-            desk.note(f"{console.key}: what Google says of the sitemap is not known: {answer.said}")
+            desk.note(f"{console.key}: what Google says of the sitemap is not known: {answer.message}")
         else:
             status = answer
     if status is None:
@@ -43,7 +43,7 @@ async def read_submission_status(
         warnings=status.warnings,
         sentence=status.sentence,
     )
-    desk.ledger.read(now)
+    desk.ledger.store_submission_status(now)
     if now.errors > (earlier := before.errors if before else 0):
         more = f"{now.errors:,}, and {earlier:,} before" if earlier else f"{now.errors:,}"
         desk.note(
@@ -56,7 +56,7 @@ def _is_status_check_due(
     desk: NotifySession, key: str, before: SubmissionStatus | None, told: Sequence[DeliveryReport]
 ) -> bool:
     """Whether a look is to be taken. Who was told just now, or could not be, is left alone until the next run."""
-    if desk.again.look:
+    if desk.replay.refresh_status:
         return True
     every = desk.plan.config.search_console.check_interval
     is_old = before is None or not 0 <= desk.clock() - before.at < every

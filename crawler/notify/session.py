@@ -30,7 +30,7 @@ class ReplayRequest(Struct, frozen=True, kw_only=True):
 
     since: int | None = None
     refused: bool = False
-    look: bool = False
+    refresh_status: bool = False
     only: str = ""
 
     def check(self, plan: CrawlPlan) -> None:
@@ -45,7 +45,7 @@ class ReplayRequest(Struct, frozen=True, kw_only=True):
 
 _NO_REPLAY: Final = ReplayRequest()
 
-_IS_LIVE: Final = SendResult(reception=SendStatus.ACCEPTED, said="")
+_IS_LIVE: Final = SendResult(reception=SendStatus.ACCEPTED, message="")
 
 
 @dataclass(slots=True)
@@ -61,8 +61,8 @@ class NotifySession:
     db: sqlite3.Connection
     ledger: Ledger
     clock: Callable[[], float]
-    ended: RunResult | None = None
-    again: ReplayRequest = _NO_REPLAY
+    run_result: RunResult | None = None
+    replay: ReplayRequest = _NO_REPLAY
     ask_live: Callable[[Run], Awaitable[SendResult]] | None = None
     notes: list[str] = field(default_factory=list)
     _live: SendResult | None = None
@@ -78,7 +78,7 @@ class NotifySession:
         there = RunsPage(self.db).published()
         return Url(there.sitemap_url) if there else self.plan.sitemap_url
 
-    def last(self) -> int:
+    def last_run(self) -> int:
         """The run up to whose end there is something to tell; 0 when there is none.
 
         What was published before, and is again, is no news, and what changed after it is not out there.
@@ -101,29 +101,31 @@ class NotifySession:
         except UsageError:
             return None
 
-    def moment(self, number: int) -> str:
+    def started_at(self, number: int) -> str:
         """When a run began, as a W3C datetime; now, when that is forgotten."""
         run = self.record(number)
         return w3c(run.started if run else self.clock())
 
-    async def live(self) -> SendResult:
+    async def check_live(self) -> SendResult:
         """Whether what was published last is live; asked once."""
         if self._live is None:
             published = RunsPage(self.db).published()
             self._live = await self.ask_live(published) if self.ask_live and published else _IS_LIVE
         return self._live
 
-    def lines(self, channel: str, *, all_of_first: bool, all_there_is: bool = False) -> list[DeliveryCursor]:
+    def cursors(
+        self, channel: str, *, all_of_first: bool, all_there_is: bool = False
+    ) -> list[DeliveryCursor]:
         """The lines of a channel. One that is new begins with the run that just ended, and is told nothing older.
 
         ``all_of_first``: it is told the pages of a site's first run too, ``all_there_is`` those of all runs before it.
         """
-        lines, runs = self.ledger.lines(channel), self.runs
-        if self.again.since is not None and runs:
-            return [self.ledger.start(channel, self.again.since)]
-        _, newest = ChangeFeed(self.db).known()
+        lines, runs = self.ledger.cursors(channel), self.runs
+        if self.replay.since is not None and runs:
+            return [self.ledger.start(channel, self.replay.since)]
+        _, newest = ChangeFeed(self.db).run_range()
         if lines and all(line.told <= newest and (line.until or 0) <= newest for line in lines):
-            self._tell_forgotten(lines)
+            self._note_forgotten(lines)
             return lines
         if lines:
             self.note("the state of the site was begun anew, and so is what others are told of it")
@@ -133,7 +135,7 @@ class NotifySession:
         return [self.ledger.start(channel, told)]
 
     def _start(self, runs: list[int], *, all_of_first: bool) -> int:
-        now = self.ended.run if self.ended and self.ended.run in runs else None
+        now = self.run_result.run if self.run_result and self.run_result.run in runs else None
         if now is None:
             return runs[-1]
         earlier = [run for run in runs if run < now]
@@ -145,8 +147,8 @@ class NotifySession:
             return now - 1
         return 0 if all_of_first else now
 
-    def _tell_forgotten(self, lines: list[DeliveryCursor]) -> None:
-        first, _ = ChangeFeed(self.db).known()
+    def _note_forgotten(self, lines: list[DeliveryCursor]) -> None:
+        first, _ = ChangeFeed(self.db).run_range()
         told = min(line.told for line in lines)
         if told < first - 1:
             self.note(
@@ -158,7 +160,9 @@ class NotifySession:
         if said not in self.notes:
             self.notes.append(said)
 
-    def sent(self, line: DeliveryCursor, answer: SendResult, urls: int, host: str = "") -> SentMessage:
+    def sent_message(
+        self, line: DeliveryCursor, answer: SendResult, urls: int, host: str = ""
+    ) -> SentMessage:
         """A row of the log for a message of a delivery."""
         return SentMessage(
             at=self.clock(),
@@ -169,23 +173,23 @@ class NotifySession:
             until=line.until or 0,
             urls=urls,
             reception=answer.reception,
-            said=answer.said,
+            said=answer.message,
         )
 
-    def due(self, answer: SendResult) -> float:
+    def retry_time(self, answer: SendResult) -> float:
         """The Unix time until when the other side asks to wait, 0: it does not."""
         return self.clock() + answer.wait if answer.wait else 0.0
 
-    def waiting(self, line: DeliveryCursor) -> DeliveryReport | None:
+    def deferred(self, line: DeliveryCursor) -> DeliveryReport | None:
         """What there is to say of a line whose time has not come; None when it has."""
         if line.due <= self.clock():
             return None
         until = datetime.fromtimestamp(line.due, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        return self.delivered(
-            line, SendStatus.LATER, said=f"{line.said}; asked to wait until {until}", due=line.due
+        return self.delivery_report(
+            line, SendStatus.DEFERRED, said=f"{line.said}; asked to wait until {until}", due=line.due
         )
 
-    def delivered(self, line: DeliveryCursor, reception: SendStatus, **fields: Any) -> DeliveryReport:
+    def delivery_report(self, line: DeliveryCursor, reception: SendStatus, **fields: Any) -> DeliveryReport:
         """What became of a delivery."""
         told = {"until": line.until or 0, "host": line.host, **fields}
         return DeliveryReport(

@@ -28,9 +28,9 @@ class _BatchCounts:
     refused: int = 0
     said: str = ""
 
-    def ending(self, answer: SendResult) -> "_BatchCounts":
+    def with_result(self, answer: SendResult) -> "_BatchCounts":
         """The same, which ended with an answer."""
-        self.said = answer.said
+        self.said = answer.message
         return self
 
     def count(self, answer: SendResult, urls: int) -> None:
@@ -40,116 +40,122 @@ class _BatchCounts:
         else:
             self.refused += urls
         if answer.reception is not SendStatus.ACCEPTED or not self.refused:
-            self.said = answer.said
+            self.said = answer.message
 
 
 class BatchNotifier:
     """Tells one channel of one site."""
 
     def __init__(self, desk: NotifySession, channel: BatchChannel, *, is_first_told: bool) -> None:
-        self._desk = desk
+        self._session = desk
         self._channel = channel
         self._is_first_told = is_first_told
-        self._aside: set[str] = set()  # hosts that are put off; "": those without a line of their own
+        self._refused_only: set[str] = set()  # hosts that are put off; "": those without a line of their own
         self._offered: set[str] = set()
         self._is_over = False
         self._left_out = 0
 
-    async def tell(self) -> list[DeliveryReport]:
+    async def send_pending(self) -> list[DeliveryReport]:
         """Everything that is outstanding, delivery after delivery, until there is no more or nobody takes it."""
-        desk, told = self._desk, []
-        last = desk.last()
-        desk.lines(self._channel.key, all_of_first=False, all_there_is=self._is_first_told)
-        if waiting := self._waiting(last):
+        desk, told = self._session, []
+        last = desk.last_run()
+        desk.cursors(self._channel.key, all_of_first=False, all_there_is=self._is_first_told)
+        if waiting := self._deferred_reports(last):
             return [waiting]
         while not self._is_over and (line := self._next(last)):
             told += await self._deliver(line, last)
-        if desk.again.refused:
+        if desk.replay.refused:
             for refused in desk.ledger.refused(self._channel.key):
                 told += [] if self._is_over else await self._resend(refused)
         if self._left_out:
             desk.note(f"{self._left_out:,} URLs lie outside of the key file's directory: they are not sent")
         return told
 
-    def _waiting(self, last: int) -> DeliveryReport | None:
+    def _deferred_reports(self, last: int) -> DeliveryReport | None:
         """What there is to say when it asked to wait, of whichever host it was told then; None when it did not."""
-        lines = (line for line in self._desk.ledger.lines(self._channel.key) if line.told < last)
-        return next(filter(None, map(self._desk.waiting, lines)), None)
+        lines = (line for line in self._session.ledger.cursors(self._channel.key) if line.told < last)
+        return next(filter(None, map(self._session.deferred, lines)), None)
 
     def _next(self, last: int) -> DeliveryCursor | None:
-        lines = self._desk.ledger.lines(self._channel.key)
-        return next((line for line in lines if line.told < last and line.host not in self._aside), None)
+        lines = self._session.ledger.cursors(self._channel.key)
+        return next(
+            (line for line in lines if line.told < last and line.host not in self._refused_only), None
+        )
 
     async def _deliver(self, line: DeliveryCursor, last: int) -> list[DeliveryReport]:
         """One delivery, of all hosts that have no line of their own, or of the one that has this."""
-        desk, score, others = self._desk, _BatchCounts(), list[DeliveryReport]()
+        desk, score, others = self._session, _BatchCounts(), list[DeliveryReport]()
         until, was_begun = line.until or last, line.until is not None
-        own = {each.host for each in desk.ledger.lines(line.channel)} - {line.host}
+        own = {each.host for each in desk.ledger.cursors(line.channel)} - {line.host}
         for host, urls in self._batches(desk.changes(line.told, until), line, own):
-            line, answer = await self._offer(line, until, host, urls)
-            if answer.reception is not SendStatus.LATER:
+            line, answer = await self._send_if_live(line, until, host, urls)
+            if answer.reception is not SendStatus.DEFERRED:
                 score.count(answer, len(urls))
             elif line.host or self._is_over:
-                self._aside.add(line.host)
-                desk.ledger.put_off(line, answer.said, desk.due(answer))
-                told = self._told(line, SendStatus.LATER, score.ending(answer), until, due=desk.due(answer))
+                self._refused_only.add(line.host)
+                desk.ledger.defer(line, answer.message, desk.retry_time(answer))
+                told = self._report(
+                    line, SendStatus.DEFERRED, score.with_result(answer), until, due=desk.retry_time(answer)
+                )
                 return [told, *others]
             else:
-                self._aside.add(host)
+                self._refused_only.add(host)
                 own.add(host)
-                desk.ledger.split(line, host, answer.said, begun=was_begun or host in self._offered)
-                others.append(self._told(line, SendStatus.LATER, _BatchCounts(said=answer.said), until, host))
-        desk.ledger.done(line, until)
+                desk.ledger.split(line, host, answer.message, begun=was_begun or host in self._offered)
+                others.append(
+                    self._report(line, SendStatus.DEFERRED, _BatchCounts(said=answer.message), until, host)
+                )
+        desk.ledger.delivered(line, until)
         if not (score.batches or score.refused):
             return others
         reception = SendStatus.REFUSED if score.refused else SendStatus.ACCEPTED
-        return [self._told(line, reception, score, until), *others]
+        return [self._report(line, reception, score, until), *others]
 
-    async def _offer(
+    async def _send_if_live(
         self, line: DeliveryCursor, until: int, host: str, urls: Sequence[str]
     ) -> tuple[DeliveryCursor, SendResult]:
         """One batch, if what it tells of is live and the host is ready; the line as it is then.
 
         What is put off for another reason than its host is put off for all hosts.
         """
-        answer = await self._may_tell(host)
+        answer = await self._may_send(host)
         if answer.reception is not SendStatus.ACCEPTED:
             return line, answer
-        line = line if line.until else self._desk.ledger.freeze(line, until)
+        line = line if line.until else self._session.ledger.begin_delivery(line, until)
         self._offered.add(host)
         answer = await self._send(host, urls)
-        if answer.reception is SendStatus.LATER:
+        if answer.reception is SendStatus.DEFERRED:
             self._is_over = await self._is_ready(host)
-        return self._keep(line, host, urls, answer), answer
+        return self._record_batch(line, host, urls, answer), answer
 
-    async def _may_tell(self, host: str) -> SendResult:
+    async def _may_send(self, host: str) -> SendResult:
         """Whether there is anything live to tell of, and the host is ready."""
-        answer = await self._desk.live()
+        answer = await self._session.check_live()
         if answer.reception is not SendStatus.ACCEPTED:
             self._is_over = True
             return answer
-        return await catch_all(partial(self._channel.ready, host))
+        return await catch_all(partial(self._channel.check_ready, host))
 
     async def _send(self, host: str, urls: Sequence[str]) -> SendResult:
         return await send_with_retry(
             partial(self._channel.send, host, urls),
-            self._desk.plan.config.notify,
+            self._session.plan.config.notify,
             partial(self._is_ready, host),
         )
 
     async def _is_ready(self, host: str) -> bool:
-        return (await catch_all(partial(self._channel.ready, host))).reception is SendStatus.ACCEPTED
+        return (await catch_all(partial(self._channel.check_ready, host))).reception is SendStatus.ACCEPTED
 
-    def _keep(
+    def _record_batch(
         self, line: DeliveryCursor, host: str, urls: Sequence[str], answer: SendResult
     ) -> DeliveryCursor:
         """One commit. Until it is made, a crash sends the batch again."""
-        sent = self._desk.sent(line, answer, len(urls), host)
+        sent = self._session.sent_message(line, answer, len(urls), host)
         if answer.reception is SendStatus.ACCEPTED:
-            return self._desk.ledger.taken(line, urls[-1], sent)
+            return self._session.ledger.batch_sent(line, urls[-1], sent)
         if answer.reception is SendStatus.REFUSED:
-            return self._desk.ledger.refuse(line, urls[-1], sent)
-        self._desk.ledger.note(sent)
+            return self._session.ledger.refuse(line, urls[-1], sent)
+        self._session.ledger.log_message(sent)
         return line
 
     def _batches(
@@ -168,7 +174,7 @@ class BatchNotifier:
             at, host = origin, authority(url)
             if (host != line.host) if line.host else (host in own):
                 continue
-            if self._channel.takes(url):
+            if self._channel.accepts(url):
                 batch.append(url)
             else:
                 self._left_out += 1
@@ -177,7 +183,7 @@ class BatchNotifier:
 
     async def _resend(self, refused: RefusedDelivery) -> list[DeliveryReport]:
         """What was refused, once more; what is taken of it is forgotten."""
-        desk, score, answer = self._desk, _BatchCounts(), None
+        desk, score, answer = self._session, _BatchCounts(), None
         line = DeliveryCursor(
             id=0,
             channel=refused.channel,
@@ -189,23 +195,23 @@ class BatchNotifier:
         upto = refused.upto or ""
         changes = takewhile(lambda change: change.url <= upto, desk.changes(refused.after, refused.until))
         for host, urls in self._batches(changes, line, set()):
-            answer = await self._may_tell(host)
+            answer = await self._may_send(host)
             if answer.reception is not SendStatus.ACCEPTED:
                 break
             answer = await self._send(host, urls)
-            sent = desk.sent(line, answer, len(urls), host)
+            sent = desk.sent_message(line, answer, len(urls), host)
             if answer.reception is not SendStatus.ACCEPTED:
-                desk.ledger.note(sent)
+                desk.ledger.log_message(sent)
                 break
             score.count(answer, len(urls))
-            desk.ledger.resent(refused, urls[-1], sent)
+            desk.ledger.refused_sent(refused, urls[-1], sent)
         else:
-            desk.ledger.forgive(refused)
+            desk.ledger.drop_refused(refused)
         if answer is None:
             return []
-        return [self._told(line, answer.reception, score.ending(answer), refused.until)]
+        return [self._report(line, answer.reception, score.with_result(answer), refused.until)]
 
-    def _told(
+    def _report(
         self,
         line: DeliveryCursor,
         reception: SendStatus,
@@ -220,7 +226,7 @@ class BatchNotifier:
             said = f"{score.urls:,} URL{' was' if score.urls == 1 else 's were'} taken before{some}: {said}"
         elif score.batches > 1:
             said = f"{score.urls:,} URLs were taken in {score.batches:,} batches; of the last: {said}"
-        return self._desk.delivered(
+        return self._session.delivery_report(
             line,
             reception,
             until=until,

@@ -38,7 +38,7 @@ class _ParserProcess:
     """
 
     def __init__(self, hello: ParserOptions) -> None:
-        self._hello = encode_message(hello)
+        self._options = encode_message(hello)
         self._tickets: deque[_PendingDocument] = deque()
         self._sent = 0  # how many of the tickets, from the first, the living process has got
         self._more = asyncio.Event()  # set when there are tickets that feeding has not looked at
@@ -57,7 +57,7 @@ class _ParserProcess:
         There is none before the first document: where nothing changed since an earlier run, there is nothing to read.
         """
         while True:
-            await self._until_more()
+            await self._wait_for_document()
             # -P: a folder named crawler in the working directory must not be taken for ours
             command = (sys.executable, "-P", "-m", "crawler.parse.worker")
             pipe = asyncio.subprocess.PIPE
@@ -67,14 +67,14 @@ class _ParserProcess:
             try:
                 async with anyio.create_task_group() as life:
                     life.start_soon(self._feed, process)
-                    self._blame(await self._collect(process, deadline))
+                    self._fail_first(await self._collect(process, deadline))
                     life.cancel_scope.cancel()
             finally:
                 _kill(process)
                 with anyio.CancelScope(shield=True):
                     await process.wait()
 
-    async def _until_more(self) -> None:
+    async def _wait_for_document(self) -> None:
         while not self._tickets:
             await self._more.wait()
 
@@ -84,7 +84,7 @@ class _ParserProcess:
         assert stdin is not None  # noqa: S101 - started with pipes
         self._sent = 0
         try:
-            stdin.write(self._hello)
+            stdin.write(self._options)
             while True:
                 self._more.clear()
                 while self._sent < len(self._tickets):
@@ -102,7 +102,7 @@ class _ParserProcess:
         stdout, loop = process.stdout, asyncio.get_running_loop()
         assert stdout is not None  # noqa: S101 - started with pipes
         while True:
-            await self._until_more()
+            await self._wait_for_document()
             alarm = loop.call_later(deadline, _kill, process)
             try:
                 (length,) = LENGTH_PREFIX.unpack(await stdout.readexactly(LENGTH_PREFIX.size))
@@ -119,7 +119,7 @@ class _ParserProcess:
         if not ticket.page.done():  # who asked may have been cancelled
             ticket.page.set_result(page)
 
-    def _blame(self, why: str) -> None:
+    def _fail_first(self, why: str) -> None:
         """The first document did it: next time by the linear scanner, and when that fails too, it is given up.
 
         Of a single crash it may be innocent, for a process can also be ended from outside: it is read once more.

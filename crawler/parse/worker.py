@@ -92,7 +92,7 @@ def _read(job: ParseJob, hello: ParserOptions, resolver: UrlResolver) -> Page:
         return replace(page, digest=whole)
     mirror = hello.params.mirror
     text = take_document_snapshot(
-        replace(document, body=mirror.rewritten(document.body)) if mirror else document
+        replace(document, body=mirror.rewrite(document.body)) if mirror else document
     )
     delta = _encode(compare(document.before, text)) if document.before else b""
     return replace(page, digest=whole, text=text, delta=delta)

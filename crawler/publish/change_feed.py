@@ -113,7 +113,7 @@ class ChangeFeed:
         counts = ChangeCounts()
 
         def rows() -> Iterator[tuple[object, ...]]:
-            for change in self.found(run):
+            for change in self.pending(run):
                 counts.count(change)
                 yield (
                     run,
@@ -133,14 +133,14 @@ class ChangeFeed:
             )
         return counts
 
-    def found(self, run: int) -> Iterator[Change]:
+    def pending(self, run: int) -> Iterator[Change]:
         """What this run changes, sorted by URL, while the tables are as for :meth:`record`. Writes nothing."""
         with storage_errors():
             at = self._started(run)
             (before,) = self._db.execute(_LAST_PUBLISHED, (run,)).fetchone()
             rows = self._db.execute(_DIFFERENCE, {"run": run, "before": before or 0})
             for row in map(_ChangeRow._make, rows):
-                kind, target, reason = self._told(row)
+                kind, target, reason = self._described(row)
                 yield Change(
                     url=row.url,
                     kind=kind,
@@ -164,7 +164,7 @@ class ChangeFeed:
                 self._feeds(f"{_SELECT_CHANGES} ORDER BY c.url, c.run", after, until), moves
             )
 
-    def of(self, run: int) -> Iterator[Change]:
+    def of_run(self, run: int) -> Iterator[Change]:
         """The feed of one run, sorted by URL."""
         return self.between(run - 1, run)
 
@@ -179,7 +179,7 @@ class ChangeFeed:
         with storage_errors():
             return [number for (number,) in self._db.execute(_PUBLISHING)]
 
-    def known(self) -> tuple[int, int]:
+    def run_range(self) -> tuple[int, int]:
         """The numbers of the oldest run that is not forgotten and of the newest; zeros when there was none."""
         with storage_errors():
             first, last = self._db.execute("SELECT min(number), max(number) FROM run").fetchone()
@@ -212,7 +212,7 @@ class ChangeFeed:
         (started,) = self._db.execute("SELECT started FROM run WHERE number = ?", (run,)).fetchone()
         return w3c(started)
 
-    def _told(self, row: _ChangeRow) -> tuple[ChangeKind, str, str]:
+    def _described(self, row: _ChangeRow) -> tuple[ChangeKind, str, str]:
         """The kind of change, its target and its reason."""
         if row.kind == "added":
             past = State(row.past_state) if row.past_state else None
@@ -275,7 +275,7 @@ def write_feeds(changes: ChangeFeed, state: Path) -> None:
         for run in sorted(known):
             path = feed_file(state, run)
             if not path.exists():
-                _write_feed(path, changes.of(run))
+                _write_feed(path, changes.of_run(run))
     except OSError as error:
         raise StorageError(
             f"the change feed cannot be written to {folder}: {error.strerror}; what is published is not affected, "

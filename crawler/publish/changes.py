@@ -100,7 +100,7 @@ _WAY_WORDS: Final = {
     DiscoveredBy.SITEMAP: "the site's own sitemap",
     DiscoveredBy.FEED: "a feed",
     DiscoveredBy.NOFOLLOW: "a link that says nofollow",
-    DiscoveredBy.MEMORY: "an earlier sitemap",
+    DiscoveredBy.PREVIOUS_RUN: "an earlier sitemap",
 }
 
 _NO_LONGER: Final = {

@@ -60,7 +60,7 @@ class EntryBuilder:
         self._verdict_of = verdict_of
         self._tally = tally
 
-    def entry(self, listed: ListedPage) -> Entry:
+    def build(self, listed: ListedPage) -> Entry:
         """What the sitemap says of a page. The same page gives the same entry, as often as it is asked for."""
         content, output, url = self._content, self._output, listed.url
         images = [Image(loc) for loc in listed.images] if content.images else []
@@ -73,7 +73,7 @@ class EntryBuilder:
             priority=output.priority,
             images=tuple(each for each in images if not image_fault(each)),
             videos=tuple(each for each in videos if not video_fault(each, url)),
-            alternates=tuple(each for each in alternates if self._stands(each)),
+            alternates=tuple(each for each in alternates if self._is_valid_alternate(each)),
         )
 
     def count(self, listed: ListedPage, entry: Entry) -> None:
@@ -94,7 +94,7 @@ class EntryBuilder:
         for fault in filter(None, faults):
             self._tally.note(url, f"left out of the entry: {fault}")
 
-    def _stands(self, alternate: Alternate) -> bool:
+    def _is_valid_alternate(self, alternate: Alternate) -> bool:
         """Not when this run knows better: a page that is gone or noindexed is no alternate."""
         other = self._verdict_of(Url(alternate.href))
         return (other is None or other.state in _ALTERNATE_STATES) and not alternate_fault(alternate)

@@ -58,7 +58,7 @@ class Listing:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def fill(self, *, complete: bool, grace: int, degraded: bool = False) -> None:
+    def rebuild(self, *, complete: bool, grace: int, degraded: bool = False) -> None:
         """Begin anew with the pages of this run, and with those that keep their place.
 
         What failed for now keeps it for ``grace`` runs in a row, and in a ``degraded`` run what nothing led to any
@@ -72,7 +72,7 @@ class Listing:
                 self._db.execute(_INSERT_NOT_YET)
 
     @property
-    def kept(self) -> int:
+    def kept_count(self) -> int:
         """How many of the pages failed, and keep their place."""
         return self._count("SELECT count(*) FROM listing WHERE kept")
 
@@ -121,7 +121,7 @@ class Listing:
             row = self._db.execute(_VERDICT, (url,)).fetchone()
         return StatusBadge(State(row[0]), row[1], row[2]) if row else None
 
-    def place(self, places: Iterable[tuple[str, int | None, int]]) -> None:
+    def assign_files(self, places: Iterable[tuple[str, int | None, int]]) -> None:
         """Say where pages go: group, number of the file (None: nowhere yet) and id of each."""
         with transaction(self._db):
             self._db.executemany("UPDATE listing SET grp = ?, shard = ? WHERE id = ?", places)
@@ -170,5 +170,5 @@ def published_not_visited(db: sqlite3.Connection) -> Iterator[list[DiscoveredUrl
             rows = db.execute(_NOT_VISITED, (last,)).fetchall()
         if not rows:
             return
-        yield [DiscoveredUrl(Url(url), DiscoveredBy.MEMORY, 0) for _, url in rows]
+        yield [DiscoveredUrl(Url(url), DiscoveredBy.PREVIOUS_RUN, 0) for _, url in rows]
         last = rows[-1][0]

@@ -78,7 +78,7 @@ def restore_published(
             db.execute(statement)
         db.execute("DROP TABLE again")
         RunsPage(db).write(run)  # the feed is that of a run that is known
-        return ChangeCounts.of(ChangeFeed(db).of(run.number))
+        return ChangeCounts.of(ChangeFeed(db).of_run(run.number))
 
 
 def publish_previous(plan: CrawlPlan, number: int | None = None) -> Run:
@@ -105,7 +105,7 @@ def publish_previous(plan: CrawlPlan, number: int | None = None) -> Run:
 
 def _record(plan: CrawlPlan, wanted: int, published: Published) -> Run:
     """What happened, so that the next run compares with what is out there, and the history tells of the step."""
-    with closing(STATE_DB.connect(plan.state / STATE_DB.file)) as db:
+    with closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
         now = time.time()
         runs = RunsPage(db)
         newest = runs.last(1)

@@ -23,37 +23,37 @@ class ShardAssigner:
         self._assignment = assignment
         self._tally = tally
 
-    def place(self) -> None:
+    def assign_shards(self) -> None:
         """Give every page its file. Raises UsageError when there are too many files, StorageError."""
         try:
             for some in self._listing.by_url("l.shard IS NOT NULL"):
-                self._keep(some)
+                self._keep_in_shard(some)
             for some in self._listing.by_url("l.shard IS NULL"):
-                self._put(some)
+                self._put_in_shard(some)
             for group in self._assignment.repack():
                 for some in self._listing.by_url("l.grp = ?", group):
-                    self._put(some)
+                    self._put_in_shard(some)
         except LimitExceeded as error:
             raise UsageError(f"{error}; the crawl is saved, run again with other settings") from error
 
-    def _keep(self, some: list[ListedPage]) -> None:
+    def _keep_in_shard(self, some: list[ListedPage]) -> None:
         moving: list[tuple[str, int | None, int]] = []
         for listed in some:
-            entry = self._entries.entry(listed)
+            entry = self._entries.build(listed)
             if not self._assignment.keep(entry, listed.group, listed.shard or 0):
                 moving.append(("", None, listed.id))
-        self._listing.place(moving)
+        self._listing.assign_files(moving)
 
-    def _put(self, some: list[ListedPage]) -> None:
+    def _put_in_shard(self, some: list[ListedPage]) -> None:
         places: list[tuple[str, int | None, int]] = []
         out: list[int] = []
         for listed in some:
             try:
-                group, number = self._assignment.place(self._entries.entry(listed))
+                group, number = self._assignment.place(self._entries.build(listed))
             except InvalidEntry as error:
                 self._tally.note(listed.url, f"not listed: {error.reason}")
                 out.append(listed.id)
             else:
                 places.append((group, number, listed.id))
-        self._listing.place(places)
+        self._listing.assign_files(places)
         self._listing.remove(out)

@@ -78,13 +78,13 @@ def build_writer(plan: CrawlPlan, destination: Directory, today: str = "") -> Si
 def assign_shards(plan: CrawlPlan, listing: Listing, entries: EntryBuilder, tally: EntryCounts) -> None:
     """Give every page of the listing its file. Raises UsageError, StorageError."""
     assignment = Assignment(plan.sitemap_url, writer_options(plan))
-    ShardAssigner(listing, entries, assignment, tally).place()
+    ShardAssigner(listing, entries, assignment, tally).assign_shards()
 
 
 def count_entries(listing: Listing, entries: EntryBuilder) -> None:
     """Count what would be written."""
     for listed in listing.by_file():
-        entries.count(listed, entries.entry(listed))
+        entries.count(listed, entries.build(listed))
 
 
 def write_sitemap(
@@ -102,7 +102,7 @@ def write_sitemap(
     """
     with build_writer(plan, destination, today) as target:
         for listed in listing.by_file():
-            entry = entries.entry(listed)
+            entry = entries.build(listed)
             try:
                 target.add(entry, listed.shard or 0)
             except InvalidEntry as error:  # it was placed, so that this cannot be

@@ -46,7 +46,7 @@ class RobotsCache:
         self._obey = obey
         self._kept = kept
         self._clock = clock
-        self._params = params.whole
+        self._params = params.keeping_all
         self._known: dict[str, Robots] = {}
         self._asking: dict[str, anyio.Lock] = {}
 
@@ -55,7 +55,7 @@ class RobotsCache:
         robots = self._known.get(home)
         return robots if robots and robots.expires > now else None
 
-    async def rules(self, home: str) -> Robots:
+    async def get(self, home: str) -> Robots:
         """The rules of an origin; asks for them when they are not known. Never raises for what a server does.
 
         Raises StorageError when they cannot be kept.
@@ -67,11 +67,11 @@ class RobotsCache:
             known = self.cached(home, now)
             if known is None:
                 kept = self._kept.get(home) if self._kept and self._obey else None
-                copy = kept.copy(self._user_agent) if kept else None
-                known = self._known[home] = previous_or_fresh(await self._ask(home), copy, now)
+                copy = kept.last_readable(self._user_agent) if kept else None
+                known = self._known[home] = previous_or_fresh(await self._fetch(home), copy, now)
             return known
 
-    async def _ask(self, home: str) -> Robots:
+    async def _fetch(self, home: str) -> Robots:
         async for _ in Retries(MAX_RETRIES, home):
             answer = await self._follow(normalize_url(f"{home}/robots.txt"))
             now = self._clock()

@@ -122,7 +122,7 @@ class Robots:
         asked = self._protego.crawl_delay(self._token)
         return None if asked is None else min(asked, cap)
 
-    def allowing(self, url: Url) -> str:
+    def allowing_rule(self, url: Url) -> str:
         """The rule that allows a URL that may be fetched, as in ``Blocked.reason``; "" when no rule matches it."""
         rule = self._longest(url, _ALLOW) if self.access is RobotsAccess.RULES else None
         return Blocked(rule.line, rule.text).reason if rule else ""

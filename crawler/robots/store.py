@@ -36,13 +36,13 @@ class StoredRobots(Struct, frozen=True):
     body: bytes
     copy_at: float | None
 
-    def copy(self, user_agent: str) -> Robots | None:
+    def last_readable(self, user_agent: str) -> Robots | None:
         """The rules that could be read last, valid for as long as they were then, or None."""
         return None if self.copy_at is None else parse_robots(self.body, user_agent, self.copy_at)
 
-    def governing(self, user_agent: str) -> Robots:
+    def current(self, user_agent: str) -> Robots:
         """What has held since the last answer, whatever it was."""
-        copy = self.copy(user_agent)
+        copy = self.last_readable(user_agent)
         if copy is not None and self.copy_at == self.fetched_at:
             return copy
         if self.status is not None and 300 <= self.status < 500 and self.status not in (304, 429):

@@ -30,7 +30,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
     plan: CrawlPlan,
     watch: Watch,
     *,
-    begin: Resume = Resume.GO_ON,
+    begin: Resume = Resume.ALWAYS,
     dry_run: bool = False,
     accept_shrink: bool = False,
     all_left_out: bool = False,
@@ -62,10 +62,10 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
             try:
                 visited = await visit(plan, store, waiting, watch, look_again, clock)
             except NothingCrawlable as error:
-                store.give_up(error, clock())
+                store.record_failure(error, clock())
                 raise
             closing = RunFinisher(plan, store, None if dry_run else place)
-            concluded = closing.conclude(visited, accept_shrink=accept_shrink)
+            concluded = closing.finish(visited, accept_shrink=accept_shrink)
             told = build_report(
                 plan, store, waiting, visited, concluded, None if all_left_out else MAX_EXAMPLES
             )

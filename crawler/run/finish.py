@@ -64,7 +64,7 @@ class RunFinisher:
             plan.config.content, plan.config.output, self._listing.verdict_of, self._tally
         )
 
-    def conclude(self, visited: VisitResult, *, accept_shrink: bool = False) -> FinishedRun:
+    def finish(self, visited: VisitResult, *, accept_shrink: bool = False) -> FinishedRun:
         """Judge, publish, record. Raises UsageError, StorageError, sitemap.DestinationError; nothing is lost then."""
         db, output = self._store.db, self._plan.config.output
         is_complete = visited.ending is RunEnd.COMPLETE
@@ -76,17 +76,17 @@ class RunFinisher:
         observed = observe(db, self._store.run, policy, source_key(self._plan))
         run = replace(run, notes=[*visited.notes, *filter(None, [observed.distrust])])
         if not is_complete and not output.partial:
-            return self._cut_short(run, judged, visited.ending)
-        self._listing.fill(complete=is_complete, grace=output.keep_failed, degraded=_is_degraded(judged))
+            return self._finish_cut_short(run, judged, visited.ending)
+        self._listing.rebuild(complete=is_complete, grace=output.keep_failed, degraded=_is_degraded(judged))
         allowed = GateLimits(output.max_failed, output.max_shrink, accept_shrink)
         if refused := refusal_of(gate_facts(db, self._plan.seed), allowed):
             code = refused.exit_code if is_complete else Incomplete.exit_code
-            return self._refused(run, judged, Refusal(refused.sentence, code))
+            return self._finish_refused(run, judged, Refusal(refused.sentence, code))
         write.assign_shards(self._plan, self._listing, self._entries, self._tally)
         notes = [*run.notes, *write.build_date_note(self._listing, policy)]
-        run = replace(run, listed=len(self._listing), kept=self._listing.kept, notes=notes)
+        run = replace(run, listed=len(self._listing), kept=self._listing.kept_count, notes=notes)
         if self._destination is None:
-            return self._dry(run, judged)
+            return self._finish_dry_run(run, judged)
         today = format_date(datetime.fromtimestamp(run.started, UTC).date())
         before = RunsPage(db).published()
         former = [file.name for file in before.files] if before else []
@@ -95,31 +95,31 @@ class RunFinisher:
         )
         run = replace(run, notes=[*run.notes, *write.moved_note(before, published)])
         if not is_complete:
-            return self._partial(run, judged, published)
+            return self._finish_partial(run, judged, published)
         return self._record(run, judged, published, observed)
 
-    def _cut_short(self, run: Run, judged: Completeness, ending: RunEnd) -> FinishedRun:
+    def _finish_cut_short(self, run: Run, judged: Completeness, ending: RunEnd) -> FinishedRun:
         """Not the gate's word: there is no set yet that it could look at."""
         outcome = "interrupted" if ending is RunEnd.INTERRUPTED else "cut short"
         why = f"{ending}; run again to go on, the sitemap stays as it was"
         run = replace(run, outcome=outcome, refusal=why, exit_code=Incomplete.exit_code)
         return self._end(run, judged, is_over=False)
 
-    def _refused(self, run: Run, judged: Completeness, why: Refusal) -> FinishedRun:
+    def _finish_refused(self, run: Run, judged: Completeness, why: Refusal) -> FinishedRun:
         """Keep the record and nothing else: what such a run saw is no ground for what the next one decides."""
         run = replace(run, outcome="refused", refusal=why.sentence, exit_code=why.exit_code)
         return self._end(run, judged, is_over=why.exit_code != Incomplete.exit_code)
 
-    def _dry(self, run: Run, judged: Completeness) -> FinishedRun:
+    def _finish_dry_run(self, run: Run, judged: Completeness) -> FinishedRun:
         write.count_entries(self._listing, self._entries)
-        changes = ChangeSample(ChangeFeed(self._store.db).found(run.number), MAX_SHOWN_CHANGES)
+        changes = ChangeSample(ChangeFeed(self._store.db).pending(run.number), MAX_SHOWN_CHANGES)
         shown = tuple(changes)
         counts = msgspec.structs.asdict(changes.counts)
         run = replace(run, outcome="dry", refusal="this was a dry run", exit_code=0, **counts)
         # what an earlier process began is not thrown away by a look at it
         return self._end(run, judged, is_over=not self._store.resumed, shown=shown)
 
-    def _partial(self, run: Run, judged: Completeness, published: Published) -> FinishedRun:
+    def _finish_partial(self, run: Run, judged: Completeness, published: Published) -> FinishedRun:
         """Files only: the run goes on, and what it will change is told when it has ended."""
         run = replace(
             run, outcome="partial", exit_code=Incomplete.exit_code, files=write.published_files(published)
@@ -135,7 +135,7 @@ class RunFinisher:
             remember.store_visits(db, run.number, source_key(self._plan), degraded=_is_degraded(judged))
             moved = self._listing.differs
             remember.store_published(db, run.number)
-            ObservationStore(db, run.number).learn(observed.habits, observed.distrust, observed.policy)
+            ObservationStore(db, run.number).store_site(observed.habits, observed.distrust, observed.policy)
             run = replace(
                 run,
                 outcome="published" if counts.total or moved else "unchanged",
@@ -145,12 +145,14 @@ class RunFinisher:
                 **msgspec.structs.asdict(counts),
             )
             shown = (
-                () if self._store.is_first else tuple(ChangeSample(changes.of(run.number), MAX_SHOWN_CHANGES))
+                ()
+                if self._store.is_first
+                else tuple(ChangeSample(changes.of_run(run.number), MAX_SHOWN_CHANGES))
             )
             ended = self._end(run, judged, is_over=True, shown=shown, published=published)
             changes.forget(run.number, self._plan.config.state.keep_runs)
         write_feeds(changes, self._store.directory)
-        self._keep(published, run.number)
+        self._store_generation(published, run.number)
         return ended
 
     def _publish_recent(self) -> list[str]:
@@ -162,7 +164,7 @@ class RunFinisher:
             return [f"the feed of recent changes was not published: {error}"]
         return []
 
-    def _keep(self, published: Published, number: int) -> None:
+    def _store_generation(self, published: Published, number: int) -> None:
         """Keep a copy of the set, to go back to, unless it is the one that was kept last."""
         if self._destination is None:
             return

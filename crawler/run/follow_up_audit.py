@@ -106,7 +106,7 @@ def _run_audit(ready: CrawlPlan, watches: ProgressWatchers) -> FollowUpAudit:
     """Raises StateInUse, KeyboardInterrupt."""
     directory = plan_audit(ready.config).state
     try:
-        with open_audit(ready.config, watches, Resume.GO_ON_IF_ALIKE) as (report, _, _):
+        with open_audit(ready.config, watches, Resume.IF_SAME_SETTINGS) as (report, _, _):
             is_over = report.exit_code != Incomplete.exit_code
         if is_over:
             return _finished(directory, report, ready.config.audit.report)
@@ -126,7 +126,7 @@ def _finished(directory: Path, report: AuditReport, reports: str) -> FollowUpAud
     """What there is to say of an audit whose reports are written: nothing of others is said in its place."""
     with suppress(SiteatlasError):
         known = history.audit_status(directory)
-        if known.last and known.is_over:
+        if known.last and known.is_finished:
             return FollowUpAudit(news=known.last, report=reports)
     return FollowUpAudit(error=f"{_NOTIFY_PENDING}: {report.why_uncompared}", report=reports)
 
@@ -145,7 +145,7 @@ def _record_failure(ready: CrawlPlan, error: SiteatlasError) -> None:
     with (
         suppress(SiteatlasError),
         Store(
-            plan.state, begin_settings(plan), begin=Resume.GO_ON_IF_ALIKE, about=plan.about, renamed=KEYS
+            plan.state, begin_settings(plan), begin=Resume.IF_SAME_SETTINGS, about=plan.about, renamed=KEYS
         ) as store,
     ):
-        store.give_up(error, time.time())
+        store.record_failure(error, time.time())

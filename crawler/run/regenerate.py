@@ -37,7 +37,7 @@ async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with
     name: str,
     watch: Watch,
     *,
-    begin: Resume = Resume.GO_ON,
+    begin: Resume = Resume.ALWAYS,
     dry_run: bool = False,
     accept_shrink: bool = False,
     all_left_out: bool = False,
@@ -62,7 +62,7 @@ async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with
     except SiteatlasError as error:
         if not dry_run and not isinstance(error, StateInUse):  # who uses it tells what becomes of it
             announced = await _announce(plan, name, run_result_of_error(error))
-            error.untold = bool(announced and announced.untold)
+            error.notify_pending = bool(announced and announced.untold)
             _log(announced, error)
         raise
     if dry_run or report.ending == RunEnd.INTERRUPTED.value:
@@ -88,7 +88,7 @@ async def _upload(plan: CrawlPlan, report: Report) -> Report:
 def _record(plan: CrawlPlan, number: int, why: str, code: int) -> None:
     """Keep with the run that its files are not elsewhere: whoever looks later finds the exit code that it had."""
     try:
-        with lock_state(plan.state), closing(STATE_DB.connect(plan.state / STATE_DB.file)) as db:
+        with lock_state(plan.state), closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
             run = RunsPage(db).get(number)
             because = f"{run.because}; {why}" if run.because else why
             RunsPage(db).write(replace(run, exit_code=code, because=because))
@@ -130,5 +130,5 @@ def crawl_and_report(name: str, plan: CrawlPlan, wishes: RunOptions, watch: Watc
 def resume_mode(wishes: RunOptions) -> Resume:
     """What becomes of an earlier run."""
     if wishes.fresh or wishes.restart:
-        return Resume.FRESH if wishes.fresh else Resume.RESTART
-    return Resume.GO_ON_IF_ALIKE if wishes.unattended else Resume.GO_ON
+        return Resume.FRESH if wishes.fresh else Resume.NEVER
+    return Resume.IF_SAME_SETTINGS if wishes.unattended else Resume.ALWAYS

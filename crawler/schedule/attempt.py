@@ -15,7 +15,7 @@ class Trigger(StrEnum):
     MISSED = "missed"  # its time had passed, and perhaps that of others before it, while it could not be run
     RETRY = "retry"  # the one before it failed
     RESUMED = "resumed"  # the one before it was cut short, with the daemon or by it
-    TELL = "tell"  # no run: others are told what they could not be told after the last one
+    NOTIFY = "tell"  # no run: others are told what they could not be told after the last one
 
 
 class Attempt(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ class ConfigWatcher:
         self._path = path
         self._taken = self._seen = self._content()
 
-    def take(self) -> None:
+    def mark_read(self) -> None:
         """What is in the file now is no change any more. To be called before it is read."""
         self._taken = self._seen = self._content()
 

@@ -32,15 +32,15 @@ class ScheduleError(ValueError):
 class Recurrence(Protocol):
     """Moments without end."""
 
-    def after(self, moment: float) -> float:
+    def next_after(self, moment: float) -> float:
         """The first that is later; infinity when there is none for 50 years."""
         ...
 
-    def until(self, moment: float) -> float:
+    def last_until(self, moment: float) -> float:
         """The last that is not later; minus infinity when there is none for 50 years."""
         ...
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """What they are, for people."""
         ...
 
@@ -50,33 +50,33 @@ class Schedule:
     """The slots of one site. ``jitter`` is in seconds; no run is put off to the next slot by it, however long it is."""
 
     site: str
-    times: Recurrence
+    recurrence: Recurrence
     jitter: float = 0.0
 
-    def following(self, slot: float) -> float:
+    def next_slot(self, slot: float) -> float:
         """The first slot after a moment; infinity when there is none."""
-        return self.times.after(slot)
+        return self.recurrence.next_after(slot)
 
-    def latest(self, now: float) -> float:
+    def last_slot(self, now: float) -> float:
         """The last slot that is not later than ``now``; minus infinity when there is none."""
-        return self.times.until(now)
+        return self.recurrence.last_until(now)
 
-    def begins(self, slot: float) -> float:
+    def start_time(self, slot: float) -> float:
         """When the run of a slot begins: at the slot, or up to ``jitter`` later, but before the next slot."""
         if not self.jitter or not math.isfinite(slot):
             return slot
-        longest = min(self.jitter, self.following(slot) - slot)
+        longest = min(self.jitter, self.next_slot(slot) - slot)
         return slot + _fraction(f"{self.site} {slot!r}") * longest
 
-    def due(self, now: float) -> float:
+    def due_slot(self, now: float) -> float:
         """The last slot whose run should have begun by ``now``; minus infinity when there is none."""
-        slot = self.latest(now)
-        return slot if self.begins(slot) <= now else self.latest(math.nextafter(slot, -math.inf))
+        slot = self.last_slot(now)
+        return slot if self.start_time(slot) <= now else self.last_slot(math.nextafter(slot, -math.inf))
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """What it is, for people: ``30 3 * * * Europe/Berlin``, ``every 6 hours, up to 10 minutes later``."""
         later = f", up to {_duration_text(self.jitter)} later" if self.jitter else ""
-        return self.times.words() + later
+        return self.recurrence.describe() + later
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +91,16 @@ class Interval:
         """That of a site, which has always the same place in the interval, and others another."""
         return cls(every, float(int(_fraction(site) * every)))
 
-    def after(self, moment: float) -> float:
+    def next_after(self, moment: float) -> float:
         """The first that is later."""
         number = self._number(moment) + 1
         return self.phase + number * self.every
 
-    def until(self, moment: float) -> float:
+    def last_until(self, moment: float) -> float:
         """The last that is not later."""
         return self.phase + self._number(moment) * self.every
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Such as ``every 6 hours``."""
         return f"every {_duration_text(self.every)}"
 
@@ -145,21 +145,21 @@ class Cron:
             raise ScheduleError("it names a day that no year has") from None
         return cls(expression, zone)
 
-    def after(self, moment: float) -> float:
+    def next_after(self, moment: float) -> float:
         """The first that is later; infinity when there is none for 50 years."""
         try:
             return float(self._fixed_after(moment) if self._is_fixed else self._after_by_clock(moment))
         except StopIteration:
             return math.inf
 
-    def until(self, moment: float) -> float:
+    def last_until(self, moment: float) -> float:
         """The last that is not later; minus infinity when there is none for 50 years."""
         try:
             return float(self._fixed_until(moment) if self._is_fixed else self._until_by_clock(moment))
         except StopIteration:
             return -math.inf
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """The expression and the zone."""
         return f"{' '.join(self.expression.split())} {self.zone.key or 'local time'}"
 

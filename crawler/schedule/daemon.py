@@ -63,50 +63,50 @@ class _DaemonProcess:
         self._read_at = time.time()
         self._error = ""
 
-    async def live(self) -> None:
+    async def run(self) -> None:
         """From the first look at the schedule to the end of the last run."""
         self._stop, self._closed, self._reading = anyio.Event(), anyio.Event(), anyio.Lock()
         async with anyio.create_task_group() as tasks:
-            await tasks.start(self._obey_signals, tasks)
-            tasks.start_soon(self._manager.keep_alive)
+            await tasks.start(self._handle_signals, tasks)
+            tasks.start_soon(self._manager.send_watchdog)
             tasks.start_soon(self._watch)
             async with anyio.create_task_group() as faces:
                 faces.start_soon(self._serve)
-                self._greet()
-                await self._scheduler.run(self._stop, self._heard)
+                self._log_start()
+                await self._scheduler.run(self._stop, self._on_attempt)
                 self._closed.set()
             log.info("stopped")
             tasks.cancel_scope.cancel()
 
-    def board(self) -> ScheduleStatus:
+    def status(self) -> ScheduleStatus:
         """How all stands now."""
-        board = self._scheduler.board()
+        board = self._scheduler.status()
         return replace(board, config=str(self._file), config_read=self._read_at, config_error=self._error)
 
-    def _greet(self) -> None:
+    def _log_start(self) -> None:
         where = f"; {_address(self._listener)}" if self._listener else ""
         log.info("siteatlas %s schedules %s%s", __version__, self._sites(), where)
         self._manager.ready(self._sites())
-        self._tell_next()
+        self._log_next_runs()
 
-    def _tell_next(self, name: str = "") -> None:
+    def _log_next_runs(self, name: str = "") -> None:
         """When the runs of a site, or of all, begin next: for those who want to know more."""
-        for site in self._scheduler.board().sites if self._is_verbose else ():
+        for site in self._scheduler.status().sites if self._is_verbose else ():
             if site.next_at is not None and name in ("", site.name):
-                log.info("%s: %s; next run %s", site.name, site.timetable, time_ahead(site.next_at))
+                log.info("%s: %s; next run %s", site.name, site.schedule, time_ahead(site.next_at))
 
-    def _heard(self, attempt: Attempt, next_at: float | None) -> None:
+    def _on_attempt(self, attempt: Attempt, next_at: float | None) -> None:
         """Say which run begins, why, and how it ended."""
         if attempt.fate is None:
             log.info("%s: starts, %s", attempt.site, trigger_text(attempt))
             return
         level = logging.WARNING if needs_attention(attempt) else logging.INFO
         log.log(level, "%s: %s", attempt.site, attempt_text(attempt, next_at))
-        self._tell_next(attempt.site)
+        self._log_next_runs(attempt.site)
 
     def _summary(self) -> str:
         """How all stands, in a line for the service manager."""
-        sites = self._scheduler.board().sites
+        sites = self._scheduler.status().sites
         running = [site.name for site in sites if site.running_since is not None]
         failing = [site.name for site in sites if site.failures]
         told = [
@@ -118,11 +118,11 @@ class _DaemonProcess:
 
     def _sites(self) -> str:
         sites = self._loaded.sites
-        without = sum(site.timetable is None for site in sites)
+        without = sum(site.schedule is None for site in sites)
         told = count_text(len(sites) - without, "site")
         return f"{told} ({without:,} more without a schedule)" if without else told
 
-    async def _obey_signals(self, tasks: TaskGroup, *, task_status: TaskStatus[None]) -> None:
+    async def _handle_signals(self, tasks: TaskGroup, *, task_status: TaskStatus[None]) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
             task_status.started()
             async for number in signals:
@@ -137,7 +137,7 @@ class _DaemonProcess:
     def _end(self) -> None:
         self._stop.set()
         self._manager.stopping()
-        running = sum(site.running_since is not None for site in self._scheduler.board().sites)
+        running = sum(site.running_since is not None for site in self._scheduler.status().sites)
         if running:
             within = self._loaded.settings.shutdown_timeout
             log.info(
@@ -158,8 +158,8 @@ class _DaemonProcess:
         async with self._reading:
             self._manager.reloading()
             try:
-                await anyio.to_thread.run_sync(self._watched.take)
-                self._take(await anyio.to_thread.run_sync(self._read))
+                await anyio.to_thread.run_sync(self._watched.mark_read)
+                self._apply_config(await anyio.to_thread.run_sync(self._read))
             except SiteatlasError as error:
                 self._error = str(error)
                 since = local_time(self._read_at)
@@ -168,30 +168,30 @@ class _DaemonProcess:
                 )
             self._manager.ready(self._sites())
 
-    def _take(self, loaded: LoadedConfig) -> None:
+    def _apply_config(self, loaded: LoadedConfig) -> None:
         """Go on with another configuration. Raises StorageError, and goes on with the one before."""
         self._scheduler.replace(loaded.sites, loaded.settings)
         before, self._loaded = self._loaded, loaded
         self._error, self._read_at = "", time.time()
         told = "; ".join(config_changes(before, loaded)) or "nothing changed"
         log.info("the configuration was reloaded: %s", told)
-        self._tell_next()
+        self._log_next_runs()
 
     async def _serve(self) -> None:
         if self._listener is None:
             return
         settings = self._loaded.settings
-        answers = build_app(self.board, lambda: self._loaded.settings, lambda: self._scheduler.trouble)
+        answers = build_app(self.status, lambda: self._loaded.settings, lambda: self._scheduler.trouble)
         try:
             await serve_on(self._listener, answers, settings, self._closed)
         except Exception:  # what is looked at is not worth the runs
             log.exception("the web page is off until the next start")
 
     def _last(self, name: str) -> Attempt | None:
-        return self._scheduler.last(name)
+        return self._scheduler.last_attempt(name)
 
     def _is_late(self) -> bool:
-        return self._scheduler.is_late()
+        return self._scheduler.is_overdue()
 
 
 def _log_line(name: str, line: str) -> None:

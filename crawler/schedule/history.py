@@ -47,10 +47,10 @@ CREATE INDEX of_site ON attempt (site, number);
 
 HISTORY_DB: Final = Database(
     file="schedule.db",
-    mark=0x53_41_54_53,  # "SATS"
+    application_id=0x53_41_54_53,  # "SATS"
     version=1,
     tables=_HISTORY_TABLES,
-    what=HISTORY_NAME,
+    description=HISTORY_NAME,
     remedy="move it away, or choose another directory with daemon.directory",
 )
 
@@ -72,7 +72,7 @@ class HistoryReader:
 
     def __enter__(self) -> Self:
         is_there = HISTORY_DB.is_in(self.directory)
-        self._db = HISTORY_DB.look(self.directory / HISTORY_DB.file) if is_there else None
+        self._db = HISTORY_DB.open_read_only(self.directory / HISTORY_DB.file) if is_there else None
         return self
 
     def __exit__(
@@ -82,7 +82,7 @@ class HistoryReader:
             self._db.close()
             self._db = None
 
-    def holder(self) -> str:
+    def daemon(self) -> str:
         """The daemon that keeps this history, by its process id or as "unknown"; "" when there is none."""
         return lock_holder(self.directory, SCHEDULE_LOCK)
 
@@ -109,7 +109,7 @@ class HistoryReader:
                 f"{_SELECT_ATTEMPT} WHERE site = ?1 AND number >= coalesce(({last}), 0) ORDER BY number",
                 site,
                 RunStatus.DONE,
-                Trigger.TELL,
+                Trigger.NOTIFY,
             )
         ]
 
@@ -160,11 +160,11 @@ class History(HistoryReader):
             self._lock = hold_lock(self.directory, SCHEDULE_LOCK, "--schedule-state")
         except StateInUse:
             raise StateInUse(
-                f"another siteatlas schedule (process {self.holder() or 'unknown'}) keeps its history in "
+                f"another siteatlas schedule (process {self.daemon() or 'unknown'}) keeps its history in "
                 f"{self.directory}; stop it, or choose another directory with daemon.directory"
             ) from None
         try:
-            self._db = HISTORY_DB.connect(
+            self._db = HISTORY_DB.open(
                 self.directory / HISTORY_DB.file,
                 is_durable=self._is_durable,
                 timeout=1.0,  # there is no other writer to wait for, and the event loop waits too
@@ -185,7 +185,7 @@ class History(HistoryReader):
                 os.close(self._lock)
                 self._lock = -1
 
-    def handle(self, site: str, moment: float) -> None:
+    def store_handled(self, site: str, moment: float) -> None:
         """The slots of a site up to a moment are handled, and those after it are not."""
         with self._change():
             self._write(_SET_HANDLED, site, moment)
@@ -198,12 +198,12 @@ class History(HistoryReader):
                 number=before + 1,
                 site=start.site,
                 slot=start.slot,
-                because=start.because,
+                because=start.trigger,
                 turn=start.turn,
                 began=now,
             )
             self._put(attempt)
-            if start.because is not Trigger.TELL:
+            if start.trigger is not Trigger.NOTIFY:
                 self._write(_SET_HANDLED, start.site, start.slot)
             self._write(_FORGET_ATTEMPTS, start.site, self.keep)
         return attempt

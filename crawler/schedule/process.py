@@ -85,7 +85,7 @@ class ProcessRunner:
     async def run(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
         """Run a site to its end; when ``stop`` is set, or this is cancelled, the process is ended. Never raises."""
         config = site.config
-        is_telling = attempt.because is Trigger.TELL
+        is_telling = attempt.because is Trigger.NOTIFY
         may_audit = not is_telling and await self._may_audit(site, attempt)
         order = SiteJob(
             name=site.name,
@@ -147,9 +147,9 @@ class _Pipe:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._reading)
-        self.begun()
+        self.close_writer()
 
-    def begun(self) -> None:
+    def close_writer(self) -> None:
         """Who writes to it has been started."""
         if self.writing >= 0:
             os.close(self.writing)
@@ -181,12 +181,12 @@ class _RunningProcess:
     ) -> RunResult:
         process = self._process
         assert process.stdin is not None  # noqa: S101 - started with a pipe
-        out.begun()
-        err.begun()
+        out.close_writer()
+        err.close_writer()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._stop, stop, shutdown_timeout)
             async with anyio.create_task_group() as pipes:
-                pipes.start_soon(self._hear, out)
+                pipes.start_soon(self._read_results, out)
                 pipes.start_soon(self._log, err)
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await process.stdin.send(msgspec.json.encode(order) + b"\n")
@@ -195,7 +195,7 @@ class _RunningProcess:
             tasks.cancel_scope.cancel()
         if code < 0:
             _kill_group(process)
-        return self._judged(code, shutdown_timeout)
+        return self._result_of(code, shutdown_timeout)
 
     async def _stop(self, stop: anyio.Event, shutdown_timeout: float) -> None:
         await stop.wait()
@@ -206,7 +206,7 @@ class _RunningProcess:
         self._is_killed = True
         _kill(self._process)
 
-    async def _hear(self, out: _Pipe) -> None:
+    async def _read_results(self, out: _Pipe) -> None:
         async for piece in out.pieces():
             self._said = (self._said + piece)[-_MAX_OUTPUT:]
 
@@ -216,15 +216,15 @@ class _RunningProcess:
             *lines, rest = (rest + piece).split(b"\n")
             rest = rest[:_LONGEST_LINE]
             for line in lines:
-                self._tell(line)
-        self._tell(rest)
+                self._report_line(line)
+        self._report_line(rest)
 
-    def _tell(self, line: bytes) -> None:
+    def _report_line(self, line: bytes) -> None:
         if text := line[:_LONGEST_LINE].decode("utf-8", "replace").rstrip():
             self._last_line = text
             self._say(self._name, text)
 
-    def _judged(self, code: int, shutdown_timeout: float) -> RunResult:
+    def _result_of(self, code: int, shutdown_timeout: float) -> RunResult:
         ended = _last_result(self._said)
         if ended is None:
             return self._without_report(code, shutdown_timeout)

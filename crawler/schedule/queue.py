@@ -34,8 +34,8 @@ class RunQueue:
     """
 
     def __init__(self, at_once: int) -> None:
-        self.at_once = at_once
-        self.moved: set[str] = set()
+        self.max_running = at_once
+        self.changed: set[str] = set()
         self._entries: dict[str, SiteState] = {}
         self._queue: list[tuple[float, int, str]] = []  # when, the version of the entry, its name
         self._running = 0
@@ -63,32 +63,32 @@ class RunQueue:
         """
         entry = self._entries[asked.name] = SiteState(asked, now if handled is None else handled)
         for attempt in attempts:
-            entry.begun(attempt)
+            entry.mark_started(attempt)
             if attempt.fate is not None:
-                entry.ended(attempt)
+                entry.mark_ended(attempt)
         if not is_alive:
-            entry.lost()
+            entry.mark_lost()
         entry.handled = handled_until(handled, now)
         if entry.handled != handled:
-            self.moved.add(asked.name)
-        entry.try_again(now)
+            self.changed.add(asked.name)
+        entry.clear_broken(now)
         if not entry.turn and asked.schedule.run_on_start:
-            entry.again = ScheduledRetry(Trigger.FIRST, entry.handled)
+            entry.retry = ScheduledRetry(Trigger.FIRST, entry.handled)
         self._plan(entry, now)
 
     def replace(self, asked: Sequence[SiteSchedule], now: float) -> None:
         """Go on with these sites, all of them known. Others are forgotten as soon as they are not running."""
         wanted = {each.name: each for each in asked}
         for name, entry in list(self._entries.items()):
-            entry.is_here = name in wanted
-            if entry.is_here:
-                self._handle(entry, entry.ask(wanted[name], now))
+            entry.is_configured = name in wanted
+            if entry.is_configured:
+                self._handle(entry, entry.reconfigure(wanted[name], now))
             elif not entry.running:
                 self._drop(name)
                 continue
             self._plan(entry, now)
 
-    def set_back(self, now: float) -> None:
+    def reset_clock(self, now: float) -> None:
         """The clock shows less than before."""
         for entry in self._entries.values():
             self._handle(entry, handled_until(entry.handled, now))
@@ -96,56 +96,56 @@ class RunQueue:
 
     def next(self, now: float) -> PlannedAttempt | None:
         """What is to begin now, if anything: that which was due first. It is asked for until there is nothing."""
-        self._tidy()
-        if self._running >= self.at_once or not self._queue or self._queue[0][0] > now:
+        self._drop_stale()
+        if self._running >= self.max_running or not self._queue or self._queue[0][0] > now:
             return None
         return self._entries[self._queue[0][2]].start(now)
 
-    def is_late(self, now: float) -> bool:
+    def is_overdue(self, now: float) -> bool:
         """Whether something is due, and waits for another site to be done."""
-        self._tidy()
-        return self._running >= self.at_once and bool(self._queue) and self._queue[0][0] <= now
+        self._drop_stale()
+        return self._running >= self.max_running and bool(self._queue) and self._queue[0][0] <= now
 
-    def wake(self) -> float:
+    def next_wakeup(self) -> float:
         """When there may be something to begin, as a Unix time; infinity when something must happen first."""
-        self._tidy()
-        return self._queue[0][0] if self._queue and self._running < self.at_once else math.inf
+        self._drop_stale()
+        return self._queue[0][0] if self._queue and self._running < self.max_running else math.inf
 
-    def begun(self, attempt: Attempt) -> None:
+    def mark_started(self, attempt: Attempt) -> None:
         """An attempt has begun."""
         entry = self._entries[attempt.site]
-        entry.begun(attempt)
-        if attempt.because is not Trigger.TELL:
-            self.moved.discard(attempt.site)
+        entry.mark_started(attempt)
+        if attempt.because is not Trigger.NOTIFY:
+            self.changed.discard(attempt.site)
         self._running += 1
         self._plan(entry, attempt.began)
 
-    def ended(self, attempt: Attempt, now: float) -> None:
+    def mark_ended(self, attempt: Attempt, now: float) -> None:
         """An attempt that had begun has ended."""
         entry = self._entries[attempt.site]
-        entry.ended(attempt)
+        entry.mark_ended(attempt)
         self._running -= 1
-        if entry.is_here:
+        if entry.is_configured:
             self._plan(entry, now)
         else:
             self._drop(attempt.site)
 
     def _drop(self, name: str) -> None:
         del self._entries[name]
-        self.moved.discard(name)  # should it come back, its history is asked again
+        self.changed.discard(name)  # should it come back, its history is asked again
 
     def _handle(self, entry: SiteState, handled: float) -> None:
         if entry.handled != handled:
             entry.handled = handled
-            self.moved.add(entry.asked.name)
+            self.changed.add(entry.site_schedule.name)
 
     def _plan(self, entry: SiteState, now: float) -> None:
         entry.plan(now)
         entry.version = next(self._versions)
         if math.isfinite(entry.at):
-            heapq.heappush(self._queue, (entry.at, entry.version, entry.asked.name))
+            heapq.heappush(self._queue, (entry.at, entry.version, entry.site_schedule.name))
 
-    def _tidy(self) -> None:
+    def _drop_stale(self) -> None:
         """Drop what is out of date from the head of the queue."""
         while self._queue:
             _, version, name = self._queue[0]

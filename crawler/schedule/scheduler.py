@@ -52,12 +52,12 @@ class Scheduler:
         self._runner = runner
         self._clock = clock
         self._look = look
-        self._agenda = RunQueue(settings.max_parallel_runs)
+        self._queue = RunQueue(settings.max_parallel_runs)
         self._sites: dict[str, ScheduledSite] = {}
         self._stops: dict[int, anyio.Event] = {}  # of the attempts that are going on
         self._unsaved: list[Attempt] = []  # that have ended
         self._woken = anyio.Event()
-        self._heard: OnAttempt = lambda _attempt, _at: None
+        self._on_attempt: OnAttempt = lambda _attempt, _at: None
         self._is_stopping = False
         self._seen = self._started = clock()
         self.replace(sites, settings)
@@ -69,13 +69,13 @@ class Scheduler:
         Raises StorageError when what became of them cannot be written down. When this is cancelled the runs are too,
         and the next daemon goes on with them.
         """
-        self._heard = heard or self._heard
+        self._on_attempt = heard or self._on_attempt
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._heed, stop)
+            tasks.start_soon(self._stop_when_set, stop)
             while not stop.is_set():
                 self._woken = anyio.Event()
                 self._begin(tasks)
-                with anyio.move_on_after(self._rest()):
+                with anyio.move_on_after(self._idle_seconds()):
                     await self._woken.wait()
         if not self._save():
             raise StorageError(self.trouble)
@@ -89,65 +89,69 @@ class Scheduler:
         now = self._now()
         try:
             for site in sites:
-                if site.name not in self._agenda:
-                    load_history(self._agenda, site, self._history, now)
+                if site.name not in self._queue:
+                    load_history(self._queue, site, self._history, now)
         except StorageError:
-            self._agenda.replace([site_schedule(site) for site in self._sites.values()], now)
+            self._queue.replace([site_schedule(site) for site in self._sites.values()], now)
             raise
         self._sites = {site.name: site for site in sites}
-        self._agenda.replace([site_schedule(site) for site in sites], now)
+        self._queue.replace([site_schedule(site) for site in sites], now)
         if settings:
-            self._agenda.at_once, self._history.keep = settings.max_parallel_runs, settings.history_limit
+            self._queue.max_running, self._history.keep = settings.max_parallel_runs, settings.history_limit
         self._save()
         self._woken.set()
 
-    def board(self) -> ScheduleStatus:
+    def status(self) -> ScheduleStatus:
         """How all sites stand now. What only the daemon knows (``config…``) is left at its default."""
         now = self._clock()
         return ScheduleStatus(
             version=__version__,
             now=now,
-            sites=sites_status(self._sites.values(), self._agenda, now),
+            sites=sites_status(self._sites.values(), self._queue, now),
             trouble=self.trouble,
             started=self._started,
             is_alive=True,
             is_stopping=self._is_stopping,
         )
 
-    def is_late(self) -> bool:
+    def is_overdue(self) -> bool:
         """Whether sites are due that wait for others to be done."""
-        return self._agenda.is_late(self._clock())
+        return self._queue.is_overdue(self._clock())
 
-    def last(self, name: str) -> Attempt | None:
+    def last_attempt(self, name: str) -> Attempt | None:
         """The last run of a site that has ended."""
-        return self._agenda[name].last
+        return self._queue[name].last
 
     def _now(self) -> float:
         """The time; all that depends on it is put right first when the clock was set back."""
         before, self._seen = self._seen, self._clock()
         if self._seen < before:
-            self._agenda.set_back(self._seen)
+            self._queue.reset_clock(self._seen)
         return self._seen
 
     def _begin(self, tasks: TaskGroup) -> None:
         now = self._now()
-        while self._save() and (start := self._agenda.next(now)):
+        while self._save() and (start := self._queue.next(now)):
             try:
                 attempt = self._history.begin(start, now)
             except StorageError as error:
-                self._in_trouble(error)
+                self._on_storage_error(error)
                 return
             self.trouble = ""
-            self._agenda.begun(attempt)
+            self._queue.mark_started(attempt)
             stop = self._stops[attempt.number] = anyio.Event()
             tasks.start_soon(self._attempt, self._sites[start.site], attempt, stop)
 
-    def _rest(self) -> float:
+    def _idle_seconds(self) -> float:
         """How long there is nothing to do, in seconds."""
         longest = self._look
-        return longest if self.trouble else min(max(self._agenda.wake() - self._clock(), _MIN_SLEEP), longest)
+        return (
+            longest
+            if self.trouble
+            else min(max(self._queue.next_wakeup() - self._clock(), _MIN_SLEEP), longest)
+        )
 
-    async def _heed(self, stop: anyio.Event) -> None:
+    async def _stop_when_set(self, stop: anyio.Event) -> None:
         await stop.wait()
         self._is_stopping = True
         self._woken.set()
@@ -156,7 +160,7 @@ class Scheduler:
 
     async def _attempt(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> None:
         """One attempt, from when it was written down that it begins."""
-        self._heard(attempt, None)
+        self._on_attempt(attempt, None)
         said = await self._ended(site, attempt, stop)
         now = self._now()
         ended = replace(
@@ -171,14 +175,14 @@ class Scheduler:
         )
         self._unsaved.append(ended)
         self._save()
-        self._agenda.ended(ended, now)
+        self._queue.mark_ended(ended, now)
         del self._stops[attempt.number]
-        self._heard(ended, self._next_at(site.name))
+        self._on_attempt(ended, self._next_at(site.name))
         self._woken.set()
 
     def _next_at(self, name: str) -> float | None:
         """When something is done next for a site."""
-        at = self._agenda[name].at if name in self._agenda and not self._is_stopping else math.inf
+        at = self._queue[name].at if name in self._queue and not self._is_stopping else math.inf
         return at if math.isfinite(at) else None
 
     async def _ended(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
@@ -213,17 +217,17 @@ class Scheduler:
                 self._history.end(self._unsaved[0])
                 del self._unsaved[0]
                 self.trouble = ""
-            while self._agenda.moved:
-                name = next(iter(self._agenda.moved))
-                self._history.handle(name, self._agenda[name].handled)
-                self._agenda.moved.discard(name)
+            while self._queue.changed:
+                name = next(iter(self._queue.changed))
+                self._history.store_handled(name, self._queue[name].handled)
+                self._queue.changed.discard(name)
                 self.trouble = ""
         except StorageError as error:
-            self._in_trouble(error)
+            self._on_storage_error(error)
             return False
         return True
 
-    def _in_trouble(self, error: StorageError) -> None:
+    def _on_storage_error(self, error: StorageError) -> None:
         if self.trouble != str(error):
             log.error("%s", error)
         self.trouble = str(error)

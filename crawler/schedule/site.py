@@ -40,7 +40,7 @@ class ScheduledSite:
 
     name: str
     config: Config
-    timetable: Schedule | None
+    schedule: Schedule | None
     url: Url
     sitemap_url: Url
     state: Path

@@ -28,7 +28,7 @@ class PlannedAttempt(Struct, frozen=True):
 
     site: str
     slot: float
-    because: Trigger
+    trigger: Trigger
     turn: int
 
 
@@ -36,14 +36,14 @@ class SiteSchedule(Struct, frozen=True):
     """What the configuration asks of a site."""
 
     name: str
-    timetable: Schedule | None
+    run_schedule: Schedule | None
     schedule: ScheduleConfig
 
 
 class ScheduledRetry(Struct):
     """What is to be done again: ``delay`` seconds after ``since``, a Unix time."""
 
-    because: Trigger
+    trigger: Trigger
     since: float
     delay: float = 0.0
 
@@ -56,148 +56,150 @@ class ScheduledRetry(Struct):
 class SiteState(Struct):
     """How one site stands. ``handled`` is the last slot that was, or the moment when the site was first seen."""
 
-    asked: SiteSchedule
+    site_schedule: SiteSchedule
     handled: float
-    is_here: bool = True
+    is_configured: bool = True
     running: Attempt | None = None
     last: Attempt | None = None  # that ended, telling aside
     failures: int = 0  # in a row
     turn: int = 0  # of the last run for the slot
     spent: int = 0  # of the retries for the slot
-    cut: int = 0  # attempts in a row in which the daemon died
-    tells: int = 0  # in a row that others were told in vain
+    cut_short: int = 0  # attempts in a row in which the daemon died
+    failed_notifications: int = 0  # in a row that others were told in vain
     is_broken: bool = False
-    again: ScheduledRetry | None = None
-    telling: ScheduledRetry | None = None
+    retry: ScheduledRetry | None = None
+    notify_retry: ScheduledRetry | None = None
     slot: float = math.inf  # the first that is not handled
     slot_at: float = math.inf  # when its run begins
-    sought: tuple[Schedule | None, float] | None = None  # what that slot was looked for with
+    planned_with: tuple[Schedule | None, float] | None = None  # what that slot was looked for with
     version: int = 0  # of what the queue knows
 
     def plan(self, now: float) -> None:
         """Look for the first slot that is not handled."""
-        timetable = self.asked.timetable
-        if self.sought != (timetable, self.handled):
-            self.sought = timetable, self.handled
-            self.slot = timetable.following(self.handled) if timetable else math.inf
-            self.slot_at = timetable.begins(self.slot) if timetable else math.inf
-        for again in (self.again, self.telling):
+        timetable = self.site_schedule.run_schedule
+        if self.planned_with != (timetable, self.handled):
+            self.planned_with = timetable, self.handled
+            self.slot = timetable.next_slot(self.handled) if timetable else math.inf
+            self.slot_at = timetable.start_time(self.slot) if timetable else math.inf
+        for again in (self.retry, self.notify_retry):
             if again:
                 again.since = min(again.since, now)  # the clock was set back: nobody waits longer for that
 
     @property
     def run_at(self) -> float:
         """When the next run begins at the soonest; infinity for never."""
-        if not self.is_here or self.asked.timetable is None:
+        if not self.is_configured or self.site_schedule.run_schedule is None:
             return math.inf
-        return min(self.slot_at, self.again.at if self.again else math.inf)
+        return min(self.slot_at, self.retry.at if self.retry else math.inf)
 
     @property
     def at(self) -> float:
         """When there is something to do."""
-        if self.running or not self.is_here or self.asked.timetable is None:
+        if self.running or not self.is_configured or self.site_schedule.run_schedule is None:
             return math.inf
-        return min(self.run_at, self.telling.at if self.telling else math.inf)
+        return min(self.run_at, self.notify_retry.at if self.notify_retry else math.inf)
 
     def start(self, now: float) -> PlannedAttempt:
         """What is to be done ``now``."""
-        name, timetable = self.asked.name, self.asked.timetable
+        name, timetable = self.site_schedule.name, self.site_schedule.run_schedule
         if timetable and self.slot_at <= now:
-            slot = max(timetable.due(now), self.slot)
-            if self.again and self.again.because is Trigger.FIRST:
+            slot = max(timetable.due_slot(now), self.slot)
+            if self.retry and self.retry.trigger is Trigger.FIRST:
                 because = Trigger.FIRST
             else:
                 is_late = slot > self.slot or now - self.slot_at > MISSED_AFTER_SECONDS
                 because = Trigger.MISSED if is_late else Trigger.DUE
             return PlannedAttempt(name, slot, because, 1)
-        if self.again and self.again.at <= now:
-            return PlannedAttempt(name, self.handled, self.again.because, self.turn + 1)
-        return PlannedAttempt(name, self.handled, Trigger.TELL, self.tells + 1)
+        if self.retry and self.retry.at <= now:
+            return PlannedAttempt(name, self.handled, self.retry.trigger, self.turn + 1)
+        return PlannedAttempt(name, self.handled, Trigger.NOTIFY, self.failed_notifications + 1)
 
-    def begun(self, attempt: Attempt) -> None:
+    def mark_started(self, attempt: Attempt) -> None:
         """An attempt has begun. One that had not ended never will: the daemon died in it."""
         if self.running:
-            self.lost()
+            self.mark_lost()
         self.running = attempt
-        if attempt.because is Trigger.TELL:
+        if attempt.because is Trigger.NOTIFY:
             self.turn = self.turn or 1  # there was a run to tell of, also when the history has forgotten it
             return
         if attempt.slot != self.handled or attempt.turn == 1:
             self.spent = 0
         self.handled, self.turn = attempt.slot, attempt.turn
-        self.again = self.telling = None
-        self.tells, self.is_broken = 0, False
+        self.retry = self.notify_retry = None
+        self.failed_notifications, self.is_broken = 0, False
 
-    def ended(self, attempt: Attempt) -> None:
+    def mark_ended(self, attempt: Attempt) -> None:
         """The attempt that was going on has ended."""
         self.running = None
         when = attempt.began if attempt.ended is None else attempt.ended
-        if attempt.because is Trigger.TELL:
-            self._told(when, is_told=attempt.fate is RunStatus.DONE and not attempt.untold)
+        if attempt.because is Trigger.NOTIFY:
+            self._after_notify(when, is_told=attempt.fate is RunStatus.DONE and not attempt.untold)
             return
-        self.last, self.cut = attempt, 0
+        self.last, self.cut_short = attempt, 0
         if attempt.untold:
-            self.telling = ScheduledRetry(Trigger.TELL, when, self.asked.schedule.retry_delay)
+            self.notify_retry = ScheduledRetry(Trigger.NOTIFY, when, self.site_schedule.schedule.retry_delay)
         match attempt.fate:
             case RunStatus.DONE:
                 self.failures = self.spent = 0
             case RunStatus.BUSY:
-                self.again = ScheduledRetry(attempt.because, when, self.asked.schedule.retry_delay)
+                self.retry = ScheduledRetry(attempt.because, when, self.site_schedule.schedule.retry_delay)
             case RunStatus.STOPPED:
-                self.again = ScheduledRetry(Trigger.RESUMED, when)
+                self.retry = ScheduledRetry(Trigger.RESUMED, when)
             case RunStatus.BROKEN:
                 self.failures += 1
                 self.is_broken = True
             case _:
                 self._failed(when)
 
-    def lost(self) -> None:
+    def mark_lost(self) -> None:
         """The attempt that was going on has died with its daemon."""
         attempt, self.running = self.running, None
         if attempt is None:
             return
-        if attempt.because is Trigger.TELL:
-            self._told(attempt.began, is_told=False)
+        if attempt.because is Trigger.NOTIFY:
+            self._after_notify(attempt.began, is_told=False)
             return
-        self.cut += 1
-        if self.cut <= MAX_CUT_SHORT:
-            self.again = ScheduledRetry(Trigger.RESUMED, attempt.began)
+        self.cut_short += 1
+        if self.cut_short <= MAX_CUT_SHORT:
+            self.retry = ScheduledRetry(Trigger.RESUMED, attempt.began)
         else:
             self._failed(attempt.began)
 
-    def ask(self, asked: SiteSchedule, now: float) -> float:
+    def reconfigure(self, asked: SiteSchedule, now: float) -> float:
         """Go on with what the configuration asks now. Answers up to when slots are handled.
 
         The slots that another timetable would have had until now are past.
         """
-        before, self.asked = self.asked, asked
+        before, self.site_schedule = self.site_schedule, asked
         if asked != before:
-            self.try_again(now)
-        if asked.timetable == before.timetable:
+            self.clear_broken(now)
+        if asked.run_schedule == before.run_schedule:
             return self.handled
-        if self.slot <= now and not (self.again and self.again.because is Trigger.FIRST):
-            self.again, self.turn = ScheduledRetry(Trigger.MISSED, self.slot_at), 0
+        if self.slot <= now and not (self.retry and self.retry.trigger is Trigger.FIRST):
+            self.retry, self.turn = ScheduledRetry(Trigger.MISSED, self.slot_at), 0
         return max(self.handled, now)
 
-    def try_again(self, now: float) -> None:
+    def clear_broken(self, now: float) -> None:
         """What only a person could help may be helped now."""
         if self.is_broken:
-            self.again, self.is_broken = ScheduledRetry(Trigger.RETRY, now), False
+            self.retry, self.is_broken = ScheduledRetry(Trigger.RETRY, now), False
 
     def _failed(self, when: float) -> None:
         self.failures += 1
         delay = self._retries.delay(self.spent)
         self.spent += 1
         if delay is not None:
-            self.again = ScheduledRetry(Trigger.RETRY, when, delay)
+            self.retry = ScheduledRetry(Trigger.RETRY, when, delay)
 
-    def _told(self, when: float, *, is_told: bool) -> None:
-        self.tells = 0 if is_told else self.tells + 1
-        self.telling = (
-            None if is_told else ScheduledRetry(Trigger.TELL, when, self._retries.pause(self.tells))
+    def _after_notify(self, when: float, *, is_told: bool) -> None:
+        self.failed_notifications = 0 if is_told else self.failed_notifications + 1
+        self.notify_retry = (
+            None
+            if is_told
+            else ScheduledRetry(Trigger.NOTIFY, when, self._retries.pause(self.failed_notifications))
         )
 
     @property
     def _retries(self) -> RetryPolicy:
-        schedule = self.asked.schedule
+        schedule = self.site_schedule.schedule
         return RetryPolicy(schedule.retries, schedule.retry_delay, schedule.max_retry_delay)

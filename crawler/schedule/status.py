@@ -31,7 +31,7 @@ class SiteStatus(Struct, frozen=True, kw_only=True):
     output: Path
     report: Path | None = None
     recent: str = ""
-    timetable: str = ""
+    schedule: str = ""
     next_at: float | None = None
     running_since: float | None = None
     failures: int = 0
@@ -61,7 +61,7 @@ class ScheduleStatus(Struct, frozen=True, kw_only=True):
 
 def site_schedule(site: ScheduledSite) -> SiteSchedule:
     """What the agenda is told of a site."""
-    return SiteSchedule(site.name, site.timetable, site.config.schedule)
+    return SiteSchedule(site.name, site.schedule, site.config.schedule)
 
 
 def load_history(
@@ -85,7 +85,7 @@ def stored_status(sites: Iterable[ScheduledSite], directory: Path, now: float) -
     agenda = RunQueue(0)
     sites = list(sites)
     with HistoryReader(directory) as look:
-        is_alive = bool(look.holder())
+        is_alive = bool(look.daemon())
         for site in sites:
             load_history(agenda, site, look, now, is_alive=is_alive)
     return ScheduleStatus(
@@ -104,9 +104,9 @@ def _site_status(site: ScheduledSite, entry: SiteState, now: float) -> SiteStatu
         output=site.output,
         report=site.report,
         recent=site.recent,
-        timetable=site.timetable.words() if site.timetable else "",
+        schedule=site.schedule.describe() if site.schedule else "",
         next_at=next_at if math.isfinite(next_at) else None,
-        running_since=running.began if running and running.because is not Trigger.TELL else None,
+        running_since=running.began if running and running.because is not Trigger.NOTIFY else None,
         failures=entry.failures,
         last=entry.last,
         audit_every=site.config.audit.every,

@@ -44,7 +44,7 @@ class SystemdNotifier:
         """It ends, after the runs have saved what they know."""
         self._tell("STOPPING=1")
 
-    async def keep_alive(self) -> None:
+    async def send_watchdog(self) -> None:
         """Say that the event loop turns, twice in each of the times after which the manager would take it for dead."""
         while self._watched:
             self._tell("WATCHDOG=1")

@@ -13,7 +13,7 @@ _TRIGGER_TEXTS: Final = {
     Trigger.FIRST: "for the first time in this schedule",
     Trigger.DUE: "because it is due",
     Trigger.RESUMED: "to continue a run that was cut short",
-    Trigger.TELL: "to send outstanding notifications",
+    Trigger.NOTIFY: "to send outstanding notifications",
 }
 _STATUS_TEXTS: Final = {
     RunStatus.FAILED: "failed",
@@ -89,7 +89,7 @@ def needs_attention(ended: Attempt) -> bool:
 
 def attempt_text(ended: Attempt, next_at: float | None = None) -> str:
     """How an attempt ended, after how long, what there is to say of it, and when it is tried again."""
-    is_telling = ended.because is Trigger.TELL
+    is_telling = ended.because is Trigger.NOTIFY
     after = max(0.0, (ended.ended or ended.began) - ended.began)
     told = f"{status_badge(ended)} after {clock_text(after)}"
     if ended.told:

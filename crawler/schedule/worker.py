@@ -108,7 +108,7 @@ def _run_job(order: SiteJob) -> RunResult:
     except KeyboardInterrupt:
         return _cut_short(ready, before)
     except SiteatlasError as error:
-        return replace(run_result_of_error(error), untold=error.untold or _is_notify_pending(ready))
+        return replace(run_result_of_error(error), untold=error.notify_pending or _is_notify_pending(ready))
     except Exception as error:
         log.exception("internal error")
         return RunResult(
@@ -154,7 +154,7 @@ def _record_timeout(ready: CrawlPlan, number: int) -> None:
     """Keep with a run why it was ended: who started it had waited long enough."""
     why = _timeout_message(ready)
     try:
-        with lock_state(ready.state), closing(STATE_DB.connect(ready.state / STATE_DB.file)) as db:
+        with lock_state(ready.state), closing(STATE_DB.open(ready.state / STATE_DB.file)) as db:
             run = RunsPage(db).get(number)
             told = [text.replace(RunEnd.INTERRUPTED.value, why) for text in (run.because, run.refusal)]
             RunsPage(db).write(replace(run, because=told[0], refusal=told[1]))
@@ -189,7 +189,7 @@ def _notify(ready: CrawlPlan, order: SiteJob) -> RunResult:
 
 
 def _notify_message(announced: NotifyResult, known: NotifyStatus) -> str:
-    news = announced.news(known)
+    news = announced.new_since(known)
     told = [*news.notes, *(f"could not notify {each}" for each in news.sentences[len(news.notes) :])]
     left = dict.fromkeys(each.channel for each in announced.deliveries if each not in news.deliveries)
     return "; ".join((*told, *(f"could not notify {channel}, as before" for channel in left)))
@@ -204,7 +204,7 @@ def _notify_status(ready: CrawlPlan) -> NotifyStatus:
 
 def _log_news(announced: NotifyResult | None, known: NotifyStatus) -> None:
     """Say who could not be told once, and not after each run for as long as that is so."""
-    for sentence in announced.news(known).sentences if announced else ():
+    for sentence in announced.new_since(known).sentences if announced else ():
         log.warning("%s", sentence)
 
 
@@ -251,7 +251,9 @@ def _is_notify_pending(ready: CrawlPlan | None) -> bool:
     """Whether others could not be told of something for now."""
     with suppress(SiteatlasError):
         return (
-            ready is not None and ready.config.notify.enabled and notify_status(ready.state, 0).is_outstanding
+            ready is not None
+            and ready.config.notify.enabled
+            and notify_status(ready.state, 0).is_notify_pending
         )
     return False
 

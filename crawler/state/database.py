@@ -43,19 +43,19 @@ class Database:
     """
 
     file: str
-    mark: int = 0
+    application_id: int = 0
     version: int = 0
     tables: str
-    what: str
+    description: str
     remedy: str
-    absent: str = "nothing is kept in {} yet"
-    steps: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
+    absent_message: str = "nothing is kept in {} yet"
+    migrations: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
 
     def is_in(self, directory: Path) -> bool:
         """Whether a directory has one. Raises StorageError for an account that may not know."""
         return _is_there(directory / self.file)
 
-    def connect(self, path: Path, *, is_durable: bool = True, timeout: float = 5.0) -> sqlite3.Connection:
+    def open(self, path: Path, *, is_durable: bool = True, timeout: float = 5.0) -> sqlite3.Connection:
         """Open or create one for its one writer. Every commit survives a power loss if it ``is_durable``.
 
         One of an older version is brought to this one first; a copy of it is kept beside it. Raises StorageError for a
@@ -76,13 +76,13 @@ class Database:
                 self._create(db)
                 return db
 
-    def look(self, path: Path) -> sqlite3.Connection:
+    def open_read_only(self, path: Path) -> sqlite3.Connection:
         """Open one for reading only, also while another process is writing to it.
 
         Raises UsageError when there is none or when it is of another version, StorageError when it cannot be read.
         """
         if not _is_there(path):
-            raise UsageError(self.absent.format(path.parent))
+            raise UsageError(self.absent_message.format(path.parent))
         with self.used(path), _opened(path, mode="ro") as db:
             if self._recognise(db, path) < self.version:
                 raise UsageError(
@@ -97,10 +97,10 @@ class Database:
         Raises as :meth:`look`, and StorageError for what cannot be read of it later.
         """
         path = directory / self.file
-        with closing(self.look(path)) as db, storage_errors(str(path)):
+        with closing(self.open_read_only(path)) as db, storage_errors(str(path)):
             yield db
 
-    def in_memory(self, directory: Path) -> sqlite3.Connection:
+    def copy_in_memory(self, directory: Path) -> sqlite3.Connection:
         """A copy of the one in a directory that nobody keeps, empty if there is none. Raises as :meth:`reading`."""
         db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         if not self.is_in(directory):
@@ -121,7 +121,7 @@ class Database:
             ):
                 said = f"{path} is not for this account to use: run as the one that it belongs to"
             else:
-                said = f"{path} cannot be used as {self.what}: {_fault(error, self.remedy)}"
+                said = f"{path} cannot be used as {self.description}: {_fault(error, self.remedy)}"
             raise StorageError(said) from None
 
     def _prepare(self, db: sqlite3.Connection, path: Path, *, is_durable: bool) -> None:
@@ -138,14 +138,14 @@ class Database:
             self._migrate(db, path, version)
 
     def _create(self, db: sqlite3.Connection) -> None:
-        marks = f"PRAGMA application_id = {self.mark}; PRAGMA user_version = {self.version};"
+        marks = f"PRAGMA application_id = {self.application_id}; PRAGMA user_version = {self.version};"
         db.executescript(f"BEGIN; {self.tables} {marks} COMMIT;")
 
     def _recognise(self, db: sqlite3.Connection, path: Path) -> int:
         """The version of a database of ours. Raises StorageError, UsageError for all others."""
         (mark,) = db.execute("PRAGMA application_id").fetchone()
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if mark != self.mark:
+        if mark != self.application_id:
             raise StorageError(f"{path} is a database of another program; {self.remedy}")
         if version > self.version:
             raise UsageError(
@@ -163,7 +163,7 @@ class Database:
         _back_up(db, path.with_name(f"{path.name}.v{version}"))
         with _begin_immediate(db):
             for step in range(version, self.version):
-                self.steps[step](db)
+                self.migrations[step](db)
             db.execute(f"PRAGMA user_version = {self.version}")
 
 

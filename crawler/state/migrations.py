@@ -58,11 +58,11 @@ MIGRATIONS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {1: _from_1
 
 STATE_DB: Final = Database(
     file="state.db",
-    mark=0x53_41_54_4C,  # "SATL"
+    application_id=0x53_41_54_4C,  # "SATL"
     version=STATE_VERSION,
     tables=STATE_TABLES,
-    what="state",
+    description="state",
     remedy="move it away, or choose another directory with --state",
-    absent="there is no state in {}: nothing was crawled yet, or --state is another",
-    steps=MIGRATIONS,
+    absent_message="there is no state in {}: nothing was crawled yet, or --state is another",
+    migrations=MIGRATIONS,
 )

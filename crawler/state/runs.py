@@ -193,4 +193,4 @@ class Completeness(Struct, frozen=True):
     """The verdict. ``because`` names every limit that was met and everything that failed, or is ""."""
 
     kind: CompletenessLevel
-    because: str = ""
+    reason: str = ""

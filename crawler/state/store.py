@@ -79,11 +79,11 @@ def lock_state(directory: Path, *, about: Mapping[str, str] | None = None) -> It
     """
     path = directory / STATE_DB.file
     if about is None:
-        STATE_DB.look(path).close()
+        STATE_DB.open_read_only(path).close()
     descriptor = hold_lock(directory)
     try:
         if about is not None and not path.is_file():
-            with closing(STATE_DB.connect(path)) as db, transaction(db):
+            with closing(STATE_DB.open(path)) as db, transaction(db):
                 db.executemany("INSERT INTO about VALUES (?, ?)", about.items())
         yield
     finally:
@@ -93,9 +93,9 @@ def lock_state(directory: Path, *, about: Mapping[str, str] | None = None) -> It
 class Resume(Enum):
     """What becomes of what is there when a run begins."""
 
-    GO_ON = auto()  # an unfinished run is gone on with
-    GO_ON_IF_ALIKE = auto()  # the same, unless it was begun with other settings: then it is dropped
-    RESTART = auto()  # an unfinished run is dropped; what earlier runs learnt is kept
+    ALWAYS = auto()  # an unfinished run is gone on with
+    IF_SAME_SETTINGS = auto()  # the same, unless it was begun with other settings: then it is dropped
+    NEVER = auto()  # an unfinished run is dropped; what earlier runs learnt is kept
     FRESH = auto()  # what is known of the pages is forgotten; what is published, and the records, stay
 
 
@@ -113,7 +113,7 @@ class Store:
         directory: Path,
         settings: Mapping[str, object],
         *,
-        begin: Resume = Resume.GO_ON,
+        begin: Resume = Resume.ALWAYS,
         about: Mapping[str, str] | None = None,
         now: float | None = None,
         renamed: Mapping[str, str] | None = None,
@@ -169,7 +169,7 @@ class Store:
         """Whether nothing was published yet when the state was opened."""
         return self._is_first
 
-    def give_up(self, error: SiteatlasError, now: float) -> None:
+    def record_failure(self, error: SiteatlasError, now: float) -> None:
         """Record that the run came to nothing. One that had begun before stays open, to be gone on with."""
         ended = None if self.resumed else now
         seconds = self.run.seconds + max(0.0, now - self._now)
@@ -185,13 +185,13 @@ class Store:
 
     def _open(self) -> None:
         path = self.directory / STATE_DB.file
-        self._db = STATE_DB.connect(path)
+        self._db = STATE_DB.open(path)
         if self._begin is Resume.FRESH:
             forget_pages(self._db)
         runs = RunsPage(self.db)
         with storage_errors():
             self._is_first = self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None
-        self.resumed = self._is_begun() and self._is_alike()
+        self.resumed = self._is_begun() and self._has_same_settings()
         if self.resumed:
             self._run = runs.begin(self._now, __version__)
             return
@@ -209,13 +209,13 @@ class Store:
 
     def _is_begun(self) -> bool:
         """Whether there is an unfinished run worth going on with: one that knows at least a URL."""
-        if self._begin not in (Resume.GO_ON, Resume.GO_ON_IF_ALIKE):
+        if self._begin not in (Resume.ALWAYS, Resume.IF_SAME_SETTINGS):
             return False
         with storage_errors():
             unfinished = "SELECT 1 FROM visit WHERE EXISTS (SELECT 1 FROM run WHERE ended IS NULL) LIMIT 1"
             return self.db.execute(unfinished).fetchone() is not None
 
-    def _is_alike(self) -> bool:
+    def _has_same_settings(self) -> bool:
         """Whether the unfinished run was begun with these settings; UsageError when it was not, and that matters."""
         with storage_errors():
             row = self.db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
@@ -224,7 +224,7 @@ class Store:
         now = msgspec.json.decode(msgspec.json.encode(self._settings))
         # what an older version did not know yet, it did as this one does by default
         changed = sorted(key for key, value in before.items() if value != now.get(key))
-        if changed and self._begin is Resume.GO_ON:
+        if changed and self._begin is Resume.ALWAYS:
             raise UsageError(
                 f"an unfinished crawl of this site was begun with other settings ({', '.join(changed)}); repeat them "
                 f"to go on with it, or drop it and keep what earlier runs learnt with --restart"

@@ -27,21 +27,21 @@ class Mirror(Struct, frozen=True):
         """Whether a path of the public origin may be the source's name for another one."""
         return self.names != () and any(name.startswith(_origin(self.public)) for name in self.names)
 
-    def published(self, url: Url) -> Url:
+    def public_url(self, url: Url) -> Url:
         """The public URL of what the source calls ``url``, in canonical form; every other URL as it is."""
         while url.startswith(self.names):  # again and again, so that a public URL is its own
             name = next(name for name in self.names if url.startswith(name))
             url = Url(self.public + url[len(name) :])
         return url
 
-    def asked(self, url: Url) -> Url:
+    def request_url(self, url: Url) -> Url:
         """Where to ask for a public URL; a URL of another origin as it is."""
         if url.startswith(self.public):
             return Url(self.source + url[len(self.public) :])
         home = _origin(self.public)
         return Url(_origin(self.source) + url[len(home) :]) if url.startswith(home) else url
 
-    def rewritten(self, body: bytes) -> bytes:
+    def rewrite(self, body: bytes) -> bytes:
         """A body with the public name in the place of the others, so that what two servers wrote can be compared."""
         for name in self.names:
             body = body.replace(name.encode(), self.public.encode())

@@ -168,7 +168,7 @@ def _parse_again(text: str, base: str | None) -> str:
 
 def _canonical(href: str, text: str, params: UrlParams) -> Url:
     url = Url(href) if _clean(href) else _written(href, text, params)
-    return url if params.mirror is None else params.mirror.published(url)
+    return url if params.mirror is None else params.mirror.public_url(url)
 
 
 def _written(href: str, text: str, params: UrlParams) -> Url:

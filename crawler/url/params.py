@@ -36,7 +36,7 @@ class UrlParams(Struct, frozen=True, cache_hash=True):
     mirror: Mirror | None = None
 
     @property
-    def whole(self) -> "UrlParams":
+    def keeping_all(self) -> "UrlParams":
         """The same for what is shown rather than visited: no parameter is dropped."""
         return UrlParams((), (), self.mirror)
 

@@ -59,10 +59,10 @@ class UrlResolver:
         self._whole: UrlResolver | None = None
 
     @property
-    def whole(self) -> "UrlResolver":
+    def keeping_all(self) -> "UrlResolver":
         """The same for what is shown rather than visited: no parameter is dropped."""
         if self._whole is None:
-            self._whole = UrlResolver(self.params.whole, self._memory // 8)
+            self._whole = UrlResolver(self.params.keeping_all, self._memory // 8)
         return self._whole
 
     def resolve(self, base: str, href: str, encoding: str = "") -> Url | None:

@@ -98,9 +98,9 @@ class Scope:
             reason = f"{len(url):,} characters long; over {MAX_FETCHED_LENGTH:,} it is not fetched"
             return StatusBadge(State.TOO_LONG, reason)
         if kind is DocumentKind.SITEMAP:
-            is_ours = host_of(url) == host_of(Url(self.directory)) or self._standing(url) != ""
+            is_ours = host_of(url) == host_of(Url(self.directory)) or self._relation(url) != ""
             return None if is_ours else self._foreign(url)
-        standing = self._standing(url)
+        standing = self._relation(url)
         if not standing:
             return self._foreign(url)
         if found & _SEED:
@@ -118,7 +118,7 @@ class Scope:
             return StatusBadge(
                 State.OUT_OF_SCOPE, f"the sitemap schema takes no URL under {MIN_LISTED_LENGTH} characters"
             )
-        standing = self._standing(url)
+        standing = self._relation(url)
         if standing == "subdomain":
             reason = (
                 f"{origin_of(url)} is crawled for its links; a sitemap in {self.directory} cannot list it"
@@ -132,7 +132,7 @@ class Scope:
 
     def needs_cross_submit(self, url: Url) -> bool:
         """Whether a listed URL counts only if the robots.txt of its host names the sitemap."""
-        return self._standing(url) == "named"
+        return self._relation(url) == "named"
 
     def _foreign(self, url: Url) -> StatusBadge:
         if host_of(url) == host_of(Url(self.directory)):
@@ -141,7 +141,7 @@ class Scope:
             )
         return StatusBadge(State.OUT_OF_SCOPE, f"another host: {host_of(url)}")
 
-    def _standing(self, url: Url) -> str:
+    def _relation(self, url: Url) -> str:
         """What the origin of a URL is to us: "own", "named", "subdomain" or "" for foreign."""
         home = origin_of(url)
         if home == self.origin:

@@ -103,7 +103,9 @@ class DateChecks:
         if churn and sum(map(self._may_be_recent.__le__, sample)) * 2 > len(sample):
             recent = self._recent(dates)
             if recent >= len(dates) * _MOST_SHARE:
-                self._say("churn", f"{recent:,} of {len(dates):,} lastmods lie within the last 24 hours")
+                self._add_finding(
+                    "churn", f"{recent:,} of {len(dates):,} lastmods lie within the last 24 hours"
+                )
 
     def _is_stamp(self, common: str, dates: list[str]) -> bool:
         """Say it, and answer True, when most dates are the same to the second, or all to the day."""
@@ -112,9 +114,11 @@ class DateChecks:
         if not is_stamp(common, times, total):
             return False
         if times == total:
-            self._say("all_equal", f"all {total:,} lastmods are {common}, the time of a build, it seems")
+            self._add_finding(
+                "all_equal", f"all {total:,} lastmods are {common}, the time of a build, it seems"
+            )
         else:
-            self._say("build_stamp", f"{times:,} of {total:,} lastmods are {common}, to the second")
+            self._add_finding("build_stamp", f"{times:,} of {total:,} lastmods are {common}, to the second")
         return True
 
     def _recent(self, dates: list[str]) -> int:
@@ -126,5 +130,5 @@ class DateChecks:
             if text >= self._may_be_recent and (at := w3c.to_instant(text)) and since <= at <= until
         )
 
-    def _say(self, rule: str, sentence: str) -> None:
+    def _add_finding(self, rule: str, sentence: str) -> None:
         self._findings.add(f"lastmod.{rule}", 0, sentence)

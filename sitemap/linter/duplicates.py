@@ -53,7 +53,7 @@ class DocumentUrls:
     def __init__(self, file: str, findings: FindingCollector, seen: _UrlHashes) -> None:
         self.file = file
         self.findings = findings
-        self.again: list[_Repeat] = []  # of each rule as many as will be said
+        self.repeats: list[_Repeat] = []  # of each rule as many as will be said
         self.counts: Counter[str] = Counter()  # of each rule, all
         self._batches: list[list[int]] = []  # the hashes of all URLs, in their order
         self._seen = seen  # in this document and those before it
@@ -92,7 +92,7 @@ class DocumentUrls:
                 continue
             self.counts[rule] += 1
             if self.counts[rule] <= self.findings.most:  # of others the first place need not be known
-                self.again.append(_Repeat(rule, line_of(place), locs[place], number))
+                self.repeats.append(_Repeat(rule, line_of(place), locs[place], number))
 
 
 class DuplicateChecks:
@@ -112,7 +112,7 @@ class DuplicateChecks:
         self._listings.append(listing)
         return listing
 
-    def lists(self, url: str) -> bool:
+    def is_listed(self, url: str) -> bool:
         """Whether a URL, given in the form to compare, is listed in any document."""
         return hash(normal_key(url)) in self._seen.hashes
 
@@ -121,7 +121,7 @@ class DuplicateChecks:
         wanted = {
             again.number
             for listing in self._listings
-            for again in listing.again
+            for again in listing.repeats
             if again.rule == "duplicate.across_files"
         }
         first: dict[int, str] = {}
@@ -132,9 +132,9 @@ class DuplicateChecks:
             first |= {number: f"entry {place:,} of {listing.file}" for number, place in places.items()}
             wanted -= places.keys()
         for listing in self._listings:
-            own = {again.number for again in listing.again if again.rule == "duplicate.loc"}
+            own = {again.number for again in listing.repeats if again.rule == "duplicate.loc"}
             places = listing.places(own) if own else {}
-            for again in listing.again:
+            for again in listing.repeats:
                 own_place = again.rule == "duplicate.loc"
                 where = f"entry {places[again.number]:,}" if own_place else first[again.number]
                 listing.findings.add(

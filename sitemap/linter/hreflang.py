@@ -57,7 +57,7 @@ class HreflangChecks:
         self._documents.append((findings, places))
         return PageHreflangChecks(self, findings, places)
 
-    def hold(self, page: str, variants: list[str], line: int, places: "array[int]") -> None:
+    def add_page(self, page: str, variants: list[str], line: int, places: "array[int]") -> None:
         """Remember the variants of a page, all in the form to compare. A page that comes again is not compared."""
         if len(self._urls) >= MAX_HELD:
             self.full = True
@@ -75,7 +75,7 @@ class HreflangChecks:
         for findings, places in self._documents:
             for page, line in zip(places[::2], places[1::2], strict=True):
                 own = self._pages[page]
-                if not closed[own] or page not in self._among(own):
+                if not closed[own] or page not in self._member_set(own):
                     self._judge(page, listed, findings, line, whole=whole)
 
     def _is_closed(self, number: int, members: "array[int]") -> bool:
@@ -88,9 +88,9 @@ class HreflangChecks:
         silent, unlisted = [], []
         for variant in self._members[self._pages[page]]:
             theirs = self._pages.get(variant)
-            if theirs is None and not listed.lists(self._urls[variant]):
+            if theirs is None and not listed.is_listed(self._urls[variant]):
                 unlisted.append(variant)
-            elif variant != page and (theirs is None or page not in self._among(theirs)):
+            elif variant != page and (theirs is None or page not in self._member_set(theirs)):
                 silent.append(variant)
         this = quote_text(self._urls[page])
         if silent:
@@ -105,7 +105,7 @@ class HreflangChecks:
         more = len(variants) - 1
         return quote_text(self._urls[variants[0]]) + (f" and {more:,} more do" if more else " does")
 
-    def _among(self, number: int) -> frozenset[int]:
+    def _member_set(self, number: int) -> frozenset[int]:
         """The members of a set, for a quick look."""
         if number not in self._cache:
             if len(self._cache) >= _CACHED:
@@ -142,7 +142,7 @@ class PageHreflangChecks:
             self._findings.add(
                 "hreflang.no_self", line, f"the variants of {quote_text(entry.loc)} leave out the page itself"
             )
-        self._shared.hold(page, forms, line, self._places)
+        self._shared.add_page(page, forms, line, self._places)
 
     def end(self) -> None:
         """End the document."""

@@ -110,17 +110,17 @@ class UrlChecks:
         text = " ".join(locs)  # a URL holds no blank: the reader has escaped it
         lengths = set(map(len, locs))
         if max(lengths) > limits.MAX_LOC or min(lengths) < limits.MIN_LOC:
-            self._lengths(locs, line_of)
+            self._check_lengths(locs, line_of)
         odd = text.encode("utf-8", "replace").translate(None, _SAFE_BYTES)
         if odd or "@" in text:
-            self._odd(text, locs, line_of)
-        if not odd and (keys := self._usual(text, locs)):
+            self._check_characters(text, locs, line_of)
+        if not odd and (keys := self._keys_of_plain(text, locs)):
             return keys
         if self._directory:
-            self._outside(locs, line_of)
+            self._check_location(locs, line_of)
         return [normal_key(loc) for loc in locs]
 
-    def _usual(self, text: str, locs: list[str]) -> list[str]:
+    def _keys_of_plain(self, text: str, locs: list[str]) -> list[str]:
         """The keys of URLs that are all below the prefix, and stay there as nothing leads out again; else none."""
         if not self._prefix:
             self._prefix = _origin(locs[0])
@@ -132,7 +132,7 @@ class UrlChecks:
             return []
         return text.split(" ") if escaped else locs
 
-    def _lengths(self, locs: list[str], line_of: LineOf) -> None:
+    def _check_lengths(self, locs: list[str], line_of: LineOf) -> None:
         for number, loc in enumerate(locs):
             if len(loc) > limits.MAX_LOC:
                 rule, most = "sitemap.loc_too_long", f"fewer than {limits.MAX_LOC + 1:,} are allowed"
@@ -144,7 +144,7 @@ class UrlChecks:
                 rule, line_of(number), f"{quote_text(loc)} has {len(loc):,} characters, {most}"
             )
 
-    def _odd(self, text: str, locs: list[str], line_of: LineOf) -> None:
+    def _check_characters(self, text: str, locs: list[str], line_of: LineOf) -> None:
         """What may stand in a URL and should not. One look at the whole batch spares those that are not concerned."""
         if not text.isascii():
             for number, loc in enumerate(locs):
@@ -169,7 +169,7 @@ class UrlChecks:
                         f"{quote_text(loc)} holds a user name or a password: anyone can read it here",
                     )
 
-    def _outside(self, locs: list[str], line_of: LineOf) -> None:
+    def _check_location(self, locs: list[str], line_of: LineOf) -> None:
         for number, loc in enumerate(locs):
             if location.is_within(self._directory, loc):
                 continue

@@ -294,7 +294,7 @@ class ElementHandlers:
     def _say_of(self, rule: str, sentence: str, key: str, which: int = 0) -> None:
         """Take down a finding of a value, the first or the last (-1) of its key, or "" of the item as a whole."""
         line = self._item_line
-        if self._findings.room(rule) and (key in self._fields or which):
+        if self._findings.has_room(rule) and (key in self._fields or which):
             item = self.seen(self._item_at, self.parser.CurrentByteIndex)
             line += self._places.below(item, key, self._texts, which)
         self._say(rule, sentence, line)

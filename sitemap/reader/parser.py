@@ -133,7 +133,7 @@ class SitemapParser:
         if self._decoder:
             reader.feed(self._decoder.decode(b"", True).encode("utf-8", "replace"))
         if any(unpacker.fault for unpacker in self._unpackers):
-            reader.stop()
+            reader.finish_early()
         else:
             reader.close()
 
@@ -258,7 +258,7 @@ class SitemapParser:
         if not self._over:
             self.cut = sentence
             if end and self._reader is not None:
-                self._reader.stop()
+                self._reader.finish_early()
         self._over = self._lost = True
 
     def _take(self) -> list[Entry | Child]:

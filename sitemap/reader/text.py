@@ -37,7 +37,7 @@ class TextReader:
         if self._bytes_waiting >= _PIECE:
             self._flush()
 
-    def stop(self) -> None:
+    def finish_early(self) -> None:
         """Make do with what was fed: a line that is not whole is no URL."""
         self._flush()
 

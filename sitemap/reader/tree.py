@@ -129,7 +129,7 @@ class TreeWalk:
             self._seen[key] = document
         return document
 
-    def through(self, document: Document, source: Source) -> Iterator[list[Entry | Child]]:
+    def walk(self, document: Document, source: Source) -> Iterator[list[Entry | Child]]:
         """The items of a document, then those of all below it."""
         parser = document.parser
         listed: list[tuple[int, str]] = []
@@ -140,9 +140,9 @@ class TreeWalk:
             self._visitor.items(document, answer, parser.line_of)
             yield answer
         if document.format is not None and not document.complete:
-            yield self._lose(_loss_reason(document), SourceError)
+            yield self._note_loss(_loss_reason(document), SourceError)
         if listed and self._limits.max_depth:
-            yield from self._below(document, listed)
+            yield from self._walk_children(document, listed)
         self._visitor.end(document)
 
     def _gather(self, listed: list[tuple[int, str]], items: list[Entry | Child], line_of: LineOf) -> None:
@@ -152,12 +152,12 @@ class TreeWalk:
             if isinstance(item, Child):
                 listed.append((line_of(number), item.loc))
 
-    def _below(self, index: Document, listed: list[tuple[int, str]]) -> Iterator[list[Entry | Child]]:
+    def _walk_children(self, index: Document, listed: list[tuple[int, str]]) -> Iterator[list[Entry | Child]]:
         """What lies below an index."""
         most = self._limits.max_children
         if self._opener is None:
             said = f"{len(listed):,} sitemaps of an index were not read: pass an opener, which finds them"
-            yield self._lose(Finding("index.child_unreadable", said, index.file, listed[0][0]))
+            yield self._note_loss(Finding("index.child_unreadable", said, index.file, listed[0][0]))
             return
         if index.depth >= self._limits.max_depth:
             said = f"the sitemaps of an index {index.depth} indexes deep were not read"
@@ -169,7 +169,7 @@ class TreeWalk:
             if number == most:
                 said = f"there are more than {most:,} sitemaps, the rest was not read"
                 if most == protocol.MAX_CHILDREN:  # which the parser has said
-                    yield self._lose(Finding("index.too_many", said, index.file, line))
+                    yield self._note_loss(Finding("index.too_many", said, index.file, line))
                 else:
                     yield self._cut(index, "index.too_many", line, said)
                 return
@@ -184,16 +184,16 @@ class TreeWalk:
     def _child(self, index: Document, line: int, loc: str) -> Iterator[list[Entry | Child]]:
         """One sitemap that an index lists, unless it was read before."""
         name = quote_text(loc)
-        if self._met(index, line, _document_keys(loc)):
+        if self._was_read(index, line, _document_keys(loc)):
             return
         child = None
         try:
             source = self._open(loc)
-            if self._met(index, line, _document_keys("", source)):
+            if self._was_read(index, line, _document_keys("", source)):
                 return
             child = self.begin(source, loc, index)
             index.children.append(child)
-            yield from self.through(child, source)
+            yield from self.walk(child, source)
         except SourceError as error:
             if child:
                 self._visitor.end(child)
@@ -217,18 +217,18 @@ class TreeWalk:
     ) -> list[Entry | Child]:
         """Take down what of an index is not read."""
         index.of_index.add(rule, line, said)
-        return self._lose(Finding(rule, said, index.file, line), kind)
+        return self._note_loss(Finding(rule, said, index.file, line), kind)
 
     def _cut(self, index: Document, rule: str, line: int, said: str) -> list[Entry | Child]:
         """Read no more of what an index lists, because that much was asked for."""
         index.limit = said
-        return self._lose(Finding(rule, said, index.file, line))
+        return self._note_loss(Finding(rule, said, index.file, line))
 
-    def _lose(self, finding: Finding, kind: type[SitemapError] = SourceError) -> list[Entry | Child]:
+    def _note_loss(self, finding: Finding, kind: type[SitemapError] = SourceError) -> list[Entry | Child]:
         self.lost = kind, finding
         return []
 
-    def _met(self, index: Document, line: int, keys: list[str]) -> bool:
+    def _was_read(self, index: Document, line: int, keys: list[str]) -> bool:
         """Whether a child was read before, which is said."""
         found = next((self._seen[key] for key in keys if key in self._seen), None)
         if found is None:

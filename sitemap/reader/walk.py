@@ -68,7 +68,7 @@ def walk(
     """
     way = TreeWalk(visitor, opener or _default_opener(source, url), limits or TreeLimits())
     document = way.begin(source, url, None)
-    for _ in way.through(document, source):
+    for _ in way.walk(document, source):
         pass
     return document
 
@@ -96,7 +96,7 @@ def iter_entries(
     """
     way = TreeWalk(_NullVisitor(), opener or _default_opener(source, url), limits or TreeLimits())
     document = way.begin(source, url, None)
-    for items in way.through(document, source):
+    for items in way.walk(document, source):
         for item in items:
             if isinstance(item, Entry):
                 yield item

@@ -58,7 +58,7 @@ class XmlStream:
         if self._bytes_waiting >= PIECE:
             self._flush(final=False)
 
-    def stop(self) -> None:
+    def finish_early(self) -> None:
         """Make do with what was fed, without judging the end."""
         self._flush(final=False, rest=True)
 
@@ -142,7 +142,7 @@ class XmlStream:
         if self._overlong.closing:
             data = self._resume(data)
         while not self.over:
-            if self._seeking and not self._seek(data):
+            if self._seeking and not self._seek_item(data):
                 return
             if self._seeking:
                 data, self._window, self._seeking = self._window, b"", False
@@ -225,7 +225,7 @@ class XmlStream:
         if end:
             return end
         self.complete = False
-        return self._skip(at + 1)
+        return self._skip_to_item(at + 1)
 
     def _resume(self, data: bytes) -> bytes:
         """Go on behind a comment that was passed over."""
@@ -252,7 +252,7 @@ class XmlStream:
             self._findings.add(
                 "sitemap.junk", line, "something stands behind the end of the root element: take it out"
             )
-            return self._skip(at)
+            return self._skip_to_item(at)
         said = xml_errors.describe_error(error.code, self._window, at, inside)
         self._findings.add("sitemap.not_well_formed", line, said)
         done = max(elements.good - self._position, 0)
@@ -262,18 +262,18 @@ class XmlStream:
             self._repairer = Repairer()
             rest = self._window[done:]
             self._line += self._window.count(b"\n", 0, done)
-            self._findings.again(self._line)
+            self._findings.read_again(self._line)
             self._restart(elements.good_open)
             return self._repairer.feed(rest, final=final)
         self.complete = False
-        return self._skip(max(at, done))
+        return self._skip_to_item(max(at, done))
 
     def _end(self, rule: str, line: int, sentence: str) -> bytes:
         self._findings.add(rule, line, sentence)
         self.over, self.complete = True, False
         return b""
 
-    def _skip(self, at: int) -> bytes:
+    def _skip_to_item(self, at: int) -> bytes:
         """Go on at the first item behind an error."""
         self._line += self._window.count(b"\n", 0, at)
         rest = self._window[at:]
@@ -289,7 +289,7 @@ class XmlStream:
         self._window = b""
         self._whole = True
 
-    def _seek(self, data: bytes) -> bool:
+    def _seek_item(self, data: bytes) -> bool:
         """Drop everything before the next item. False when none is in sight yet."""
         self._window += data
         found = _ITEM.search(self._window)

@@ -58,7 +58,7 @@ class Assignment:
         :meth:`place` will say. LimitExceeded and SitemapError as for :meth:`place`.
         """
         try:
-            own, data, extensions = self._layout.take(entry)
+            own, data, extensions = self._layout.encode(entry)
         except InvalidEntry:
             return False
         if own != group or not 1 <= number <= limits.MAX_CHILDREN:
@@ -72,7 +72,7 @@ class Assignment:
         nothing counted, when no valid set can hold it. LimitExceeded for too many groups or files, SitemapError for a
         group that is not named by text.
         """
-        group, data, extensions = self._layout.take(entry)
+        group, data, extensions = self._layout.encode(entry)
         files = self._of(group)
         if not files.offer(len(data), extensions):
             if too_big := self._layout.too_big(entry, len(data), extensions):

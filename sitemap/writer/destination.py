@@ -71,7 +71,7 @@ def recover_stages(target: Path, rules: PublishOptions, but: Path | None = None)
             continue
         with lock:
             if lock.held and stage != but:
-                if swap := Swap.left(stage):
+                if swap := Swap.recover(stage):
                     swap.resume(rules.settle, rules.grace)
                 shutil.rmtree(stage, ignore_errors=True)
 
@@ -139,7 +139,7 @@ class DirectoryStage:
 
     def discard(self) -> None:
         """Remove the stage, unless a publish has to be finished from it. What cannot be removed is swept later."""
-        if not Swap.begun(self._path):
+        if not Swap.has_journal(self._path):
             shutil.rmtree(self._path, ignore_errors=True)
         self._lock.release()
 

@@ -194,7 +194,7 @@ class OpenFiles:
         for slug in group_slugs(group):
             if slug.casefold() in self._taken or self._names.is_index(slug):
                 continue
-            if not (others and any(map(self._names.ours([slug]).fullmatch, others))):
+            if not (others and any(map(self._names.own_pattern([slug]).fullmatch, others))):
                 return slug
         raise InvalidLocation(f"the files of the group {group[:64]!r} would have the names of others")
 

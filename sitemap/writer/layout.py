@@ -23,9 +23,12 @@ class SetLayout:
 
     def __init__(self, location: str, options: WriterOptions) -> None:
         self.options = options
-        self.sheets = stylesheet.stylesheet_files(options.stylesheet)
+        self.stylesheets = stylesheet.stylesheet_files(options.stylesheet)
         self.encoder = encoder(
-            options.format, channel=options.channel, retired=options.retired, stylesheets=tuple(self.sheets)
+            options.format,
+            channel=options.channel,
+            retired=options.retired,
+            stylesheets=tuple(self.stylesheets),
         )
         self.names = FileNames(
             location,
@@ -34,7 +37,7 @@ class SetLayout:
             suffix=self.encoder.suffix,
             grouped=options.group is not None,
         )
-        if self.names.index in self.sheets:
+        if self.names.index in self.stylesheets:
             raise SitemapError(
                 f"{self.names.index} is the name of the stylesheet: choose another for the set"
             )
@@ -53,7 +56,7 @@ class SetLayout:
         """The count of a file with nothing in it."""
         return Shard(self._room, *self.limits(percent), self.encoder.news)
 
-    def take(self, entry: Entry) -> tuple[str, bytes, int]:
+    def encode(self, entry: Entry) -> tuple[str, bytes, int]:
         """The group of an entry, its bytes, and the bits of what they need declared.
 
         InvalidEntry when no valid set at this location can hold it. Raises what the caller's functions raise.

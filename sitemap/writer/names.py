@@ -81,7 +81,7 @@ class FileNames:
         except InvalidLocation:
             return ""
 
-    def ours(self, groups: Iterable[str] = (), former: Iterable[str] = ()) -> re.Pattern[str]:
+    def own_pattern(self, groups: Iterable[str] = (), former: Iterable[str] = ()) -> re.Pattern[str]:
         """What the file names of this set look like: itself and its children in the given groups, packed or not.
 
         Groups that are not given are left out, however much a file looks like one of theirs: it may be another tool's.

@@ -124,12 +124,12 @@ class Swap:
         self._lead = order.names[-1]
 
     @staticmethod
-    def begun(stage: Path) -> bool:
+    def has_journal(stage: Path) -> bool:
         """Whether a stage has a journal."""
         return (stage / _JOURNAL).exists() or (stage / _UNDO).exists()
 
     @classmethod
-    def left(cls, stage: Path) -> "Swap | None":
+    def recover(cls, stage: Path) -> "Swap | None":
         """The publish that a killed process left, or None when it had not begun, or nothing can be made of it."""
         for name in (_UNDO, _JOURNAL):
             with contextlib.suppress(FileNotFoundError, ValueError):
@@ -139,7 +139,7 @@ class Swap:
     def begin(self, grace: float) -> None:
         """Make the new generation the public one. On any failure the old one stays, and everything is put back."""
         try:
-            self._promise()
+            self._write_journal()
             self._switch()
         except BaseException:
             with contextlib.suppress(OSError):  # then the next start goes on from here
@@ -180,7 +180,7 @@ class Swap:
 
     def resume(self, settle: float, grace: float) -> None:
         """Go on where a killed process stopped."""
-        if self._outdated():
+        if self._is_outdated():
             remove_unlisted(self._target, grace, self._order.interim.values())
         elif (self._stage / _UNDO).exists():
             self.undo(grace)
@@ -192,7 +192,7 @@ class Swap:
             else:
                 self.finish(settle, grace)
 
-    def _promise(self) -> None:
+    def _write_journal(self) -> None:
         """Write the journal. From here on a kill is followed by the rest."""
         draft = self._stage / (_JOURNAL + ".draft")
         draft.write_bytes(msgspec.json.encode(self._order))
@@ -216,7 +216,7 @@ class Swap:
             self._move(self._order.first, self._lead)
             sync_to_disk(self._target)
 
-    def _outdated(self) -> bool:
+    def _is_outdated(self) -> bool:
         """Whether somebody who could not see this stage has published since."""
         return sha256_of(self._target / self._lead) not in self._order.leads
 

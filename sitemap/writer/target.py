@@ -78,8 +78,8 @@ class FileKind(Enum):
 
 
 class _ContentCheck(Protocol):
-    def see(self, piece: bytes) -> None: ...
-    def judge(self, facts: FileFacts) -> None: ...
+    def feed(self, piece: bytes) -> None: ...
+    def check(self, facts: FileFacts) -> None: ...
 
 
 class _XmlCheck:
@@ -88,10 +88,10 @@ class _XmlCheck:
     def __init__(self) -> None:
         self._parser = expat.ParserCreate("utf-8")
 
-    def see(self, piece: bytes) -> None:
+    def feed(self, piece: bytes) -> None:
         self._parser.Parse(piece, False)
 
-    def judge(self, facts: FileFacts) -> None:
+    def check(self, facts: FileFacts) -> None:
         self._parser.Parse(b"", True)
 
 
@@ -102,20 +102,20 @@ class _LineCheck:
         self._lines = 0
         self._last = b"\n"
 
-    def see(self, piece: bytes) -> None:
+    def feed(self, piece: bytes) -> None:
         self._lines += piece.count(b"\n")
         self._last = piece[-1:]
 
-    def judge(self, facts: FileFacts) -> None:
+    def check(self, facts: FileFacts) -> None:
         if self._lines != facts.entries or self._last != b"\n":
             raise ValueError(f"it has {self._lines:,} lines for {facts.entries:,} entries")
 
 
 class _NullWitness:
-    def see(self, piece: bytes) -> None:
+    def feed(self, piece: bytes) -> None:
         pass
 
-    def judge(self, facts: FileFacts) -> None:
+    def check(self, facts: FileFacts) -> None:
         pass
 
 
@@ -137,8 +137,8 @@ def verify(file: BinaryIO, facts: FileFacts, kind: FileKind = FileKind.XML) -> N
         for piece in _content(file, packed=facts.name.endswith(".gz")):
             digest.update(piece)
             size += len(piece)
-            witness.see(piece)
-        witness.judge(facts)
+            witness.feed(piece)
+        witness.check(facts)
     except (OSError, ValueError, zlib.error, expat.ExpatError) as error:
         raise DestinationError(
             f"the staged {facts.name} cannot be read back: {error}; nothing was published"

@@ -55,7 +55,9 @@ class SitemapWriter:
         self._encoder = self._layout.encoder
         self.names = self._layout.names
         self._directory = self.names.directory
-        self._children = IndexChildren(self.names, index_head(tuple(self._layout.sheets)), options.vouched)
+        self._children = IndexChildren(
+            self.names, index_head(tuple(self._layout.stylesheets)), options.vouched
+        )
         self._last = ""
         self._urls = 0
         self._over = False
@@ -84,7 +86,7 @@ class SitemapWriter:
         """
         if self._over:
             self._be_open()
-        group, data, extensions = self._layout.take(entry)
+        group, data, extensions = self._layout.encode(entry)
         if entry.loc == self._last:
             raise InvalidEntry(entry.loc, "it was just added")
         self._put(group, entry, data, extensions, shard)
@@ -116,7 +118,7 @@ class SitemapWriter:
         self._be_open()
         loc = child.url if isinstance(child, Published) else child.loc
         name = self.names.file(loc)
-        if name in self._layout.sheets or self.names.ours(self._fillings.slugs()).fullmatch(name):
+        if name in self._layout.stylesheets or self.names.own_pattern(self._fillings.slugs()).fullmatch(name):
             raise InvalidEntry(loc, "a file of this set is called so: choose other names for its children")
         self._children.add(child)
 
@@ -145,7 +147,7 @@ class SitemapWriter:
                 own = index_children(self._stage, self.names.index, files, self._options.today)
                 files.append(self._children.write(self._stage, self.names.index, own))
                 staged.append((files[-1], FileKind.XML))
-            commit_set(self._stage, staged, self.names.ours(self._fillings.slugs(), former))
+            commit_set(self._stage, staged, self.names.own_pattern(self._fillings.slugs(), former))
         except OSError as error:
             self._fail(error)
         finally:
@@ -246,7 +248,7 @@ class SitemapWriter:
                 self._or_refuse(refused, self._put, group, entry, *self._layout.encoded(entry), shard)
 
     def _write_sheets(self) -> Iterator[FileFacts]:
-        for name, content in self._layout.sheets.items():
+        for name, content in self._layout.stylesheets.items():
             with SitemapFile(self._stage, name) as target:
                 target.write(content)
             yield target.facts(self.names.url(name), 0, "")

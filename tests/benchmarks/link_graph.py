@@ -93,7 +93,7 @@ def main() -> None:
                 np.random.default_rng(1).choice(pages, min(asked.orphans, len(pages)), replace=False).tolist()
             )
             hubs = step("hubs, index", lambda: LinkSuggestions(graph, called.urls, called.titles, orphans))
-            step(f"hubs of {len(orphans):,}", lambda: [hubs.hubs(node) for node in orphans])
+            step(f"hubs of {len(orphans):,}", lambda: [hubs.suggest(node) for node in orphans])
 
 
 if __name__ == "__main__":

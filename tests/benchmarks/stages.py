@@ -197,7 +197,7 @@ class Bench:
     def _write(self, store: Store, frontier: SqliteFrontier, target: Directory) -> None:
         content, output, tally = self._plan.config.content, self._plan.config.output, EntryCounts()
         listing = Listing(store.db)
-        listing.fill(complete=True, grace=0)
+        listing.rebuild(complete=True, grace=0)
         entries = EntryBuilder(content, output, frontier.verdict_of, tally)
         assign_shards(self._plan, listing, entries, tally)
         write_sitemap(self._plan, listing, entries, target, "")

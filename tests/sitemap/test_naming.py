@@ -35,7 +35,7 @@ def test_ours_children_are_called_after_the_template(
 ) -> None:
     made = FileNames(LOCATION, template, gzip=packed, grouped=bool(group))
     assert [made.child(number, group) for number in (1, 2, 10)] == [name + ".gz" * packed for name in names]
-    ours = made.ours([group] if group else [])
+    ours = made.own_pattern([group] if group else [])
     assert all(ours.fullmatch(made.child(number, group)) for number in (1, 2, 10, 50_000))
     assert all(made.file(made.url(made.child(number, group))) for number in (1, 2, 10))
     assert ours.fullmatch("sitemap.xml")
@@ -88,11 +88,11 @@ def test_ours_a_template_that_mixes_up_groups_is_refused(template: str) -> None:
 
 def test_ours_strangers_are_not_taken_for_ours() -> None:
     yoast = FileNames(LOCATION, "{group}-sitemap{next}.xml", grouped=True)
-    ours = yoast.ours(["post", "a.b|.*"])
+    ours = yoast.own_pattern(["post", "a.b|.*"])
     for name in ("news-sitemap.xml", "post-sitemap1.xml", "post-sitemap02.xml", "xpost-sitemap.xml", "anything",
                  "post-sitemap.xml.bak", "post-sitemap-2.xml", "sitemap-post-1.xml"):  # fmt: skip
         assert not ours.fullmatch(name), name
-    plain = FileNames(LOCATION, grouped=True).ours(["news"])
+    plain = FileNames(LOCATION, grouped=True).own_pattern(["news"])
     for name in (
         "sitemap-news.xml",
         "sitemap-news-01.xml",
@@ -177,7 +177,7 @@ def test_ours_no_two_files_have_one_name(template: str, groups: list[str]) -> No
     made = [names.child(number, group) for group in groups for number in (1, 2, 11, 12, 21, 112)]
     assert len(set(made)) == len(made)
     for group in groups:
-        ours = names.ours([group])
+        ours = names.own_pattern([group])
         others = [
             names.child(number, other) for other in groups if other != group for number in (1, 2, 11, 112)
         ]

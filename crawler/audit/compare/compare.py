@@ -67,28 +67,28 @@ class AuditComparison:
         self._changed = ""
         try:
             self._past = AuditHistory(db, directory)
-            self._last = self._past.last()
-            self._then = self._past.looked()
+            self._last = self._past.last_audit()
+            self._then = self._past.rule_coverage()
         except (StorageError, UsageError) as error:
-            self._give_up(error)
+            self._warn_unusable(error)
         if self._last:
             self._changed = _changed_settings(self._last.settings, self._settings)
 
-    def compared(self, report: AuditReport, media: CheckedMedia) -> AuditReport:
+    def compare(self, report: AuditReport, media: CheckedMedia) -> AuditReport:
         """The report with what the audit before says of it, if there is one; the findings get theirs."""
         if self._past is None:
-            return self._told(report, None)
-        now = self._looked(report)
+            return self._with_comparison(report, None)
+        now = self._rule_coverage(report)
         why = {rule: self._why_none_new(rule, how) for rule, how in now.items()}
         try:
             self._past.compare(_day(report.started), (rule for rule, said in why.items() if not said))
             if self._last is None:
                 return replace(report, why_uncompared=FIRST_AUDIT)
-            self._past.mend(self._deciding(now, report, media))
+            self._past.resolve_missing(self._decider(now, report, media))
             trends = self._past.trends()
         except StorageError as error:
-            self._give_up(error)
-            return self._told(report, None)
+            self._warn_unusable(error)
+            return self._with_comparison(report, None)
         uncompared = {each.rule: why[each.rule] for each in report.counts if why.get(each.rule)}
         for trend in trends:
             if trend.undecided and (said := self._changed or now[trend.rule].gap):
@@ -100,31 +100,31 @@ class AuditComparison:
             for then, _ in [self._then.get(each.rule, (started, RuleCoverage()))]
             if each.rule not in uncompared and then != started
         }
-        return self._told(
+        return self._with_comparison(
             report,
             AuditComparisonResult(started=started, trends=trends, uncompared=uncompared, earlier=earlier),
         )
 
-    def keep(self, report: AuditReport, news: AuditSummary) -> None:
+    def store(self, report: AuditReport, news: AuditSummary) -> None:
         """Let this be the audit that the next one is compared with, and others are told of. Raises StorageError."""
         if self._past is None:
             return
         looked = {
             rule: how
-            for rule, how in self._looked(report).items()
-            if not how.gap or self._knows_no_better(rule)
+            for rule, how in self._rule_coverage(report).items()
+            if not how.gap or self._never_decided(rule)
         }
         most = self._plan.config.state.keep_runs
-        self._past.keep(news, self._settings, looked, most, anew=bool(self._changed))
+        self._past.store(news, self._settings, looked, most, anew=bool(self._changed))
 
-    def _give_up(self, error: Exception) -> None:
+    def _warn_unusable(self, error: Exception) -> None:
         self._past = None
         self._fault = f"compared with no earlier audit: {error}"
 
-    def _told(self, report: AuditReport, compared: AuditComparisonResult | None) -> AuditReport:
+    def _with_comparison(self, report: AuditReport, compared: AuditComparisonResult | None) -> AuditReport:
         return replace(report, compared=compared, why_uncompared=self._fault)
 
-    def _knows_no_better(self, rule: str) -> bool:
+    def _never_decided(self, rule: str) -> bool:
         """Whether no audit before could decide a rule either."""
         return bool(self._changed) or rule not in self._then or bool(self._then[rule][1].gap)
 
@@ -133,7 +133,7 @@ class AuditComparison:
             return self._changed
         return why_none_new(self._then[rule][1] if rule in self._then else None, now)
 
-    def _looked(self, report: AuditReport) -> dict[str, RuleCoverage]:
+    def _rule_coverage(self, report: AuditReport) -> dict[str, RuleCoverage]:
         audit = self._plan.config.audit
         return {
             rule: RuleCoverage(
@@ -147,7 +147,7 @@ class AuditComparison:
             for rule in group.rules
         }
 
-    def _deciding(
+    def _decider(
         self, now: Mapping[str, RuleCoverage], report: AuditReport, media: CheckedMedia
     ) -> _Decision:
         sight = AuditScope(
@@ -155,7 +155,7 @@ class AuditComparison:
             is_named=bool(self._plan.config.audit.sitemaps),
             is_media_whole=media.is_whole,
             answering=frozenset(media.answering),
-            unsure=frozenset(media.unsure),
+            unsure=frozenset(media.uncertain),
         )
 
         def decide(before: PreviousFinding, today: CurrentState) -> tuple[FindingStatus, str, str]:
@@ -163,16 +163,16 @@ class AuditComparison:
             if how is None or self._changed:
                 return FindingStatus.DROPPED, "", ""
             if how.gap:
-                return FindingStatus.CARRIED, "", ""
+                return FindingStatus.INCONCLUSIVE, "", ""
             then = self._then[before.rule][1] if before.rule in self._then else how
             if then.limit != how.limit:
                 return FindingStatus.DROPPED, "", ""
             if before.rule not in _SOURCES_BY_RULE and set(then.sources) - set(how.sources):
-                return FindingStatus.CARRIED, "", ""
+                return FindingStatus.INCONCLUSIVE, "", ""
             if not (said := what_became(before, today, sight)):
-                return FindingStatus.CARRIED, "", ""
+                return FindingStatus.INCONCLUSIVE, "", ""
             rule = replaced_by(before, today)
-            return (FindingStatus.BECAME if rule else FindingStatus.MENDED), said, rule
+            return (FindingStatus.REPLACED if rule else FindingStatus.RESOLVED), said, rule
 
         return decide
 

@@ -15,7 +15,7 @@ from crawler.state.runs import Run, RunsPage
 
 AUDIT_HISTORY_DB: Final = Database(
     file="audits.db",
-    mark=0x53_41_41_55,  # "SAAU"
+    application_id=0x53_41_41_55,  # "SAAU"
     version=1,
     tables="""
 CREATE TABLE audit (                          -- the last ones that came to their end
@@ -42,7 +42,7 @@ CREATE TABLE finding (
   certain INTEGER NOT NULL                    -- 1: it was told as conclusive
 );
 """,
-    what="the memory of audits",
+    description="the memory of audits",
     remedy="move it away: the next audit is then compared with nothing, and others hear of none before it",
 )
 _decode = msgspec.msgpack.Decoder(AuditSummary).decode
@@ -59,7 +59,7 @@ class AuditStatus(Struct, frozen=True, kw_only=True):
     holder: str = ""
 
     @property
-    def is_over(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the last that was begun has come to its end."""
         return self.newest is None or (self.last is not None and self.last.number >= self.newest.number)
 
@@ -67,7 +67,7 @@ class AuditStatus(Struct, frozen=True, kw_only=True):
     def trouble(self) -> str:
         """Why the last that was begun told nothing, in a sentence; "" when it did, or is going on."""
         run = self.newest
-        if run is None or self.is_over or self.holder:
+        if run is None or self.is_finished or self.holder:
             return ""
         if run.is_open:
             why = run.refusal or run.because
@@ -81,7 +81,7 @@ class StoredFinding(Struct, frozen=True):
     rule: str
     since: str
     is_certain: bool
-    is_carried: bool
+    is_inconclusive: bool
 
 
 def finished_audits(directory: Path) -> list[AuditSummary]:
@@ -110,7 +110,7 @@ def is_audit_due(directory: Path, every: float, now: float) -> bool:
         known = audit_status(directory)
     except SiteatlasError:  # the audit tells what is wrong, or brings it up to date
         return True
-    return not known.is_over or known.last is None or not 0 <= now - known.last.started < every
+    return not known.is_finished or known.last is None or not 0 <= now - known.last.started < every
 
 
 def stored_findings(directory: Path, url: str) -> list[StoredFinding]:

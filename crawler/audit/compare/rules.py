@@ -106,10 +106,10 @@ def why_none_new(then: RuleCoverage | None, now: RuleCoverage) -> str:
 class FindingStatus(IntEnum):
     """What becomes of a finding that is no more."""
 
-    MENDED = 1
-    CARRIED = 2  # not decided, and kept until an audit can
+    RESOLVED = 1
+    INCONCLUSIVE = 2  # not decided, and kept until an audit can
     DROPPED = 3  # nobody can decide it: what is looked for is another thing now
-    BECAME = 4  # another finding has taken its place
+    REPLACED = 4  # another finding has taken its place
 
 
 class PreviousFinding(Struct, frozen=True):
@@ -123,7 +123,7 @@ class PreviousFinding(Struct, frozen=True):
     file: str
     state: str
     since: str
-    is_carried: bool = False
+    is_inconclusive: bool = False
 
 
 class CurrentState(Struct, frozen=True):
@@ -161,7 +161,7 @@ def what_became(before: PreviousFinding, today: CurrentState, sight: AuditScope)
     The rule is one that this audit could decide.
     """
     family = before.rule.partition(".")[0]
-    can_miss = not sight.is_named or (today.is_file_read if before.file else not before.is_carried)
+    can_miss = not sight.is_named or (today.is_file_read if before.file else not before.is_inconclusive)
     if before.rule in LINT or before.rule == _OUTSIDE_RULE:
         return _became_of_file(before, today) if can_miss else ""
     if family == "declared":

@@ -141,12 +141,12 @@ class AuditHistory:
     def __init__(self, db: sqlite3.Connection, directory: Path) -> None:
         self._db = db
         self._path = directory / AUDIT_HISTORY_DB.file
-        AUDIT_HISTORY_DB.connect(self._path).close()
+        AUDIT_HISTORY_DB.open(self._path).close()
         with AUDIT_HISTORY_DB.used(self._path):
             db.execute("ATTACH ? AS past", (str(self._path.absolute()),))
             db.execute("PRAGMA past.synchronous = FULL")
 
-    def last(self) -> LastAudit | None:
+    def last_audit(self) -> LastAudit | None:
         """The audit before."""
         with AUDIT_HISTORY_DB.used(self._path):
             row = self._db.execute(LAST_AUDIT).fetchone()
@@ -155,7 +155,7 @@ class AuditHistory:
             news = msgspec.msgpack.decode(row[0], type=AuditSummary)
             return LastAudit(news.started, current_keys(msgspec.json.decode(row[1])))
 
-    def looked(self) -> dict[str, tuple[float, RuleCoverage]]:
+    def rule_coverage(self) -> dict[str, tuple[float, RuleCoverage]]:
         """How each rule was looked for: by the last audit that could decide it, or that looked if none could."""
         with AUDIT_HISTORY_DB.used(self._path):
             rows = self._db.execute("SELECT rule, started, how FROM past.looked")
@@ -175,7 +175,9 @@ class AuditHistory:
             for statement in (SET_STOOD, SET_NEW, SET_NEW_BY_COUNT, SET_STILL):
                 self._db.execute(statement)
 
-    def mend(self, decide: Callable[[PreviousFinding, CurrentState], tuple[FindingStatus, str, str]]) -> None:
+    def resolve_missing(
+        self, decide: Callable[[PreviousFinding, CurrentState], tuple[FindingStatus, str, str]]
+    ) -> None:
         """Decide what became of each finding that is no more, in flat memory.
 
         ``decide`` answers the fate, what is there now, and the rule that took its place.
@@ -190,7 +192,7 @@ class AuditHistory:
                     before, today = _row(row, visits)
                     fate, now, rule = decide(before, today)
                     gone.append((row[0], before.rule, row[7], fate))
-                    if fate in (FindingStatus.MENDED, FindingStatus.BECAME):
+                    if fate in (FindingStatus.RESOLVED, FindingStatus.REPLACED):
                         mended.append((before.rule, before.url, before.since, now, before.file, rule))
                 self._db.executemany("INSERT INTO temp.gone VALUES (?, ?, ?, ?)", gone)
                 self._db.executemany(
@@ -203,7 +205,7 @@ class AuditHistory:
         with AUDIT_HISTORY_DB.used(self._path):
             return [RuleTrend(*row) for row in self._db.execute(RULE_TRENDS)]
 
-    def keep(
+    def store(
         self,
         news: AuditSummary,
         settings: Mapping[str, object],

@@ -43,10 +43,12 @@ def check_discovery(name: str, config: Config) -> Declaration:
         public, list(dict.fromkeys((origin_of(sitemap_url), origin_of(seed)))), MAX_BYTES
     ) as remote:
         looker = _DiscoveryChecker(remote, sitemap_url, robots_url, published_file(config, sitemap_url))
-        assumed = () if config.site.sitemap_url or config.output.directory else tuple(looker.look_for_it())
-        looks = (*assumed, *looker.looks())
+        assumed = (
+            () if config.site.sitemap_url or config.output.directory else tuple(looker.find_other_sitemap())
+        )
+        looks = (*assumed, *looker.checks())
     return Declaration(
-        name=name, sitemap_url=looker.sitemap_url, robots_url=robots_url, looks=looks, missing=looker.missing
+        name=name, sitemap_url=looker.sitemap_url, robots_url=robots_url, checks=looks, missing=looker.missing
     )
 
 
@@ -72,14 +74,14 @@ class _DiscoveryChecker:
     def __init__(self, remote: Downloader, sitemap_url: Url, robots_url: str, file: Path | None) -> None:
         self.missing: dict[str, list[str]] = {}
         self.sitemap_url = sitemap_url
-        self._remote = remote
-        self._reply = cache(remote.reply)
+        self._downloader = remote
+        self._reply = cache(remote.get)
         self._robots_url = robots_url
         self._file = file
 
-    def look_for_it(self) -> Iterator[DiscoveryCheck]:
+    def find_other_sitemap(self) -> Iterator[DiscoveryCheck]:
         """Take another sitemap for the one that is meant: one that robots.txt names, or that a redirect leads to."""
-        body = self._remote.robots(self._robots_url) or b""
+        body = self._downloader.robots(self._robots_url) or b""
         if not missing_lines(body, [self.sitemap_url]):
             return
         end = self._end(self.sitemap_url)
@@ -105,7 +107,7 @@ class _DiscoveryChecker:
         is_here = origin_of(reply.url) == origin_of(url) and sitemap_file.is_sitemap(reply.body, reply.url)
         return reply.url if is_here else None
 
-    def looks(self) -> Iterator[DiscoveryCheck]:
+    def checks(self) -> Iterator[DiscoveryCheck]:
         yield from self._robots()
         yield from self._sitemap()
 
@@ -113,7 +115,7 @@ class _DiscoveryChecker:
         try:
             reply = self._reply(self._robots_url)
         except DocumentNotFound as error:
-            self._lacks(self._robots_url)
+            self._note_missing_line(self._robots_url)
             yield check_failed("robots.answers", str(error), "put a robots.txt there, with the line below")
             return
         except SourceError as error:
@@ -124,8 +126,8 @@ class _DiscoveryChecker:
         yield from robots_txt.check_robots_response(reply, self._robots_url)
         declared = robots_txt.check_declared(reply.body, self.sitemap_url)
         yield declared
-        if declared.outcome is CheckStatus.PROBLEM:
-            self._lacks(self._robots_url)
+        if declared.status is CheckStatus.PROBLEM:
+            self._note_missing_line(self._robots_url)
         yield robots_txt.check_allowed(reply.body, self.sitemap_url, time.time())
 
     def _sitemap(self) -> Iterator[DiscoveryCheck]:
@@ -138,15 +140,15 @@ class _DiscoveryChecker:
         yield from sitemap_file.check_sitemap_response(reply, self.sitemap_url)
         if self._file:
             yield sitemap_file.check_same(reply.body, self._file)
-        listed = sitemap_file.SetContents(self.sitemap_url, self._remote.robots)
-        listed.published(reply.body, self._remote.open)
+        listed = sitemap_file.SetContents(self.sitemap_url, self._downloader.robots)
+        listed.read_published(reply.body, self._downloader.open)
         if self._file:
-            listed.local(self._file)
-        yield from listed.looks()
+            listed.read_local(self._file)
+        yield from listed.checks()
         for where in listed.missing:
-            self._lacks(f"{where}/robots.txt")
+            self._note_missing_line(f"{where}/robots.txt")
 
-    def _lacks(self, robots_url: str) -> None:
+    def _note_missing_line(self, robots_url: str) -> None:
         self.missing[robots_url] = missing_lines(b"", [self.sitemap_url])
 
 

@@ -18,8 +18,8 @@ class DiscoveryCheck(Struct, frozen=True):
     """One thing that was looked at. ``about`` is a stable name, ``told`` and ``remedy`` are sentences."""
 
     about: str
-    outcome: CheckStatus
-    told: str
+    status: CheckStatus
+    message: str
     remedy: str = ""
 
 
@@ -29,13 +29,13 @@ class Declaration(Struct, frozen=True, kw_only=True):
     name: str
     sitemap_url: str
     robots_url: str
-    looks: tuple[DiscoveryCheck, ...]
+    checks: tuple[DiscoveryCheck, ...]
     missing: dict[str, list[str]]
 
     @property
-    def is_well(self) -> bool:
+    def is_ok(self) -> bool:
         """Whether nothing has to be done."""
-        return all(look.outcome is not CheckStatus.PROBLEM for look in self.looks)
+        return all(look.status is not CheckStatus.PROBLEM for look in self.checks)
 
     def as_json(self) -> dict[str, Any]:
         """The same in values that JSON knows."""
@@ -43,10 +43,10 @@ class Declaration(Struct, frozen=True, kw_only=True):
             "name": self.name,
             "sitemap_url": self.sitemap_url,
             "robots_url": self.robots_url,
-            "well": self.is_well,
+            "well": self.is_ok,
             "checks": [
-                {"about": each.about, "outcome": each.outcome, "told": each.told, "remedy": each.remedy}
-                for each in self.looks
+                {"about": each.about, "outcome": each.status, "told": each.message, "remedy": each.remedy}
+                for each in self.checks
             ],
             "missing": self.missing,
         }

@@ -112,11 +112,11 @@ class SetContents:
         self._unread: list[Finding] = []
         self._is_whole = False
 
-    def published(self, body: bytes, opener: Callable[[str], bytes]) -> None:
+    def read_published(self, body: bytes, opener: Callable[[str], bytes]) -> None:
         """Take the files that are served, the first of them: of a large set they are all alike."""
         self._take(body, opener, TreeLimits(max_files=MAX_FILES))
 
-    def local(self, file: Path) -> None:
+    def read_local(self, file: Path) -> None:
         """Take the files on disk, all of them."""
         self._take(file, None, TreeLimits())
         self._is_whole = True
@@ -126,11 +126,11 @@ class SetContents:
         with suppress(SitemapError):  # told already
             for entry in iter_entries(source, opener, self._url, limits, unread=lost):
                 known = len(self._submits.origins)
-                self._submits.vouched(entry.loc)
+                self._submits.is_vouched(entry.loc)
                 if len(self._submits.origins) > known:
                     self._firsts.append(entry.loc)
 
-    def looks(self) -> Iterator[DiscoveryCheck]:
+    def checks(self) -> Iterator[DiscoveryCheck]:
         """What there is to tell; nothing of a set of one file, all of whose URLs are of its own host."""
         unread = [each for each in self._unread if each.rule == "index.child_unreadable"]
         for each in unread[:MAX_EXAMPLES]:

@@ -41,7 +41,7 @@ class UrlEvidence:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def pages(self) -> Iterator[tuple[int, SourceStats]]:
+    def by_page(self) -> Iterator[tuple[int, SourceStats]]:
         """What is known of each URL of the site that a claim came to, by ascending ids."""
         with storage_errors():
             current, known = -1, SourceStats()
@@ -54,7 +54,7 @@ class UrlEvidence:
             if current >= 0:
                 yield current, known
 
-    def of(self, url: str) -> SourceStats:
+    def of_url(self, url: str) -> SourceStats:
         """What is known of what a claimed URL comes to."""
         known = SourceStats()
         with storage_errors():
@@ -62,7 +62,7 @@ class UrlEvidence:
                 known = _add_source(known, SourceKind(source), first or "", last, numbers)
         return known
 
-    def told(self, number: int, url: Url) -> tuple[list[str], list[str]]:
+    def sentences(self, number: int, url: Url) -> tuple[list[str], list[str]]:
         """The evidence for a URL, a sentence for each source and spelling, and the other spellings."""
         with storage_errors():
             rows = self._db.execute(_CLAIMS, (number, MAX_EVIDENCE)).fetchall()

@@ -70,19 +70,19 @@ class PublishedEntries:
         # origin of the site
         self._unasked: dict[tuple[str, str], tuple[PublishedEntry, int, str]] = {}
 
-    def doors(self, most: int) -> list[Url]:
+    def alias_urls(self, most: int) -> list[Url]:
         """The first of the URLs that are listed under another name of the site, in that form."""
         with storage_errors():
             return [Url(door) for (door,) in self._db.execute(_ALIAS_URLS, (most,))]
 
-    def answered(self, found: Iterable[VisitedUrl]) -> None:
+    def store_alias_results(self, found: Iterable[VisitedUrl]) -> None:
         """Keep what asking for :meth:`doors` brought."""
         with transaction(self._db):
             self._db.executemany(
                 _PUT_ALIAS_RESULT, ((v.url, v.state, v.reason, v.status, v.target, v.title) for v in found)
             )
 
-    def settle(self) -> None:
+    def assign_pages(self) -> None:
         """Note of every entry which page it comes to, once the claims have their homes."""
         with transaction(self._db):
             self._db.execute(_SET_PAGE)
@@ -112,7 +112,7 @@ class PublishedEntries:
                 meant = [
                     PublishedEntry(loc=loc, url=url, file=file, line=line)
                     for _, url, door, loc, file, line in entries
-                    if self._answers(door or url)
+                    if self._was_answered(door or url)
                 ]
                 if finding := check_duplicate_spellings(visited, meant):
                     yield finding
@@ -135,7 +135,7 @@ class PublishedEntries:
         _, url, loc, door, file, line, lastmod, state, *seen = row
         entry = PublishedEntry(loc=loc, url=door or url, file=file, line=line, lastmod=lastmod)
         if door:
-            return self._judge_door(entry, url)
+            return self._judge_alias(entry, url)
         if state is None or not url:
             return None
         if state != _INDEXABLE:
@@ -144,10 +144,10 @@ class PublishedEntries:
             return check_lastmod(entry, observed)
         return None
 
-    def _judge_door(self, entry: PublishedEntry, url: str) -> AuditFinding | None:
+    def _judge_alias(self, entry: PublishedEntry, url: str) -> AuditFinding | None:
         """What is wrong with an entry under another name of the site; ``url`` is the same under its own."""
         visited = self._visits.get(entry.url).visited
-        if not self._answers(entry.url):
+        if not self._was_answered(entry.url):
             if finding := check_entry(entry, visited, self._place):
                 return finding
         elif self._place(url):
@@ -160,7 +160,7 @@ class PublishedEntries:
         self._unasked[place] = first, count + 1, home
         return None
 
-    def _answers(self, url: str) -> bool:
+    def _was_answered(self, url: str) -> bool:
         """Whether a URL was asked for, and neither leads elsewhere nor failed."""
         return self._visits.get(url).visited.is_page
 
@@ -172,7 +172,7 @@ class PublishedEntries:
 
     def _form(self, text: str) -> str:
         try:
-            return normalize_url(text, self._params.whole)
+            return normalize_url(text, self._params.keeping_all)
         except InvalidUrl:
             return ""
 

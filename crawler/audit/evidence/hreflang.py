@@ -72,7 +72,7 @@ class SiteVersions:
         """What is wrong with the clusters of all indexable pages. Between two findings ``db`` may be written."""
         with storage_errors():
             self._db.execute("CREATE TEMP TABLE speaker (cluster TEXT NOT NULL, url TEXT NOT NULL)")
-            for rows in (self._stating(), self._listed_ones()):
+            for rows in (self._pages_with_versions(), self._entries_with_versions()):
                 while some := list(islice(rows, _AT_ONCE)):
                     self.are_stated = True
                     with transaction(self._db):
@@ -80,7 +80,7 @@ class SiteVersions:
             for table in _NAMINGS:
                 self._db.execute(table)
             for _, url in self._db.execute(_SPEAKERS):
-                found, namings = check_hreflang_cluster(self.version(url), self)
+                found, namings = check_hreflang_cluster(self.lookup(url), self)
                 yield from found
                 if namings:
                     self._db.executemany(_NAME, map(astuple, namings))
@@ -92,15 +92,15 @@ class SiteVersions:
     def _labels(self) -> Iterator[AuditFinding]:
         """Which pages state a wrong language, and which call others wrongly: each once."""
         for url, rows in groupby(self._db.execute(_BY_URL), itemgetter(0)):
-            namings, page = [HreflangLink(*row) for row in rows], self.version(url)
+            namings, page = [HreflangLink(*row) for row in rows], self.lookup(url)
             if states_wrong_language(page, namings, self):
                 yield check_page_language(page, namings, self)
             else:
                 self._db.execute(_MISNAME, (url,))
         for by, rows in groupby(self._db.execute(_BY_SPEAKER), itemgetter(1)):
-            yield check_hreflang_labels(self.version(by), [HreflangLink(*row) for row in rows])
+            yield check_hreflang_labels(self.lookup(by), [HreflangLink(*row) for row in rows])
 
-    def version(self, url: str) -> PageHreflang:
+    def lookup(self, url: str) -> PageHreflang:
         """See :class:`crawler.audit.health.hreflang.Versions`."""
         known = self._known.get(url)
         if known is None:
@@ -117,7 +117,7 @@ class SiteVersions:
         return PageHreflang(
             visited=visited,
             language=page.language,
-            stated=tuple(page.alternates),
+            own_alternates=tuple(page.alternates),
             listed=listed,
             faults=tuple(each for each in page.faults if each.startswith(_FAULT)),
             is_whole=len(page.alternates) < MAX_ALTERNATES
@@ -127,7 +127,7 @@ class SiteVersions:
     def _listed(self, url: str) -> Iterator[ListedHreflang]:
         with storage_errors():
             if self._are_listed is None:
-                self._are_listed = next(self._listed_ones(), None) is not None
+                self._are_listed = next(self._entries_with_versions(), None) is not None
             if not self._are_listed:
                 return
             rows = self._db.execute(_LISTED, (url,)).fetchall()
@@ -145,7 +145,7 @@ class SiteVersions:
                 except InvalidUrl:
                     continue
 
-    def _stating(self) -> Iterator[tuple[str, str]]:
+    def _pages_with_versions(self) -> Iterator[tuple[str, str]]:
         """The pages that state versions, each with a name of its cluster."""
         last = -1
         while rows := self._db.execute(_PAGES, (last, State.INDEXABLE.value, _AT_ONCE)).fetchall():
@@ -155,7 +155,7 @@ class SiteVersions:
                     yield min((each.href for each in page.alternates), default=url), url
             last = rows[-1][0]
 
-    def _listed_ones(self) -> Iterator[tuple[str, str]]:
+    def _entries_with_versions(self) -> Iterator[tuple[str, str]]:
         """The same of which entries of sitemaps state versions."""
         last = 0
         while rows := self._db.execute(_ENTRIES, (last, _AT_ONCE)).fetchall():

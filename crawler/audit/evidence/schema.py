@@ -104,7 +104,7 @@ CREATE INDEX mends ON mended (rule, became, since, url);
 EVIDENCE: Final = Database(
     file=AUDIT_FILE,
     tables=AUDIT_TABLES,
-    what="the findings of an audit",
+    description="the findings of an audit",
     remedy="choose another directory with --state",
 )
 

@@ -53,7 +53,7 @@ class SitemapEntryCollector:
         self._addresses = addresses
         self._home = f"{addresses.origin}/"
         self._params = params
-        self._judging = TrustingLinter(submits, now)
+        self._linter = TrustingLinter(submits, now)
         self._rows: list[_Row] = []
         self._found: list[SourceRecord] = []
         self._number = 0
@@ -87,11 +87,11 @@ class SitemapEntryCollector:
 
     def begin(self, document: Document) -> None:
         """See :class:`sitemap.Visitor`."""
-        self._judging.begin(document)
+        self._linter.begin(document)
 
     def items(self, document: Document, items: list[Entry | Child], line_of: Callable[[int], int]) -> None:
         """See :class:`sitemap.Visitor`."""
-        self._judging.items(document, items, line_of)
+        self._linter.items(document, items, line_of)
         file = document.file or document.url
         for number, item in enumerate(items):
             if isinstance(item, Entry):
@@ -101,7 +101,7 @@ class SitemapEntryCollector:
 
     def end(self, document: Document) -> None:
         """See :class:`sitemap.Visitor`."""
-        self._judging.end(document)
+        self._linter.end(document)
         name = document.format.value if document.format else "no sitemap"
         self._formats[name] = self._formats.get(name, 0) + 1
         if document.parent is None or document.format is Format.INDEX:
@@ -125,7 +125,7 @@ class SitemapEntryCollector:
         self._flush()
         with storage_errors():
             self._db.execute("CREATE INDEX entries ON entry (url)")
-        report = self._judging.report()
+        report = self._linter.report()
         found = reportable_findings(report.findings, RULES, unpacked, private, _ONE_PER_FILE_RULES)
         urls = self._urls((each.file, each.line) for each in found if each.line)
         return [
@@ -146,20 +146,20 @@ class SitemapEntryCollector:
         account.rows += 1
         url: Url | str
         door = ""
-        match self._addresses.url(entry.loc):
+        match self._addresses.parse(entry.loc):
             case RejectReason.UNREAD:
                 account.unread += 1
                 url = ""
             case RejectReason.FOREIGN:
                 account.foreign += 1
-                url = self._plain(entry.loc)
-            case RejectReason.BESIDE:
+                url = self._plain_loc(entry.loc)
+            case RejectReason.NOT_A_PAGE:
                 account.beside += 1
-                url = self._plain(entry.loc)
+                url = self._plain_loc(entry.loc)
             case url:
                 account.used += 1
                 self._found.append(SourceRecord(url=url, lastmod=entry.lastmod))
-                if not entry.loc.startswith(self._home) and (own := self._plain(entry.loc)) != url:
+                if not entry.loc.startswith(self._home) and (own := self._plain_loc(entry.loc)) != url:
                     door = own
         media = b""
         if entry.images or entry.videos or entry.alternates:
@@ -172,7 +172,7 @@ class SitemapEntryCollector:
             )
         self._rows.append((self._number, url, entry.loc, file, line, entry.lastmod, media, door))
 
-    def _plain(self, loc: str) -> str:
+    def _plain_loc(self, loc: str) -> str:
         try:
             return normalize_url(loc, self._params)
         except InvalidUrl:

@@ -49,7 +49,7 @@ class FindingStore:
                     found = _decode_finding(packed)
                     yield replace(found, since=since, is_new=bool(is_new)) if since else found
 
-    def mended(self, rule: str) -> Iterator[ResolvedFinding]:
+    def resolved(self, rule: str) -> Iterator[ResolvedFinding]:
         """Those of a rule that are no more, as :class:`crawler.audit.finding.AuditFindings` says."""
         with storage_errors():
             rows = self._db.execute(
@@ -134,7 +134,7 @@ class ClaimStore:
                 "UPDATE input SET account = ? WHERE id = ?", (msgspec.msgpack.encode(account), number)
             )
 
-    def accounts(self) -> list[SourceReport]:
+    def reports(self) -> list[SourceReport]:
         """How the reading of every source went, in the order in which they were read."""
         with storage_errors():
             rows = self._db.execute("SELECT account FROM input ORDER BY id").fetchall()

@@ -58,9 +58,9 @@ _DUPLICATES: Final = """SELECT s.key, s.id, u.url, c.digest, c.page
     LEFT JOIN site.content c ON c.id = v.content
   WHERE s.key IN (SELECT key FROM spelling GROUP BY key HAVING count(*) > 1) ORDER BY s.key, s.id"""
 # A page that is known to be named by nobody but logs, exports and lists.
-_ONLY_FOUND_BY_SOURCES: Final = f"found & {~(DiscoveredBy.OUTSIDE | DiscoveredBy.SPELLING)} = 0"
+_ONLY_FOUND_BY_SOURCES: Final = f"found & {~(DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING)} = 0"
 # One that was asked for because of these, or of links that are not to be followed: it may link to itself.
-_REQUESTED_FOR_SOURCES: Final = f"found & {DiscoveredBy.OUTSIDE | DiscoveredBy.SPELLING}"
+_REQUESTED_FOR_SOURCES: Final = f"found & {DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING}"
 _EXTRA_PARAMS: Final = f"""SELECT v.id, u.url, c.digest, c.text, c.page, p.id, b.url, d.digest, d.text,
     d.page
   FROM site.visit v JOIN site.url u ON u.id = v.id JOIN site.content c ON c.id = v.content
@@ -115,25 +115,25 @@ class UrlMatcher:
             rows = ((normalize_spelling(Url(url)), number) for url, number in pages)
             self._db.executemany("INSERT OR IGNORE INTO spelling VALUES (?, ?)", rows)
 
-    def meet(self, url: Url) -> int | None:
+    def find_variant(self, url: Url) -> int | None:
         """The page that a URL is another spelling of; None when there is none, or more than one."""
         with storage_errors():
             found = self._db.execute(_FIND_SPELLING, (normalize_spelling(url),)).fetchall()
         return found[0][0] if len(found) == 1 else None
 
-    def is_dressed(self, url: Url) -> bool:
+    def has_extra_params(self, url: Url) -> bool:
         """Whether a URL is that of a page with parameters behind it that nobody links."""
         bare, mark, _ = url.partition("?")
         with storage_errors():
             return bool(mark) and self._db.execute(_IS_PAGE, (bare, _INDEXABLE)).fetchone() is not None
 
-    def strangers(self) -> Iterator[UncrawledUrl]:
+    def uncrawled_urls(self) -> Iterator[UncrawledUrl]:
         """The claimed URLs that the crawl did not fetch, then those that only nofollow links lead to.
 
         And those that are linked as ``http://…`` on a site of ``https://…`` or with a ``www.`` too many.
         """
         nofollow = State.NOFOLLOW.value
-        behind = self._behind()
+        behind = self._behind_aliases()
         with storage_errors():
             for url, sources, *rest, state in self._db.execute(_UNCRAWLED_URLS, (nofollow,)):
                 people, requests, ok, moved, other = rest
@@ -151,10 +151,10 @@ class UrlMatcher:
         rows = self._db.execute(_NOFOLLOW_URLS, (State.NOFOLLOW.value,)).fetchall()
         graph = load_graph(self._db) if rows else None
         for number, url in rows:
-            if graph is None or graph.invited[graph.nodes.node(number)]:
+            if graph is None or graph.crawlable[graph.nodes.node(number)]:
                 yield Url(url)
 
-    def _behind(self) -> set[Url]:
+    def _behind_aliases(self) -> set[Url]:
         with storage_errors():
             row = self._db.execute(_SEED).fetchone()
             home = origin_of(row[0]) if row else ""
@@ -166,28 +166,28 @@ class UrlMatcher:
                 )
             }
 
-    def asked(self) -> int:
+    def requested_count(self) -> int:
         """How many URLs were fetched, or wait to be, because the sources know them."""
         with storage_errors():
             (count,) = self._db.execute(
-                _COUNT_REQUESTED, (DiscoveredBy.SITEMAP | DiscoveredBy.OUTSIDE | DiscoveredBy.SPELLING,)
+                _COUNT_REQUESTED, (DiscoveredBy.SITEMAP | DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING,)
             ).fetchone()
         return int(count)
 
-    def settle(self) -> None:
+    def match_all(self) -> None:
         """Give every claimed URL its home, as far as it has one."""
         self.learn_spellings()
         with transaction(self._db):
             self._db.execute(_MATCH_SAME_URL, (_INDEXABLE,))
             # a home that is given while this is read is that of a URL which was read already
             rows = self._db.execute(_UNMATCHED_URLS)
-            found = ((url, self._home(Url(url), *row)) for url, *row in rows)
+            found = ((url, self._match(Url(url), *row)) for url, *row in rows)
             settled = (row for row in found if row[1] is not None)
             self._db.executemany("INSERT INTO home VALUES (?, ?)", settled)
 
-    def _home(self, url: Url, number: int | None, state: str | None, target: str | None) -> int | None:
+    def _match(self, url: Url, number: int | None, state: str | None, target: str | None) -> int | None:
         if number is None:
-            return self.meet(url)
+            return self.find_variant(url)
         seen, copy = [number], None
         while target and state in (State.REDIRECT, State.CANONICAL_ELSEWHERE):
             row = self._db.execute(_STATE_OF_URL, (target,)).fetchone()
@@ -202,14 +202,14 @@ class UrlMatcher:
         # who comes to a page that names a dead one as its canonical comes to no dead page
         return number if copy is None or state == _INDEXABLE else copy
 
-    def is_open(self, source: SourceKind) -> bool:
+    def has_unresolved(self, source: SourceKind) -> bool:
         """Whether it is not known of all that such a source names what it is: it may be any page in another dress."""
         unseen = State.PENDING, State.NOFOLLOW
         with storage_errors():
             (is_open,) = self._db.execute(_HAS_UNRESOLVED, (source, *unseen)).fetchone()
         return bool(is_open)
 
-    def twins(self) -> Iterator[DuplicateCandidate]:
+    def duplicates(self) -> Iterator[DuplicateCandidate]:
         """The pages whose URLs are spellings of one another, those of one key together.
 
         Before them, for what is known of one may have to move twice, come pages that only logs and their like name, or
@@ -218,19 +218,19 @@ class UrlMatcher:
         and is no further page of a list.
         """
         with storage_errors():
-            yield from self._alike("digest")
-            yield from self._alike("text")
+            yield from self._same_content("digest")
+            yield from self._same_content("text")
             for number, url, digest, text, packed, bare, plain, other, said, paged in self._db.execute(
                 _EXTRA_PARAMS, (_INDEXABLE,)
             ):
                 is_titled = not is_paginated(url) and _title(packed) == _title(paged) != ""
                 if is_titled or digest == other or compare(said, text) == Delta(known=True):
-                    yield self._twin(url, number, url, other, "")
-                    yield self._twin(url, bare, plain, other, "")
+                    yield self._duplicate(url, number, url, other, "")
+                    yield self._duplicate(url, bare, plain, other, "")
             for key, number, url, digest, packed in self._db.execute(_DUPLICATES):
-                yield self._twin(key, number, url, digest or b"", _title(packed))
+                yield self._duplicate(key, number, url, digest or b"", _title(packed))
 
-    def _alike(self, column: str) -> Iterator[DuplicateCandidate]:
+    def _same_content(self, column: str) -> Iterator[DuplicateCandidate]:
         """The pages that are alike in a column, where one of them is one that was asked for at the end.
 
         What says next to nothing without its scripts may be another page by them.
@@ -238,15 +238,15 @@ class UrlMatcher:
         for said, number, url, is_strange in self._db.execute(_SAME_CONTENT.format(column), (_INDEXABLE,)):
             if column == "digest" or not is_bare(load_snapshot(said) or ""):
                 mark = blake2b(said, digest_size=16).digest()
-                yield self._twin(mark.hex(), number, url, mark, "", is_stranger=bool(is_strange))
+                yield self._duplicate(mark.hex(), number, url, mark, "", is_stranger=bool(is_strange))
 
-    def _twin(
+    def _duplicate(
         self, key: str, number: int, url: str, digest: bytes, title: str, *, is_stranger: bool = True
     ) -> DuplicateCandidate:
         (is_listed,) = self._db.execute(_IS_LISTED, (url, SourceKind.SITEMAP)).fetchone()
         return DuplicateCandidate(key, number, Url(url), digest, title, bool(is_listed), is_stranger)
 
-    def move(self, moves: Iterable[tuple[int, int]]) -> None:
+    def reassign(self, moves: Iterable[tuple[int, int]]) -> None:
         """What came to the first of each pair comes to the second."""
         with transaction(self._db):
             self._db.executemany("UPDATE home SET id = ?2 WHERE id = ?1", moves)

@@ -46,7 +46,7 @@ class VisitLookup:
             known = self._known[url] = self._look(url)
         return known
 
-    def behind(self, doors: Iterable[str], most: int) -> list[Url]:
+    def behind_aliases(self, doors: Iterable[str], most: int) -> list[Url]:
         """What redirects and canonicals name under these origins, which nobody asks for otherwise."""
         found: list[Url] = []
         with storage_errors():
@@ -55,7 +55,7 @@ class VisitLookup:
                 found += [Url(url) for (url,) in self._db.execute(_BEHIND_ALIASES, asked)]
         return found
 
-    def trail(self, url: str) -> list[VisitedUrl]:
+    def redirect_trail(self, url: str) -> list[VisitedUrl]:
         """A URL and what its redirects and canonicals lead to, one after the other, as far as that is known.
 
         When they lead round, the last one leads to one of those before it.

@@ -38,7 +38,7 @@ class Nodes:
         place = int(np.searchsorted(self.ids, number))
         return place if place < len(self.ids) and self.ids[place] == number else -1
 
-    def of(self, *states: State) -> BoolArray:
+    def in_states(self, *states: State) -> BoolArray:
         """Which nodes are in one of these states."""
         return np.isin(self.state, [STATE_CODES[state] for state in states])
 
@@ -71,11 +71,11 @@ class Edges:
             np.array([row[2] for row in rows], np.uint16),
         )
 
-    def turned(self) -> "Edges":
+    def reversed(self) -> "Edges":
         """The same edges by their targets: ``to`` is where each comes from. In the order of the pages."""
         count = len(self.start) - 1
         start = np.zeros(count + 1, np.int64)
-        np.cumsum(self.tally(), out=start[1:])
+        np.cumsum(self.in_degrees(), out=start[1:])
         turned = Edges(start, np.empty_like(self.to), np.empty_like(self.flags))
         free = start[:-1].copy()
         for first, last in self.blocks():
@@ -90,7 +90,7 @@ class Edges:
             turned.flags[places] = self.flags[begin:end][order]
         return turned
 
-    def tally(self) -> Int64Array:
+    def in_degrees(self) -> Int64Array:
         """How many edges lead to each node."""
         count = len(self.start) - 1
         found = np.zeros(count, np.int64)

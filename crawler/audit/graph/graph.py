@@ -47,14 +47,14 @@ class LinkGraph:
         self.nodes = nodes
         self.edges = edges
         self._first = start
-        self.moved: Int32Array = np.where(nodes.of(State.REDIRECT), nodes.target, -1).astype(np.int32)
-        target = np.where(nodes.of(State.REDIRECT, State.CANONICAL_ELSEWHERE), nodes.target, -1)
+        self.moved: Int32Array = np.where(nodes.in_states(State.REDIRECT), nodes.target, -1).astype(np.int32)
+        target = np.where(nodes.in_states(State.REDIRECT, State.CANONICAL_ELSEWHERE), nodes.target, -1)
         self.target: Int32Array = target.astype(np.int32)
         self.home, self._through = _chain_ends(self.target, self.moved)
         self.start = _chain_end(self.moved, start)
         self.depth = click_depths(edges, self.moved, start)
         self.touched = reachable(edges, self.target, start)
-        self.incoming = edges.turned()
+        self.incoming = edges.reversed()
         self._bits = self._edge_ways()
         self.inlinks, self.ways = self._ways(start)
 
@@ -66,25 +66,25 @@ class LinkGraph:
     @property
     def pages(self) -> BoolArray:
         """Which nodes are pages that were read and whose links count, whether the start leads to them or not."""
-        pages: BoolArray = self.nodes.of(*PAGE_STATES) & (
-            self.nodes.of(State.INDEXABLE) | (self.nodes.status == 200)
+        pages: BoolArray = self.nodes.in_states(*PAGE_STATES) & (
+            self.nodes.in_states(State.INDEXABLE) | (self.nodes.status == 200)
         )
         return pages
 
     @cached_property
-    def open(self) -> BoolArray:
+    def visitor_reachable(self) -> BoolArray:
         """Which nodes a visitor gets to who clicks all there is, whether search engines are to follow it or not."""
         return reachable(self.edges, self.target, self._first, EVIDENCE_FLAGS & ~HEAD_FLAGS)
 
     @cached_property
-    def invited(self) -> BoolArray:
+    def crawlable(self) -> BoolArray:
         """Which nodes anything names or leads on to but nofollow links of pages that say neither index nor follow.
 
         Such are histories, forms and results, which lead to more of their kind for ever, and to nothing that counts.
         """
         found = np.zeros(len(self.home), np.bool_)
         found[self.target[self.target >= 0]] = True
-        shut = self.nodes.of(State.NOINDEX)
+        shut = self.nodes.in_states(State.NOINDEX)
         for first, last in self.edges.blocks():
             begin, end = int(self.edges.start[first]), int(self.edges.start[last])
             many = np.diff(self.edges.start[first : last + 1])
@@ -106,7 +106,7 @@ class LinkGraph:
     @cached_property
     def island(self) -> Int32Array:
         """See :func:`crawler.audit.graph.metrics.islands`."""
-        return find_islands(self.edges, self.target, self.nodes.of(State.INDEXABLE), self.touched)
+        return find_islands(self.edges, self.target, self.nodes.in_states(State.INDEXABLE), self.touched)
 
     def is_endless(self, node: int) -> bool:
         """Whether the redirects of a node come back to where they were, so that nobody gets anywhere."""
@@ -122,7 +122,7 @@ class LinkGraph:
         ranked = sorted(found.values(), key=lambda lead: (lead.way, -self.weight[lead.node], lead.node))
         return ranked[:most]
 
-    def clicked(self, node: int) -> int:
+    def visitor_link_kinds(self, node: int) -> int:
         """The ways by which a visitor gets to a node, by links to it and to what redirects there: no canonicals."""
         moved = [each for each in self._aliases(node) if self._through[each] == LinkKind.REDIRECT]
         return self._clicks(node) | int(LinkKind.REDIRECT) * any(
@@ -134,7 +134,7 @@ class LinkGraph:
         is_click = (self.incoming.flags[begin:end] & _CLICK_FLAGS) != 0
         return int(np.bitwise_or.reduce(self._bits[begin:end][is_click], initial=0))
 
-    def followers(self, node: int, most: int) -> Int32Array:
+    def following_pages(self, node: int, most: int) -> Int32Array:
         """Some of the pages that lead to a node by FOLLOWED links, those first that were met first."""
         begin, end = int(self.incoming.start[node]), int(self.incoming.start[node + 1])
         counts = (self._bits[begin:end] & np.uint8(LinkKind.FOLLOWED)) != 0

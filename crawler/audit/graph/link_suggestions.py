@@ -41,7 +41,7 @@ class LinkSuggestions:
         self._urls = urls
         self._titles = titles
         fit = (
-            graph.nodes.of(State.INDEXABLE)
+            graph.nodes.in_states(State.INDEXABLE)
             & graph.reached
             & ((graph.ways & np.uint8(LinkKind.FOLLOWED)) != 0)
         )
@@ -50,11 +50,11 @@ class LinkSuggestions:
         self._fit = fit
         pages: list[int] = np.flatnonzero(fit).tolist()
         self._by_url = {urls[node]: node for node in pages}
-        self._kin = PathSiblings((node, urls[node]) for node in pages)
+        self._siblings = PathSiblings((node, urls[node]) for node in pages)
         self._words = TitleIndex((node, urls[node], titles[node]) for node in pages)
         self._outlinks = np.diff(graph.edges.start)
 
-    def hubs(self, orphan: int, breadcrumb: Sequence[str] = ()) -> list[LinkSuggestion]:
+    def suggest(self, orphan: int, breadcrumb: Sequence[str] = ()) -> list[LinkSuggestion]:
         """The best pages to link to an orphan, three at most, with reasons. ``breadcrumb`` is what the orphan names."""
         reasons: Reasons = {}
         self._by_breadcrumb(breadcrumb, reasons)
@@ -72,7 +72,7 @@ class LinkSuggestions:
         """The scores of the best of those that can carry a link and do not do so already."""
         edges = self._graph.edges
         linked = set(edges.to[edges.start[orphan] : edges.start[orphan + 1]].tolist())
-        closed = self._closed(orphan)
+        closed = self._already_linking(orphan)
         scores: dict[int, float] = {}
         for node, said in reasons.items():
             if node in closed or not self._fit[node]:
@@ -86,7 +86,7 @@ class LinkSuggestions:
             node: scores[node] * (_PEER_SCORE if url_shape(self._urls[node]) == own else 1.0) for node in best
         }
 
-    def _closed(self, orphan: int) -> Container[int]:
+    def _already_linking(self, orphan: int) -> Container[int]:
         """What links to it already, in any of its spellings, and the page itself."""
         return {
             orphan,
@@ -119,25 +119,27 @@ class LinkSuggestions:
                     "index of its directory" if not step else "index of a directory above it",
                     score,
                 )
-        siblings = self._off_menu(self._kin.siblings(url, orphan))
+        siblings = self._not_in_menu(self._siblings.siblings(url, orphan))
         near = 1 / (1 + 0.25 * np.arange(len(siblings)))
         self._vote(siblings, near, "{} of its {} nearest siblings", reasons)
 
     def _by_title(self, orphan: int, reasons: Reasons) -> None:
-        said = self._words.rare(self._urls[orphan], self._titles[orphan])
-        found = self._words.like(said)
+        said = self._words.rare_words(self._urls[orphan], self._titles[orphan])
+        found = self._words.pages_sharing(said)
         found.pop(orphan, None)
         best = sorted(found, key=lambda node: (-found[node], node))[:_MAX_COMPARED]
-        ranked = [(*self._words.alike(said, self._urls[node], self._titles[node]), node) for node in best]
+        ranked = [
+            (*self._words.similarity(said, self._urls[node], self._titles[node]), node) for node in best
+        ]
         for score, shared, node in ranked:
             if score:
                 told = ", ".join(f"'{word}'" for word in shared[:_MAX_NAMED_WORDS])
                 _add_reason(reasons, node, f"title shares {told}", 0.6 * score)
         for word, nodes in self._words.subjects(said):
-            pages = self._off_menu(node for node in nodes if node != orphan)
+            pages = self._not_in_menu(node for node in nodes if node != orphan)
             self._vote(pages, np.ones(len(pages)), f"{{}} of {{}} pages on '{word}'", reasons)
 
-    def _off_menu(self, nodes: Iterable[int]) -> list[int]:
+    def _not_in_menu(self, nodes: Iterable[int]) -> list[int]:
         """Those that not half of the site links to: to link to the others is what every page does."""
         return [node for node in nodes if self._graph.inlinks[node] * 2 < len(self._by_url)]
 
@@ -145,7 +147,7 @@ class LinkSuggestions:
         """Who links to the kin of an orphan: most of them, and not to all the site besides."""
         if len(kin) < 2:
             return
-        parts = [self._graph.followers(node, _MAX_REFERRERS) for node in kin]
+        parts = [self._graph.following_pages(node, _MAX_REFERRERS) for node in kin]
         sources: Int32Array = np.concatenate(parts)
         voices = np.repeat(weights / weights.sum(), [len(part) for part in parts])
         fit = self._fit[sources]

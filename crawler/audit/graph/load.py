@@ -222,11 +222,11 @@ class LinkSuggester:
         self._db = db
         self._graph = graph
 
-    def of(self, node: int, page: Page | None) -> list[LinkSuggestion]:
+    def suggestions(self, node: int, page: Page | None) -> list[LinkSuggestion]:
         """The pages that should link to a page, the best first. Raises StorageError."""
-        return self._hubs.hubs(node, page.breadcrumb if page else ())
+        return self._finder.suggest(node, page.breadcrumb if page else ())
 
     @cached_property
-    def _hubs(self) -> LinkSuggestions:
+    def _finder(self) -> LinkSuggestions:
         named = node_names(self._db)
         return LinkSuggestions(self._graph, named.urls, named.titles)

@@ -136,7 +136,7 @@ def page_ranks(links: Edges, home: Int32Array, pages: BoolArray) -> NDArray[np.f
     total = int(pages.sum())
     if not total:
         return np.zeros(size)
-    many = links.tally()
+    many = links.in_degrees()
     jump = pages / total
     away = np.flatnonzero(home != np.arange(size))
     rank = jump.copy()

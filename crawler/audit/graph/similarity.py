@@ -132,13 +132,13 @@ class TitleIndex:
                 if self._counts[word] <= MAX_PAGES_PER_WORD + 1:
                     self._pages.setdefault(word, []).append(node)
 
-    def rare(self, url: str, title: str) -> dict[str, float]:
+    def rare_words(self, url: str, title: str) -> dict[str, float]:
         """The words of a page that some other pages have too, with what they say, most first."""
         counts = ((word, self._counts[word]) for word in title_words(url, title))
         found = {word: log(self._size / count) for word, count in counts if 0 < count < self._size}
         return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
-    def like(self, said: Mapping[str, float]) -> dict[int, float]:
+    def pages_sharing(self, said: Mapping[str, float]) -> dict[int, float]:
         """The pages that share these words and what they share, in sum."""
         found: dict[int, float] = {}
         rare = [word for word in said if self._counts[word] <= MAX_PAGES_PER_WORD]
@@ -154,12 +154,12 @@ class TitleIndex:
             pages = self._pages[word]
             yield word, pages[:: -(-len(pages) // _PAGES_PER_SUBJECT)]
 
-    def alike(self, said: Mapping[str, float], url: str, title: str) -> tuple[float, list[str]]:
+    def similarity(self, said: Mapping[str, float], url: str, title: str) -> tuple[float, list[str]]:
         """How much a page that says these words is like another, from 0 to 1, and the words that both have.
 
         Words that most pages have say little, also where they are all that there is to say.
         """
-        other = self.rare(url, title)
+        other = self.rare_words(url, title)
         shared = [word for word in said if word in other]
         common = sum(said[word] for word in shared)
         if not common:

@@ -44,7 +44,7 @@ class PageHreflang(Struct, frozen=True, kw_only=True):
 
     visited: VisitedUrl
     language: str = ""
-    stated: tuple[Alternate, ...] = ()
+    own_alternates: tuple[Alternate, ...] = ()
     listed: tuple[ListedHreflang, ...] = ()
     faults: tuple[str, ...] = ()
     is_whole: bool = True
@@ -55,9 +55,9 @@ class PageHreflang(Struct, frozen=True, kw_only=True):
         return self.visited.url
 
     @property
-    def named(self) -> list[Alternate]:
+    def alternates(self) -> list[Alternate]:
         """All that is stated, anywhere, each once."""
-        every = [*self.stated, *(each for listed in self.listed for each in listed.alternates)]
+        every = [*self.own_alternates, *(each for listed in self.listed for each in listed.alternates)]
         return list(dict.fromkeys(every))
 
 
@@ -73,7 +73,7 @@ class HreflangLink(Struct, frozen=True):
 class HreflangLookup(Protocol):
     """Knows all URLs."""
 
-    def version(self, url: str) -> PageHreflang:
+    def lookup(self, url: str) -> PageHreflang:
         """What is known of a URL in canonical form; of a URL that nobody asked for next to nothing."""
 
 
@@ -84,20 +84,20 @@ def check_hreflang_cluster(
 
     Which labels are wrong beyond what is told thereby is for :func:`is_mislabelled`, which wants all who name a page.
     """
-    if not page.visited.is_page or not (page.stated or page.faults or page.listed):
+    if not page.visited.is_page or not (page.own_alternates or page.faults or page.listed):
         return [], []
     judged = _ClusterChecks(page, others)
     rules = (
-        ("cluster.code", judged.codes()),
+        ("cluster.code", judged.invalid_codes()),
         ("cluster.conflict", judged.conflicts()),
-        ("cluster.target", judged.targets()),
-        ("cluster.not_mutual", judged.silent()),
-        ("cluster.no_self", judged.no_self()),
-        ("cluster.swapped", judged.swapped()),
-        ("cluster.no_default", judged.no_default()),
+        ("cluster.target", judged.bad_targets()),
+        ("cluster.not_mutual", judged.missing_return_links()),
+        ("cluster.no_self", judged.missing_self_link()),
+        ("cluster.swapped", judged.swapped_labels()),
+        ("cluster.no_default", judged.missing_x_default()),
     )
-    found = [_finding(rule, page, told, page.named) for rule, said in rules if (told := list(said))]
-    return found, judged.labels()
+    found = [_finding(rule, page, told, page.alternates) for rule, said in rules if (told := list(said))]
+    return found, judged.wrong_labels()
 
 
 def states_wrong_language(
@@ -108,8 +108,8 @@ def states_wrong_language(
     ``namings`` are all those that are at odds with it.
     """
     wrong = {each.by for each in namings}
-    fair = {page.url, *(each.href for each in page.named)} - wrong
-    return len(wrong) > sum(_is_label_right(others.version(url), page) for url in fair)
+    fair = {page.url, *(each.href for each in page.alternates)} - wrong
+    return len(wrong) > sum(_is_label_right(others.lookup(url), page) for url in fair)
 
 
 def check_page_language(
@@ -120,7 +120,7 @@ def check_page_language(
     for each in namings:
         who = "it calls itself" if each.by == page.url else f"{each.by} names it for"
         said.append((f'its html element says lang="{each.language}", and {who} {each.label}', each.by))
-    return _finding("cluster.label", page, said, others.version(namings[0].by).named)
+    return _finding("cluster.label", page, said, others.lookup(namings[0].by).alternates)
 
 
 def check_hreflang_labels(page: PageHreflang, namings: Sequence[HreflangLink]) -> AuditFinding:
@@ -129,7 +129,7 @@ def check_hreflang_labels(page: PageHreflang, namings: Sequence[HreflangLink]) -
         (f'{each.url} is named for {each.label}, and its html element says lang="{each.language}"', each.url)
         for each in namings
     ]
-    return _finding("cluster.label", page, said, page.named)
+    return _finding("cluster.label", page, said, page.alternates)
 
 
 def _is_label_right(page: PageHreflang, other: PageHreflang) -> bool:
@@ -137,7 +137,7 @@ def _is_label_right(page: PageHreflang, other: PageHreflang) -> bool:
         each.href == other.url
         and each.hreflang.lower() != X_DEFAULT
         and label_fits(each.hreflang, other.language)
-        for each in page.named
+        for each in page.alternates
     )
 
 
@@ -174,20 +174,20 @@ class _ClusterChecks:
     def __init__(self, page: PageHreflang, others: HreflangLookup) -> None:
         self._page = page
         self._others = others
-        self._named = page.named
+        self._named = page.alternates
         self._labels: dict[str, list[str]] = {}  # of each URL
         for each in self._named:
             self._labels.setdefault(each.href, []).append(each.hreflang)
         self._wrong = list(self._mislabelled())
         self._swapped: set[tuple[str, str]] = set()
 
-    def codes(self) -> Iterator[tuple[str, str]]:
+    def invalid_codes(self) -> Iterator[tuple[str, str]]:
         """What the page calls a language and is none."""
         return ((fault, "") for fault in self._page.faults)
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
         """Labels that lead to several URLs: in one place, or in two that disagree."""
-        places = [("the page", self._page.stated)]
+        places = [("the page", self._page.own_alternates)]
         places += [(each.place, each.alternates) for each in self._page.listed]
         known: dict[str, tuple[str, str]] = {}
         for place, alternates in places:
@@ -201,20 +201,20 @@ class _ClusterChecks:
                 else:
                     yield f"for {each.hreflang} {before} names {href}, and {place} {each.href}", each.href
 
-    def targets(self) -> Iterator[tuple[str, str]]:
+    def bad_targets(self) -> Iterator[tuple[str, str]]:
         """Versions that are no pages to be named."""
         for url, labels in self._labels.items():
-            if url != self._page.url and (fault := why_no_page(self._others.version(url).visited)):
+            if url != self._page.url and (fault := why_no_page(self._others.lookup(url).visited)):
                 yield f"{url}, named for {_join_with_and(labels)}, {fault}", url
 
-    def silent(self) -> Iterator[tuple[str, str]]:
+    def missing_return_links(self) -> Iterator[tuple[str, str]]:
         """Versions that the page itself names and that do not name it."""
-        for url in dict.fromkeys(each.href for each in self._page.stated):
+        for url in dict.fromkeys(each.href for each in self._page.own_alternates):
             if url == self._page.url:
                 continue
-            other = self._others.version(url)
+            other = self._others.lookup(url)
             if other.visited.is_page and other.is_whole and not self._names(other, self._page.url):
-                named = [each.href for each in other.named if each.href != url]
+                named = [each.href for each in other.alternates if each.href != url]
                 says = (
                     f"names {_join_with_and(named[:2])}{' and others' if named[2:] else ''}"
                     if named
@@ -225,13 +225,13 @@ class _ClusterChecks:
                     url,
                 )
 
-    def no_self(self) -> Iterator[tuple[str, str]]:
+    def missing_self_link(self) -> Iterator[tuple[str, str]]:
         """That the page names others and not itself."""
-        others = [each.href for each in self._page.stated if each.href != self._page.url]
+        others = [each.href for each in self._page.own_alternates if each.href != self._page.url]
         if others and self._page.is_whole and not self._names(self._page, self._page.url):
             yield f"the page names {_count_urls(others)} and not itself", ""
 
-    def swapped(self) -> Iterator[tuple[str, str]]:
+    def swapped_labels(self) -> Iterator[tuple[str, str]]:
         """Pairs of versions of which each states the language that the other is named for."""
         wrong = self._wrong[:MAX_COMPARED]
         for number, (label, url, own) in enumerate(wrong):
@@ -241,7 +241,7 @@ class _ClusterChecks:
                     said = f"{url} is named for {label} and says {own}, {other} for {other_label} and says {others_own}"
                     yield said, other
 
-    def labels(self) -> list[HreflangLink]:
+    def wrong_labels(self) -> list[HreflangLink]:
         """Versions that state another language than they are named for; to be asked after :meth:`swapped`."""
         return [
             HreflangLink(url, self._page.url, label, own)
@@ -249,38 +249,40 @@ class _ClusterChecks:
             if (label, url) not in self._swapped
         ]
 
-    def no_default(self) -> Iterator[tuple[str, str]]:
+    def missing_x_default(self) -> Iterator[tuple[str, str]]:
         """That nothing is named for all other languages; said once for a cluster."""
-        labels = {each.hreflang.lower() for each in self._page.stated}
+        labels = {each.hreflang.lower() for each in self._page.own_alternates}
         if len(labels) < 2 or any(each.hreflang.lower() == X_DEFAULT for each in self._named):
             return
-        if not self._page.is_whole or any(self._speaks_first(each.href) for each in self._page.stated):
+        if not self._page.is_whole or any(
+            self._is_reported_elsewhere(each.href) for each in self._page.own_alternates
+        ):
             return
         yield f"{len(labels)} languages are named, and no x-default", ""
 
-    def _speaks_first(self, url: str) -> bool:
+    def _is_reported_elsewhere(self, url: str) -> bool:
         """Whether another version, before this page in order, says the same of the cluster."""
         if url >= self._page.url:
             return False
-        other = self._others.version(url)
-        return other.visited.is_page and any(each.href == self._page.url for each in other.stated)
+        other = self._others.lookup(url)
+        return other.visited.is_page and any(each.href == self._page.url for each in other.own_alternates)
 
     def _mislabelled(self) -> Iterator[tuple[str, str, str]]:
         """Label, URL and own language of versions that state another."""
         for each in self._named:
-            other = self._page if each.href == self._page.url else self._others.version(each.href)
+            other = self._page if each.href == self._page.url else self._others.lookup(each.href)
             if other.visited.is_page and other.language and not label_fits(each.hreflang, other.language):
                 yield each.hreflang, each.href, other.language
 
     def _names(self, page: PageHreflang, url: str) -> bool:
         """Whether a page names a URL, be it by way of another that leads there."""
-        named = {each.href for each in page.named}
+        named = {each.href for each in page.alternates}
         if url in named or len(named) > MAX_COMPARED:  # among so many it may well be
             return True
         return any(self._leads_to(each, url) for each in named)
 
     def _leads_to(self, url: str, to: str) -> bool:
-        visited = self._others.version(url).visited
+        visited = self._others.lookup(url).visited
         return visited.state in _LEADING and to in (visited.target, visited.last.url)
 
 

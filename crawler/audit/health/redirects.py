@@ -25,7 +25,7 @@ class RedirectFault(NamedTuple):
     """What is wrong with where a URL leads: the id of a rule, a sentence, and the steps with what to do instead."""
 
     rule: str
-    said: str
+    sentence: str
     evidence: list[str]
 
 

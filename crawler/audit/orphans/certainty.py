@@ -38,13 +38,13 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     the links to the others, or is 0.
     """
 
-    ends: Mapping[tuple[State, int | None], EndedUrls]
+    end_states: Mapping[tuple[State, int | None], EndedUrls]
     stopped: str = ""
     cut: EndedUrls | None = None
-    beside: EndedUrls | None = None
-    doors: EndedUrls | None = None
+    out_of_scope: EndedUrls | None = None
+    alias_urls: EndedUrls | None = None
     no_robots: tuple[str, ...] = ()
-    few: int = 0
+    linked_pages: int = 0
     trust_blocked: bool = False
 
 
@@ -74,7 +74,7 @@ def _limits(seen: CrawlCoverage) -> Iterator[str]:
 
 def _failures(seen: CrawlCoverage) -> Iterator[str]:
     failed: dict[State, EndedUrls] = {}
-    for (state, status), each in seen.ends.items():
+    for (state, status), each in seen.end_states.items():
         if is_failure(state, status) or (state is State.BAD_ANSWER and status not in _EMPTY_STATUSES):
             failed[state] = _add(failed.get(state), each)
     for state, each in failed.items():
@@ -95,7 +95,7 @@ def _blocked(seen: CrawlCoverage) -> Iterator[str]:
             "lead to nothing else"
         )
     refused = None
-    for (state, status), each in seen.ends.items():
+    for (state, status), each in seen.end_states.items():
         if state is State.CLIENT_ERROR and status in REFUSED_STATUSES:
             refused = _add(refused, each)
     if refused:
@@ -111,10 +111,11 @@ def _blocked(seen: CrawlCoverage) -> Iterator[str]:
             "--max-segments, --max-repeats and --trap-limit allow more, --trust-blocked takes it that they lead to "
             "nothing else"
         )
-    if seen.beside:
+    if seen.out_of_scope:
         yield (
-            f"{_count_urls(seen.beside)} outside of the directory of the start {_were(seen.beside)} not read, "
-            f"{_example_text(seen.beside)}; start from a page further up, or --trust-blocked takes it that "
+            f"{_count_urls(seen.out_of_scope)} outside of the directory of the start "
+            f"{_were(seen.out_of_scope)} not read, "
+            f"{_example_text(seen.out_of_scope)}; start from a page further up, or --trust-blocked takes it that "
             "they lead to "
             "nothing else"
         )
@@ -132,10 +133,10 @@ def _operator_limits(seen: CrawlCoverage) -> Iterator[str]:
             f"{_count_urls(nofollow)} {_are(nofollow)} linked by nofollow only and {_were(nofollow)} not read, such "
             f"as {nofollow.example}; raise --max-unlinked, or --trust-blocked takes it that they lead to nothing else"
         )
-    if seen.doors and not seen.stopped:
+    if seen.alias_urls and not seen.stopped:
         yield (
-            f"{_count_urls(seen.doors)} with another name of the site {_were(seen.doors)} not read, such as "
-            f"{seen.doors.example}; raise --max-unlinked"
+            f"{_count_urls(seen.alias_urls)} with another name of the site {_were(seen.alias_urls)} not read, such as "
+            f"{seen.alias_urls.example}; raise --max-unlinked"
         )
     if long := _ended_as(seen, State.TOO_LONG):
         yield f"{_count_urls(long)} {_were(long)} too long to be fetched, such as {long.example[:200]}"
@@ -151,8 +152,8 @@ def _cut(seen: CrawlCoverage) -> Iterator[str]:
 
 
 def _scripted_links(seen: CrawlCoverage) -> Iterator[str]:
-    if seen.few:
-        found = "one page was" if seen.few == 1 else f"{seen.few:,} pages were"
+    if seen.linked_pages:
+        found = "one page was" if seen.linked_pages == 1 else f"{seen.linked_pages:,} pages were"
         yield (
             f"only {found} found by links, which are perhaps made by JavaScript: that is not run, so every other "
             "page would seem to be an orphan"
@@ -162,7 +163,7 @@ def _scripted_links(seen: CrawlCoverage) -> Iterator[str]:
 def _ended_as(seen: CrawlCoverage, state: State) -> EndedUrls | None:
     """What ended so unasked: a page may be too long for a sitemap, say, and was read."""
     found = None
-    for (each, status), some in seen.ends.items():
+    for (each, status), some in seen.end_states.items():
         if each is state and status is None:
             found = _add(found, some)
     return found

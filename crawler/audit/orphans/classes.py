@@ -62,7 +62,7 @@ class SourceStats(Struct, kw_only=True):
         return self.people + self.bots + self.clicks + counted + max(self.links, self.domains)
 
     @property
-    def is_found(self) -> bool:
+    def is_found_by_people(self) -> bool:
         """Whether searchers, visitors that were counted, or other sites found the way to it."""
         came = self.clicks or self.impressions or self.sessions or self.views or self.users
         return bool(came or self.links or self.domains)
@@ -90,7 +90,7 @@ class UrlFacts(Struct, frozen=True):
     is_start: bool = False
     is_probe: bool = False  # see crawler.audit.orphans.scanner_probes
     is_open: bool = True  # a visitor who clicks all there is gets to it
-    is_circle: bool = False  # its redirects never end
+    is_redirect_loop: bool = False  # its redirects never end
 
 
 def orphan_classes(standing: UrlFacts, known: SourceStats, limits: Thresholds) -> Iterator[str]:
@@ -104,7 +104,7 @@ def orphan_classes(standing: UrlFacts, known: SourceStats, limits: Thresholds) -
             yield "gone.named"
         if standing.ways & _LINKED_KINDS:
             yield "gone.linked"
-    elif standing.state in _FAILING_STATES or standing.is_circle:
+    elif standing.state in _FAILING_STATES or standing.is_redirect_loop:
         if standing.ways & _LINKED_KINDS:
             yield "gone.failing"
         elif is_missed(known, limits.min_visits) and not _is_scanner_guess(standing, known):
@@ -149,7 +149,7 @@ def is_missed(known: SourceStats, min_visits: int) -> bool:
     of browsers, and a server may redirect all of them to https. It counts from some visits on of people and of search
     engines, which ask for what somebody links, if these are the most.
     """
-    if known.is_found or known.ok > 0:
+    if known.is_found_by_people or known.ok > 0:
         return True
     asked = known.people + known.engines
     return asked >= min_visits and asked > known.bots - known.engines

@@ -25,16 +25,16 @@ class DuplicateCandidate(Struct, frozen=True):
     digest: bytes
     title: str
     is_listed: bool  # in a sitemap
-    is_stranger: bool = True
+    is_uncrawled: bool = True
 
 
 class LinkSupport(IntEnum):
     """What the site itself has for a URL, the best first."""
 
-    LED_TO = 0  # the start leads to it
-    SHUNNED = 1  # by links only that are not to be followed
-    NAMED = 2  # pages that nothing leads to name it
-    NOTHING = 3
+    LINKED = 0  # the start leads to it
+    NOFOLLOWED = 1  # by links only that are not to be followed
+    LINKED_BY_ORPHAN = 2  # pages that nothing leads to name it
+    UNLINKED = 3
 
 
 def find_copies(
@@ -50,19 +50,19 @@ def find_copies(
         first, *others = sorted(group, key=lambda twin: _preference(twin, lead(twin.id)))
         for other in others:
             match lead(other.id):
-                case LinkSupport.LED_TO:
+                case LinkSupport.LINKED:
                     is_copy = False
-                case LinkSupport.SHUNNED:
+                case LinkSupport.NOFOLLOWED:
                     is_copy = _is_exact(first, other)
                 case _:
-                    is_copy = other.is_stranger and _is_same(first, other)
+                    is_copy = other.is_uncrawled and _is_same(first, other)
             if is_copy:
                 yield other.id, first.id
 
 
 def _preference(twin: DuplicateCandidate, lead: LinkSupport) -> tuple[object, ...]:
     return (
-        min(lead, LinkSupport.NAMED),
+        min(lead, LinkSupport.LINKED_BY_ORPHAN),
         not twin.is_listed,
         lead,
         "?" in twin.url,

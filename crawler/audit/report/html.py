@@ -50,11 +50,11 @@ MAX_RESOLVED: Final = 200  # of one rule: what is no more need not all be read
 
 
 class ResolvedFindings(Struct, frozen=True):
-    """What is no more of one rule: ``count`` are mended, and ``became`` are another finding now; ``first`` are told."""
+    """The findings of one rule that are no more: resolved, or replaced by another finding. ``first`` are shown."""
 
     rule: Rule
-    count: int
-    became: int
+    resolved: int
+    replaced: int
     first: list[ResolvedFinding]
 
 
@@ -65,18 +65,18 @@ class ComparisonView(Struct, frozen=True):
     new: int
     still: int
     undecided: int
-    gone: list[ResolvedFindings]
+    missing: list[ResolvedFindings]
     gaps: list[ReportGap]
 
     @property
-    def mended(self) -> int:
+    def resolved(self) -> int:
         """How many are mended."""
-        return sum(each.count for each in self.gone)
+        return sum(each.resolved for each in self.missing)
 
     @property
-    def became(self) -> int:
+    def replaced(self) -> int:
         """How many are another finding now."""
-        return sum(each.became for each in self.gone)
+        return sum(each.replaced for each in self.missing)
 
 
 def comparison_view(report: AuditReport, findings: AuditFindings) -> ComparisonView | None:
@@ -105,7 +105,7 @@ def _resolved_findings(
     counts = {each.rule: each for each in compared.trends if each.mended or each.became}
     for rule in REPORTED_RULES:
         if each := counts.get(rule):
-            first = list(islice(findings.mended(rule), MAX_RESOLVED))
+            first = list(islice(findings.resolved(rule), MAX_RESOLVED))
             yield ResolvedFindings(REPORTED_RULES[rule], each.mended, each.became, first)
 
 

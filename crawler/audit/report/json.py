@@ -38,7 +38,7 @@ def write_json(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> 
     file.write(b'\n],\n"mended":[')
     between = b"\n"
     for rule in REPORTED_RULES:
-        for gone in findings.mended(rule):
+        for gone in findings.resolved(rule):
             file.write(between + _json(msgspec.structs.asdict(gone)))
             between = b",\n"
     file.write(b"\n]}\n")

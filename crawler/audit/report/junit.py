@@ -45,7 +45,7 @@ def _case(
     rule: str, group: RuleGroup, report: AuditReport, findings: AuditFindings, failed: RuleCount | None
 ) -> JUnitCase:
     count = report.count(rule)
-    mended = [_resolved_text(each) for each in islice(findings.mended(rule), MAX_FINDINGS_PER_RULE)]
+    mended = [_resolved_text(each) for each in islice(findings.resolved(rule), MAX_FINDINGS_PER_RULE)]
     if not count.total:
         return replace(_passed_case(rule, group, report), text="\n".join(mended))
     told = REPORTED_RULES[rule]

@@ -47,7 +47,7 @@ class TextFormatter:
     colour: bool = False
 
     @classmethod
-    def of(cls, file: TextIO) -> Self:
+    def for_file(cls, file: TextIO) -> Self:
         """That of a file: a terminal has a width, and colours unless NO_COLOR is set.
 
         Anything else has no colours, and a width only if COLUMNS says so.
@@ -64,11 +64,11 @@ class TextFormatter:
             width = 0  # it does not say
         return cls(width or console.width, console.color_system is not None and not console.no_color)
 
-    def painted(self, text: str, code: str) -> str:
+    def paint(self, text: str, code: str) -> str:
         """The text in a colour, or in bold ("1"), if there are colours."""
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
 
-    def wrapped(self, text: str, first: int, rest: int = -1) -> Iterator[str]:
+    def wrap(self, text: str, first: int, rest: int = -1) -> Iterator[str]:
         """A text in lines that fit, broken at blanks only, so that a URL stays one that can be copied.
 
         ``first`` and ``rest`` are the columns by which the first line and the others are indented.
@@ -99,7 +99,7 @@ def comparison_line(report: AuditReport, page: TextFormatter) -> Iterator[str]:
     compared = report.compared
     if compared is None:
         if report.why_uncompared:
-            yield from page.wrapped(safe(report.why_uncompared), 0, 2)
+            yield from page.wrap(safe(report.why_uncompared), 0, 2)
         return
     new = sum(each.new for each in compared.trends)
     gone = _resolved_text(compared.trends)
@@ -109,7 +109,7 @@ def comparison_line(report: AuditReport, page: TextFormatter) -> Iterator[str]:
     if undecided:
         told.append(f"{undecided:,} not found, and not decided")
     line = f"since the audit of {utc_minute(compared.started)}: {', '.join(told)}"
-    yield from page.wrapped(page.painted(line, "31" if new else "32"), 0, 2)
+    yield from page.wrap(page.paint(line, "31" if new else "32"), 0, 2)
 
 
 def _resolved_text(trends: Iterable[RuleTrend]) -> str:
@@ -142,17 +142,17 @@ def resolved_lines(
     if not trends:
         return
     yield ""
-    yield page.painted(f"Gone since: {_resolved_text(trends.values())}", "1")
+    yield page.paint(f"Gone since: {_resolved_text(trends.values())}", "1")
     for rule in (rule for rule in REPORTED_RULES if rule in trends):
-        yield from page.wrapped(
+        yield from page.wrap(
             f"{_resolved_text([trends[rule]])}  {REPORTED_RULES[rule].title}  {rule}", 2, _INDENT
         )
         left = trends[rule].mended + trends[rule].became
-        for each in islice(findings.mended(rule), None if verbose else MAX_NAMED):
+        for each in islice(findings.resolved(rule), None if verbose else MAX_NAMED):
             left -= 1
             yield f"{'':{_INDENT}}{safe(each.url)}"
             place = f"in {safe(each.file)}; " if each.file and each.file != each.url else ""
-            yield from page.wrapped(f"{place}found since {safe(each.since)}; {safe(each.now)}", _INDENT + 2)
+            yield from page.wrap(f"{place}found since {safe(each.since)}; {safe(each.now)}", _INDENT + 2)
         if left > 0:
             yield f"{'':{_INDENT}}… {left:,} more"
 
@@ -170,7 +170,7 @@ def uncompared_lines(compared: AuditComparisonResult | None, page: TextFormatter
         titles = "; ".join(
             lower_first(REPORTED_RULES[rule].title) for rule in REPORTED_RULES if rule in rules
         )
-        yield from page.wrapped(said.replace("{}", titles, 1), 0, 2)
+        yield from page.wrap(said.replace("{}", titles, 1), 0, 2)
 
 
 _COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}  # red, yellow, cyan
@@ -189,7 +189,7 @@ def write_text(
     On a terminal it has colours, unless NO_COLOR is set, and lines of the terminal's width; elsewhere a sentence is a
     line. Whatever came from the web is shown and never obeyed. Raises OSError.
     """
-    page = TextFormatter.of(file)
+    page = TextFormatter.for_file(file)
     told = report_lines(report, findings, page, verbose=verbose, written=written)
     file.writelines(f"{line}\n" for line in told)
 
@@ -224,38 +224,38 @@ def _verdict(report: AuditReport, page: TextFormatter) -> Iterator[str]:
     """Whether a page can be called an orphan: what everything below rests on, so it comes first."""
     match verdict_kind(report):
         case VerdictKind.CONCLUSIVE:
-            verdict = page.painted(f"{safe(report.completeness)} crawl: orphan findings are conclusive", "1")
-            yield from page.wrapped(verdict, 0, 2)
+            verdict = page.paint(f"{safe(report.completeness)} crawl: orphan findings are conclusive", "1")
+            yield from page.wrap(verdict, 0, 2)
         case VerdictKind.NOTHING:
             why = safe(report.unchecked["orphans"])
-            yield from page.wrapped(page.painted(f"{safe(report.completeness)} crawl: {why}", "33"), 0, 2)
+            yield from page.wrap(page.paint(f"{safe(report.completeness)} crawl: {why}", "33"), 0, 2)
     for number, doubt in enumerate(report.doubts):
-        head = page.painted("INCONCLUSIVE:", "31") if not number else "and:"
-        yield from page.wrapped(f"{head} {safe(doubt)}", 0, 2)
+        head = page.paint("INCONCLUSIVE:", "31") if not number else "and:"
+        yield from page.wrap(f"{head} {safe(doubt)}", 0, 2)
     if more := reservation(report):
-        yield from page.wrapped(f"but {more}", 0, 2)
+        yield from page.wrap(f"but {more}", 0, 2)
 
 
 def _figures(report: AuditReport, page: TextFormatter) -> Iterator[str]:
-    yield from page.wrapped(f"{safe(report.url)} in {clock_text(report.seconds)}", 0, 2)
+    yield from page.wrap(f"{safe(report.url)} in {clock_text(report.seconds)}", 0, 2)
     requests = f"{count_text(report.fetched, 'request')}, {size_text(report.bytes)}"
-    yield from page.wrapped(
+    yield from page.wrap(
         f"{count_text(report.urls, 'URL')} known, {report.pages:,} of them indexable pages: "
         f"{report.reached:,} reached by "
         f"links, {report.listed:,} in a sitemap ({requests})",
         2,
     )
     if crawl := rests_on(report):
-        yield from page.wrapped(f"rests on {safe(crawl)}", 2, 4)
+        yield from page.wrap(f"rests on {safe(crawl)}", 2, 4)
     for note in report.notes:
-        yield from page.wrapped(f"note: {safe(note)}", 2, 4)
+        yield from page.wrap(f"note: {safe(note)}", 2, 4)
 
 
 def _inputs(inputs: list[SourceReport], page: TextFormatter) -> Iterator[str]:
     if not inputs:
         return
     yield ""
-    yield page.painted("sources", "1")
+    yield page.paint("sources", "1")
     for each in inputs:
         form = f" ({safe(each.format)})" if each.format else ""
         numbers = [count_text(each.rows, "row"), f"{each.used:,} used"]
@@ -268,16 +268,16 @@ def _inputs(inputs: list[SourceReport], page: TextFormatter) -> Iterator[str]:
                 numbers.append(f"{number:,} {what}")
         days = f"; {_days(safe(each.first), safe(each.last))}" if each.first or each.last else ""
         cut = "" if each.complete else "; read in part"
-        yield from page.wrapped(
+        yield from page.wrap(
             f"{each.source.value:<10}{safe(each.name)}{form}: {', '.join(numbers)}{days}{cut}", 2, 12
         )
         for sentence in (*each.faults, *each.notes):
-            yield from page.wrapped(safe(sentence), 12, 14)
+            yield from page.wrap(safe(sentence), 12, 14)
 
 
 def _group(group: RuleGroup, counts: list[RuleCount], page: TextFormatter) -> Iterator[str]:
     yield ""
-    yield from page.wrapped(page.painted(f"{group.title}: {_total(counts)}", "1"), 0, 2)
+    yield from page.wrap(page.paint(f"{group.title}: {_total(counts)}", "1"), 0, 2)
 
 
 def _rule_lines(
@@ -285,19 +285,19 @@ def _rule_lines(
 ) -> Iterator[str]:
     """One rule: how bad, how many, the first of its findings, and what to do about them."""
     rule = REPORTED_RULES[each.rule]
-    severity = page.painted(rule.severity.value, _COLOUR[rule.severity])
+    severity = page.paint(rule.severity.value, _COLOUR[rule.severity])
     new = report.compared.trend(each.rule).new if report.compared else 0
     total = f"{_total([each])}, {new:,} new" if new else _total([each])
-    yield from page.wrapped(f"{severity}  {total}  {rule.title}  {rule.id}", 2, 4)
+    yield from page.wrap(f"{severity}  {total}  {rule.title}  {rule.id}", 2, 4)
     if each.open_ and not needs_complete(rule.id) and (why := why_uncertain(report, each.rule)):
-        yield from page.wrapped(f"inconclusive: {safe(why)}", _INDENT)
+        yield from page.wrap(f"inconclusive: {safe(why)}", _INDENT)
     if each.rule == ISLAND_RULE:
         yield from _islands(find_orphan_islands(findings(each.rule)), page, verbose)
     if verbose or each.rule != ISLAND_RULE:
         few = MAX_NAMED if rule.severity > Severity.NOTE else max(1, min(MAX_NAMED, new))
         some = islice(findings(each.rule), None if verbose else few)
         yield from _first(each, some, page, utc_day(report.started), verbose)
-    yield from page.wrapped(rule.remedy, _INDENT)
+    yield from page.wrap(rule.remedy, _INDENT)
 
 
 def _first(
@@ -317,8 +317,8 @@ def _islands(found: list[OrphanIsland], page: TextFormatter, verbose: bool) -> I
         size = f"island of {each.pages:,} pages" if each.pages > 1 else "one page"
         told = "; ".join([size, *visit_texts(each.entry)])
         doubt = "" if each.entry.is_certain else "  (inconclusive)"
-        new = f"{page.painted('NEW', '31')} " if each.is_new else ""
-        yield from page.wrapped(f"{new}{told}: link {safe(each.entry.url)}{doubt}", _INDENT, _INDENT + 2)
+        new = f"{page.paint('NEW', '31')} " if each.is_new else ""
+        yield from page.wrap(f"{new}{told}: link {safe(each.entry.url)}{doubt}", _INDENT, _INDENT + 2)
     if not verbose and len(found) > MAX_NAMED:
         yield f"{'':{_INDENT}}… {count_text(len(found) - MAX_NAMED, 'more island')}"
 
@@ -329,7 +329,7 @@ def _finding(
     place = f"{safe(finding.file)}:{finding.line}" if finding.line else safe(finding.file)
     url = safe(finding.url)
     doubt = "" if finding.is_certain else "  (inconclusive)"
-    new = f"{page.painted('NEW', '31')} " if finding.is_new else ""
+    new = f"{page.paint('NEW', '31')} " if finding.is_new else ""
     yield f"{'':{_INDENT}}{new}{url or place or 'the site'}{doubt}"
     told = [f"in {place}"] if url and place and place != url else []
     if finding.sentence and finding.sentence != known:
@@ -338,9 +338,9 @@ def _finding(
     if finding.since and finding.since != today:
         told.append(f"found since {safe(finding.since)}")
     if told:
-        yield from page.wrapped("; ".join(each.rstrip(".") for each in told), _INDENT + 2)
+        yield from page.wrap("; ".join(each.rstrip(".") for each in told), _INDENT + 2)
     for hub in finding.hubs if verbose else finding.hubs[:1]:
-        yield from page.wrapped(f"link it from {safe(hub.url)} ({safe(hub.reason)})", _INDENT + 2)
+        yield from page.wrap(f"link it from {safe(hub.url)} ({safe(hub.reason)})", _INDENT + 2)
     if verbose:
         yield from _detail_lines(finding, page)
 
@@ -348,11 +348,11 @@ def _finding(
 def _detail_lines(finding: AuditFinding, page: TextFormatter) -> Iterator[str]:
     """What is told of a finding when everything is to be told."""
     for by in finding.referrers:
-        yield from page.wrapped(f"linked from {safe(by.url)} ({safe(by.how)})", _INDENT + 2)
+        yield from page.wrap(f"linked from {safe(by.url)} ({safe(by.how)})", _INDENT + 2)
     if finding.spellings:
-        yield from page.wrapped(f"also written {safe(', '.join(finding.spellings))}", _INDENT + 2)
+        yield from page.wrap(f"also written {safe(', '.join(finding.spellings))}", _INDENT + 2)
     for sentence in finding.evidence:
-        yield from page.wrapped(safe(sentence), _INDENT + 2)
+        yield from page.wrap(safe(sentence), _INDENT + 2)
 
 
 def _fact_texts(finding: AuditFinding, verbose: bool) -> list[str]:
@@ -382,13 +382,13 @@ def _total(counts: list[RuleCount]) -> str:
 def _empty_lines(nothing: EmptyGroups, page: TextFormatter) -> Iterator[str]:
     """What was looked for and is not there, what nobody looked for, and what may be there unseen."""
     if len(nothing.clean) == len(RULE_GROUPS) and not nothing.unchecked and not nothing.undecided:
-        yield from page.wrapped("nothing found: all is as it should be", 0)
+        yield from page.wrap("nothing found: all is as it should be", 0)
     elif nothing.clean:
-        yield from page.wrapped(f"nothing found: {', '.join(map(lower_first, nothing.clean))}", 0, 2)
+        yield from page.wrap(f"nothing found: {', '.join(map(lower_first, nothing.clean))}", 0, 2)
     for word, gaps in (("checked", nothing.unchecked), ("decided", nothing.undecided)):
         for each in gaps:
             said = f"not {word}: {'; '.join(map(lower_first, each.titles))} ({safe(each.why)})"
-            yield from page.wrapped(said, 0, 2)
+            yield from page.wrap(said, 0, 2)
 
 
 def _closing_lines(
@@ -400,15 +400,13 @@ def _closing_lines(
         certain[REPORTED_RULES[each.rule].severity] += each.certain
     open_ = sum(each.open_ for each in report.counts)
     told = [count_text(number, severity.value) for severity, number in certain.items()]
-    yield from page.wrapped(", ".join([*told, *([f"{open_:,} inconclusive"] if open_ else [])]), 0, 2)
+    yield from page.wrap(", ".join([*told, *([f"{open_:,} inconclusive"] if open_ else [])]), 0, 2)
     paths = list(written)
     folders = {path.parent if path.suffix == ".csv" else path for path in paths}
     yield from (
-        page.wrapped(f"written: {', '.join(safe(str(each)) for each in sorted(folders))}", 0, 2)
-        if paths
-        else ()
+        page.wrap(f"written: {', '.join(safe(str(each)) for each in sorted(folders))}", 0, 2) if paths else ()
     )
-    yield from page.wrapped(f"next: {_next_step(report, paths, verbose=verbose)}", 0, 2)
+    yield from page.wrap(f"next: {_next_step(report, paths, verbose=verbose)}", 0, 2)
 
 
 def _next_step(report: AuditReport, paths: list[Path], *, verbose: bool) -> str:

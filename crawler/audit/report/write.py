@@ -41,7 +41,7 @@ def write_reports(
     }
     if report.compared and any(each.mended or each.became for each in report.compared.trends):
         streams[RESOLVED_FILE] = lambda file: write_resolved(
-            chain.from_iterable(map(findings.mended, REPORTED_RULES)), file
+            chain.from_iterable(map(findings.resolved, REPORTED_RULES)), file
         )
     broken = [each.rule for group in RULE_GROUPS for each in group.counts(report)]
     for rule in broken:

@@ -24,22 +24,22 @@ class CrossSubmitChecker:
         self, fetch: Callable[[str], bytes | None] | None, doors: Collection[str] = frozenset()
     ) -> None:
         self.full = False
-        self._doors = doors
+        self._alias_origins = doors
         self._fetch = fetch
         self._known: dict[str, bytes | None] = {}
         self._by_url: dict[str, CrossSubmits | None] = {}
         self._now: CrossSubmits | None = None
 
-    def turn_to(self, document: Document) -> None:
+    def set_document(self, document: Document) -> None:
         """A document's URLs will be asked about."""
         if document.url not in self._by_url:
             self._by_url[document.url] = self._submits(document)
         self._now = self._by_url[document.url]
 
-    def vouched(self, url: str) -> bool:
+    def is_vouched(self, url: str) -> bool:
         """Whether the document may list a URL of another origin."""
-        return url.startswith(tuple(f"{door}/" for door in self._doors)) or (
-            self._now is not None and self._now.vouched(url)
+        return url.startswith(tuple(f"{door}/" for door in self._alias_origins)) or (
+            self._now is not None and self._now.is_vouched(url)
         )
 
     def place(self, document: Document) -> str:
@@ -84,12 +84,12 @@ class CrossSubmitLinter(Linter):
     """A linter that asks about each document under its own name. ``now`` is an aware datetime."""
 
     def __init__(self, submits: CrossSubmitChecker, now: datetime) -> None:
-        super().__init__(now, submits.vouched)
+        super().__init__(now, submits.is_vouched)
         self._submits = submits
 
     def items(self, document: Document, items: list[Entry | Child], line_of: Callable[[int], int]) -> None:
         """See :class:`sitemap.Linter`."""
-        self._submits.turn_to(document)
+        self._submits.set_document(document)
         super().items(document, items, line_of)
 
 

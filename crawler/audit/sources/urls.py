@@ -29,7 +29,7 @@ class RejectReason(Enum):
 
     UNREAD = auto()  # it is no URL at all
     FOREIGN = auto()  # another site's, or outside of what is audited
-    BESIDE = auto()  # a style sheet, a picture, a download
+    NOT_A_PAGE = auto()  # a style sheet, a picture, a download
 
 
 class SourceUrlParser:
@@ -43,7 +43,7 @@ class SourceUrlParser:
     def __init__(self, start: Url, params: UrlParams, is_ours: Callable[[Url], bool]) -> None:
         self._start = start
         self.origin = origin_of(start)
-        self.doors = frozenset(alias_origins(start))
+        self.alias_origins = frozenset(alias_origins(start))
         self._params = params
         self._is_ours = is_ours
 
@@ -52,10 +52,10 @@ class SourceUrlParser:
         """The host of the site, without ``www.``, for people."""
         return self.origin.partition("://")[2].removeprefix("www.")
 
-    def url(self, text: str) -> Url | RejectReason:
+    def parse(self, text: str) -> Url | RejectReason:
         """The URL that a path (``/a?b``) or an address means. What is relative otherwise is no URL."""
         if len(text) < _MAX_FAST_LENGTH and _plain(text):  # as most are in a log
-            return self._told(Url(self.origin + text))
+            return self._url_or_reason(Url(self.origin + text))
         text = text.strip()
         if not text.startswith(("/", "http://", "https://", "HTTP://", "HTTPS://")):
             return RejectReason.UNREAD
@@ -66,14 +66,14 @@ class SourceUrlParser:
             )
         except InvalidUrl:
             return RejectReason.UNREAD
-        if origin_of(url) in self.doors:
+        if origin_of(url) in self.alias_origins:
             url = Url(self.origin + url[len(origin_of(url)) :])
-        return self._told(url)
+        return self._url_or_reason(url)
 
-    def _told(self, url: Url) -> Url | RejectReason:
+    def _url_or_reason(self, url: Url) -> Url | RejectReason:
         if not self._is_ours(url):
             return RejectReason.FOREIGN
-        return RejectReason.BESIDE if is_not_a_page(url) else url
+        return RejectReason.NOT_A_PAGE if is_not_a_page(url) else url
 
 
 def is_not_a_page(url: Url) -> bool:

@@ -32,7 +32,7 @@ def crontab(kit: InitKit) -> str:
     # Exit code 4 is a run that was cut short, and the next one goes on: cron mails output, not exit codes.
     command = shlex.join((*kit.program, "run", "--config", str(kit.config), "--quiet"))
     return _CRONTAB_TEXT.format(
-        what=kit.what,
+        what=kit.description,
         name=kit.name,
         install=install_command(kit, Path(f"{kit.name}.crontab")),
         note="".join(f"# {note}\n" for note in notes),

@@ -86,7 +86,7 @@ def workflow(kit: InitKit, root: Path) -> str:
     if kit.moment.zone not in ("", "UTC"):
         notes.append(f"The configuration means {kit.moment.zone}.")
     return _WORKFLOW_TEXT.format(
-        what=kit.what,
+        what=kit.description,
         config=config,
         config_word=shlex.quote(config),
         note="".join(f"    # {note}\n" for note in notes),

@@ -116,7 +116,7 @@ def init(  # noqa: PLR0913 - the command line is wide
         )
         made = beginning.plan_files(wanted)
         for note in made.notes:
-            told.say(note)
+            told.print_line(note)
         if print_only:
             sys.stdout.write(_print_files(made.files))
             return

@@ -170,14 +170,14 @@ class InitKit(Struct, frozen=True, kw_only=True):
         return [config.site.url for config in self.sites.values()]
 
     @property
-    def what(self) -> str:
+    def description(self) -> str:
         """What is kept, in a few words."""
         return (
             f"Sitemap of {self.urls[0]}" if len(self.sites) == 1 else f"Sitemaps of {len(self.sites)} sites"
         )
 
     @property
-    def first(self) -> Config:
+    def first_config(self) -> Config:
         """The configuration of the first site: what all share is the same in each."""
         return next(iter(self.sites.values()))
 

@@ -136,7 +136,7 @@ def cronjob(kit: InitKit) -> str:
     pip = "/opt/siteatlas/bin/pip install --no-cache-dir"
     literals = "".join(f" --from-literal={name}=…" for name in kit.secret_names()) or " --from-literal=NAME=…"
     return _CRONJOB_TEXT.format(
-        what=kit.what,
+        what=kit.description,
         name=kit.name,
         package=json.dumps(kit.package),
         home=DATA_DIRECTORY,

@@ -107,7 +107,9 @@ MADE_BY_NOTE: Final = 'written by "siteatlas init"'
 
 def service_unit(kit: InitKit) -> str:
     """The service of one run of all sites, for a timer."""
-    head = _UNIT.format(path=f"{_UNITS}/{kit.name}.service", what=_escaped(kit.what), made=MADE_BY_NOTE)
+    head = _UNIT.format(
+        path=f"{_UNITS}/{kit.name}.service", what=_escaped(kit.description), made=MADE_BY_NOTE
+    )
     run = _ONESHOT.format(command=_command(kit.program), config=_argument(str(kit.config)))
     return "".join((head, run, _secrets(kit), _hardened(kit)))
 
@@ -117,10 +119,10 @@ def timer_unit(kit: InitKit) -> str:
     note = f"# {kit.moment.note}\n" if kit.moment.note else ""
     return _TIMER.format(
         path=f"{_UNITS}/{kit.name}.timer",
-        what=_escaped(kit.what),
+        what=_escaped(kit.description),
         made=MADE_BY_NOTE,
         calendar=note + "\n".join(f"OnCalendar={each}" for each in systemd_calendar(kit.moment)),
-        delay=kit.first.schedule.jitter or 600,
+        delay=kit.first_config.schedule.jitter or 600,
     )
 
 
@@ -128,14 +130,14 @@ def daemon_unit(kit: InitKit) -> str:
     """The service of ``siteatlas schedule``."""
     head = _UNIT.format(
         path=f"{_UNITS}/{kit.name}-schedule.service",
-        what=f"{_escaped(kit.what)}, by a schedule",
+        what=f"{_escaped(kit.description)}, by a schedule",
         made=MADE_BY_NOTE,
     )
     keep = _DAEMON.format(
         command=_command(kit.program),
         config=_argument(str(kit.config)),
         watchdog=_WATCHDOG,
-        stop=round(kit.first.daemon.shutdown_timeout) + _AFTER_STOP,
+        stop=round(kit.first_config.daemon.shutdown_timeout) + _AFTER_STOP,
     )
     install = "\n[Install]\nWantedBy=multi-user.target\n"
     return "".join((head, keep, _secrets(kit), _hardened(kit), install))

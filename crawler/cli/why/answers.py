@@ -19,7 +19,7 @@ def robots_topic(url: Url, policy: CrawlRules) -> StoryTopic:
     if isinstance(answer, Blocked):
         rule, line = answer.reason, f"blocked: {answer.reason}"
     else:
-        rule = rules.allowing(url)
+        rule = rules.allowing_rule(url)
         line = f"allowed: {_allowance(rules, rule)}"
     lines = [line, f"as of {utc_time_text(policy.robots_at)}"]
     if policy.is_robots_copy:
@@ -45,13 +45,13 @@ def _allowance(rules: Robots, rule: str) -> str:
 
 def requests_topic(story: UrlStory) -> StoryTopic:
     """Every request of the last run and its answer; what is remembered of those before it, if it made none."""
-    asked = story.seen.requests if story.seen else []
+    asked = story.last_visit.requests if story.last_visit else []
     lines = [_request(each) for each in asked]
     if asked and asked[-1].answer == "304" and story.page_run is not None:
         lines.append(f"not modified: what {run_text(story.page_run, story.starts)} read still holds")
     if not asked:
-        lines.append("none in this run" if story.seen else "none")
-        past = story.past
+        lines.append("none in this run" if story.last_visit else "none")
+        past = story.history
         if past and past.seen_at is not None:
             lines.append(f"the last good answer came {utc_time_text(past.seen_at)}")
     values = [

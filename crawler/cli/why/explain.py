@@ -33,7 +33,7 @@ from crawler.units import count_text
 
 def lastmod_topic(story: UrlStory) -> StoryTopic | None:
     """The date that is or would be published, its source and its run; None for what has no place in a sitemap."""
-    seen, past, listed = story.seen, story.past, story.listed
+    seen, past, listed = story.last_visit, story.history, story.position
     if not listed and story.end[0] is not State.INDEXABLE:
         return None
     is_decided = seen is not None and seen.seen_at is not None and bool(seen.lastmod or seen.lastmod_source)
@@ -108,7 +108,7 @@ MAX_REFERRERS_SHOWN: Final = 5  # referrers that people are shown; machines get 
 
 def links_topic(story: UrlStory) -> StoryTopic | None:
     """What the link graph of the last run says of the URL."""
-    linked, seen = story.linked, story.seen
+    linked, seen = story.link_facts, story.last_visit
     if linked is None or seen is None or seen.kind is DocumentKind.SITEMAP:
         return None
     pages = count_text(linked.inlinks, "page")
@@ -183,7 +183,9 @@ def explain(asked: str, story: UrlStory, policy: CrawlRules, near: list[tuple[Ur
     """The story of a URL in words. ``near`` are known URLs that may be meant instead, with what differs in them."""
     topics = _known_topics(story, policy) if story.is_known else _unknown_topics(story, policy, near)
     told = [topic for topic in topics if topic is not None]
-    return Explanation(asked, story.url, story.is_known, story.listed is not None, _summary_text(story), told)
+    return Explanation(
+        asked, story.url, story.is_known, story.position is not None, _summary_text(story), told
+    )
 
 
 def _known_topics(story: UrlStory, policy: CrawlRules) -> list[StoryTopic | None]:
@@ -225,7 +227,7 @@ def _unknown_topics(
 
 
 def _summary_text(story: UrlStory) -> str:
-    seen, past, listed = story.seen, story.past, story.listed
+    seen, past, listed = story.last_visit, story.history, story.position
     end, reason = story.end
     if story.is_audit and seen:
         return f"was found by the audit to be: {state_text(end, reason)}"
@@ -264,7 +266,7 @@ def _is_open(story: UrlStory) -> bool:
 
 
 def _state_topic(story: UrlStory) -> StoryTopic:
-    seen, past = story.seen, story.past
+    seen, past = story.last_visit, story.history
     end, reason = story.end
     if end is None:
         return StoryTopic(
@@ -288,12 +290,12 @@ def _state_topic(story: UrlStory) -> StoryTopic:
 
 
 def _discovery_topic(story: UrlStory) -> StoryTopic:
-    seen = story.seen
+    seen = story.last_visit
     if seen is None:
         return StoryTopic("found", ["not in the last run"], {"by": [], "path": [], "clicks": None})
     by = discovery_text(seen.found)
     # how near it seemed is not told: a sitemap that names it, or an earlier run, brings nobody there
-    clicks = story.linked.clicks if story.linked else seen.depth
+    clicks = story.link_facts.clicks if story.link_facts else seen.depth
     lines = [f"by {', '.join(by)}; {distance_text(clicks)}"]
     steps = story.steps
     shown = steps if len(steps) <= SHOWN_STEPS else [*steps[:3], *steps[3 - SHOWN_STEPS :]]
@@ -309,14 +311,14 @@ def _discovery_topic(story: UrlStory) -> StoryTopic:
 
 
 def _sitemap_topic(story: UrlStory) -> StoryTopic:
-    listed, planned = story.listed, story.planned
+    listed, planned = story.position, story.planned
     nowhere = "an audit publishes nothing" if story.is_audit else "it is in no file that is published"
     lines = [_place(listed)] if listed else [nowhere]
     if listed and listed.is_kept:
         lines.append("it failed for now, and keeps its place")
     if _is_open(story) and planned and not listed:
         lines.append("the run that is not finished will list it")
-    elif _is_open(story) and listed and story.seen is None:
+    elif _is_open(story) and listed and story.last_visit is None:
         lines.append("the run that is not finished has not met it yet")
     values = None
     if listed:
@@ -336,7 +338,7 @@ def _place(listed: SitemapPosition) -> str:
 
 
 def _history_topic(story: UrlStory) -> StoryTopic | None:
-    past, starts = story.past, story.starts
+    past, starts = story.history, story.starts
     if past is None and not story.changes:
         return None
     lines = []

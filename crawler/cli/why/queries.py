@@ -80,7 +80,7 @@ class UrlStories:
             finally:
                 self._db.execute("COMMIT")
 
-    def linked(self, url: Url) -> LinkFacts | None:
+    def link_facts(self, url: Url) -> LinkFacts | None:
         """How the site links a URL; None when the last run did not meet it. The first question loads all links."""
         row = self._row("SELECT v.id FROM visit v JOIN url u USING (id) WHERE u.url = ?", url)
         graph = self._graph if row else None
@@ -126,14 +126,14 @@ class UrlStories:
     def _story(self, url: Url) -> UrlStory:
         found = self._row("SELECT id FROM url WHERE url = ?", url)
         number = found[0] if found else -1
-        seen, seen_content = self._seen(number)
-        past, past_content = self._past(number)
+        seen, seen_content = self._last_visit(number)
+        past, past_content = self._history(number)
         content = self._row(
             "SELECT page, type, run FROM content WHERE id = ?",
             past_content if seen_content is None else seen_content,
         )
         packed, page_type, page_run = content or (None, "", None)
-        steps = list(self._way(number)) if seen else []
+        steps = list(self._steps_to(number)) if seen else []
         steps.reverse()
         target = seen.target if seen else past.target if past else None
         run = self._run()
@@ -142,15 +142,15 @@ class UrlStories:
             url=url,
             is_known=found is not None,
             run=run,
-            seen=seen,
-            past=past,
+            last_visit=seen,
+            history=past,
             page=_decode(packed) if packed else None,
             page_type=page_type,
             page_run=page_run,
             steps=steps,
             hops=list(self._hops(target, url)),
-            listed=self._place("listing" if is_part else "published", number),
-            planned=self._place("listing", number),
+            position=self._position("listing" if is_part else "published", number),
+            planned=self._position("listing", number),
             changes=[ChangeFeedEntry(*row) for row in self._db.execute(_SELECT_CHANGES, (url,))],
             starts=dict(self._db.execute("SELECT number, started FROM run")),
             distrust=Dates(self._db, 0).distrust,
@@ -164,7 +164,7 @@ class UrlStories:
         names = ("number", "started", "ended", "completeness", "because", "outcome", "refusal")
         return RunSummary(**dict(zip(names, known, strict=True)), notes=msgspec.json.decode(notes))
 
-    def _seen(self, number: int) -> tuple[LastVisit | None, int | None]:
+    def _last_visit(self, number: int) -> tuple[LastVisit | None, int | None]:
         """The visit of the last run, and the id of what was read."""
         row = self._row(_SELECT_VISIT, number)
         if row is None:
@@ -185,7 +185,7 @@ class UrlStories:
         )
         return seen, content
 
-    def _past(self, number: int) -> tuple[UrlHistory | None, int | None]:
+    def _history(self, number: int) -> tuple[UrlHistory | None, int | None]:
         row = self._row(_SELECT_HISTORY, number)
         if row is None:
             return None, None
@@ -194,14 +194,14 @@ class UrlStories:
             state=State(state), **dict(zip(UrlHistory.__struct_fields__[1:], others, strict=True))
         ), content
 
-    def _place(self, table: str, number: int) -> SitemapPosition | None:
+    def _position(self, table: str, number: int) -> SitemapPosition | None:
         row = self._row(_SELECT_POSITION.format(table), number)
         if row is None:
             return None
         file, group, shard, lastmod, source, kept = row
         return SitemapPosition(file, group, shard, lastmod, source, bool(kept))
 
-    def _way(self, number: int) -> Iterator[DiscoveryStep]:
+    def _steps_to(self, number: int) -> Iterator[DiscoveryStep]:
         """The first finders, from the URL back to the start."""
         passed: set[int] = set()
         here: int | None = number
@@ -212,7 +212,7 @@ class UrlStories:
                 return
             source, found, url, target, links = row
             if source is None:  # what else led to the start is no part of the way
-                found = found & (DiscoveredBy.SEED | DiscoveredBy.MEMORY) or found
+                found = found & (DiscoveredBy.SEED | DiscoveredBy.PREVIOUS_RUN) or found
             elif target == url:
                 found = DiscoveredBy.REDIRECT
             yield DiscoveryStep(url, _link_flags(here, links) or found)

@@ -59,7 +59,7 @@ class KnownSite:
         try:
             with EVIDENCE.reading(self.directory) as db:
                 row = db.execute("SELECT id FROM home WHERE url = ?", (url,)).fetchone()
-                return UrlEvidence(db).told(row[0], url)[0] if row else []
+                return UrlEvidence(db).sentences(row[0], url)[0] if row else []
         except (StorageError, UsageError):  # there is none, or another audit is making it anew
             return []
 
@@ -83,7 +83,7 @@ class KnownSite:
         )
         if kept is None:
             return policy
-        rules = kept.governing(agent)
+        rules = kept.current(agent)
         return replace(
             policy,
             robots=rules,
@@ -200,5 +200,5 @@ def _stored_config(about: Mapping[str, str], directory: Path) -> Config:
 def _finding_text(each: StoredFinding) -> str:
     title = REPORTED_RULES[each.rule].title if each.rule in REPORTED_RULES else each.rule
     doubt = "" if each.is_certain else ", inconclusive"
-    carried = "; the last audit could not check it again" if each.is_carried else ""
+    carried = "; the last audit could not check it again" if each.is_inconclusive else ""
     return f"{title} ({each.rule}{doubt}), found since {each.since}{carried}"

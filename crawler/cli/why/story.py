@@ -128,18 +128,18 @@ class UrlStory(Struct, frozen=True, kw_only=True):
     url: Url
     is_known: bool = False
     run: RunSummary | None = None
-    seen: LastVisit | None = None
-    past: UrlHistory | None = None
+    last_visit: LastVisit | None = None
+    history: UrlHistory | None = None
     page: Page | None = None  # what was read of it, in whichever run that was
     page_type: str = ""  # its Content-Type
     page_run: int | None = None
     steps: list[DiscoveryStep] = []  # from the start to this URL; the last thousand of a longer way
     hops: list[RedirectHop] = []  # where it leads, one after the other
-    listed: SitemapPosition | None = None  # in what is published
+    position: SitemapPosition | None = None  # in what is published
     planned: SitemapPosition | None = None  # in what the unfinished run is about to publish
     changes: list[ChangeFeedEntry] = []
     starts: dict[int, float] = {}  # of runs whose record is kept: Unix times
-    linked: LinkFacts | None = None
+    link_facts: LinkFacts | None = None
     sources: list[str] = []  # what the sources of an audit say of it, a sentence each
     findings: list[str] = []  # what the audit found of it, and since when
     distrust: str = ""  # why Last-Modified is not believed on the whole site, a sentence
@@ -152,5 +152,5 @@ class UrlStory(Struct, frozen=True, kw_only=True):
     @property
     def end(self) -> tuple[State | None, str]:
         """How it ended in the last run that met it, and why; None when that is not kept."""
-        last = self.seen or self.past
+        last = self.last_visit or self.history
         return (last.state, last.reason) if last else (None, "")

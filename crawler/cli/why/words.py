@@ -22,8 +22,8 @@ DISCOVERY_TEXTS: Final = {
     DiscoveredBy.SITEMAP: "the site's own sitemap",
     DiscoveredBy.FEED: "feed",
     DiscoveredBy.NOFOLLOW: "link that says nofollow",
-    DiscoveredBy.MEMORY: "an earlier sitemap",
-    DiscoveredBy.OUTSIDE: "a source of the audit",
+    DiscoveredBy.PREVIOUS_RUN: "an earlier sitemap",
+    DiscoveredBy.AUDIT_SOURCE: "a source of the audit",
     DiscoveredBy.SPELLING: "a source of the audit",
 }
 

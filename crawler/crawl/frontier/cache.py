@@ -36,11 +36,11 @@ class UrlCache:
             self._packed.clear()
         self._packed[url] = (number << _DEPTH_BITS | min(depth, _DEPTH_MASK)) << _FLAG_BITS | found
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Forget everything."""
         self._packed.clear()
 
-    def links(
+    def link_ids(
         self, lease: Lease, links: list[tuple[Url, int]], know: Callable[[DiscoveredUrl], int]
     ) -> list[tuple[int, int]]:
         """The ids of a page's links with their flags. Most are known with all this evidence already; ``know`` is asked
@@ -87,10 +87,10 @@ class StateCounts:
     def move(self, home: str, before: State | None, after: State) -> None:
         """A URL of an origin changed its state; None: it is new."""
         if before is not None:
-            self._step(home, before, -1)
-        self._step(home, after, 1)
+            self._add(home, before, -1)
+        self._add(home, after, 1)
 
-    def _step(self, home: str, state: State, step: int) -> None:
+    def _add(self, home: str, state: State, step: int) -> None:
         self._counts[state] = self._counts.get(state, 0) + step
         if state is State.PENDING:
             self._waiting[home] = self._waiting.get(home, 0) + step

@@ -74,22 +74,22 @@ class SqliteFrontier:
         self._ahead: dict[str, deque[Lease]] = {}
         self._out: dict[int, Lease] = {}
         with storage_errors():
-            self._census = StateCounts(db)
-            self._offspring = TrapDetector(db, self._census, self._out, patience)
-        self.notes = self._offspring.notes
+            self._state_counts = StateCounts(db)
+            self._trap_detector = TrapDetector(db, self._state_counts, self._out, patience)
+        self.notes = self._trap_detector.notes
         """What a person should know of what was left out, by path."""
 
     def _forget(self) -> None:
         """A change did not come about: what memory holds of it is not so."""
-        self._known.forget()
-        self._offspring.forget()
+        self._known.clear()
+        self._trap_detector.reset()
 
     def admit(self, finds: Iterable[DiscoveredUrl]) -> None:
         with self._batch.change():
             for find in finds:
-                self._know(find)
+                self._ensure_known(find)
 
-    def _know(self, find: DiscoveredUrl) -> int:
+    def _ensure_known(self, find: DiscoveredUrl) -> int:
         """The id of a URL, which is known afterwards; evidence of it is merged."""
         known = self._known.get(find.url)
         if known is None:
@@ -107,7 +107,7 @@ class SqliteFrontier:
 
     def _insert(self, find: DiscoveredUrl, number: int | None) -> int:
         """A URL that is new to this run; ``number`` is its id if an earlier one knew it."""
-        verdict = self._admission(find) or self._offspring.refusal(find)
+        verdict = self._admission(find) or self._trap_detector.refusal(find)
         state = verdict.state if verdict else State.PENDING
         reason = verdict.reason if verdict else ""
         home = origin_of(find.url)
@@ -116,9 +116,9 @@ class SqliteFrontier:
             assert number is not None  # noqa: S101 - SQLite answers an INSERT with its row
         row = (number, home, find.kind, state, find.found, find.depth, find.source, reason)
         self._db.execute(_INSERT_VISIT, row)
-        self._census.move(home, None, state)
+        self._state_counts.move(home, None, state)
         if state is State.PENDING:
-            self._nearer(home, find.depth)
+            self._drop_read_ahead(home, find.depth)
         if state is not State.TRAP:
             self._known.put(find.url, number, find.found, find.depth)
         return number
@@ -128,7 +128,7 @@ class SqliteFrontier:
         state, kind, home = self._db.execute(
             "SELECT state, kind, origin FROM visit WHERE id = ?", (number,)
         ).fetchone()
-        if state == State.TRAP and self._offspring.of(find):
+        if state == State.TRAP and self._trap_detector.template_of(find):
             return number
         self._known.put(find.url, number, found, depth)
         if kind == DocumentKind.SITEMAP and find.kind is DocumentKind.PAGE:
@@ -137,7 +137,7 @@ class SqliteFrontier:
             self._db.execute("UPDATE visit SET kind = ?, attempts = 0, due = 0 WHERE id = ?", (kind, number))
             self._ahead.pop(home, None)
             if state == State.NOFOLLOW:
-                self._census.move(home, State.SITEMAP_FILE, State.NOFOLLOW)
+                self._state_counts.move(home, State.SITEMAP_FILE, State.NOFOLLOW)
         if State(state) in _REVISABLE:
             verdict = self._admission(DiscoveredUrl(find.url, found, depth, find.source, DocumentKind(kind)))
             after = verdict.state if verdict else State.PENDING
@@ -146,12 +146,12 @@ class SqliteFrontier:
                 "UPDATE visit SET state = ?, reason = ?, source = coalesce(?, source) WHERE id = ?",
                 (after, verdict.reason if verdict else "", source, number),
             )
-            self._census.move(home, State(state), after)
+            self._state_counts.move(home, State(state), after)
             if after is State.PENDING:
-                self._nearer(home, depth)
+                self._drop_read_ahead(home, depth)
         return number
 
-    def _nearer(self, home: str, depth: int) -> None:
+    def _drop_read_ahead(self, home: str, depth: int) -> None:
         """Forget what was read ahead when something nearer to the start turns up."""
         ahead = self._ahead.get(home)
         if ahead and depth < ahead[-1].depth:
@@ -161,7 +161,7 @@ class SqliteFrontier:
 
     def next(self, now: float, ready: ReadyIn, *, far: bool = False) -> Lease | Wait | Done:
         wait = None
-        for home in self._census.waiting:
+        for home in self._state_counts.waiting:
             pause = ready(home, now)
             if pause <= 0:
                 lease = self._first_due(home, now, far)
@@ -204,15 +204,15 @@ class SqliteFrontier:
         if self._out.get(lease.id) is not lease:
             return
         with self._batch.change():
-            targets = self._known.links(lease, outcome.links, self._know)
+            targets = self._known.link_ids(lease, outcome.links, self._ensure_known)
             for find in outcome.finds:
-                number = self._know(find)
+                number = self._ensure_known(find)
                 if find.kind is DocumentKind.PAGE:
                     targets.append((number, find.found))
             content = (
                 outcome.content
                 if outcome.page is None
-                else self._contents.keep(outcome, outcome.page, targets)
+                else self._contents.store(outcome, outcome.page, targets)
             )
             seen = outcome.sighting or _NO_METADATA
             self._db.execute(
@@ -228,11 +228,11 @@ class SqliteFrontier:
                 ),
             )
             home = origin_of(lease.url)
-            after = self._recast(lease) or verdict.state
-            self._census.move(home, State.PENDING, after)
+            after = self._requeue_as_page(lease) or verdict.state
+            self._state_counts.move(home, State.PENDING, after)
         del self._out[lease.id]
 
-    def _recast(self, lease: Lease) -> State | None:
+    def _requeue_as_page(self, lease: Lease) -> State | None:
         """A sitemap that turned out to be linked as a page while it was out waits once more."""
         if lease.kind is not DocumentKind.SITEMAP:
             return None
@@ -259,16 +259,16 @@ class SqliteFrontier:
             )
         del self._out[lease.id]
 
-    def look_again(self) -> bool:
+    def review_postponed(self) -> bool:
         """Whether something that was put off is to be visited after all, now that nothing else is left."""
         with self._batch.change():
-            return self._offspring.look_again()
+            return self._trap_detector.review_postponed()
 
     def commit(self) -> None:
         self._batch.commit()
 
     def counts(self) -> Mapping[State, int]:
-        return self._census.counts
+        return self._state_counts.counts
 
     def verdict_of(self, url: Url) -> StatusBadge | None:
         with storage_errors():

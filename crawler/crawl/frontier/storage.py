@@ -72,7 +72,7 @@ class ContentStore:
         self._run = run
         self._reading = reading
 
-    def keep(self, outcome: Outcome, page: Page, targets: list[tuple[int, int]]) -> int | None:
+    def store(self, outcome: Outcome, page: Page, targets: list[tuple[int, int]]) -> int | None:
         """Keep what was read, with the ids and flags of its links; answers its id."""
         kind = outcome.sighting.content_type if outcome.sighting else ""
         said = replace(page, links=[], digest=b"", text=b"", delta=b"")

@@ -46,7 +46,7 @@ class TemplateMember(NamedTuple):
     content: int | None
 
     @property
-    def waits(self) -> bool:
+    def is_postponed(self) -> bool:
         """Whether it was never asked for, and is not to be."""
         return self.state is State.TRAP and self.status is None
 
@@ -65,55 +65,61 @@ class Novelty:
         self._db = db
         self._pages = pages
         self._brought = brought
-        self._patience = patience
+        self._trap_limit = patience
 
-    def judged(self, template: UrlTemplate) -> int:
+    def judged_count(self, template: UrlTemplate) -> int:
         """How many of the last pages of a template are judged."""
-        return min(JUDGED_PAGES * self._patience, len(self._pages.get(template, ())) // 2)
+        return min(JUDGED_PAGES * self._trap_limit, len(self._pages.get(template, ())) // 2)
 
-    def is_telling(self, template: UrlTemplate) -> bool:
+    def has_news(self, template: UrlTemplate) -> bool:
         """Whether enough was read of a template, and some of what is judged told something."""
-        return self.judged(template) >= self._patience and not self.is_vain(template)
+        return self.judged_count(template) >= self._trap_limit and not self.has_no_news(template)
 
-    def is_vain(self, template: UrlTemplate) -> bool:
+    def has_no_news(self, template: UrlTemplate) -> bool:
         """Whether all that are judged told nothing. Of fewer than a few nobody can tell."""
-        judged = self.judged(template)
-        if judged < max(1, self._patience // 20):
+        judged = self.judged_count(template)
+        if judged < max(1, self._trap_limit // 20):
             return False
-        return not any(self._news(template, self._pages[template][-judged:], judged))
+        return not any(self._has_news_flags(template, self._pages[template][-judged:], judged))
 
-    def quiet(self, template: UrlTemplate, after: TemplateMember) -> Iterator[TemplateMember]:
+    def pages_without_news(self, template: UrlTemplate, after: TemplateMember) -> Iterator[TemplateMember]:
         """The pages for the sitemap behind a certain one that told nothing."""
         pages = [
             each for each in self._pages.get(template, ()) if each > after and each.state is State.INDEXABLE
         ]
         behind = sum(each > after for each in self._pages.get(template, ()))
-        for each, tells in zip(pages, self._news(template, pages, behind), strict=True):
+        for each, tells in zip(pages, self._has_news_flags(template, pages, behind), strict=True):
             if not tells:
                 yield each
 
-    def _news(self, template: UrlTemplate, pages: list[TemplateMember], behind: int) -> Iterator[bool]:
+    def _has_news_flags(
+        self, template: UrlTemplate, pages: list[TemplateMember], behind: int
+    ) -> Iterator[bool]:
         """Of each of these pages in turn, whether it tells what none before them told, and no other template of the
         path; ``behind`` so many are the pages of the template that are not before them."""
         every = self._pages.get(template, [])
-        before = every[: len(every) - behind][-self._patience :]
-        told = set().union(*map(self._tells, before))
+        before = every[: len(every) - behind][-self._trap_limit :]
+        told = set().union(*map(self._contents_of, before))
         for each in pages:
-            new = {said for said in self._tells(each) - told if self._tellers.get(said, template) == template}
+            new = {
+                said
+                for said in self._contents_of(each) - told
+                if self._template_by_content.get(said, template) == template
+            }
             yield bool(new)
             told |= new
 
     @cached_property
-    def _tellers(self) -> dict[str, UrlTemplate | None]:
+    def _template_by_content(self) -> dict[str, UrlTemplate | None]:
         """Which template tells something with its last pages; None: more than one does."""
         tellers: dict[str, UrlTemplate | None] = {}
         if len(self._pages) > 1:
             for template, pages in self._pages.items():
-                for said in set().union(*map(self._tells, pages[-self._patience :])):
+                for said in set().union(*map(self._contents_of, pages[-self._trap_limit :])):
                     tellers[said] = None if said in tellers else template
         return tellers
 
-    def _tells(self, member: TemplateMember) -> set[str]:
+    def _contents_of(self, member: TemplateMember) -> set[str]:
         return url_templates.page_contents(self._visited(member))
 
     def _visited(self, member: TemplateMember) -> TemplatePage:
@@ -121,9 +127,11 @@ class Novelty:
         if member.state is State.INDEXABLE and member.content is not None:
             row = self._db.execute("SELECT text FROM content WHERE id = ?", (member.content,)).fetchone()
             markup = (load_snapshot(row[0]) or "") if row else ""
-        return TemplatePage(member.url, markup, (*self._brought.get(member.id, ()), *self._led_to(member)))
+        return TemplatePage(
+            member.url, markup, (*self._brought.get(member.id, ()), *self._listed_targets(member))
+        )
 
-    def _led_to(self, member: TemplateMember) -> Iterator[Url]:
+    def _listed_targets(self, member: TemplateMember) -> Iterator[Url]:
         """The pages it links to that a sitemap had named before any page could bring them."""
         row = self._db.execute("SELECT links FROM content WHERE id = ?", (member.content,)).fetchone()
         ids = msgspec.json.encode([number for number, _ in unpack_links(row[0])] if row else []).decode()
@@ -195,33 +203,33 @@ class TrapDetector:
     ) -> None:
         self._db = db
         self._out = out
-        self._census = census
-        self._patience = patience
+        self._state_counts = census
+        self._trap_limit = patience
         self._slack: Counter[str] = Counter()  # by path: how many more of what is endless are visited
         self.notes: dict[str, str] = {}  # by path
         self._is_counted = False
         self._count()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Count anew."""
         self._is_counted = False
 
-    def of(self, find: DiscoveredUrl) -> UrlTemplate | None:
+    def template_of(self, find: DiscoveredUrl) -> UrlTemplate | None:
         """The template of a URL that is an offspring of the page it is found on now, which is ``out``."""
-        if not self._patience or find.source is None or find.kind is not DocumentKind.PAGE:
+        if not self._trap_limit or find.source is None or find.kind is not DocumentKind.PAGE:
             return None
         lease = self._out.get(find.source)
-        return url_templates.shared_template(find.url, lease.url, self._knows) if lease else None
+        return url_templates.shared_template(find.url, lease.url, self._is_known) if lease else None
 
     def refusal(self, find: DiscoveredUrl) -> StatusBadge | None:
         """Why a URL that is new waits; None: it is one of those that are visited."""
-        template = self.of(find)
+        template = self.template_of(find)
         if template is None:
             return None
         self._count()
         own = self._own[template]
-        allowed = self._allowed.get(template, max(1, self._patience // _PATIENCE_DIVISOR))
-        is_enough = self._family[template.path] >= 2 * self._patience and own >= allowed
+        allowed = self._allowed.get(template, max(1, self._trap_limit // _PATIENCE_DIVISOR))
+        is_enough = self._family[template.path] >= 2 * self._trap_limit and own >= allowed
         is_enough = is_enough and template not in self._vain
         if template in self._vain and not self._is_remembered(find.url):
             self._slack[template.path] -= 1
@@ -233,26 +241,26 @@ class TrapDetector:
         self._own[template] += 1
         return None
 
-    def look_again(self) -> bool:
+    def review_postponed(self) -> bool:
         """Decide about what waits, when all else is visited: whether some of it is to be visited now."""
         self._count()
         waiting = self._waiting - self._vain
         paths = sorted({template.path for template in waiting} | self._closing)
         if not paths:
             return False
-        told = self._told({*paths})
+        told = self._novelty_by_path({*paths})
         # what a sitemap names is near to the start, however far it was: in no order to judge by
-        judged = {each for each in self._carried if told[each.path].is_telling(each)}
+        judged = {each for each in self._carried if told[each.path].has_news(each)}
         again = judged - {*self._listed(judged)}
         self._vain -= again
         waiting |= again & self._waiting
         self._carried.clear()
         for template in waiting - again:
-            if told[template.path].is_vain(template):
+            if told[template.path].has_no_news(template):
                 self._vain.add(template)
                 self._closing.add(template.path)
         revived = self._close({path: told[path] for path in paths if path in self._closing})
-        going_on = self._go_on(waiting - self._vain)
+        going_on = self._admit_more(waiting - self._vain)
         self._remember()
         return going_on or revived
 
@@ -265,7 +273,7 @@ class TrapDetector:
         self._own: Counter[UrlTemplate] = Counter()
         self._waiting: set[UrlTemplate] = set()
         for each in self._members(_ADMITTED):
-            if each.waits:
+            if each.is_postponed:
                 self._waiting.add(each.template)
             else:
                 self._family[each.template.path] += 1
@@ -296,22 +304,22 @@ class TrapDetector:
         return Counter(template for template in listed if template in templates)
 
     def _members(self, query: str) -> Iterator[TemplateMember]:
-        if self._patience:
+        if self._trap_limit:
             for number, url, parent, depth, state, status, content in self._db.execute(
                 query, (DocumentKind.PAGE,)
             ):
-                if template := url_templates.shared_template(url, parent, self._knows):
+                if template := url_templates.shared_template(url, parent, self._is_known):
                     yield TemplateMember(depth, url, number, template, State(state), status, content)
 
-    def _knows(self, url: str) -> bool:
+    def _is_known(self, url: str) -> bool:
         return self._db.execute(_IS_KNOWN, (url,)).fetchone() is not None
 
-    def _told(self, paths: set[str]) -> dict[str, Novelty]:
+    def _novelty_by_path(self, paths: set[str]) -> dict[str, Novelty]:
         """What the last pages of each template of these paths told."""
         last: defaultdict[str, defaultdict[UrlTemplate, list[TemplateMember]]] = defaultdict(
             lambda: defaultdict(list)
         )
-        most = KEPT_PAGES * self._patience
+        most = KEPT_PAGES * self._trap_limit
         for each in self._members(_ADMITTED):
             if each.template.path in paths and each.status == _OK_STATUS:
                 pages = last[each.template.path][each.template]
@@ -319,22 +327,22 @@ class TrapDetector:
                 if len(pages) > 2 * most:
                     pages[:] = nlargest(most, pages)
         pages = [each for family in last.values() for pages in family.values() for each in pages]
-        brought = self._brought({each.id: each.url for each in pages})
+        brought = self._discovered({each.id: each.url for each in pages})
         return {
             path: Novelty(
                 self._db,
                 {template: sorted(pages)[-most:] for template, pages in sorted(last[path].items())},
                 brought,
-                self._patience,
+                self._trap_limit,
             )
             for path in paths
         }
 
-    def _brought(self, pages: dict[int, Url]) -> dict[int, list[Url]]:
+    def _discovered(self, pages: dict[int, Url]) -> dict[int, list[Url]]:
         """What is for the sitemap, was found on these pages first, and is no offspring of theirs."""
         brought: defaultdict[int, list[Url]] = defaultdict(list)
         for source, url in self._db.execute(_DISCOVERED):
-            if source in pages and not url_templates.shared_template(url, pages[source], self._knows):
+            if source in pages and not url_templates.shared_template(url, pages[source], self._is_known):
                 brought[source].append(url)
         return brought
 
@@ -351,45 +359,45 @@ class TrapDetector:
         listed = self._listed(self._vain)
         rooms = {}
         for path, templates in vain.items():
-            room = max(self._allowed.get(each, 0) for each in templates) or 2 * self._patience
+            room = max(self._allowed.get(each, 0) for each in templates) or 2 * self._trap_limit
             rooms[path] = max(0, room - sum(listed[each] for each in templates))
         paths = {template: path for path, templates in vain.items() for template in templates}
         # what an earlier run visited is visited, as it is where that run has found the template to be endless
         left = [each for each in self._members(_POSTPONED_AND_REMEMBERED) if each.template in paths]
-        self._revive(left)
+        self._readmit(left)
         nearest = self._nearest(_ADMITTED, paths, rooms)
         waiting = self._nearest(_POSTPONED, paths, dict.fromkeys(rooms, 1))
         revived = bool(left)
         for path, templates in vain.items():
             near, own = nearest.get(path, []), sum(self._own[each] for each in templates)
-            if missing := [each for each in near if each.waits]:
+            if missing := [each for each in near if each.is_postponed]:
                 self._slack[path] = own - rooms[path] - len(missing)
-                self._revive(missing)
+                self._readmit(missing)
                 revived = True
                 continue
             self._closing.discard(path)
             self._slack[path] = 0
             if near:
-                self._put_off(templates, near[-1], told[path])
+                self._drop_behind(templates, near[-1], told[path])
             for rest in waiting.get(path, ()):
                 self.notes[path] = url_templates.trap_note(
-                    templates, rest.url, own, sum(map(told[path].judged, templates))
+                    templates, rest.url, own, sum(map(told[path].judged_count, templates))
                 )
         return revived
 
-    def _put_off(self, templates: list[UrlTemplate], last: TemplateMember, told: Novelty) -> None:
+    def _drop_behind(self, templates: list[UrlTemplate], last: TemplateMember, told: Novelty) -> None:
         """Leave out what was read behind the last one that was to be read, and told nothing new."""
         for template in templates:
-            for each in told.quiet(template, last):
+            for each in told.pages_without_news(template, last):
                 if not self._is_remembered(each.url):
                     said = f"{url_templates.TRAP_PREFIX}others like {template} had been read, and it told nothing new"
                     self._move(each, State.TRAP, said)
 
-    def _go_on(self, templates: set[UrlTemplate]) -> bool:
+    def _admit_more(self, templates: set[UrlTemplate]) -> bool:
         """Let as many more of these templates be visited as there were so far, nearest first."""
         rooms = {}
         for template in templates:
-            room = 2 * self._patience
+            room = 2 * self._trap_limit
             while room <= self._own[template]:
                 room *= 2
             self._allowed[template] = room
@@ -400,7 +408,7 @@ class TrapDetector:
             if len(near.get(template, ())) <= room:
                 self._waiting.discard(template)
         for template in sorted(near):
-            self._revive(near[template][: rooms[template]])
+            self._readmit(near[template][: rooms[template]])
         return bool(near)
 
     def _nearest(
@@ -415,7 +423,7 @@ class TrapDetector:
                     near[group] = nsmallest(rooms[group], near[group])
         return {group: nsmallest(rooms[group], members) for group, members in near.items()}
 
-    def _revive(self, members: list[TemplateMember]) -> None:
+    def _readmit(self, members: list[TemplateMember]) -> None:
         for each in members:
             self._move(each, State.PENDING, "")
             self._own[each.template] += 1
@@ -423,4 +431,4 @@ class TrapDetector:
 
     def _move(self, member: TemplateMember, after: State, reason: str) -> None:
         self._db.execute(_SET_STATE, (after, reason, member.id))
-        self._census.move(origin_of(member.url), member.state, after)
+        self._state_counts.move(origin_of(member.url), member.state, after)

@@ -14,7 +14,7 @@ class MessageChannel(Protocol):
         """Its name in the ledger."""
 
     @property
-    def on(self) -> frozenset[Occasion]:
+    def occasions(self) -> frozenset[Occasion]:
         """What it wants to be told."""
 
     async def send(self, notice: Notice) -> SendResult:
@@ -32,13 +32,13 @@ class BatchChannel(Protocol):
     def size(self) -> int:
         """URLs in one batch at most."""
 
-    async def ready(self, host: str) -> SendResult:
+    async def check_ready(self, host: str) -> SendResult:
         """Whether it can be told anything of a host (IndexNow: the key file is there).
 
         Asked before each batch, and again when one was put off: what is not ready then is put off for its host alone.
         """
 
-    def takes(self, url: str) -> bool:
+    def accepts(self, url: str) -> bool:
         """Whether a URL may be sent at all, decided without asking."""
 
     async def send(self, host: str, urls: Sequence[str]) -> SendResult:

@@ -53,7 +53,7 @@ class CommandChannel:
         self.key = (
             f"hook {hashlib.sha256(chr(0).join(command).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
         )
-        self.on = frozenset(on)
+        self.occasions = frozenset(on)
         self._command = [program, *command[1:]]
         self._name = os.path.basename(program)  # noqa: PTH119 - a word
         self._timeout = timeout
@@ -112,11 +112,11 @@ class CommandChannel:
                 f"the hook {self._name} took more than {self._timeout:g} seconds and was ended{told}"
             )
         if code == 0:
-            return SendResult(reception=SendStatus.ACCEPTED, said=f"the hook {self._name} ran{told}")
+            return SendResult(reception=SendStatus.ACCEPTED, message=f"the hook {self._name} ran{told}")
         if code == _TEMPORARY_EXIT_CODE:
             return _deferred(f"the hook {self._name} asks to be run again later (exit code 75){told}")
         how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-        return SendResult(reception=SendStatus.REFUSED, said=f"the hook {self._name} {how}{told}")
+        return SendResult(reception=SendStatus.REFUSED, message=f"the hook {self._name} {how}{told}")
 
 
 async def _write_message(pipe: ByteSendStream, message: bytes) -> None:
@@ -143,4 +143,4 @@ def _last_line(output: bytes) -> str:
 
 
 def _deferred(said: str) -> SendResult:
-    return SendResult(reception=SendStatus.LATER, said=said)
+    return SendResult(reception=SendStatus.DEFERRED, message=said)

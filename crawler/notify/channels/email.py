@@ -38,17 +38,17 @@ class EmailChannel:
     ) -> None:
         self._to = tuple(_address(each, "email.to") for each in to)
         self._from = _address(sender, "email.sender") if sender else self._to[0]
-        self.on = frozenset(on)
+        self.occasions = frozenset(on)
         self._server = server
-        self._template = template or MessageTemplate.own("mail.txt")
+        self._template = template or MessageTemplate.builtin("mail.txt")
         self._timeout = timeout
         for sample in SAMPLE_NOTICES:
             try:
-                self.message(sample)
+                self.build_message(sample)
             except TemplateError as fault:
                 raise UsageError(str(fault)) from None
 
-    def message(self, notice: Notice) -> EmailMessage:
+    def build_message(self, notice: Notice) -> EmailMessage:
         """The whole message but for its date. Raises TemplateFault."""
         subject, text = render_mail(self._template, notice, self.key)
         message = EmailMessage(policy=_MAIL_POLICY)
@@ -64,9 +64,9 @@ class EmailChannel:
     async def send(self, notice: Notice) -> SendResult:
         """See :class:`crawler.notify.channels.channel.Channel`."""
         try:
-            message = self.message(notice)
+            message = self.build_message(notice)
         except TemplateError as fault:
-            return SendResult(reception=SendStatus.REFUSED, said=str(fault))
+            return SendResult(reception=SendStatus.REFUSED, message=str(fault))
         message["Date"] = format_datetime(datetime.now(UTC))
         recipients = [each.addr_spec for each in self._to]
         return await hand_over(self._server, message, self._from.addr_spec, recipients, self._timeout)

@@ -94,7 +94,7 @@ class AccessTokens:
         self._email = account.client_email
         self._credentials = Credentials(signer, account.client_email, account.token_uri, scopes=[_SCOPE])
 
-    async def take(self) -> str | SendResult:
+    async def get(self) -> str | SendResult:
         """A token that holds for some minutes, or why there is none. Never raises for what Google does."""
         if not self._credentials.valid:
             try:
@@ -102,15 +102,16 @@ class AccessTokens:
             except _NotGiven as error:
                 return error.answer
             except Exception:  # noqa: BLE001 - the fence: google-auth takes what it reads for well-formed
-                self.drop()
+                self.discard()
         token = self._credentials.token
         if isinstance(token, str) and token and token.isascii() and token.isprintable():
             return token
         return SendResult(
-            reception=SendStatus.LATER, said=f"Google's token server {self._origin} answered without a token"
+            reception=SendStatus.DEFERRED,
+            message=f"Google's token server {self._origin} answered without a token",
         )
 
-    def drop(self) -> None:
+    def discard(self) -> None:
         """Forget the token: it is taken no more."""
         self._credentials.token = None
 
@@ -121,7 +122,7 @@ class AccessTokens:
             return SimpleNamespace(status=sent.status, headers=sent.headers, data=sent.body)
         if isinstance(sent, NotifyResponse) and sent.status in {400, 401, 403}:
             said = self._refused(sent, body.decode(), time.time())
-            raise _NotGiven(SendResult(reception=SendStatus.REFUSED, said=said))
+            raise _NotGiven(SendResult(reception=SendStatus.REFUSED, message=said))
         raise _NotGiven(result_of(sent, f"Google's token server {self._origin}"))
 
     def _refused(self, sent: NotifyResponse, asked: str, now: float) -> str:

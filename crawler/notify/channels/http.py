@@ -85,7 +85,7 @@ class NotifyResponse(Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """What the body says in plain words or as JSON, on one line; "" for anything else, such as an HTML page."""
         kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
         text = self.body.decode("utf-8", "replace").strip()
@@ -98,7 +98,7 @@ class NotifyResponse(Struct, frozen=True, kw_only=True):
 class NoResponse(Struct, frozen=True, kw_only=True):
     """There is no answer; whether the message arrived is not known. ``said`` is one sentence that names the origin."""
 
-    said: str
+    message: str
 
 
 class HttpSender:
@@ -146,11 +146,11 @@ class HttpSender:
             if asked.userinfo:
                 own["Authorization"] = _basic(asked.userinfo)
         except (httpx.InvalidURL, ValueError):
-            return NoResponse(said="a URL of this message cannot be sent; check how it is written")
+            return NoResponse(message="a URL of this message cannot be sent; check how it is written")
         place = Url(origin + asked.raw_path.decode("ascii"))
         answer = await self._fetcher.fetch(place, headers=own.items(), method=method, content=body)
         if isinstance(answer, Failure):
-            return NoResponse(said=self._reason(answer, origin))
+            return NoResponse(message=self._reason(answer, origin))
         return NotifyResponse(
             status=answer.status,
             headers=dict(answer.headers),
@@ -191,21 +191,21 @@ def result_of(answer: NotifyResponse | NoResponse, what: str) -> SendResult:
     RFC 8470, RFC 6585 section 4); everything else needs a person, also a redirect.
     """
     if isinstance(answer, NoResponse):
-        return SendResult(reception=SendStatus.LATER, said=f"{what} was not reached: {answer.said}")
+        return SendResult(reception=SendStatus.DEFERRED, message=f"{what} was not reached: {answer.message}")
     status = answer.status
     if 200 <= status < 300:
-        return SendResult(reception=SendStatus.ACCEPTED, said=f"{what} accepted it ({status})")
+        return SendResult(reception=SendStatus.ACCEPTED, message=f"{what} accepted it ({status})")
     if 300 <= status < 400:
         where = _redirect_text(answer.headers.get("location", ""))
         return SendResult(
             reception=SendStatus.REFUSED,
-            said=f"{what} answered {status}, a redirect{where}, which is not followed: configure where it leads",
+            message=f"{what} answered {status}, a redirect{where}, which is not followed: configure where it leads",
         )
-    told = f"{what} answered {_status_name(status)}" + (f": {answer.said}" if answer.said else "")
+    told = f"{what} answered {_status_name(status)}" + (f": {answer.text}" if answer.text else "")
     is_later = is_transient(status) or 500 <= status < 600
     return SendResult(
-        reception=SendStatus.LATER if is_later else SendStatus.REFUSED,
-        said=told,
+        reception=SendStatus.DEFERRED if is_later else SendStatus.REFUSED,
+        message=told,
         wait=answer.wait if is_later else 0.0,
     )
 

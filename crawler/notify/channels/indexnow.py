@@ -61,12 +61,12 @@ class IndexNowChannel:
         """URLs in one batch at most."""
         return self._size
 
-    def takes(self, url: str) -> bool:
+    def accepts(self, url: str) -> bool:
         """Whether a URL lies below the directory of the key file, by either scheme (the location rule)."""
         directory = self._key_url.partition("?")[0].rpartition("/")[0]
         return url.partition("://")[2].startswith(f"{directory.partition('://')[2]}/" if directory else "")
 
-    async def ready(self, host: str) -> SendResult:
+    async def check_ready(self, host: str) -> SendResult:
         """Whether the key file of a host is there and holds the key; asked once, until the key is refused."""
         if host not in self._ready:
             self._ready[host] = await self._checked(host)
@@ -87,30 +87,34 @@ class IndexNowChannel:
         answer = result_of(sent, _NAME)
         # what is said of the way to it, and not of the batch, is no reason to set the batch aside
         return (
-            replace(answer, reception=SendStatus.LATER) if answer.reception is SendStatus.REFUSED else answer
+            replace(answer, reception=SendStatus.DEFERRED)
+            if answer.reception is SendStatus.REFUSED
+            else answer
         )
 
     def _documented(self, sent: NotifyResponse, host: str, count: int) -> SendResult | None:
         """What the statuses of the documentation mean; None for all others."""
-        said = f": {sent.said}" if sent.said else ""
+        said = f": {sent.text}" if sent.text else ""
         took = f"{_NAME} took {count:,} URL{'s' * (count != 1)} of {host}"
         if sent.status in (200, 202) and _is_page(sent):
             told = f"{_NAME} answered {sent.status} with a page, as no such service does: check --indexnow-endpoint"
-            return SendResult(reception=SendStatus.LATER, said=told)
+            return SendResult(reception=SendStatus.DEFERRED, message=told)
         if sent.status == 200:
-            return SendResult(reception=SendStatus.ACCEPTED, said=took)
+            return SendResult(reception=SendStatus.ACCEPTED, message=took)
         if sent.status == 202:
-            return SendResult(reception=SendStatus.ACCEPTED, said=f"{took}, and has still to check the key")
+            return SendResult(
+                reception=SendStatus.ACCEPTED, message=f"{took}, and has still to check the key"
+            )
         if reason := _REFUSED.get(sent.status):
-            return SendResult(reception=SendStatus.REFUSED, said=f"{_NAME} answered {reason}{said}")
+            return SendResult(reception=SendStatus.REFUSED, message=f"{_NAME} answered {reason}{said}")
         if sent.status == 403:
             told = f"{_NAME} answered 403, that the key of {host} is not valid{said}; {self._remedy(host)}"
-            self._ready[host] = SendResult(reception=SendStatus.LATER, said=told)
+            self._ready[host] = SendResult(reception=SendStatus.DEFERRED, message=told)
             return self._ready[host]
         if sent.status == _TOO_MANY:
             return SendResult(
-                reception=SendStatus.LATER,
-                said=f"{_NAME} answered 429, too many requests{said}",
+                reception=SendStatus.DEFERRED,
+                message=f"{_NAME} answered 429, too many requests{said}",
                 wait=sent.wait,
             )
         return None
@@ -119,19 +123,20 @@ class IndexNowChannel:
         try:
             place = normalize_url(self._place(host))
         except InvalidUrl as error:
-            return self._unready(f"the key file of {host} has no address: {error}", host)
+            return self._not_ready(f"the key file of {host} has no address: {error}", host)
         reply = await self._fetch(place)
         if isinstance(reply, Failure):
-            return self._unready(f"the key file of {host} cannot be had: {reply.message}", host)
+            return self._not_ready(f"the key file of {host} cannot be had: {reply.message}", host)
         if reply.status != 200:
-            return self._unready(f"the key file of {host} is not there: it answered {reply.status}", host)
+            return self._not_ready(f"the key file of {host} is not there: it answered {reply.status}", host)
         if reply.cut or reply.body.decode("utf-8-sig", "replace").strip() != self._secret:
-            return self._unready(f"the key file of {host} does not hold the key and nothing else", host)
-        return SendResult(reception=SendStatus.ACCEPTED, said=f"the key file of {host} is there and right")
+            return self._not_ready(f"the key file of {host} does not hold the key and nothing else", host)
+        return SendResult(reception=SendStatus.ACCEPTED, message=f"the key file of {host} is there and right")
 
-    def _unready(self, why: str, host: str) -> SendResult:
+    def _not_ready(self, why: str, host: str) -> SendResult:
         return SendResult(
-            reception=SendStatus.LATER, said=f"{quote_message(why, (self._secret,))}; {self._remedy(host)}"
+            reception=SendStatus.DEFERRED,
+            message=f"{quote_message(why, (self._secret,))}; {self._remedy(host)}",
         )
 
     def _remedy(self, host: str) -> str:

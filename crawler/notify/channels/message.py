@@ -30,7 +30,7 @@ def delivery_id(notice: Notice, key: str) -> str:
 def notice_sentence(notice: Notice) -> str:
     """What there is to tell, in one sentence without its full stop."""
     if notice.occasion is not Occasion.CHANGES:
-        return plain_line(notice.told).rstrip(".")
+        return plain_line(notice.message).rstrip(".")
     numbers = [(getattr(notice.counts, kind.value), kind.value) for kind in ChangeKind]
     listed = f"{notice.pages:,} {'page is' if notice.pages == 1 else 'pages are'} listed"
     if not notice.after:
@@ -89,7 +89,7 @@ def render_mail(template: MessageTemplate, notice: Notice, key: str) -> tuple[st
     text = render_text(template, notice, key).lstrip()
     subject, _, body = text.partition("\n")
     if not plain_line(subject):
-        raise template.fault("it makes no text; its first line is the subject")
+        raise template.error("it makes no text; its first line is the subject")
     return plain_line(subject)[:200], f"{body.strip()}\n"
 
 
@@ -100,7 +100,7 @@ def render_body(template: MessageTemplate, notice: Notice, key: str) -> bytes:
         msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         problem = str(error).removesuffix(".")
-        raise template.fault(
+        raise template.error(
             f"what it makes is not JSON ({problem}): put texts in by {{{{ name | tojson }}}}"
         ) from None
     return text.encode()

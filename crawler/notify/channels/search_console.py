@@ -91,13 +91,13 @@ class SearchConsoleChannel:
     """
 
     key: Final = "search console"
-    latest: SearchConsoleStatus | None = None
+    last_status: SearchConsoleStatus | None = None
     """What Google said last, as long as this lives."""
 
     def __init__(
         self, http: HttpSender, account: ServiceAccount, sitemap_url: str, endpoint: str, site: str = ""
     ) -> None:
-        self.on = frozenset({Occasion.CHANGES})
+        self.occasions = frozenset({Occasion.CHANGES})
         self._http = http
         self._tokens = AccessTokens(http, account)
         self._email = quote_message(account.client_email)
@@ -119,31 +119,31 @@ class SearchConsoleChannel:
         answer = await self._ask("PUT")
         if isinstance(answer, SendResult):
             return answer
-        status = await self.look()
+        status = await self.read_status()
         told = (
             status.sentence
             if isinstance(status, SearchConsoleStatus)
-            else f"what it says of it: {status.said}"
+            else f"what it says of it: {status.message}"
         )
-        return SendResult(reception=SendStatus.ACCEPTED, said=f"submitted to {_NAME}; {told}")
+        return SendResult(reception=SendStatus.ACCEPTED, message=f"submitted to {_NAME}; {told}")
 
-    async def look(self) -> SearchConsoleStatus | SendResult:
+    async def read_status(self) -> SearchConsoleStatus | SendResult:
         """What Google says of the sitemap, without submitting it, or why that is not known."""
         answer = await self._ask("GET")
         if isinstance(answer, SendResult):
             return answer
         try:
-            self.latest = msgspec.json.decode(answer.body, type=SearchConsoleStatus, strict=False)
+            self.last_status = msgspec.json.decode(answer.body, type=SearchConsoleStatus, strict=False)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return SendResult(
-                reception=SendStatus.LATER, said=f"{_NAME} answered something that cannot be read"
+                reception=SendStatus.DEFERRED, message=f"{_NAME} answered something that cannot be read"
             )
-        return self.latest
+        return self.last_status
 
     async def _ask(self, method: str) -> NotifyResponse | SendResult:
         """An answer of success, or what there is to say of another. A token that lost its force is replaced, once."""
         for is_last in (False, True):
-            token = await self._tokens.take()
+            token = await self._tokens.get()
             if isinstance(token, SendResult):
                 return token
             headers = {"Authorization": f"Bearer {token}"}
@@ -152,7 +152,7 @@ class SearchConsoleChannel:
                 return sent
             if is_last or isinstance(sent, NoResponse) or sent.status != 401:
                 break
-            self._tokens.drop()
+            self._tokens.discard()
         return self._judged(method, sent)
 
     def _judged(self, method: str, sent: NotifyResponse | NoResponse) -> SendResult:
@@ -163,13 +163,13 @@ class SearchConsoleChannel:
         said = f": {quote_message(message, sent.secrets)}" if message else ""
         if sent.status == 403 and reasons & _QUOTA_REASONS:
             return SendResult(
-                reception=SendStatus.LATER, said=f"{_NAME} takes no more for now{said}", wait=sent.wait
+                reception=SendStatus.DEFERRED, message=f"{_NAME} takes no more for now{said}", wait=sent.wait
             )
         remedy = self._remedy(method, sent.status, reasons)
         if not remedy:
             return plain
         return SendResult(
-            reception=SendStatus.REFUSED, said=f"{_NAME} answered {sent.status}{said}; {remedy}"
+            reception=SendStatus.REFUSED, message=f"{_NAME} answered {sent.status}{said}; {remedy}"
         )
 
     def _remedy(self, method: str, status: int, reasons: frozenset[str]) -> str:

@@ -129,7 +129,7 @@ async def _client(server: SmtpServer) -> aiosmtplib.SMTP:
 def _taken(server: SmtpServer, refused: Mapping[str, _Reply]) -> SendResult:
     some = f", but not for all: {_replies(server, refused)}" if refused else ""
     return SendResult(
-        reception=SendStatus.ACCEPTED, said=f"the mail server {server.name} took the message{some}"
+        reception=SendStatus.ACCEPTED, message=f"the mail server {server.name} took the message{some}"
     )
 
 
@@ -170,8 +170,8 @@ def _later(server: SmtpServer, said: str) -> SendResult:
 
 
 def _answer(server: SmtpServer, said: str, is_later: bool) -> SendResult:
-    reception = SendStatus.LATER if is_later else SendStatus.REFUSED
-    return SendResult(reception=reception, said=f"the mail server {server.name} {said}")
+    reception = SendStatus.DEFERRED if is_later else SendStatus.REFUSED
+    return SendResult(reception=reception, message=f"the mail server {server.name} {said}")
 
 
 def _replies(server: SmtpServer, replies: Mapping[str, _Reply]) -> str:

@@ -51,7 +51,7 @@ class MessageTemplate:
         return cls(source, f"the template {path}")
 
     @classmethod
-    def own(cls, name: str) -> "MessageTemplate":
+    def builtin(cls, name: str) -> "MessageTemplate":
         """One of ours, by the name of its file."""
         return cls((_OURS / name).read_text(encoding="utf-8"), f"the template {name}")
 
@@ -63,7 +63,7 @@ class MessageTemplate:
             line = _line(error.__traceback__)
             raise TemplateError(f"{self._what}{line}: {str(error) or type(error).__name__}") from None
 
-    def fault(self, problem: str) -> TemplateError:
+    def error(self, problem: str) -> TemplateError:
         """What to raise when that which it made is not what it should be."""
         return TemplateError(f"{self._what}: {problem}")
 

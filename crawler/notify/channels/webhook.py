@@ -39,7 +39,7 @@ class WebhookChannel:
                 f"an entry of webhook.urls is {error} (it is not shown, for it may be a secret)"
             ) from None
         self.key = f"webhook {origin} {hashlib.sha256(url.encode()).hexdigest()[:8]}"
-        self.on = frozenset(on)
+        self.occasions = frozenset(on)
         self._what = f"the webhook at {origin}"
         self._http = http
         self._url = url
@@ -62,7 +62,7 @@ class WebhookChannel:
         try:
             body = self.body(notice)
         except TemplateError as fault:
-            return SendResult(reception=SendStatus.REFUSED, said=str(fault))
+            return SendResult(reception=SendStatus.REFUSED, message=str(fault))
         headers = {
             "Content-Type": _JSON,
             "X-Siteatlas-Event": notice.occasion.value,

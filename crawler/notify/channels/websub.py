@@ -31,7 +31,7 @@ class WebSubChannel:
             self.key = f"websub {display_origin(hub)} {hashlib.sha256(hub.encode()).hexdigest()[:8]}"
         except ValueError as error:
             raise UsageError(f"the hub {hub!r} of websub.hubs is {error}") from None
-        self.on = frozenset({Occasion.CHANGES})
+        self.occasions = frozenset({Occasion.CHANGES})
         self._http = http
         self._hub = hub
         self._feed_url = feed_url

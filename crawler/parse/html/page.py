@@ -38,7 +38,7 @@ def read_page(document: FetchedDocument, options: ReadOptions, resolver: UrlReso
     if not _is_html_page(document):
         return Page(is_html=False)
     text = charset.to_utf8(document.body, document.content_type)
-    return PageReader(document, lexbor.read_outline(text.body), text.encoding, options, resolver).page(now)
+    return PageReader(document, lexbor.read_outline(text.body), text.encoding, options, resolver).read(now)
 
 
 def scan_page(
@@ -55,7 +55,7 @@ def scan_page(
     if not _is_html_page(document):
         return Page(is_html=False, fallback=why)
     text = charset.to_utf8(document.body, document.content_type)
-    return PageReader(document, scanner.scan_outline(text.body), text.encoding, options, resolver).page(
+    return PageReader(document, scanner.scan_outline(text.body), text.encoding, options, resolver).read(
         now, why
     )
 
@@ -89,7 +89,7 @@ class PageReader:
         self.targets = LinkTargets(resolver, options.max_links)
         self.faults: list[str] = []
 
-    def page(self, now: float, fallback: str = "") -> Page:
+    def read(self, now: float, fallback: str = "") -> Page:
         """Apply every rule."""
         outline = self.outline
         self.targets.add_all(outline.links, self.base, self.encoding)
@@ -133,10 +133,13 @@ class PageReader:
         return [url for url in dict.fromkeys(urls) if url is not None and url != self.document.url]
 
     def _images(self, nodes: list[jsonld.JsonLdNode]) -> list[str]:
-        return images.find_images(self.outline, nodes, self.base, self.encoding, self.resolver.whole)
+        return images.find_images(self.outline, nodes, self.base, self.encoding, self.resolver.keeping_all)
 
     def _videos(self, nodes: list[jsonld.JsonLdNode]) -> tuple[list[Video], list[str]]:
-        page, media = self.document.url, self.resolver.whole  # a parameter may choose the size of a picture
+        page, media = (
+            self.document.url,
+            self.resolver.keeping_all,
+        )  # a parameter may choose the size of a picture
         return VideoCollector(self.outline, nodes, page, self.base, self.encoding, media).read()
 
     def _base(self) -> Url:
@@ -166,12 +169,12 @@ class PageReader:
             flags = link_flags(link.rels, link.params.get("type", ""))
             if "canonical" in link.rels:
                 flags |= CANONICAL
-            if flags and link.target and self._is_about_us(link.params):
+            if flags and link.target and self._is_for_this_page(link.params):
                 url = self.resolver.resolve(self.document.url, link.target)
                 if url is not None:
                     self.targets.add(url, flags)
 
-    def _is_about_us(self, params: dict[str, str]) -> bool:
+    def _is_for_this_page(self, params: dict[str, str]) -> bool:
         anchor = params.get("anchor")
         return anchor is None or self.resolver.resolve(self.document.url, anchor or "#") == self.document.url
 
@@ -202,7 +205,7 @@ class PageReader:
         stated.extend(
             (self.document.url, link.target, "")
             for link in self.headers
-            if "canonical" in link.rels and self._is_about_us(link.params)
+            if "canonical" in link.rels and self._is_for_this_page(link.params)
         )
         return stated
 
@@ -239,7 +242,7 @@ class PageReader:
         stated.extend(
             (self.document.url, link.target, link.params["hreflang"], "")
             for link in self.headers
-            if "hreflang" in link.params and "alternate" in link.rels and self._is_about_us(link.params)
+            if "hreflang" in link.params and "alternate" in link.rels and self._is_for_this_page(link.params)
         )
         found: dict[Alternate, None] = {}
         for base, href, code, encoding in stated:

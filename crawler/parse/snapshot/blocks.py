@@ -45,7 +45,7 @@ class ContentBlock(Struct, frozen=True, gc=False):
     is a price or an availability, stated as data. ``is_link``: it is a link or a picture and nothing else.
     """
 
-    says: str
+    compared_text: str
     text: str
     place: bytes
     spot: str = ""
@@ -65,9 +65,11 @@ class UnreadBlock(Struct, frozen=True, gc=False):
     def read(self) -> ContentBlock | None:
         """The block, or None when it says nothing."""
         said = TEXTS[self.markup]
-        if not said.says:
+        if not said.compared_text:
             return None
-        return ContentBlock(said.says, said.text, self.place, self.spot, self.is_frame, False, said.is_link)
+        return ContentBlock(
+            said.compared_text, said.text, self.place, self.spot, self.is_frame, False, said.is_link
+        )
 
 
 AnyBlock = ContentBlock | UnreadBlock
@@ -170,9 +172,11 @@ class _ParserState(Struct):
 
     def _text(self, raw: str, blocks: list[AnyBlock]) -> None:
         said = TEXTS[raw]
-        if said.says:
+        if said.compared_text:
             place, spot = self.place + self.leaf, self.heading
-            blocks.append(ContentBlock(said.says, said.text, place, spot, self.is_frame, False, said.is_link))
+            blocks.append(
+                ContentBlock(said.compared_text, said.text, place, spot, self.is_frame, False, said.is_link)
+            )
             if self.in_heading:
                 self.heading = mask_variable_text(said.text[:200])
                 self.in_heading = False

@@ -74,7 +74,7 @@ def compare(before: bytes, after: bytes) -> Delta:
     both = parse_changed_blocks(before, after)
     if both is None or not all(any(map(_read_block, side.entries)) for side in both):
         return Delta(known=False)
-    in_old, in_new = (Counter([block.says for block in side.differing]) for side in both)
+    in_old, in_new = (Counter([block.compared_text for block in side.differing]) for side in both)
     gone = _differences(both[0], _surplus(in_old, in_new), True)
     came = _differences(both[1], _surplus(in_new, in_old), False)
     room = MAX_DIFFERENCES // 2
@@ -108,8 +108,8 @@ def _differences(side: PageVersion, lost: dict[str, int], gone: bool) -> list[Di
     moved: dict[int, ContentBlock] = {}
     for at in reversed(side.own):
         block = side.entries[at]
-        if isinstance(block, ContentBlock) and lost.get(block.says):
-            lost[block.says] -= 1
+        if isinstance(block, ContentBlock) and lost.get(block.compared_text):
+            lost[block.compared_text] -= 1
             moved[at] = block
     places = {block.place for block in moved.values()}
     there = [each for each in side.entries if each.place in places and _read_block(each)]
@@ -157,7 +157,7 @@ def _key_beside(exact: int, place: int) -> int:
 
 
 def _block_keys(block: ContentBlock) -> tuple[int, int, int, int]:
-    exact, shape, bare = _TEXTS[block.says]
+    exact, shape, bare = _TEXTS[block.compared_text]
     spot, where = _place_keys(block.place, block.spot)
     return exact, shape or stable_hash(block.place, _to_bytes(bare), b"shape"), spot, where
 

@@ -388,7 +388,7 @@ _link = re.compile(
 class TextReading(Struct, frozen=True, gc=False):
     """What a stretch says. ``says`` is all that counts, ``text`` is what a person may be shown."""
 
-    says: str = ""
+    compared_text: str = ""
     text: str = ""
     is_link: bool = False
     facts: tuple[tuple[str, str], ...] = ()

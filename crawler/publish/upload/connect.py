@@ -29,5 +29,5 @@ def connect_target(section: UploadConfig, mode: int, say: Callable[[str], None])
         if (extra := _LIBRARIES.get((error.name or "").partition(".")[0])) is None:
             raise
         raise UsageError(
-            f"upload.to = {where.shown} needs what is not installed: pip install 'siteatlas[{extra}]'"
+            f"upload.to = {where.display_name} needs what is not installed: pip install 'siteatlas[{extra}]'"
         ) from None

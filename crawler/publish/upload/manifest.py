@@ -36,7 +36,7 @@ class UploadedFile(Struct, frozen=True):
     former: tuple[RemoteFile, ...] = ()
     left: float | None = None
 
-    def is_it(self, there: RemoteFile | None) -> bool:
+    def matches(self, there: RemoteFile | None) -> bool:
         """Whether it is what is there. What looks just like what was to be replaced may be that."""
         return there == RemoteFile(self.size, self.mark) and there not in self.former
 
@@ -65,11 +65,11 @@ class UploadManifest:
         self._kept = self._encoded()
 
     @property
-    def here(self) -> Mapping[str, FileDigests]:
+    def local_digests(self) -> Mapping[str, FileDigests]:
         """The digests of the local files as they were last."""
         return self._book.here
 
-    def looked(self, digests: dict[str, FileDigests]) -> None:
+    def set_local_digests(self, digests: dict[str, FileDigests]) -> None:
         """Remember the digests of the local files."""
         self._book.here = digests
 
@@ -81,11 +81,11 @@ class UploadManifest:
         """All that was put there, or was to be."""
         return list(self._sent)
 
-    def doubtful(self) -> list[str]:
+    def pending(self) -> list[str]:
         """What a process was about to put there when it died."""
         return [name for name, sent in self._sent.items() if not sent.sure]
 
-    def intend(self, pieces: Iterable[tuple[LocalFile, str, str]]) -> None:
+    def add_pending(self, pieces: Iterable[tuple[LocalFile, str, str]]) -> None:
         """Remember, durably, that these are going to be put there: each with its manner and the mark it will get."""
         for piece, manner, mark in pieces:
             sent = self.get(piece.name)
@@ -93,17 +93,17 @@ class UploadManifest:
             self._sent[piece.name] = UploadedFile(piece.sha256, piece.size, manner, mark, former=former)
         self.save()
 
-    def sure(self, piece: LocalFile, manner: str, there: RemoteFile) -> None:
+    def confirm(self, piece: LocalFile, manner: str, there: RemoteFile) -> None:
         """This is there, and part of the set."""
         self._sent[piece.name] = UploadedFile(piece.sha256, there.size, manner, there.mark, sure=True)
 
-    def leave(self, listed: Collection[str], now: float) -> None:
+    def mark_unlisted(self, listed: Collection[str], now: float) -> None:
         """The set there is whole without what is not ``listed``, which may be removed some time after ``now``."""
         for name, sent in self._sent.items():
             since = now if sent.left is None else min(sent.left, now)  # a clock that was set back starts anew
             self._sent[name] = replace(sent, left=None if name in listed else since)
 
-    def leavers(self, before: float) -> list[tuple[str, UploadedFile]]:
+    def unlisted_before(self, before: float) -> list[tuple[str, UploadedFile]]:
         """What has not been needed since then or earlier."""
         return [each for each in self._sent.items() if each[1].left is not None and each[1].left <= before]
 

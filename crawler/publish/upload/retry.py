@@ -23,24 +23,24 @@ class UploadRetries:
         self._policy = RetryPolicy(retries, longest=60.0)
         self._sleep = sleep
 
-    async def once(self, what: Callable[[], Awaitable[T]]) -> T:
+    async def run(self, what: Callable[[], Awaitable[T]]) -> T:
         """Do one thing. Raises NotTaken as the last try did."""
         async for _ in retry_loop.Retries(self._policy, sleep=self._sleep):
             try:
                 return await what()
             except UploadError as error:
                 failed = error
-                if not error.again:
+                if not error.may_retry:
                     break
         raise failed
 
-    async def each(self, items: Iterable[T], do: Callable[[T], Awaitable[None]]) -> None:
+    async def run_all(self, items: Iterable[T], do: Callable[[T], Awaitable[None]]) -> None:
         """Do something with each, a few at a time. Raises NotTaken for the first that fails; then no other is begun."""
         waiting = iter(items)
 
         async def work() -> None:
             for item in waiting:
-                await self.once(partial(do, item))
+                await self.run(partial(do, item))
 
         try:
             async with anyio.create_task_group() as group:

@@ -193,7 +193,7 @@ class S3Target:
         self._section = section
         self._client: Any = None
         _check_section(section)
-        self.shown = target_name(section)
+        self.display_name = target_name(section)
 
     async def __aenter__(self) -> Self:
         return self
@@ -208,11 +208,11 @@ class S3Target:
         """The ETag of an object that was put at once, and is not encrypted with a key of KMS."""
         return piece.md5
 
-    def manner(self, piece: LocalFile) -> str:
+    def metadata(self, piece: LocalFile) -> str:
         """Its headers."""
         return f"{piece.content_type}\n{self._cache_control}"
 
-    async def look(self, names: Collection[str]) -> dict[str, RemoteFile]:
+    async def list_files(self, names: Collection[str]) -> dict[str, RemoteFile]:
         """One request for a thousand objects; where others fill the listing, one for each name that is left."""
         keys = {self._prefix + name: name for name in names}
         start = os.path.commonprefix(list(keys))  # noqa: RUF071 - letters, as keys are no paths
@@ -234,7 +234,7 @@ class S3Target:
                 found[name] = RemoteFile(int(head.get("ContentLength", -1)), _etag(head))
         return found
 
-    async def holds(self, piece: LocalFile) -> RemoteFile | None:
+    async def find_same(self, piece: LocalFile) -> RemoteFile | None:
         """Asks for the headers: our digest, and an ETag that contradicts it only where it says nothing of the bytes."""
         head = await self._head(piece.name)
         if head is None:
@@ -274,7 +274,7 @@ class S3Target:
         """Remove one object."""
         await self._ask("delete_object", f"removing {name}", {"Key": self._prefix + name})
 
-    async def tidy(self, names: Sequence[str]) -> None:
+    async def remove_leftovers(self, names: Sequence[str]) -> None:
         """A PUT leaves nothing behind."""
 
     async def _head(self, name: str) -> dict[str, Any] | None:

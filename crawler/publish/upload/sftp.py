@@ -171,7 +171,7 @@ class SftpTarget:
     def __init__(
         self, section: UploadConfig, address: SftpAddress, mode: int, say: Callable[[str], None]
     ) -> None:
-        self.shown = address.shown
+        self.display_name = address.display_name
         self._address, self._mode, self._say = address, mode, say
         self._timeout = section.timeout
         self._hosts_file = section.sftp_known_hosts or KNOWN_HOSTS
@@ -197,11 +197,11 @@ class SftpTarget:
         """The time of its last change, which is set to that of the local file."""
         return str(piece.mtime // _SECOND)
 
-    def manner(self, piece: LocalFile) -> str:  # noqa: ARG002 - the same for all
+    def metadata(self, piece: LocalFile) -> str:  # noqa: ARG002 - the same for all
         """Its permissions."""
         return f"{self._mode:04o}"
 
-    async def look(self, names: Collection[str]) -> dict[str, RemoteFile]:
+    async def list_files(self, names: Collection[str]) -> dict[str, RemoteFile]:
         """One small request for each name, many of them under way at once."""
         found: dict[str, RemoteFile] = {}
         limit = anyio.CapacityLimiter(_MAX_CONCURRENT)
@@ -220,9 +220,9 @@ class SftpTarget:
         await self._do("looking at its files", every)
         return found
 
-    async def holds(self, piece: LocalFile) -> RemoteFile | None:
+    async def find_same(self, piece: LocalFile) -> RemoteFile | None:
         """By size and time, as nothing else can be asked."""
-        there = (await self.look([piece.name])).get(piece.name)
+        there = (await self.list_files([piece.name])).get(piece.name)
         return there if there == RemoteFile(piece.size, self.mark(piece)) else None
 
     async def put(self, piece: LocalFile) -> RemoteFile:
@@ -232,9 +232,9 @@ class SftpTarget:
     async def remove(self, name: str) -> None:
         """Remove one file, and what a killed process may have left of it."""
         await self._do(f"removing {name}", lambda link: _remove(link.client, self._path(name)))
-        await self.tidy([name])
+        await self.remove_leftovers([name])
 
-    async def tidy(self, names: Sequence[str]) -> None:
+    async def remove_leftovers(self, names: Sequence[str]) -> None:
         """Remove files under hidden names."""
 
         async def every(link: _Connection) -> None:
@@ -276,7 +276,8 @@ class SftpTarget:
         if not self._has_told:
             self._has_told = True
             self._say(
-                f"{self.shown} cannot replace a file at once (posix-rename@openssh.com): each that changes is missing "
+                f"{self.display_name} cannot replace a file at once (posix-rename@openssh.com): each that "
+                "changes is missing "
                 "there for a moment"
             )
         await _remove(client, target)
@@ -297,10 +298,10 @@ class SftpTarget:
                 link.moved()
                 return await what(link)
         except asyncssh.HostKeyNotVerifiable:
-            raise unknown_host_error(self._address, self._hosts_file, known=self._knows()) from None
+            raise unknown_host_error(self._address, self._hosts_file, known=self._has_host_key()) from None
         except Exception as error:  # noqa: BLE001 - what garbage makes of the library; none of it may show its secrets
             told = sftp_upload_error(_first_exception(error), act, self._address)
-            if told.again and link is not None and self._client is link.client:
+            if told.may_retry and link is not None and self._client is link.client:
                 self._drop()
             raise told from None
 
@@ -323,7 +324,7 @@ class SftpTarget:
         if connection is not None:
             connection.abort()
 
-    def _knows(self) -> bool:
+    def _has_host_key(self) -> bool:
         keys, authorities, *_ = self._known.match(self._address.host, "", self._address.port)
         return bool(keys or authorities)
 

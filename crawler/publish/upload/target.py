@@ -22,7 +22,7 @@ class UploadError(Exception):
 
     def __init__(self, sentence: str, *, again: bool = False) -> None:
         super().__init__(sentence)
-        self.again = again
+        self.may_retry = again
 
 
 class LocalFile(Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class UploadTarget(Protocol):
     """
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """What the place is called, without secrets; another name is another place."""
 
     async def __aenter__(self) -> Self:
@@ -85,13 +85,13 @@ class UploadTarget(Protocol):
     def mark(self, piece: LocalFile) -> str:
         """The mark that the file will have there, if nothing out of the common is done to it."""
 
-    def manner(self, piece: LocalFile) -> str:
+    def metadata(self, piece: LocalFile) -> str:
         """How the file is kept there, besides its bytes: what must be put again when it changes."""
 
-    async def look(self, names: Collection[str]) -> dict[str, RemoteFile]:
+    async def list_files(self, names: Collection[str]) -> dict[str, RemoteFile]:
         """What is there, of these names."""
 
-    async def holds(self, piece: LocalFile) -> RemoteFile | None:
+    async def find_same(self, piece: LocalFile) -> RemoteFile | None:
         """What is there under the name of the file, when that can be proved to be this file, in this manner."""
 
     async def put(self, piece: LocalFile) -> RemoteFile:
@@ -100,7 +100,7 @@ class UploadTarget(Protocol):
     async def remove(self, name: str) -> None:
         """Remove what is there under a name. Harmless when there is nothing."""
 
-    async def tidy(self, names: Sequence[str]) -> None:
+    async def remove_leftovers(self, names: Sequence[str]) -> None:
         """Remove what a killed process may have left while it was putting these there."""
 
 
@@ -117,7 +117,7 @@ class S3Address:
     prefix: str
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The address for people."""
         return f"s3://{self.bucket}/{self.prefix}"
 
@@ -132,7 +132,7 @@ class SftpAddress:
     directory: str
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The address for people."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         user = f"{self.user}@" if self.user else ""
@@ -156,7 +156,7 @@ def target_name(section: UploadConfig) -> str:
     """
     where = parse_target_address(section.to)
     is_other = isinstance(where, S3Address) and section.s3_endpoint
-    return f"{where.shown} at {section.s3_endpoint}" if is_other else where.shown
+    return f"{where.display_name} at {section.s3_endpoint}" if is_other else where.display_name
 
 
 def _parse_s3(rest: str) -> S3Address:

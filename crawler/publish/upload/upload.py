@@ -68,7 +68,10 @@ def why_not_uploaded(plan: CrawlPlan, run: Run) -> str:
     place = target_name(plan.config.upload)
     try:
         record = UploadManifest(plan.state / UPLOAD_DIRECTORY, place)
-        sent = {piece.name: (piece, record.get(piece.name)) for piece in local_files(plan, run, record.here)}
+        sent = {
+            piece.name: (piece, record.get(piece.name))
+            for piece in local_files(plan, run, record.local_digests)
+        }
     except StorageError as error:
         return str(error)
     if all(known and known.sure and known.sha256 == piece.sha256 for piece, known in sent.values()):
@@ -95,9 +98,9 @@ async def upload(
     folder = plan.state / UPLOAD_DIRECTORY
     descriptor = hold_lock(folder)
     try:
-        record = UploadManifest(folder, place.shown)
-        found = await anyio.to_thread.run_sync(local_files, plan, run, record.here)
-        record.looked(digests_of(found))
+        record = UploadManifest(folder, place.display_name)
+        found = await anyio.to_thread.run_sync(local_files, plan, run, record.local_digests)
+        record.set_local_digests(digests_of(found))
         transfer = _Transfer(
             place, record, lead_file_name(plan), UploadRetries(plan.config.upload.retries, sleep), say
         )
@@ -107,7 +110,8 @@ async def upload(
             record.save()
     except UploadError as error:
         raise StorageError(
-            f"the files could not be published at {place.shown}: {error}; what is there is whole, and the next run "
+            f"the files could not be published at {place.display_name}: {error}; what is there is whole, "
+            "and the next run "
             "does what is missing"
         ) from None
     finally:
@@ -125,30 +129,32 @@ class _Transfer:
         tries: UploadRetries,
         say: Callable[[str], None],
     ) -> None:
-        self._place, self._record, self._index, self._tries, self._say = place, record, index, tries, say
+        self._target, self._manifest, self._index, self._retries, self._say = place, record, index, tries, say
 
     async def run(
         self, found: list[LocalFile], clock: Callable[[], float], grace_period: float
     ) -> UploadResult:
         """``found`` are the files, the one that leads to the others last. Raises NotTaken, StorageError."""
         if not found:
-            return UploadResult(destination=self._place.shown)
+            return UploadResult(destination=self._target.display_name)
         listed = {piece.name for piece in found}
-        async with self._place:
-            there = await self._tries.once(lambda: self._place.look({*listed, *self._record.names()}))
-            if doubtful := self._record.doubtful():
-                await self._tries.once(lambda: self._place.tidy(doubtful))
+        async with self._target:
+            there = await self._retries.run(
+                lambda: self._target.list_files({*listed, *self._manifest.names()})
+            )
+            if doubtful := self._manifest.pending():
+                await self._retries.run(lambda: self._target.remove_leftovers(doubtful))
             missing = await self._missing(found, there)
             await self._send(missing, found[-1])
             now = clock()
-            self._record.leave(listed, now)
+            self._manifest.mark_unlisted(listed, now)
             removed = await self._remove(there, now - grace_period)
         return UploadResult(
-            destination=self._place.shown,
+            destination=self._target.display_name,
             sent=len(missing),
             unchanged=len(found) - len(missing),
             removed=removed,
-            waiting=sum(name not in listed for name in self._record.names()),
+            waiting=sum(name not in listed for name in self._manifest.names()),
             bytes=sum(piece.size for piece in missing),
         )
 
@@ -160,50 +166,52 @@ class _Transfer:
             if not await self._is_there(piece, there.get(piece.name)):
                 missing.add(piece.name)
 
-        await self._tries.each(found, look_at)
+        await self._retries.run_all(found, look_at)
         return [piece for piece in found if piece.name in missing]
 
     async def _is_there(self, piece: LocalFile, there: RemoteFile | None) -> bool:
-        sent, manner = self._record.get(piece.name), self._place.manner(piece)
+        sent, manner = self._manifest.get(piece.name), self._target.metadata(piece)
         if there is None:
             return False
-        if sent is not None and sent.is_it(there):
+        if sent is not None and sent.matches(there):
             same = (sent.sha256, sent.manner) == (piece.sha256, manner)
         elif sent is not None and (
             sent.sure or there in sent.former
         ):  # others were there, or we were not yet
             same = False
         else:
-            held = await self._place.holds(piece)
+            held = await self._target.find_same(piece)
             same, there = held is not None, held or there
         if same:
-            self._record.sure(piece, manner, there)
+            self._manifest.confirm(piece, manner, there)
         return same
 
     async def _send(self, missing: list[LocalFile], lead: LocalFile) -> None:
         """Put files there, and the one that leads to the others after all of them."""
-        place = self._place
-        self._record.intend((piece, place.manner(piece), place.mark(piece)) for piece in missing)
+        place = self._target
+        self._manifest.add_pending((piece, place.metadata(piece), place.mark(piece)) for piece in missing)
 
         async def put(piece: LocalFile) -> None:
-            self._record.sure(piece, place.manner(piece), await place.put(piece))
+            self._manifest.confirm(piece, place.metadata(piece), await place.put(piece))
 
-        await self._tries.each([piece for piece in missing if piece is not lead], put)
+        await self._retries.run_all([piece for piece in missing if piece is not lead], put)
         if lead in missing:
-            await self._tries.once(lambda: put(lead))
+            await self._retries.run(lambda: put(lead))
 
     async def _remove(self, there: dict[str, RemoteFile], before: float) -> int:
         """Remove what left the set long enough ago. What cannot be removed is said, and tried by the next run."""
         removed = 0
-        leavers = self._record.leavers(before)
+        leavers = self._manifest.unlisted_before(before)
         # an index that left with its files goes before them: as long as it is there, so is what it names
         for name, sent in sorted(leavers, key=lambda each: each[0] != self._index):
             try:
                 if sent.is_ours(there.get(name)):
-                    await self._tries.once(partial(self._place.remove, name))
+                    await self._retries.run(partial(self._target.remove, name))
                     removed += 1
             except UploadError as error:
-                self._say(f"{name} left the set and could not be removed from {self._place.shown}: {error}")
+                self._say(
+                    f"{name} left the set and could not be removed from {self._target.display_name}: {error}"
+                )
                 break
-            self._record.forget(name)
+            self._manifest.forget(name)
         return removed

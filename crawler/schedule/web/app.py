@@ -73,7 +73,7 @@ class _Endpoints:
         settings: Callable[[], DaemonConfig],
         trouble: Callable[[], str],
     ) -> None:
-        self._board = board
+        self._get_status = board
         self._trouble = trouble
         self._settings = settings
         self._is_socket = settings().listen.startswith(UNIX_PREFIX)
@@ -94,15 +94,15 @@ class _Endpoints:
 
     async def all_sites(self, request: Request) -> Response:
         """``/``; ``?q=WORDS`` filters the sites."""
-        board = self._board()
+        board = self._get_status()
         snapshots = await self._cache.snapshots(board.sites)
         query = request.query_params.get("q", "")
         values = {**overview_page(board, snapshots, query), **_frame(request)}
-        return await self._cache.run(lambda: render_page("overview.html", **values))
+        return await self._cache.run_blocking(lambda: render_page("overview.html", **values))
 
     async def site(self, request: Request) -> Response:
         """``/sites/NAME``; ``?run=N`` shows what that run changed, ``?before=N`` the runs before that one."""
-        board, site = self._board(), self._named(request)
+        board, site = self._get_status(), self._named(request)
         snapshot = await self._snapshot(site)
         numbers = {"number": _number(request, "run"), "before": _number(request, "before")}
 
@@ -110,7 +110,7 @@ class _Endpoints:
             values = site_page(board, site, snapshot, self._serves_files, **numbers)
             return render_page("site.html", **values, **_frame(request))
 
-        return await self._cache.run(render)
+        return await self._cache.run_blocking(render)
 
     async def audit(self, request: Request) -> OpenFile:
         """``/sites/NAME/audit/FILE``."""
@@ -122,15 +122,15 @@ class _Endpoints:
 
     async def healthz(self, _: Request) -> Response:
         """``/healthz``."""
-        status, values = health_response(self._board(), self._trouble())
+        status, values = health_response(self._get_status(), self._trouble())
         return JSONResponse(values, status)
 
     async def metrics(self, request: Request) -> Response:
         """``/metrics``."""
-        board = self._board()
+        board = self._get_status()
         snapshots = await self._cache.snapshots(board.sites)
         accept = request.headers.get("accept", "")
-        text, media_type = await self._cache.run(lambda: exposition(board, snapshots, accept))
+        text, media_type = await self._cache.run_blocking(lambda: exposition(board, snapshots, accept))
         return Response(text, headers={"content-type": media_type})
 
     async def published(self, request: Request) -> OpenFile:
@@ -152,7 +152,7 @@ class _Endpoints:
 
     async def _opened(self, open_: Callable[[], OpenFile | None]) -> OpenFile:
         try:
-            file = await self._cache.run(open_)
+            file = await self._cache.run_blocking(open_)
         except OSError as error:
             log.warning("a file cannot be served: %s", error)
             raise HTTPException(503, "this file cannot be read right now", _RETRY) from None
@@ -165,13 +165,13 @@ class _Endpoints:
 
     def _named(self, request: Request) -> SiteStatus:
         name = request.path_params["name"]
-        for site in self._board().sites:
+        for site in self._get_status().sites:
             if site.name == name:
                 return site
         raise HTTPException(404, "no site has this name")
 
     def _find(self, host: str, path: str) -> tuple[SiteStatus, str] | None:
-        return find_public(self._board().sites, host, path)
+        return find_public(self._get_status().sites, host, path)
 
 
 def _number(request: Request, name: str) -> int | None:

@@ -36,7 +36,7 @@ class SiteMetrics(Collector):
     """The metrics at one moment."""
 
     def __init__(self, board: ScheduleStatus, snapshots: Mapping[str, SiteSnapshot]) -> None:
-        self._board = board
+        self._status = board
         self._snapshots = snapshots
 
     def collect(self) -> Iterator[Metric]:
@@ -44,7 +44,7 @@ class SiteMetrics(Collector):
         yield from self._daemon()
         for name, help_, sample in _SITE_METRICS:
             family = GaugeMetricFamily(f"siteatlas_site_{name}", help_, labels=["site"])
-            for site in self._board.sites:
+            for site in self._status.sites:
                 value = sample(site, self._snapshot(site))
                 if value is not None:
                     family.add_metric([site.name], value)
@@ -56,7 +56,7 @@ class SiteMetrics(Collector):
         return self._snapshots.get(site.name, SiteSnapshot())
 
     def _daemon(self) -> Iterator[Metric]:
-        board = self._board
+        board = self._status
         yield InfoMetricFamily("siteatlas_build", "The version of siteatlas", {"version": board.version})
         gauges: tuple[tuple[str, str, float | None], ...] = (
             ("sites", "Sites in the configuration", len(board.sites)),
@@ -85,8 +85,8 @@ class SiteMetrics(Collector):
             "URLs that the last run changed, by kind",
             labels=["site", "kind"],
         )
-        for site in self._board.sites:
-            run = self._snapshot(site).ended
+        for site in self._status.sites:
+            run = self._snapshot(site).last_ended
             for kind in ChangeKind if run else ():
                 family.add_metric([site.name, kind.value], getattr(run, kind))
         return family
@@ -97,7 +97,7 @@ class SiteMetrics(Collector):
             "Findings of the last audit, by severity",
             labels=["site", "severity"],
         )
-        for site in self._board.sites:
+        for site in self._status.sites:
             audit = self._snapshot(site).audit.last
             for severity, number in audit.severities.items() if audit else ():
                 family.add_metric([site.name, severity], number)
@@ -120,7 +120,7 @@ def _last_run_value(read: Callable[[Run], float | None]) -> _Sample:
     """A number of the last run that has ended; 0 is unknown when the run kept no figures."""
 
     def sample(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
-        run = snapshot.ended
+        run = snapshot.last_ended
         value = read(run) if run else None
         return value if value or (run and run.has_figures) else None
 
@@ -129,13 +129,13 @@ def _last_run_value(read: Callable[[Run], float | None]) -> _Sample:
 
 def _ended(site: SiteStatus, snapshot: SiteSnapshot) -> float | None:
     """When the last run ended, or the last attempt that did not get as far as a run."""
-    run, attempt = snapshot.ended, site.last
+    run, attempt = snapshot.last_ended, site.last
     times = [time for time in (run and run.ended, attempt and attempt.ended) if time]
     return max(times, default=None)
 
 
 def _exit_code(site: SiteStatus, snapshot: SiteSnapshot) -> float | None:
-    run, attempt = snapshot.ended, site.last
+    run, attempt = snapshot.last_ended, site.last
     if attempt is None or attempt.exit_code is None:
         return run.exit_code if run else None
     is_newer = run is not None and run.number != attempt.run and (run.ended or 0.0) > (attempt.ended or 0.0)
@@ -148,7 +148,7 @@ def _pages(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
 
 
 def _success(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
-    return snapshot.good.ended if snapshot.good else None
+    return snapshot.last_good.ended if snapshot.last_good else None
 
 
 def _audit_failed(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
@@ -157,12 +157,12 @@ def _audit_failed(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
 
 def _search_console_value(name: str) -> _Sample:
     """A number of the last answer of Search Console."""
-    return lambda _, snapshot: getattr(snapshot.google, name, None)
+    return lambda _, snapshot: getattr(snapshot.search_console, name, None)
 
 
 _SITE_METRICS: Final[tuple[tuple[str, str, _Sample], ...]] = (
     ("running", "Whether a run is in progress", lambda site, _: site.running_since is not None),
-    ("scheduled", "Whether the site has a schedule", lambda site, _: bool(site.timetable)),
+    ("scheduled", "Whether the site has a schedule", lambda site, _: bool(site.schedule)),
     ("next_run_timestamp_seconds", "Earliest start of the next run, Unix time", lambda site, _: site.next_at),
     ("consecutive_failures", "Attempts in a row that failed", lambda site, _: site.failures),
     ("untold", "Whether a notification is not delivered yet", lambda *values: bool(notify_pending(*values))),

@@ -92,7 +92,7 @@ def _order(row: SiteRow) -> tuple[int, str, str]:
 
 def site_row(site: SiteStatus, snapshot: SiteSnapshot) -> SiteRow:
     """The row of a site."""
-    last, standing = snapshot.ended, snapshot.standing
+    last, standing = snapshot.last_ended, snapshot.standing
     return SiteRow(
         site=site,
         condition=condition(site, snapshot),

@@ -38,7 +38,7 @@ class Condition(Struct, frozen=True):
 
 def condition(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
     """The most urgent condition of a site."""
-    last, ended = site.last, snapshot.ended
+    last, ended = site.last, snapshot.last_ended
     if last is not None and last.fate is RunStatus.BROKEN:
         return Condition(Tone.ERROR, "action needed", last.told)
     if site.failures:
@@ -71,7 +71,7 @@ def notify_pending(site: SiteStatus, snapshot: SiteSnapshot) -> str:
 
 def _quiet_badge(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
     """The condition of a site that is not in trouble."""
-    standing, ended = snapshot.standing, snapshot.ended
+    standing, ended = snapshot.standing, snapshot.last_ended
     if site.running_since is not None or (standing and standing.holder):
         reason = "" if site.running_since is not None else "started by another process"
         return Condition(Tone.RUNNING, "running", reason)

@@ -41,7 +41,7 @@ class SiteSnapshot(Struct, frozen=True, kw_only=True):
     """
 
     standing: StateStatus | None = None
-    google: SubmissionStatus | None = None
+    search_console: SubmissionStatus | None = None
     notify_pending: str | None = None
     audit: AuditStatus = AuditStatus()
     error: str = ""
@@ -52,12 +52,12 @@ class SiteSnapshot(Struct, frozen=True, kw_only=True):
         return self.standing.runs if self.standing else []
 
     @property
-    def ended(self) -> Run | None:
+    def last_ended(self) -> Run | None:
         """The last run that has ended."""
         return next((run for run in self.runs if run.ended is not None), None)
 
     @property
-    def good(self) -> Run | None:
+    def last_good(self) -> Run | None:
         """The last run whose result was published."""
         published = self.standing.published if self.standing else None
         return next((run for run in self.runs if run.outcome in PUBLISHING_OUTCOMES), published)
@@ -94,10 +94,10 @@ class StatusCache:
         """The snapshots of these sites, by name."""
         states = {site.name: site.state for site in sites}
         async with self._lock:  # requests that come meanwhile get what this one reads
-            await self.run(self._refresh, frozenset(states.values()))
+            await self.run_blocking(self._refresh, frozenset(states.values()))
             return {name: self._entries[state].snapshot for name, state in states.items()}
 
-    async def run(self, work: "Callable[..., T]", *values: object) -> T:
+    async def run_blocking(self, work: "Callable[..., T]", *values: object) -> T:
         """The result of a function that blocks."""
         return await anyio.to_thread.run_sync(work, *values, limiter=self._threads)
 

@@ -24,8 +24,8 @@ class Night:
         waiting = [(0.0, page, 0) for page in range(pages)]
         while waiting and not self.is_given_up:
             due, page, before = min(waiting, key=lambda each: (each[0] > self.now, each[1]))
-            if pause := max(lane.may_start(self.now), due - self.now):
-                self.is_given_up = trouble.is_enough(self.now, pause)
+            if pause := max(lane.seconds_until_start(self.now), due - self.now):
+                self.is_given_up = trouble.is_spent(self.now, pause)
                 self.now += pause
                 continue
             waiting.remove((due, page, before))
@@ -36,10 +36,10 @@ class Night:
             lane.finish(self.now, Reply(URL, status, headers, b"", self.now, elapsed))
             if status == 200:
                 self.good += 1
-                trouble.answered(self.now, lane.gap, had_failed=before > 0)
+                trouble.record_success(self.now, lane.delay, had_failed=before > 0)
                 continue
-            trouble.failed(self.now, f"answered {status}", lane.gap)
-            self.is_given_up = trouble.is_enough(self.now)
+            trouble.record_failure(self.now, f"answered {status}", lane.delay)
+            self.is_given_up = trouble.is_spent(self.now)
             if before < 3:
                 waiting.append(
                     (self.now + (wait or RetryPolicy().pause(before, str(page))), page, before + 1)

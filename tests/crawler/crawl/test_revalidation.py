@@ -27,7 +27,7 @@ HOME, OTHER = Url("https://example.com/"), Url("https://elsewhere.example/")
 
 def visited(path: Path) -> sqlite3.Connection:
     """The state after a run that read one page, which links to another site."""
-    db = STATE_DB.connect(path)
+    db = STATE_DB.open(path)
     scope = StatusBadge(State.OUT_OF_SCOPE, "elsewhere")
     frontier = SqliteFrontier(db, lambda find: scope if find.url == OTHER else None, run=1, reading="r")
     frontier.admit([DiscoveredUrl(HOME, DiscoveredBy.SEED, 0)])
@@ -45,12 +45,12 @@ def visited(path: Path) -> sqlite3.Connection:
 def test_ours_a_page_is_recalled_with_its_links_if_it_was_read_alike(tmp_path: Path) -> None:
     db = visited(tmp_path / "state.db")
     (number,) = db.execute("SELECT id FROM url WHERE url = ?", (HOME,)).fetchone()
-    again = PreviousVisits(db, 2, "r", "server", 0).recall(number, DocumentKind.PAGE)
+    again = PreviousVisits(db, 2, "r", "server", 0).get(number, DocumentKind.PAGE)
     assert again
     assert again.page == Page(links=[(OTHER, DiscoveredBy.LINK)], title="home")
     assert (again.digest, again.text, again.validates, again.is_due) == (b"d", b"t", True, False)
     for reading, kind in (("other settings", DocumentKind.PAGE), ("r", DocumentKind.SITEMAP)):
-        otherwise = PreviousVisits(db, 2, reading, "server", 0).recall(number, kind)
+        otherwise = PreviousVisits(db, 2, reading, "server", 0).get(number, kind)
         assert otherwise
         assert (otherwise.page, otherwise.digest, otherwise.text, otherwise.validates) == (
             None,
@@ -58,7 +58,7 @@ def test_ours_a_page_is_recalled_with_its_links_if_it_was_read_alike(tmp_path: P
             b"t",
             False,
         )
-    moved = PreviousVisits(db, 2, "r", "another server", 0).recall(number, DocumentKind.PAGE)
+    moved = PreviousVisits(db, 2, "r", "another server", 0).get(number, DocumentKind.PAGE)
     assert moved
     assert (moved.page, moved.validates) == (again.page, False)
     db.close()
@@ -68,7 +68,7 @@ def test_ours_a_page_with_a_link_that_was_forgotten_is_read_again(tmp_path: Path
     db = visited(tmp_path / "state.db")
     (number,) = db.execute("SELECT id FROM url WHERE url = ?", (HOME,)).fetchone()
     db.execute("DELETE FROM url WHERE url = ?", (OTHER,))
-    again = PreviousVisits(db, 2, "r", "server", 0).recall(number, DocumentKind.PAGE)
+    again = PreviousVisits(db, 2, "r", "server", 0).get(number, DocumentKind.PAGE)
     assert again
     assert (again.page, again.digest, again.validates) == (None, b"", False)
     db.close()

@@ -198,4 +198,4 @@ def test_whatwg_fetch_bad_ports_are_blocked_for_seeds_as_well() -> None:
 def test_ours_target_of_an_origin(origin: str, host: str, port: int, host_port: str) -> None:
     target = OriginTarget.of(origin)
     assert (target.host, target.port, target.host_port) == (host, port, host_port)
-    assert target.at("::1").pinned == f"{target.scheme}://[::1]:{port}"
+    assert target.pinned_to("::1").pinned == f"{target.scheme}://[::1]:{port}"

@@ -232,7 +232,7 @@ pieces = st.sampled_from(
 @given(st.lists(pieces, max_size=9).map(lambda parts: "/" + "".join(parts)))
 @settings(max_examples=300, deadline=None)
 def test_ours_no_path_leads_out_of_the_folder(site: Path, path: str) -> None:
-    answer = FolderTransport(site, f"{HOME}/")._answer(path.encode(), httpx.Headers())
+    answer = FolderTransport(site, f"{HOME}/")._respond(path.encode(), httpx.Headers())
     assert SECRET not in answer.body
     assert answer.status in (200, 301, 403, 404)
     if answer.more >= 0:

@@ -37,7 +37,7 @@ class Simulation:
         for number in range(requests * 2_000):
             if len(self.starts) >= requests or self.now >= NOW + until:
                 break
-            wait = self.lane.may_start(self.now)
+            wait = self.lane.seconds_until_start(self.now)
             if wait <= 0:
                 self.lane.start(self.now)
                 self.starts.append(self.now)
@@ -104,12 +104,12 @@ def test_ours_full_speed_has_no_ceiling_and_does_not_look_at_latency() -> None:
 
 def test_rfc9309_crawl_delay_is_one_at_a_time_and_so_far_apart() -> None:
     lane = OriginThrottle(ThrottleOptions(8, 0))
-    lane.crawl_delay(5.0)
+    lane.set_crawl_delay(5.0)
     run = Simulation(lane, lambda now, out: reply(200, 7.0 if len(run.starts) == 3 else 0.1, at=now))
     run.run(6)
     assert run.most == 1
     assert run.gaps == pytest.approx([5.0, 5.0, 7.0, 5.0, 5.0], abs=0.02)
-    lane.crawl_delay(0.0)
+    lane.set_crawl_delay(0.0)
     assert lane.allowed == 1
 
 
@@ -119,12 +119,12 @@ def test_rfc9110_retry_after_is_obeyed_at_any_speed(status: int, rate: float) ->
     lane = OriginThrottle(ThrottleOptions(4, rate))
     lane.start(NOW)
     lane.finish(NOW + 1, reply(status, 1.0, "30"))
-    assert lane.may_start(NOW + 1) == 30.0
-    assert lane.may_start(NOW + 31) == 0.0
+    assert lane.seconds_until_start(NOW + 1) == 30.0
+    assert lane.seconds_until_start(NOW + 31) == 0.0
     assert lane.allowed == 2
     lane.start(NOW + 31)
     lane.finish(NOW + 32, reply(status, 1.0, formatdate(NOW + 7_232, usegmt=True)))
-    assert lane.parked_until == lane.asked_until == NOW + 7_232
+    assert lane.paused_until == lane.asked_until == NOW + 7_232
 
 
 def test_ours_without_retry_after_the_pause_doubles_up_to_300_seconds_and_a_success_ends_it() -> None:
@@ -133,16 +133,16 @@ def test_ours_without_retry_after_the_pause_doubles_up_to_300_seconds_and_a_succ
     for _ in range(11):
         lane.start(now)
         lane.finish(now + 0.1, reply(429, 0.1))
-        pauses.append(lane.parked_until - now - 0.1)
+        pauses.append(lane.paused_until - now - 0.1)
         assert lane.is_stuck == (len(pauses) > 2)
-        now = lane.parked_until
+        now = lane.paused_until
     assert pauses == pytest.approx([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300], abs=0.01)
     assert lane.allowed == 1
     lane.start(now)
     lane.finish(now + 0.1, reply())
     lane.start(now + 1)
     lane.finish(now + 1.1, reply(429, 0.1))
-    assert lane.parked_until - now - 1.1 == pytest.approx(1.0, abs=0.01)
+    assert lane.paused_until - now - 1.1 == pytest.approx(1.0, abs=0.01)
     assert not lane.asked_until
     assert not lane.is_stuck
 
@@ -154,7 +154,7 @@ def test_ours_refusals_of_requests_that_were_out_already_count_once() -> None:
     for number in range(8):
         lane.finish(NOW + 1 + number / 100, reply(429, 1.0 + number / 100))
     assert lane.allowed == 4
-    assert lane.parked_until == NOW + 2
+    assert lane.paused_until == NOW + 2
 
 
 @pytest.mark.parametrize("wait", ["0", "Wed, 21 Oct 2015 07:28:00 GMT", "soon", "-5"])
@@ -162,7 +162,7 @@ def test_ours_a_retry_after_of_nothing_is_a_pause_all_the_same(wait: str) -> Non
     lane = OriginThrottle(ThrottleOptions(4, 0))
     lane.start(NOW)
     lane.finish(NOW + 0.1, reply(429, 0.1, wait))
-    assert lane.may_start(NOW + 0.1) == pytest.approx(1.0)
+    assert lane.seconds_until_start(NOW + 0.1) == pytest.approx(1.0)
 
 
 def test_ours_a_lane_slows_when_latency_rises_and_recovers() -> None:
@@ -206,12 +206,12 @@ def test_ours_five_failures_to_connect_open_the_circuit_and_one_request_tries() 
         lane.start(NOW)
     for _ in range(8):
         lane.finish(NOW + 0.01, REFUSED)
-    assert lane.may_start(NOW + 0.01) == pytest.approx(2.0)
+    assert lane.seconds_until_start(NOW + 0.01) == pytest.approx(2.0)
     assert lane.allowed == 1
     assert not lane.down
     lane.start(NOW + 3)
     lane.finish(NOW + 3.01, reply(200, 0.01))
-    assert lane.may_start(NOW + 3.01) == 0.0
+    assert lane.seconds_until_start(NOW + 3.01) == 0.0
     assert lane.allowed == 8
 
 
@@ -252,15 +252,15 @@ def test_ours_failures_that_are_no_failures_to_connect_open_nothing() -> None:
         for _ in range(6):
             lane.start(NOW)
             lane.finish(NOW, Failure(code, "x", False))
-    assert lane.may_start(NOW) == 0.0
+    assert lane.seconds_until_start(NOW) == 0.0
 
 
 def test_ours_a_request_that_was_not_sent_gives_its_place_back() -> None:
     lane = OriginThrottle(ThrottleOptions(1, 0))
     lane.start(NOW)
-    assert 0 < lane.may_start(NOW) < 1
+    assert 0 < lane.seconds_until_start(NOW) < 1
     lane.finish(NOW, None)
-    assert lane.may_start(NOW) == 0.0
+    assert lane.seconds_until_start(NOW) == 0.0
 
 
 @pytest.mark.parametrize(

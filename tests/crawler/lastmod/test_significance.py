@@ -24,8 +24,8 @@ def said(before: Site, after: Site, learnt: dict[int, ChangeHistory] | None = No
         learnt or {}, deltas.values, ((content_keys(each), 1.0) for each in now.values())
     )
     if learnt is not None:
-        learnt.update(made.learnt)
-    return {page for page, delta in deltas.items() if made.significant(delta)}
+        learnt.update(made.change_history)
+    return {page for page, delta in deltas.items() if made.significant_changes(delta)}
 
 
 def own(page: int, number: int = 0) -> str:

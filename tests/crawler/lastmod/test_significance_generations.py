@@ -47,9 +47,9 @@ class Watcher:
         made = build_significance_model(
             self.learnt, deltas.values, ((content_keys(kept), 1.0) for kept in now.values())
         )
-        self.learnt = made.learnt
+        self.learnt = made.change_history
         self.kept = now
-        return {path for path, delta in deltas.items() if made.significant(delta)}
+        return {path for path, delta in deltas.items() if made.significant_changes(delta)}
 
 
 def moved(server: str, generation: int, edited: set[str], pages: set[str]) -> set[str]:
@@ -93,6 +93,6 @@ def test_ours_a_sample_of_a_large_site_judges_as_all_of_it() -> None:
     sample = [(content_keys(now[path]), len(now) / len(some)) for path in some]
     made = build_significance_model({}, deltas.values, sample)
     score = Score()
-    score.count({path for path, delta in deltas.items() if made.significant(delta)}, edited)
+    score.count({path for path, delta in deltas.items() if made.significant_changes(delta)}, edited)
     assert score.precision >= 0.99
     assert score.recall >= 0.99

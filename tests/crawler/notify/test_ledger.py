@@ -32,7 +32,7 @@ SENT = SentMessage(
 
 
 def test_ours_the_file_is_for_its_owner_and_every_commit_durable(tmp_path: Path) -> None:
-    with closing(LEDGER_DB.connect(tmp_path / LEDGER_DB.file)) as db:
+    with closing(LEDGER_DB.open(tmp_path / LEDGER_DB.file)) as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert db.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
     assert stat.S_IMODE((tmp_path / LEDGER_DB.file).stat().st_mode) == 0o600
@@ -66,7 +66,7 @@ def test_ours_the_files_of_others_are_refused_in_one_line(tmp_path: Path, open_:
         db.execute("CREATE TABLE t (x)")
     assert "of another program" in refused()
     (tmp_path / LEDGER_DB.file).unlink()
-    with closing(LEDGER_DB.connect(tmp_path / LEDGER_DB.file)) as db:
+    with closing(LEDGER_DB.open(tmp_path / LEDGER_DB.file)) as db:
         db.execute("PRAGMA user_version = 99")
     assert "newer version" in refused()
 
@@ -80,46 +80,46 @@ def test_ours_a_ledger_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
 
 def test_ours_who_looks_sees_it_while_it_is_written(tmp_path: Path) -> None:
     with Ledger.opened(tmp_path, 10) as ledger:
-        ledger.meet(["x"])
-        line = ledger.freeze(ledger.start("x", 3), 5)
-        line = ledger.taken(line, "https://h/b", SENT)
+        ledger.set_channels(["x"])
+        line = ledger.begin_delivery(ledger.start("x", 3), 5)
+        line = ledger.batch_sent(line, "https://h/b", SENT)
         looked = notify_status(tmp_path)
         assert looked.channels[0].until == 3
         assert looked.log == (SENT,)
-        assert looked.is_outstanding
-        ledger.done(line, 5)
+        assert looked.is_notify_pending
+        ledger.delivered(line, 5)
         looked = notify_status(tmp_path)
-        assert (looked.channels[0].until, looked.is_outstanding) == (5, False)
+        assert (looked.channels[0].until, looked.is_notify_pending) == (5, False)
 
 
 def test_ours_a_line_is_as_it_was_kept(tmp_path: Path) -> None:
     with Ledger.opened(tmp_path, 10) as ledger:
-        line = ledger.put_off(ledger.freeze(ledger.start("x", 3), 5), "busy", 9.0, SENT)
+        line = ledger.defer(ledger.begin_delivery(ledger.start("x", 3), 5), "busy", 9.0, SENT)
     with Ledger.opened(tmp_path, 10) as ledger:
-        assert ledger.lines("x") == [line]
+        assert ledger.cursors("x") == [line]
         assert line == DeliveryCursor(id=line.id, channel="x", told=3, until=5, tries=1, due=9.0, said="busy")
         mood = HealthNotice(channel="x", knows=True, pending=Occasion.RECOVERY, run=4, told="well", at=2.0)
-        ledger.feel(mood)
-        assert ledger.mood("x") == mood
-        ledger.feel(replace(mood, pending=None))
-        assert ledger.mood("x").pending is None
+        ledger.store_health_notice(mood)
+        assert ledger.health_notice("x") == mood
+        ledger.store_health_notice(replace(mood, pending=None))
+        assert ledger.health_notice("x").pending is None
 
 
 def test_ours_what_is_refused_next_to_each_other_is_one_range(tmp_path: Path) -> None:
     with Ledger.opened(tmp_path, 10) as ledger:
-        line = ledger.freeze(ledger.start("x", 3), 5)
+        line = ledger.begin_delivery(ledger.start("x", 3), 5)
         for upto in ("https://h/b", "https://h/d"):
             line = ledger.refuse(line, upto, SENT)
-        line = ledger.taken(line, "https://h/f", SENT)
+        line = ledger.batch_sent(line, "https://h/f", SENT)
         ledger.refuse(line, "https://h/h", SENT)
         first, second = ledger.refused("x")
         assert (first.position, first.upto, first.urls) == ("", "https://h/d", 4)
         assert (second.position, second.upto, second.urls) == ("https://h/f", "https://h/h", 2)
-        ledger.resent(first, "https://h/b", SENT)
+        ledger.refused_sent(first, "https://h/b", SENT)
         assert ledger.refused("x")[0].urls == 2
-        ledger.forgive(first)
+        ledger.drop_refused(first)
         assert ledger.refused("x") == [second]
-        ledger.refuse(ledger.freeze(ledger.start(audit_channel_key("x"), 0), 1), None, SENT)
+        ledger.refuse(ledger.begin_delivery(ledger.start(audit_channel_key("x"), 0), 1), None, SENT)
         ledger.forget(6)
         assert not ledger.refused("x")
         assert ledger.refused(audit_channel_key("x"))  # of an audit, not of a run
@@ -129,28 +129,28 @@ def test_ours_a_host_that_has_caught_up_goes_on_with_the_others(tmp_path: Path) 
     with Ledger.opened(tmp_path, 10) as ledger:
         line = ledger.start("x", 1)
         ledger.split(line, "h", "no key", begun=False)
-        ledger.done(line, 2)
-        behind = ledger.lines("x")[1]
+        ledger.delivered(line, 2)
+        behind = ledger.cursors("x")[1]
         assert (behind.host, behind.told, behind.until) == ("h", 1, None)
-        ledger.done(behind, 2)
-        assert [each.host for each in ledger.lines("x")] == [""]
+        ledger.delivered(behind, 2)
+        assert [each.host for each in ledger.cursors("x")] == [""]
 
 
 def test_ours_who_is_not_configured_any_more_is_not_shown_and_not_forgotten(tmp_path: Path) -> None:
     with Ledger.opened(tmp_path, 10) as ledger:
-        ledger.meet(["x", "y"])
-        ledger.put_off(ledger.start("x", 1), "busy")
-        ledger.meet(["y"])
-        assert not notify_status(tmp_path).is_outstanding
-        ledger.meet(["y", "x"])
-        assert notify_status(tmp_path).is_outstanding
+        ledger.set_channels(["x", "y"])
+        ledger.defer(ledger.start("x", 1), "busy")
+        ledger.set_channels(["y"])
+        assert not notify_status(tmp_path).is_notify_pending
+        ledger.set_channels(["y", "x"])
+        assert notify_status(tmp_path).is_notify_pending
 
 
 def test_ours_a_full_disk_is_one_line(tmp_path: Path) -> None:
-    with closing(LEDGER_DB.connect(tmp_path / LEDGER_DB.file)) as db:
+    with closing(LEDGER_DB.open(tmp_path / LEDGER_DB.file)) as db:
         ledger = Ledger(db)
         ledger.start("x", 1)
         db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")
         with pytest.raises(StorageError, match="full"):
-            ledger.note(replace(SENT, said="x" * 1_000_000))
-        assert ledger.lines("x")[0].told == 1
+            ledger.log_message(replace(SENT, said="x" * 1_000_000))
+        assert ledger.cursors("x")[0].told == 1

@@ -32,7 +32,7 @@ def live(site: Site, **settings: Any) -> SendResult:
 
     async def ask() -> SendResult:
         async with LiveSite(site.planned(**settings)) as public:
-            return await public.live(run)
+            return await public.check_live(run)
 
     return anyio.run(ask)
 
@@ -78,15 +78,15 @@ def test_ours_redirects_to_the_sitemap_are_followed_but_not_for_ever(site: Site)
     site.double.files["/sitemap.xml"] = Say(302, (("Location", "/real.xml"),))
     assert is_live(site)
     site.double.files["/real.xml"] = Say(302, (("Location", "/sitemap.xml"),))
-    assert "redirects more than" in live(site).said
+    assert "redirects more than" in live(site).message
     site.double.files["/sitemap.xml"] = Say(302)
-    assert "redirects nowhere" in live(site).said
+    assert "redirects nowhere" in live(site).message
 
 
 def test_ours_a_file_that_is_gone_from_the_directory_is_told(site: Site) -> None:
     site.run(["/"])
     (site.plan.output / "sitemap.xml").unlink()
-    assert "sitemap.xml, which run 1 published, cannot be read" in live(site).said
+    assert "sitemap.xml, which run 1 published, cannot be read" in live(site).message
 
 
 def test_ours_the_public_site_is_asked_and_not_the_source_and_gets_none_of_its_secrets(

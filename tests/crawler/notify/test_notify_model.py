@@ -109,5 +109,5 @@ def every_url_was_taken_as_often_as_it_was_told(site: Site) -> None:
     assert site.double.taken == expected
     first, last = feeds.publishing()[0], feeds.publishing()[-1]
     assert {change.url for change in feeds.between(first, last)} <= set(expected)
-    times = Counter(change.url for run in feeds.publishing()[1:] for change in feeds.of(run))
+    times = Counter(change.url for run in feeds.publishing()[1:] for change in feeds.of_run(run))
     assert all(site.double.taken[url] <= times[url] for url in site.double.taken)

@@ -9,7 +9,7 @@ from crawler.config.notify import NotifyConfig
 from crawler.notify.notice import SendResult, SendStatus
 from crawler.notify.retry import catch_all, send_with_retry
 
-LATER, ACCEPTED, REFUSED = SendStatus.LATER, SendStatus.ACCEPTED, SendStatus.REFUSED
+LATER, ACCEPTED, REFUSED = SendStatus.DEFERRED, SendStatus.ACCEPTED, SendStatus.REFUSED
 
 
 def played(
@@ -22,7 +22,7 @@ def played(
     async def send() -> SendResult:
         at.append(anyio.current_time() - began)
         reception, wait = next(left)
-        return SendResult(reception=reception, said="", wait=wait)
+        return SendResult(reception=reception, message="", wait=wait)
 
     async def worth() -> bool:
         return is_worth
@@ -61,7 +61,7 @@ def test_ours_what_is_not_worth_it_is_not_sent_again() -> None:
 
 def test_ours_a_pause_can_be_cancelled() -> None:
     async def send() -> SendResult:
-        return SendResult(reception=LATER, said="", wait=50.0)
+        return SendResult(reception=LATER, message="", wait=50.0)
 
     async def run() -> float:
         began = anyio.current_time()
@@ -83,8 +83,8 @@ def test_ours_what_breaks_is_told_without_what_it_says(
 
     answer = anyio.run(lambda: catch_all(send))
     assert answer.reception is LATER
-    assert type(error).__name__ in answer.said
-    assert "SECRET" not in answer.said + caplog.text
+    assert type(error).__name__ in answer.message
+    assert "SECRET" not in answer.message + caplog.text
 
 
 async def _yes() -> bool:

@@ -39,7 +39,7 @@ def site(google: Console) -> Iterator[Site]:
 def tell(site: Site, run: int | None = None, now: float = NOW, **settings: Any) -> NotifyResult:
     """What is told after a run; without one as a person asks for it."""
     ended = RunResult(exit_code=0, fate=RunStatus.DONE, run=run, told="") if run is not None else None
-    again = settings.pop("again", ReplayRequest(look=run is None))
+    again = settings.pop("again", ReplayRequest(refresh_status=run is None))
     dry_run = settings.pop("dry_run", False)
     plan = site.planned(**settings)
     return anyio.run(
@@ -140,7 +140,7 @@ def test_ours_a_person_always_sees_it_anew_but_a_dry_run_and_others_ask_nobody(
         assert tell(site).reading
     assert looks(google) == 3
     tell(site, dry_run=True)
-    tell(site, again=ReplayRequest(look=True, only="webhook"))
+    tell(site, again=ReplayRequest(refresh_status=True, only="webhook"))
     assert looks(google) == 3
     idle(site, NOW - HOURS)  # the clock was set back: what is kept may be of any age
     idle(site, NOW + 1, search_console__check_interval="1h")
@@ -204,7 +204,7 @@ def test_ours_who_could_not_submit_is_not_asked_as_well(site: Site, google: Cons
     run = site.run(["/"])
     site.double.files["/sitemap.xml"] = b"<urlset>old</urlset>"
     announced = tell(site, run)
-    assert announced.deliveries[0].reception is SendStatus.LATER
+    assert announced.deliveries[0].reception is SendStatus.DEFERRED
     assert (announced.notes, google.heard) == ((), [])
 
 

@@ -18,7 +18,7 @@ HOME = Seen(found=DiscoveredBy.SEED, source=None)
 
 @pytest.fixture
 def history(tmp_path: Path) -> Iterator[History]:
-    db = STATE_DB.connect(tmp_path / "state.db")
+    db = STATE_DB.open(tmp_path / "state.db")
     yield History(db)
     db.close()
 

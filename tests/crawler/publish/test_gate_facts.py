@@ -57,7 +57,7 @@ class Tables:
 
 @pytest.fixture
 def tables(tmp_path: Path) -> Iterator[Tables]:
-    db = STATE_DB.connect(tmp_path / "state.db")
+    db = STATE_DB.open(tmp_path / "state.db")
     yield Tables(db)
     db.close()
 

@@ -19,7 +19,7 @@ WHY = "the set of run 1 is published again"
 
 @pytest.fixture
 def history(tmp_path: Path) -> Iterator[History]:
-    db = STATE_DB.connect(tmp_path / "state.db")
+    db = STATE_DB.open(tmp_path / "state.db")
     yield History(db)
     db.close()
 

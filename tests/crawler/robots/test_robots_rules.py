@@ -300,8 +300,8 @@ def test_rfc9309_2_2_2_the_longest_rule_that_allows_is_named(path: str, rule: st
         assert isinstance(rules.can_fetch(url), Blocked)
     else:
         assert isinstance(rules.can_fetch(url), Allowed)
-        assert rules.allowing(url) == rule
+        assert rules.allowing_rule(url) == rule
 
 
 def test_ours_without_rules_no_rule_allows() -> None:
-    assert robots.allow_all("there is none", NOW).allowing(Url("https://h.test/")) == ""
+    assert robots.allow_all("there is none", NOW).allowing_rule(Url("https://h.test/")) == ""

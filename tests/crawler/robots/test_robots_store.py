@@ -29,7 +29,7 @@ DAY = 86_400
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    with contextlib.closing(STATE_DB.connect(tmp_path / "state.db")) as opened:
+    with contextlib.closing(STATE_DB.open(tmp_path / "state.db")) as opened:
         yield opened
 
 
@@ -49,7 +49,7 @@ async def fetching(site: Site) -> AsyncIterator[Fetcher]:
 async def run(site: Site, db: sqlite3.Connection, *, obey: bool = True) -> Robots:
     """What a run holds to be allowed: each has a rulebook of its own, and the state is the same."""
     async with fetching(site) as fetcher:
-        return await RobotsCache(fetcher, US, obey=obey, kept=RobotsStore(db)).rules(site.url.rstrip("/"))
+        return await RobotsCache(fetcher, US, obey=obey, kept=RobotsStore(db)).get(site.url.rstrip("/"))
 
 
 def site_with(robots: Route) -> contextlib.AbstractContextManager[Site]:
@@ -73,7 +73,7 @@ async def test_rfc9309_2_3_1_4_the_copy_of_an_earlier_run_holds_while_robots_is_
         assert (kept.status, kept.said) == (503, "robots.txt answered 503")
         assert kept.copy_at is not None
         assert kept.copy_at < kept.fetched_at
-        assert kept.governing(US).access is RobotsAccess.RULES
+        assert kept.current(US).access is RobotsAccess.RULES
 
 
 @pytest.mark.anyio
@@ -85,7 +85,7 @@ async def test_rfc9309_2_4_a_copy_is_not_used_for_longer_than_a_day(db: sqlite3.
         assert (await run(site, db)).access is RobotsAccess.NOTHING
         kept = RobotsStore(db).get(site.url.rstrip("/"))
         assert kept is not None
-        assert kept.governing(US).access is RobotsAccess.NOTHING
+        assert kept.current(US).access is RobotsAccess.NOTHING
 
 
 @pytest.mark.anyio
@@ -111,7 +111,7 @@ async def test_rfc9309_2_3_1_3_a_robots_file_that_is_gone_ends_the_copy(db: sqli
         kept = store.get(home)
         assert kept is not None
         assert (kept.status, kept.copy_at, kept.body) == (404, None, b"")
-        assert kept.governing(US).access is RobotsAccess.EVERYTHING
+        assert kept.current(US).access is RobotsAccess.EVERYTHING
         site.routes["/robots.txt"] = Answer("", 500)
         assert (await run(site, db)).access is RobotsAccess.NOTHING
 
@@ -130,7 +130,7 @@ async def test_ours_who_ignores_robots_keeps_what_it_says_and_uses_no_copy(db: s
         assert (await run(site, db, obey=False)).access is RobotsAccess.EVERYTHING
         kept = RobotsStore(db).get(site.url.rstrip("/"))
         assert kept is not None
-        assert isinstance(kept.governing(US).can_fetch(Url(f"{site.url}a")), Blocked)
+        assert isinstance(kept.current(US).can_fetch(Url(f"{site.url}a")), Blocked)
         site.routes["/robots.txt"] = Answer("", 503)
         assert (await run(site, db, obey=False)).access is RobotsAccess.EVERYTHING
 
@@ -139,7 +139,7 @@ async def test_ours_who_ignores_robots_keeps_what_it_says_and_uses_no_copy(db: s
 async def test_ours_a_rulebook_without_a_store_goes_on_without(db: sqlite3.Connection) -> None:
     with site_with(RULES) as site:
         async with fetching(site) as fetcher:
-            assert (await RobotsCache(fetcher, US).rules(site.url.rstrip("/"))).access is RobotsAccess.RULES
+            assert (await RobotsCache(fetcher, US).get(site.url.rstrip("/"))).access is RobotsAccess.RULES
     assert RobotsStore(db).get("http://127.0.0.1") is None
 
 

@@ -32,7 +32,7 @@ def at(text: str) -> float:
 def shown(expression: str, zone: ZoneInfo, begin: str, number: int) -> list[str]:
     cron, moment, found = Cron.of(expression, zone), at(begin), []
     for _ in range(number):
-        moment = cron.after(moment)
+        moment = cron.next_after(moment)
         found.append(datetime.fromtimestamp(moment, zone).strftime("%d %H:%M %z"))
     return found
 
@@ -101,19 +101,19 @@ def look_at_every_minute(expression: str, zone: ZoneInfo, change: str, shift: fl
     middle = at(f"{change}T00:00+00:00")
     wanted = cron_oracle.slots(expression, zone, middle - 2 * DAY, middle + 2 * DAY)
     cron, moment, found = Cron.of(expression, zone), middle - 2 * DAY - 1, []
-    while (moment := cron.after(moment)) < middle + 2 * DAY:
+    while (moment := cron.next_after(moment)) < middle + 2 * DAY:
         found.append(moment)
     assert found == wanted
     for moment in (middle + shift, *found[::7]):
         number = bisect_right(wanted, moment)
-        assert not number or cron.until(moment) == wanted[number - 1]
-        assert number == len(wanted) or cron.after(moment) == wanted[number]
+        assert not number or cron.last_until(moment) == wanted[number - 1]
+        assert number == len(wanted) or cron.next_after(moment) == wanted[number]
 
 
 def test_ours_cron_of_rare_days() -> None:
     leap = Cron.of("0 0 29 2 *", BERLIN)
-    assert leap.after(at("2026-01-01T00:00+00:00")) == at("2028-02-29T00:00+01:00")
-    assert leap.until(at("2026-01-01T00:00+00:00")) == at("2024-02-29T00:00+01:00")
+    assert leap.next_after(at("2026-01-01T00:00+00:00")) == at("2028-02-29T00:00+01:00")
+    assert leap.last_until(at("2026-01-01T00:00+00:00")) == at("2024-02-29T00:00+01:00")
 
 
 @pytest.mark.parametrize(
@@ -156,16 +156,16 @@ def test_ours_a_site_of_a_schedule_has_its_places_and_its_words(tmp_path: Path) 
     site = scheduled_site(
         "shop", plan_crawl(configured({"cron": "30  3 * * *", "timezone": "Europe/Berlin"}, tmp_path))
     )
-    assert site.timetable is not None
-    assert site.timetable.words() == "30 3 * * * Europe/Berlin"
+    assert site.schedule is not None
+    assert site.schedule.describe() == "30 3 * * * Europe/Berlin"
     assert site.recent == "sitemap-recent.atom"
     assert site == scheduled_site("shop", plan_crawl(site.config))
-    assert scheduled_site("shop", plan_crawl(configured({}, tmp_path))).timetable is None
+    assert scheduled_site("shop", plan_crawl(configured({}, tmp_path))).schedule is None
     every = scheduled_site(
         "shop", plan_crawl(configured({"every": "6h", "jitter": "90s"}, tmp_path))
-    ).timetable
+    ).schedule
     assert every is not None
-    assert every.words() == "every 6 hours, up to 90 seconds later"
+    assert every.describe() == "every 6 hours, up to 90 seconds later"
 
 
 def test_ours_local_is_the_time_zone_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,9 +176,9 @@ def test_ours_local_is_the_time_zone_of_the_machine(tmp_path: Path, monkeypatch:
         _local_zone.cache_clear()
         table = scheduled_site(
             "a", plan_crawl(configured({"cron": "0 3 * * *", "timezone": "local"}, tmp_path))
-        ).timetable
+        ).schedule
         assert table is not None
-        return table.words()
+        return table.describe()
 
     try:
         assert words(":Asia/Kolkata") == "0 3 * * * Asia/Kolkata"
@@ -193,11 +193,11 @@ def test_ours_local_is_the_time_zone_of_the_machine(tmp_path: Path, monkeypatch:
 @given(st.floats(0.5, 1e7), st.floats(0, 3e9), st.text(max_size=5))
 def test_ours_an_interval_has_its_place_and_keeps_it(every: float, now: float, site: str) -> None:
     times = Interval.of(site, every)
-    last, first = times.until(now), times.after(now)
+    last, first = times.last_until(now), times.next_after(now)
     assert last <= now < first
     assert first - last == pytest.approx(every, rel=1e-6)
-    assert times.after(last) == first
-    assert times.until(first) == first
+    assert times.next_after(last) == first
+    assert times.last_until(first) == first
     number = round((first - times.phase) / every)
     assert first == times.phase + number * every  # no sum of many, which would drift
 
@@ -213,19 +213,21 @@ def test_ours_a_delay_is_always_the_same_and_ends_before_the_next_slot(
     jitter: float, now: float, expression: str
 ) -> None:
     table = Schedule("shop", Cron.of(expression, BERLIN), jitter)
-    slot = table.latest(now)
-    begins, following = table.begins(slot), table.following(slot)
-    assert begins == Schedule("shop", Cron.of(expression, BERLIN), jitter).begins(slot)
+    slot = table.last_slot(now)
+    begins, following = table.start_time(slot), table.next_slot(slot)
+    assert begins == Schedule("shop", Cron.of(expression, BERLIN), jitter).start_time(slot)
     assert slot <= begins <= min(slot + jitter, following)
-    assert begins < following <= table.begins(following)
-    due = table.due(now)
-    assert table.begins(due) <= now < table.begins(table.following(due))
+    assert begins < following <= table.start_time(following)
+    due = table.due_slot(now)
+    assert table.start_time(due) <= now < table.start_time(table.next_slot(due))
 
 
 def test_ours_delays_differ_by_site_and_by_slot() -> None:
-    slots = [Cron.of("0 3 * * *", BERLIN).after(day * DAY) for day in range(20_000, 20_050)]
+    slots = [Cron.of("0 3 * * *", BERLIN).next_after(day * DAY) for day in range(20_000, 20_050)]
     delays = {
-        Schedule(site, Cron("0 3 * * *", BERLIN), 600).begins(slot) - slot for site in "ab" for slot in slots
+        Schedule(site, Cron("0 3 * * *", BERLIN), 600).start_time(slot) - slot
+        for site in "ab"
+        for slot in slots
     }
     assert len(delays) == 100
     assert max(delays) - min(delays) > 500
@@ -233,11 +235,11 @@ def test_ours_delays_differ_by_site_and_by_slot() -> None:
 
 def test_ours_what_never_comes_has_no_moments() -> None:
     table = Schedule("a", Cron("* * */20 * 1L", BERLIN), 60)
-    assert table.following(time.time()) == math.inf
-    assert table.due(time.time()) == -math.inf
+    assert table.next_slot(time.time()) == math.inf
+    assert table.due_slot(time.time()) == -math.inf
 
 
 def test_ours_slots_only_grow() -> None:
     cron, begin = Cron.of("*/20 */3 * * *", LORD_HOWE), datetime(2026, 4, 4, tzinfo=UTC).timestamp()
-    found = [cron.until(begin + second) for second in range(0, int(2 * DAY), 613)]
+    found = [cron.last_until(begin + second) for second in range(0, int(2 * DAY), 613)]
     assert all(before <= after for before, after in pairwise(found))

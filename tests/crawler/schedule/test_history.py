@@ -27,7 +27,7 @@ def begun(
 
 def test_ours_what_was_begun_and_ended_is_there_for_the_next_daemon(tmp_path: Path) -> None:
     with History(tmp_path / "new" / "place") as history:
-        history.handle("shop", 50.0)
+        history.store_handled("shop", 50.0)
         first = begun(history)
         ended = replace(
             first,
@@ -56,7 +56,7 @@ def test_ours_what_was_begun_and_ended_is_there_for_the_next_daemon(tmp_path: Pa
 def test_ours_telling_handles_no_slot(tmp_path: Path) -> None:
     with History(tmp_path) as history:
         begun(history, slot=300.0)
-        begun(history, slot=100.0, because=Trigger.TELL)
+        begun(history, slot=100.0, because=Trigger.NOTIFY)
         assert history.handled("shop") == 300.0
 
 
@@ -74,7 +74,7 @@ def test_ours_the_standing_of_a_site_follows_from_its_attempts_since_it_was_done
             RunStatus.BUSY,
             None,
         ]
-        tell = begun(history, because=Trigger.TELL)
+        tell = begun(history, because=Trigger.NOTIFY)
         history.end(replace(tell, ended=1.0, fate=RunStatus.DONE))
         assert len(history.since_done("shop")) == 5
 
@@ -93,7 +93,7 @@ def test_ours_so_many_attempts_of_each_site_are_kept(tmp_path: Path) -> None:
 
 def test_ours_there_is_one_daemon_and_others_may_look(tmp_path: Path) -> None:
     with HistoryReader(tmp_path) as look:
-        assert look.holder() == ""
+        assert look.daemon() == ""
         assert look.attempts("shop", 9) == []
         assert look.handled("shop") is None
     with History(tmp_path) as history:
@@ -101,14 +101,14 @@ def test_ours_there_is_one_daemon_and_others_may_look(tmp_path: Path) -> None:
         with pytest.raises(StateInUse, match=f"process {os.getpid()}.*daemon.directory"), History(tmp_path):
             pass
         with HistoryReader(tmp_path) as look:
-            assert look.holder() == str(os.getpid())
+            assert look.daemon() == str(os.getpid())
             assert look.attempts("shop", 9) == [attempt]
             later = begun(history, slot=200.0)
             assert look.attempts("shop", 9) == [later, attempt]
             with pytest.raises(sqlite3.OperationalError):
                 look._db.execute("DELETE FROM attempt")  # type: ignore[union-attr]
     with HistoryReader(tmp_path) as look:
-        assert look.holder() == ""
+        assert look.daemon() == ""
         assert len(look.attempts("shop", 9)) == 2
 
 
@@ -141,7 +141,7 @@ def test_ours_what_was_begun_survives_kill_9(tmp_path: Path) -> None:
     killed = subprocess.run([sys.executable, "-c", _KILLED, str(tmp_path)], check=False)
     assert killed.returncode == -signal.SIGKILL
     with HistoryReader(tmp_path) as look:
-        assert look.holder() == ""
+        assert look.daemon() == ""
     with History(tmp_path) as history:
         (attempt,) = history.attempts("shop", 9)
         assert (attempt.slot, attempt.ended, history.handled("shop")) == (100.0, None, 100.0)

@@ -22,7 +22,7 @@ DUE, MISSED, FIRST, RETRY, RESUMED, TELL = (
     Trigger.FIRST,
     Trigger.RETRY,
     Trigger.RESUMED,
-    Trigger.TELL,
+    Trigger.NOTIFY,
 )
 PLAIN = ScheduleConfig(run_on_start=False, retry_delay=300, max_retry_delay=1_000, retries=3)
 
@@ -65,9 +65,9 @@ class Desk:
         return mine[done[-1] :] if done else mine
 
     def save(self) -> None:
-        for name in self.agenda.moved:
+        for name in self.agenda.changed:
             self.handled[name] = self.agenda[name].handled
-        self.agenda.moved.clear()
+        self.agenda.changed.clear()
 
     def begin(self, now: float | None = None) -> Attempt | None:
         """Begin what is to begin now."""
@@ -79,14 +79,14 @@ class Desk:
             number=len(self.notes) + 1,
             site=start.site,
             slot=start.slot,
-            because=start.because,
+            because=start.trigger,
             turn=start.turn,
             began=self.now,
         )
         self.notes.append(attempt)
-        if start.because is not TELL:
+        if start.trigger is not TELL:
             self.handled[start.site] = start.slot
-        self.agenda.begun(attempt)
+        self.agenda.mark_started(attempt)
         return attempt
 
     def end(
@@ -96,7 +96,7 @@ class Desk:
         self.now += after
         ended = replace(attempt, ended=self.now, fate=fate, untold=untold)
         self.notes[attempt.number - 1] = ended
-        self.agenda.ended(ended, self.now)
+        self.agenda.mark_ended(ended, self.now)
 
     def went(
         self, now: float, fate: RunStatus = RunStatus.DONE, *, untold: bool = False
@@ -111,11 +111,11 @@ class Desk:
 
 def test_ours_a_slot_is_run_once_at_its_time() -> None:
     desk = Desk(hourly(), now=10.0)
-    assert desk.agenda.wake() == HOUR
+    assert desk.agenda.next_wakeup() == HOUR
     assert desk.went(HOUR - 0.1) is None
     assert desk.went(HOUR) == (DUE, HOUR, 1)
     assert desk.went(HOUR + 1) is None
-    assert desk.agenda.wake() == 2 * HOUR
+    assert desk.agenda.next_wakeup() == 2 * HOUR
 
 
 def test_ours_slots_that_were_missed_come_to_one_run_of_the_last() -> None:
@@ -159,7 +159,7 @@ def test_ours_a_run_that_failed_is_tried_again_later_and_later_and_the_next_slot
     assert desk.went(HOUR + 900, RunStatus.FAILED) == (RETRY, HOUR, 3)
     assert desk.went(HOUR + 1_900, RunStatus.FAILED) == (RETRY, HOUR, 4)  # no longer than max_retry_delay
     assert desk.agenda["a"].failures == 4
-    assert desk.agenda.wake() == HOUR + 2_900
+    assert desk.agenda.next_wakeup() == HOUR + 2_900
     assert desk.went(2 * HOUR, RunStatus.FAILED) == (DUE, 2 * HOUR, 1)
     assert desk.agenda["a"].failures == 5
     assert desk.went(2 * HOUR + 300) == (RETRY, 2 * HOUR, 2)  # the budget is that of a slot
@@ -176,7 +176,7 @@ def test_ours_a_run_that_fails_too_often_waits_for_the_next_slot() -> None:
     desk.went(HOUR + 300, RunStatus.FAILED)
     desk.opened()  # another daemon knows that too
     assert desk.agenda["a"].failures == 2
-    assert desk.agenda.wake() == 2 * HOUR
+    assert desk.agenda.next_wakeup() == 2 * HOUR
 
 
 def test_ours_a_site_that_another_process_works_on_is_tried_again_and_that_is_no_failure() -> None:
@@ -210,19 +210,19 @@ def test_ours_a_run_that_kills_the_daemon_each_time_is_given_time() -> None:
     assert desk.begin(DAY + 4 + 299) is None
     assert desk.begin(DAY + 4 + 300) is not None
     desk.opened()
-    assert desk.agenda.wake() == 2 * DAY
+    assert desk.agenda.next_wakeup() == 2 * DAY
     assert desk.begin(2 * DAY) is not None
     desk.opened()
-    assert desk.agenda.wake() == 2 * DAY + 300  # one that ended would have given it three lives again
+    assert desk.agenda.next_wakeup() == 2 * DAY + 300  # one that ended would have given it three lives again
 
 
 def test_ours_what_only_a_person_can_help_waits_for_one() -> None:
     desk = Desk(hourly(every=DAY), now=10.0)
     assert desk.went(DAY, RunStatus.BROKEN) == (DUE, DAY, 1)
     assert desk.agenda["a"].failures == 1
-    assert desk.agenda.wake() == 2 * DAY
+    assert desk.agenda.next_wakeup() == 2 * DAY
     desk.agenda.replace([hourly(every=DAY)], DAY + 5)
-    assert desk.agenda.wake() == 2 * DAY  # nothing has changed
+    assert desk.agenda.next_wakeup() == 2 * DAY  # nothing has changed
     desk.agenda.replace([hourly(every=DAY, schedule=replace_schedule(retries=4))], DAY + 10)
     assert desk.went(DAY + 10, RunStatus.BROKEN) == (RETRY, DAY, 2)
     desk.opened()
@@ -240,10 +240,10 @@ def test_ours_who_could_not_be_told_is_told_later_unless_a_run_does_it() -> None
     assert desk.agenda["a"].failures == 0
     desk.opened()
     assert desk.went(DAY + 1_900) == (TELL, DAY, 3)
-    assert desk.agenda.wake() == 2 * DAY
+    assert desk.agenda.next_wakeup() == 2 * DAY
     assert desk.went(2 * DAY, RunStatus.FAILED, untold=True) == (DUE, 2 * DAY, 1)
     assert desk.went(2 * DAY + 300) == (RETRY, 2 * DAY, 2)
-    assert desk.agenda.wake() == 3 * DAY
+    assert desk.agenda.next_wakeup() == 3 * DAY
 
 
 def test_ours_a_try_is_one_of_the_run_and_telling_is_none() -> None:
@@ -262,7 +262,7 @@ def test_ours_a_run_that_begins_takes_over_from_telling() -> None:
     assert attempt is not None
     assert attempt.because is DUE
     desk.end(attempt, RunStatus.DONE)
-    assert desk.agenda.wake() == 1_200
+    assert desk.agenda.next_wakeup() == 1_200
 
 
 def test_ours_no_more_run_at_once_than_may_and_that_which_was_due_first_goes_first() -> None:
@@ -270,13 +270,13 @@ def test_ours_no_more_run_at_once_than_may_and_that_which_was_due_first_goes_fir
         *(hourly(name, every=every) for name, every in (("a", 300.0), ("b", 200.0), ("c", 250.0))), now=10.0
     )
     assert desk.begin(200).site == "b"  # type: ignore[union-attr]
-    assert not desk.agenda.is_late(350)
+    assert not desk.agenda.is_overdue(350)
     one = desk.begin(350)
     assert one is not None
     assert one.site == "c"
     assert desk.begin() is None
-    assert [desk.agenda.is_late(now) for now in (299, 350)] == [False, True], "a is due, and waits"
-    assert desk.agenda.wake() == math.inf
+    assert [desk.agenda.is_overdue(now) for now in (299, 350)] == [False, True], "a is due, and waits"
+    assert desk.agenda.next_wakeup() == math.inf
     desk.end(one, RunStatus.DONE)
     assert desk.begin().site == "a"  # type: ignore[union-attr]
 
@@ -284,7 +284,7 @@ def test_ours_no_more_run_at_once_than_may_and_that_which_was_due_first_goes_fir
 def test_ours_a_clock_that_is_set_back_repeats_nothing_and_makes_nobody_wait_longer() -> None:
     desk = Desk(hourly(), now=10.0)
     assert desk.went(5 * HOUR, RunStatus.FAILED) == (MISSED, 5 * HOUR, 1)
-    desk.agenda.set_back(2 * HOUR)
+    desk.agenda.reset_clock(2 * HOUR)
     assert desk.went(2 * HOUR + 300) == (RETRY, 5 * HOUR, 2)
     assert desk.went(5 * HOUR + 10) is None
     assert desk.went(6 * HOUR) == (DUE, 6 * HOUR, 1)
@@ -293,22 +293,22 @@ def test_ours_a_clock_that_is_set_back_repeats_nothing_and_makes_nobody_wait_lon
 def test_ours_a_clock_that_was_days_ahead_is_not_waited_for() -> None:
     desk = Desk(hourly(), now=10.0)
     desk.went(10 * DAY)
-    desk.agenda.set_back(2 * DAY + 60)
-    assert desk.agenda.moved == {"a"}
+    desk.agenda.reset_clock(2 * DAY + 60)
+    assert desk.agenda.changed == {"a"}
     assert desk.went(2 * DAY + 120) is None
     assert desk.went(2 * DAY + HOUR) == (DUE, 2 * DAY + HOUR, 1)
     desk = Desk(hourly(), now=10.0)
     desk.went(10 * DAY)
     desk.now = 10 * DAY - MAX_SECONDS_AHEAD - 60  # while there was no daemon
     desk.opened()
-    assert desk.agenda.wake() <= desk.now + HOUR
+    assert desk.agenda.next_wakeup() <= desk.now + HOUR
 
 
 def test_ours_another_timetable_has_no_past() -> None:
     desk = Desk(hourly(every=DAY), now=10.0)
     desk.went(DAY)
     desk.agenda.replace([hourly(every=HOUR)], DAY + 6.5 * HOUR)
-    assert desk.agenda.moved == {"a"}
+    assert desk.agenda.changed == {"a"}
     assert desk.went(DAY + 6.6 * HOUR) is None
     assert desk.went(DAY + 7 * HOUR) == (DUE, DAY + 7 * HOUR, 1)
 
@@ -343,7 +343,7 @@ def test_ours_a_site_that_is_gone_ends_its_run_and_may_come_back_in_it() -> None
 
 def test_ours_a_site_that_is_left_alone_is_left_alone() -> None:
     desk = Desk(SiteSchedule("a", None, ScheduleConfig()), now=10.0)
-    assert desk.agenda.wake() == math.inf
+    assert desk.agenda.next_wakeup() == math.inf
     assert desk.begin(10 * DAY) is None
 
 
@@ -404,7 +404,7 @@ class Machine(RuleBasedStateMachine):
     @rule(seconds=st.floats(0, MAX_SECONDS_AHEAD / 8))
     def set_back(self, seconds: float) -> None:
         self.desk.now = max(0.0, self.desk.now - seconds)
-        self.desk.agenda.set_back(self.desk.now)
+        self.desk.agenda.reset_clock(self.desk.now)
         self.desk.save()
 
     @rule()
@@ -415,7 +415,7 @@ class Machine(RuleBasedStateMachine):
     @rule(at_once=st.integers(1, 3), keep=st.sets(st.sampled_from(names)))
     def other_sites(self, at_once: int, keep: set[str]) -> None:
         desk = self.desk
-        desk.agenda.at_once = desk.at_once = max(at_once, len(self.open))
+        desk.agenda.max_running = desk.at_once = max(at_once, len(self.open))
         desk.agenda.replace([asked for asked in desk.asked if asked.name in keep], desk.now)
         for asked in desk.asked:
             if asked.name not in desk.agenda:
@@ -427,7 +427,7 @@ class Machine(RuleBasedStateMachine):
     def nothing_is_forgotten(self) -> None:
         """If there is room, the next that is due is begun, and something is always to come."""
         desk = self.desk
-        wake = desk.agenda.wake()
+        wake = desk.agenda.next_wakeup()
         if len(self.open) < self.desk.at_once and len(self.open) < len(self.names):
             assert wake < math.inf
             assert (desk.agenda.next(desk.now) is not None) == (wake <= desk.now)
@@ -440,9 +440,13 @@ class Machine(RuleBasedStateMachine):
         for name in self.names:
             mine, its = self.desk.agenda[name], other[name]
             assert (mine.handled, mine.slot_at, mine.failures) == (its.handled, its.slot_at, its.failures)
-            assert (mine.spent, mine.tells, mine.cut) == (its.spent, its.tells, its.cut)
-            assert mine.is_broken or (mine.again and mine.again.because) == (its.again and its.again.because)
-            assert (mine.telling is None) == (its.telling is None)
+            assert (mine.spent, mine.failed_notifications, mine.cut_short) == (
+                its.spent,
+                its.failed_notifications,
+                its.cut_short,
+            )
+            assert mine.is_broken or (mine.retry and mine.retry.trigger) == (its.retry and its.retry.trigger)
+            assert (mine.notify_retry is None) == (its.notify_retry is None)
 
 
 Machine.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)

@@ -65,8 +65,8 @@ def due(site: ScheduledSite, begin: float, end: float) -> list[float]:
             float(slot) for slot in cron_oracle.slots(section.cron, ZoneInfo(section.timezone), begin, end)
         ]
     assert section.every is not None
-    assert site.timetable is not None
-    phase = site.timetable.following(0.0) % section.every
+    assert site.schedule is not None
+    phase = site.schedule.next_slot(0.0) % section.every
     first = math.ceil((begin - phase) / section.every)
     return [
         phase + number * section.every for number in range(first, int((end - phase) // section.every) + 1)

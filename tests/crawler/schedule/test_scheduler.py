@@ -82,10 +82,10 @@ async def test_ours_a_stop_stops_the_runs_and_the_next_daemon_goes_on(
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(daemon.run, stop)
             await until(lambda: len(hand.begun) == 2)
-            board = daemon.board()
+            board = daemon.status()
             assert [site.running_since for site in board.sites] == [NOW, NOW]
             stop.set()
-        assert daemon.board().is_stopping
+        assert daemon.status().is_stopping
         assert [attempt.because for attempt in hand.begun] == [because, because]
         hand.begun.clear()
     assert [each.fate for each in history.attempts("a", 9)] == [RunStatus.STOPPED, RunStatus.STOPPED]
@@ -112,9 +112,9 @@ async def test_ours_nobody_waits_longer_because_the_clock_was_set_back(
     daemon = scheduler(history, hand, made(tmp_path, retry_delay=60))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(daemon.run, stop)
-        await until(lambda: daemon.board().sites[0].failures)
+        await until(lambda: daemon.status().sites[0].failures)
         hand.now -= 7_200
-        await until(lambda: daemon.board().sites[0].next_at == hand.now + 60)
+        await until(lambda: daemon.status().sites[0].next_at == hand.now + 60)
         hand.now += 60
         await until(lambda: len(hand.begun) == 2)
         stop.set()
@@ -127,7 +127,7 @@ async def test_ours_a_run_that_takes_too_long_is_ended_and_has_failed(
     daemon = scheduler(history, hand, made(tmp_path, run_timeout=0.02, retry_delay=60))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(daemon.run, stop)
-        await until(lambda: daemon.board().sites[0].failures)
+        await until(lambda: daemon.status().sites[0].failures)
         hand.now += 60
         await until(lambda: len(hand.begun) == 2)
         stop.set()
@@ -145,7 +145,7 @@ async def test_ours_a_run_that_another_has_ended_or_that_breaks_its_runner_has_f
     daemon = scheduler(history, hand, made(tmp_path), made(tmp_path, "b"))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(daemon.run, stop)
-        await until(lambda: [site.failures for site in daemon.board().sites] == [1, 1])
+        await until(lambda: [site.failures for site in daemon.status().sites] == [1, 1])
         stop.set()
     assert "no more processes" in history.attempts("b", 1)[0].told
 
@@ -161,13 +161,13 @@ async def test_ours_other_sites_are_taken_up_and_runs_of_those_that_are_gone_end
         hand.ends["b"] = DONE
         daemon.replace([made(tmp_path, "b")], made(tmp_path).config.daemon)
         await until(lambda: len(hand.begun) == 2)
-        assert [site.name for site in daemon.board().sites] == ["b"]
+        assert [site.name for site in daemon.status().sites] == ["b"]
         assert history.attempts("a", 1)[0].ended is None  # it goes on
         hand.now += 5
         stop.set()
     assert history.attempts("a", 1)[0].ended == NOW + 5
     assert history.attempts("b", 1)[0].fate is RunStatus.DONE
-    assert daemon.board().sites[0].next_at == pytest.approx(hand.now + 43_200, abs=43_200)
+    assert daemon.status().sites[0].next_at == pytest.approx(hand.now + 43_200, abs=43_200)
 
 
 async def test_ours_a_full_disk_puts_runs_off_and_the_daemon_lives(history: History, tmp_path: Path) -> None:
@@ -177,12 +177,12 @@ async def test_ours_a_full_disk_puts_runs_off_and_the_daemon_lives(history: Hist
     db.execute(_FULL)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(daemon.run, stop)
-        await until(lambda: daemon.board().trouble)
-        assert "disk is full" in daemon.board().trouble
+        await until(lambda: daemon.status().trouble)
+        assert "disk is full" in daemon.status().trouble
         assert not hand.begun
         db.execute("DROP TRIGGER full")
         await until(lambda: len(hand.begun) == 1)
-        assert not daemon.board().trouble
+        assert not daemon.status().trouble
         stop.set()
 
 
@@ -194,10 +194,10 @@ async def test_ours_an_end_that_cannot_be_written_is_written_later(history: Hist
         tasks.start_soon(daemon.run, stop)
         await until(lambda: len(hand.begun) == 1)
         db.execute(_FULL)
-        await until(lambda: daemon.board().trouble)
+        await until(lambda: daemon.status().trouble)
         assert history.attempts("a", 1)[0].ended is None
         db.execute("DROP TRIGGER full")
-        await until(lambda: not daemon.board().trouble)
+        await until(lambda: not daemon.status().trouble)
         assert history.attempts("a", 1)[0].fate is RunStatus.FAILED
         stop.set()
 
@@ -210,8 +210,8 @@ async def test_ours_who_only_looks_sees_what_the_daemon_does(history: History, t
         await until(lambda: len(hand.begun) == 1)
         seen = stored_status(sites, tmp_path, hand.now)
         assert seen.is_alive
-        assert seen.sites == daemon.board().sites
+        assert seen.sites == daemon.status().sites
         assert seen.sites[0].running_since == NOW
         assert seen.sites[1].next_at is None
         stop.set()
-    assert stored_status(sites, tmp_path, hand.now).sites == daemon.board().sites
+    assert stored_status(sites, tmp_path, hand.now).sites == daemon.status().sites

@@ -16,13 +16,13 @@ INSERT = "INSERT INTO about VALUES (?, ?)"
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / STATE_DB.file
-    with closing(STATE_DB.connect(path)) as db, transaction(db):
+    with closing(STATE_DB.open(path)) as db, transaction(db):
         db.executemany(INSERT, ((str(number), "x" * 500) for number in range(100)))
     return path
 
 
 def test_ours_a_database_that_another_process_writes_to_is_waited_for(path: Path) -> None:
-    with closing(STATE_DB.connect(path)) as writer, closing(STATE_DB.connect(path, timeout=0)) as second:
+    with closing(STATE_DB.open(path)) as writer, closing(STATE_DB.open(path, timeout=0)) as second:
         writer.execute("BEGIN IMMEDIATE")
         with (
             pytest.raises(StorageError, match="another process is writing to it; run again"),
@@ -32,7 +32,7 @@ def test_ours_a_database_that_another_process_writes_to_is_waited_for(path: Path
 
 
 def test_ours_a_full_disk_asks_for_space(path: Path) -> None:
-    with closing(STATE_DB.connect(path)) as db:
+    with closing(STATE_DB.open(path)) as db:
         db.execute("PRAGMA max_page_count = 1")
         with pytest.raises(StorageError, match="full; free space, then run again"), transaction(db):
             db.executemany(INSERT, ((f"n{number}", "x" * 5_000) for number in range(100)))

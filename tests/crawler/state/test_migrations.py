@@ -84,7 +84,7 @@ def version_1(folder: Path, url: str, *, finished: bool) -> Path:
     with closing(sqlite3.connect(directory / "state.db", isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode = WAL")
         db.executescript(
-            f"BEGIN; {TABLES} PRAGMA application_id = {STATE_DB.mark}; PRAGMA user_version = 1; COMMIT;"
+            f"BEGIN; {TABLES} PRAGMA application_id = {STATE_DB.application_id}; PRAGMA user_version = 1; COMMIT;"
         )
         db.executemany("INSERT INTO about VALUES (?, ?)", about.items())
         put = "INSERT INTO url VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, 1, 0.0, ?, NULL, ?, ?)"

@@ -19,7 +19,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def db(path: Path) -> Iterator[sqlite3.Connection]:
-    opened = STATE_DB.connect(path)
+    opened = STATE_DB.open(path)
     yield opened
     opened.close()
 
@@ -59,7 +59,7 @@ def test_ours_everything_written_is_read_back_also_while_the_writer_is_at_work(
     )
     db.execute("BEGIN IMMEDIATE")
     RunsPage(db).write(kept)
-    reader = STATE_DB.look(path)
+    reader = STATE_DB.open_read_only(path)
     assert RunsPage(reader).last(1) == []  # nothing is seen before the transaction of which it is a part
     db.execute("COMMIT")
     assert RunsPage(reader).get(3) == kept

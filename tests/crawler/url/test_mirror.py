@@ -80,15 +80,15 @@ def test_ours_a_host_header_is_a_name_of_the_site_with_the_port_of_the_source_to
 
 def test_ours_a_public_url_is_asked_for_at_the_same_path_of_the_source() -> None:
     whole = mirror("https://www.example.com/docs/", "http://[::1]:8080")
-    assert whole.asked(Url("https://www.example.com/docs/a?b")) == "http://[::1]:8080/docs/a?b"
-    assert whole.asked(Url("https://www.example.com/robots.txt")) == "http://[::1]:8080/robots.txt"
-    assert whole.asked(Url("https://other.example.com/a")) == "https://other.example.com/a"
-    assert whole.asked(Url("https://www.example.com:8080/a")) == "https://www.example.com:8080/a"
+    assert whole.request_url(Url("https://www.example.com/docs/a?b")) == "http://[::1]:8080/docs/a?b"
+    assert whole.request_url(Url("https://www.example.com/robots.txt")) == "http://[::1]:8080/robots.txt"
+    assert whole.request_url(Url("https://other.example.com/a")) == "https://other.example.com/a"
+    assert whole.request_url(Url("https://www.example.com:8080/a")) == "https://www.example.com:8080/a"
     below = mirror("https://www.example.com/docs/", "http://h.test/out/")
-    assert below.asked(Url("https://www.example.com/docs/a")) == "http://h.test/out/a"
-    assert below.asked(Url("https://www.example.com/robots.txt")) == "http://h.test/robots.txt"
+    assert below.request_url(Url("https://www.example.com/docs/a")) == "http://h.test/out/a"
+    assert below.request_url(Url("https://www.example.com/robots.txt")) == "http://h.test/robots.txt"
     same = mirror("https://user.example/project/", "http://127.0.0.1:8000/project/")
-    assert same.asked(Url("https://user.example/project/a")) == "http://127.0.0.1:8000/project/a"
+    assert same.request_url(Url("https://user.example/project/a")) == "http://127.0.0.1:8000/project/a"
 
 
 paths = st.text("ab/.%~7", max_size=12).map(lambda text: f"/{text}")
@@ -106,4 +106,4 @@ def test_ours_what_is_asked_for_is_what_was_public_and_a_public_url_stays_itself
     url = normalize_url("https://www.example.com" + path, params)
     assert normalize_url(url, params) == url
     if url.startswith(params.mirror.public):
-        assert normalize_url(params.mirror.asked(url), params) == url
+        assert normalize_url(params.mirror.request_url(url), params) == url

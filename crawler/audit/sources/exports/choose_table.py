@@ -78,7 +78,7 @@ def choose_parts(opened: OpenedExport, wanted: TableRequest) -> ChosenTable:
     found = [look for look in looks if look.columns]
     if not found:
         raise UsageError(_no_table_error(wanted, looks))
-    best = max(found, key=lambda look: (len(look.columns.others) if look.columns else 0, bool(look.header)))
+    best = max(found, key=lambda look: (len(look.columns.by_role) if look.columns else 0, bool(look.header)))
     _refuse_wrong_kind(wanted, best.format)
     same = [look for look in found if look.header == best.header]
     others = [look.part.name for look in found if look.header != best.header]

@@ -27,7 +27,7 @@ class ExportClaimBuilder:
     """Makes claims of rows with these columns. ``span`` are the days that the whole table is of."""
 
     def __init__(self, columns: ExportColumns, source: SourceKind, span: tuple[str, str]) -> None:
-        others = columns.others
+        others = columns.by_role
         self._counts = [(role.value, others[role]) for role in _COUNTS if role in others]
         self._dates = [others.get(role, -1) for role in (ColumnRole.DAY, ColumnRole.FIRST, ColumnRole.LAST)]
         self._tests = [
@@ -40,7 +40,7 @@ class ExportClaimBuilder:
         # the days of a chart are not those on which pages were crawled
         self._span = ("", "") if source == SourceKind.SEARCH and ColumnRole.LAST in others else span
 
-    def claim(self, url: Url, row: list[str]) -> SourceRecord:
+    def build(self, url: Url, row: list[str]) -> SourceRecord:
         """What a row says of its URL."""
         width = len(row)
         counts: dict[str, Any] = {"links": self._links} if self._links else {}

@@ -51,7 +51,7 @@ class ExportColumns(Struct, frozen=True):
     """The number of the column with the URLs, those of the others by what they say, and how many there are."""
 
     url: int
-    others: dict[ColumnRole, int]
+    by_role: dict[ColumnRole, int]
     width: int
     has_header: bool
 
@@ -63,9 +63,9 @@ class CellUrlParser:
     """
 
     def __init__(self, addresses: SourceUrlParser | None) -> None:
-        self._url = addresses.url if addresses else _always_foreign
+        self._url = addresses.parse if addresses else _always_foreign
 
-    def url(self, text: str) -> Url | RejectReason:
+    def parse(self, text: str) -> Url | RejectReason:
         """The URL that a cell means."""
         text = text.strip()
         if text.startswith(("/", *_SCHEMES)):
@@ -125,7 +125,7 @@ def _split_header(
     width = _usual_width(sample)
     at = next((i for i, row in enumerate(sample) if len(row) >= width), 0)
     if at == len(sample) or any(
-        reader.url(cell) is not RejectReason.UNREAD for cell in sample[at][:_MAX_COLUMNS]
+        reader.parse(cell) is not RejectReason.UNREAD for cell in sample[at][:_MAX_COLUMNS]
     ):
         return [], sample
     return sample[at], sample[at + 1 :]
@@ -155,12 +155,12 @@ def _url_column(
     for at in range(min(max(map(len, [header, *body])), _MAX_COLUMNS)):
         cells = [row[at] for row in body if at < len(row) and row[at].strip()]
         rank = url_rank(header[at], source) if at < len(header) else 0
-        kinds = [(cell, reader.url(cell)) for cell in cells]
+        kinds = [(cell, reader.parse(cell)) for cell in cells]
         # who looks for a site types its name: a bare name is no sign of a column of URLs
         read = sum(url is not RejectReason.UNREAD and "/" in cell for cell, url in kinds)
         if read * 2 < len(cells) or (not read and not (rank and not body)):
             continue
-        ours = [cell for cell, url in kinds if isinstance(url, str) or url is RejectReason.BESIDE]
+        ours = [cell for cell, url in kinds if isinstance(url, str) or url is RejectReason.NOT_A_PAGE]
         whole = sum(not cell.startswith("/") for cell in ours)
         elsewhere = at < len(header) and is_other_url_column(header[at])
         merit = (bool(ours), not elsewhere, rank, whole, len(ours))
@@ -243,7 +243,7 @@ class ExportTable:
         """All rows."""
         return chain(self.sample, self._rest)
 
-    def finish(self) -> None:
+    def skip_rest(self) -> None:
         """Leave out what was not taken."""
         for _ in self._rest:
             pass
@@ -253,4 +253,4 @@ def split_tables(rows: Iterator[list[str]]) -> Iterator[ExportTable]:
     """The tables of a file, which empty rows part. Each is to be taken before the next is asked for."""
     while (table := ExportTable(rows)).sample:
         yield table
-        table.finish()
+        table.skip_rest()

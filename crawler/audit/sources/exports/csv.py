@@ -80,18 +80,20 @@ class ExportText:
 
     def _line(self, begun: str) -> str:
         """The next line that is not overlong, "" at the end. Of the first the beginning may be known."""
-        line = begun + self._guarded(MAX_LINE, whole_lines=True)
+        line = begun + self._read_safely(MAX_LINE, whole_lines=True)
         while len(line) >= MAX_LINE and not line.endswith(("\n", "\r")):
             self.overlong += 1
-            while (rest := self._guarded(HEAD_BYTES, whole_lines=True)) and not rest.endswith(("\n", "\r")):
+            while (rest := self._read_safely(HEAD_BYTES, whole_lines=True)) and not rest.endswith(
+                ("\n", "\r")
+            ):
                 pass
-            line = self._guarded(MAX_LINE, whole_lines=True)
+            line = self._read_safely(MAX_LINE, whole_lines=True)
         return line
 
     def _read(self, size: int) -> str:
-        return self._guarded(size, whole_lines=False)
+        return self._read_safely(size, whole_lines=False)
 
-    def _guarded(self, size: int, *, whole_lines: bool) -> str:
+    def _read_safely(self, size: int, *, whole_lines: bool) -> str:
         """Some text, "" at the end and from a fault on: what was cut off there is no value any longer."""
         if self.fault:
             return ""
@@ -139,8 +141,8 @@ class CsvRows:
     """The rows of a text. ``remarks`` are the comment lines since somebody took them, ``broken`` rows left out."""
 
     def __init__(self, text: ExportText, name: str) -> None:
-        self.remarks: list[str] = []
-        self.broken = 0
+        self.comments: list[str] = []
+        self.skipped = 0
         self.separator, self._told = _separator(text.head, name)
         self._text = text
 
@@ -154,7 +156,7 @@ class CsvRows:
             except StopIteration:
                 return
             except csv.Error:  # a cell that is too long, mostly because its quotation mark is never closed
-                self.broken += 1
+                self.skipped += 1
                 continue
             if not any(row):
                 at_head = True
@@ -162,8 +164,8 @@ class CsvRows:
                     yield []
             elif (at_head or is_list) and _is_comment(row):
                 at_head = True
-                self.remarks.append(" ".join(row)[:500])
-                del self.remarks[:-100]
+                self.comments.append(" ".join(row)[:500])
+                del self.comments[:-100]
                 if not is_list:
                     yield []
             else:

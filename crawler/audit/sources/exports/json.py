@@ -23,8 +23,8 @@ class JsonRows:
     """The rows of a JSON text: the names of the columns first, unless there is but one. ``broken`` were left out."""
 
     def __init__(self, text: ExportText) -> None:
-        self.remarks: list[str] = []
-        self.broken = 0
+        self.comments: list[str] = []
+        self.skipped = 0
         self.by_line = _is_json_lines(text.head)
         self._text = text
         self._names: dict[str, list[str]] = {}  # of the values in arrays, as an answer of GA4 gives them
@@ -47,7 +47,7 @@ class JsonRows:
             try:
                 value = _decode_line(line)
             except (msgspec.DecodeError, RecursionError, ValueError):
-                self.broken += 1
+                self.skipped += 1
                 continue
             yield from self._inner(value)
 
@@ -57,7 +57,7 @@ class JsonRows:
             for each in value:
                 yield from self._inner(each)
         elif isinstance(value, dict):
-            self._learn(value)
+            self._learn_names(value)
             lists = [value[name] for name in value if name in CONTAINERS and isinstance(value[name], list)]
             if not lists and not (value.keys() & _NAMES.keys()):
                 yield value
@@ -66,7 +66,7 @@ class JsonRows:
         else:
             yield value
 
-    def _learn(self, value: dict[str, Any]) -> None:
+    def _learn_names(self, value: dict[str, Any]) -> None:
         for header, cells in _NAMES.items():
             if isinstance(named := value.get(header), list):
                 self._names[cells] = [str(each.get("name", "")) for each in named if isinstance(each, dict)]
@@ -74,7 +74,7 @@ class JsonRows:
     def _document_values(self) -> Iterator[Any]:
         reader = _JsonStream(self._text.pieces())
         try:
-            while mark := reader.mark():
+            while mark := reader.peek():
                 if mark == "[":
                     for each in reader.elements():
                         yield from self._inner(each)
@@ -90,13 +90,13 @@ class JsonRows:
         rest: dict[str, Any] = {}
         is_container = False
         for name in reader.names():
-            if name in CONTAINERS and reader.mark() == "[":
+            if name in CONTAINERS and reader.peek() == "[":
                 is_container = True
                 for each in reader.elements():
                     yield from self._inner(each)
             else:
                 rest[name] = reader.value()
-                self._learn({name: rest[name]})
+                self._learn_names({name: rest[name]})
         if not is_container:
             yield from self._inner(rest)
 
@@ -144,7 +144,7 @@ class _JsonStream:
         self._text = ""
         self._at = 0
 
-    def mark(self) -> str:
+    def peek(self) -> str:
         """The next character that is no blank, "" at the end. Nothing is taken."""
         while True:
             rest = self._text[self._at : self._at + 1024].lstrip(" \t\r\n\ufeff")
@@ -158,7 +158,7 @@ class _JsonStream:
 
     def value(self) -> Any:
         """The next value, whole."""
-        self.mark()
+        self.peek()
         while True:
             try:
                 value, end = _decoder.raw_decode(self._text, self._at)
@@ -174,29 +174,29 @@ class _JsonStream:
     def elements(self) -> Iterator[Any]:
         """The values of an array that begins here."""
         self._take("[")
-        while self.mark() != "]":
+        while self.peek() != "]":
             yield self.value()
-            if self.mark() == ",":
+            if self.peek() == ",":
                 self._take(",")
-            elif self.mark() != "]":
+            elif self.peek() != "]":
                 raise ValueError("an array is not closed")
         self._take("]")
 
     def names(self) -> Iterator[str]:
         """The names of the members of an object that begins here; whoever asks takes each value."""
         self._take("{")
-        while self.mark() != "}":
+        while self.peek() != "}":
             name = self.value()
             self._take(":")
             yield str(name)
-            if self.mark() == ",":
+            if self.peek() == ",":
                 self._take(",")
-            elif self.mark() != "}":
+            elif self.peek() != "}":
                 raise ValueError("an object is not closed")
         self._take("}")
 
     def _take(self, mark: str) -> None:
-        if self.mark() != mark:
+        if self.peek() != mark:
             raise ValueError(f"there is no {mark!r} where it should be")
         self._at += 1
 

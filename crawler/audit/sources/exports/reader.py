@@ -121,21 +121,21 @@ class _ExportReader:
 
     def claims(self) -> Iterator[SourceRecord]:
         for part in self._choice.parts:
-            yield from self._of_part(part)
-        self._conclude()
+            yield from self._claims_of_part(part)
+        self._finish()
 
-    def _of_part(self, part: ExportPart) -> Iterator[SourceRecord]:
+    def _claims_of_part(self, part: ExportPart) -> Iterator[SourceRecord]:
         span, columns = self._choice.span, None
         with ExportText(part.open()) as text:
             rows = read_rows(text, part.name or self._wanted.name)
             for table in split_tables(iter(rows)):
-                named = [each for remark in rows.remarks for each in find_days(remark)]
-                rows.remarks.clear()
+                named = [each for remark in rows.comments for each in find_days(remark)]
+                rows.comments.clear()
                 span = (min(named), max(named)) if named else span
                 columns = self._columns(table, columns)
                 if columns:
-                    yield from self._of_table(table, columns, span)
-            self._doubt(text, rows)
+                    yield from self._claims_of_table(table, columns, span)
+            self._note_unread(text, rows)
 
     def _columns(self, table: ExportTable, before: ExportColumns | None) -> ExportColumns | None:
         """Those of a table; after an empty row within it they are the ones before."""
@@ -144,14 +144,14 @@ class _ExportReader:
         is_more = before and len(first) == before.width
         if before and is_more:
             cell = first[before.url]
-            if cell.casefold() in _NOT_A_URL or wanted.reader.url(cell) is not RejectReason.UNREAD:
-                return ExportColumns(before.url, before.others, before.width, has_header=False)
+            if cell.casefold() in _NOT_A_URL or wanted.reader.parse(cell) is not RejectReason.UNREAD:
+                return ExportColumns(before.url, before.by_role, before.width, has_header=False)
         try:
             return find_columns(table.sample, wanted.source, wanted.reader, wanted.column)
         except UsageError:  # a further table without the column that was named
             return None
 
-    def _of_table(
+    def _claims_of_table(
         self, table: ExportTable, columns: ExportColumns, span: tuple[str, str]
     ) -> Iterator[SourceRecord]:
         account, claims = self._account, ExportClaimBuilder(columns, self._wanted.source, span)
@@ -168,12 +168,12 @@ class _ExportReader:
                     account.beside += 1
                     continue
                 account.used += 1
-                claim = claims.claim(url, row)
+                claim = claims.build(url, row)
                 if claim.first:
                     account.first = min(account.first or claim.first, claim.first)
                     account.last = max(account.last, claim.last)
                 yield claim
-            elif url is RejectReason.BESIDE:
+            elif url is RejectReason.NOT_A_PAGE:
                 account.beside += 1
             elif url is RejectReason.FOREIGN:
                 account.foreign += 1
@@ -186,16 +186,16 @@ class _ExportReader:
             self._odd = self._odd or " ".join(row)[:80]
             return RejectReason.UNREAD
         text = row[columns.url].strip()
-        host = columns.others.get(ColumnRole.HOST)
+        host = columns.by_role.get(ColumnRole.HOST)
         if host is not None and text.startswith("/") and len(row) > host and "." in row[host]:
             text = f"https://{row[host].strip()}{text}"
-        url = self._wanted.reader.url(text)
+        url = self._wanted.reader.parse(text)
         if url is RejectReason.FOREIGN:
             self._count_host(text)
         elif url is RejectReason.UNREAD:
             if text.casefold() in _NOT_A_URL:
                 self._note_rest(text)
-                return RejectReason.BESIDE
+                return RejectReason.NOT_A_PAGE
             self._odd = self._odd or text[:80]
         return url
 
@@ -212,23 +212,25 @@ class _ExportReader:
         if name in self._hosts or len(self._hosts) < _MAX_HOSTS:
             self._hosts[name] += 1
 
-    def _doubt(self, text: ExportText, rows: CsvRows | JsonRows) -> None:
+    def _note_unread(self, text: ExportText, rows: CsvRows | JsonRows) -> None:
         """What of a file could not be read."""
         account = self._account
-        broken = text.overlong + rows.broken
+        broken = text.overlong + rows.skipped
         account.rows += broken
         account.unread += broken
         if text.overlong:
             account.faults.append(
                 f"{text.overlong:,} lines are longer than {MAX_LINE:,} characters: left out"
             )
-        if rows.broken:
-            account.faults.append(f"{rows.broken:,} rows are broken (a quotation mark that is never closed?)")
+        if rows.skipped:
+            account.faults.append(
+                f"{rows.skipped:,} rows are broken (a quotation mark that is never closed?)"
+            )
         if text.fault:
             account.faults.append(f"{text.fault}; what comes before was read")
         account.complete = account.complete and not (broken or text.fault)
 
-    def _conclude(self) -> None:
+    def _finish(self) -> None:
         account = self._account
         if not account.rows:
             account.notes.append("it has no rows")
@@ -243,9 +245,9 @@ class _ExportReader:
             account.notes.append(
                 f"{account.beside:,} of its URLs are no pages that answered 200 and can be indexed"
             )
-        self._doubt_site()
+        self._note_other_site()
 
-    def _doubt_site(self) -> None:
+    def _note_other_site(self) -> None:
         """Says so when it is another site's export."""
         account = self._account
         if account.foreign <= account.used:

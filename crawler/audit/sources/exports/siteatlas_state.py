@@ -49,7 +49,7 @@ def find_state(name: str) -> Path | None:
 def check_state(path: Path) -> None:
     """Raises UsageError when the database is none that can be read, in the words of whoever named it."""
     try:
-        STATE_DB.look(path).close()
+        STATE_DB.open_read_only(path).close()
     except StorageError as error:
         raise UsageError(f"{path} cannot be read as another crawl: {error}") from None
 
@@ -58,14 +58,14 @@ def read_state(path: Path, account: SourceReport, addresses: SourceUrlParser) ->
     """The indexable pages of the last run. Raises UsageError, StorageError."""
     account.format = "siteatlas state"
     account.bytes = path.stat().st_size
-    with closing(STATE_DB.look(path)) as db, storage_errors():
+    with closing(STATE_DB.open_read_only(path)) as db, storage_errors():
         _note_incomplete_run(
             account, db.execute("SELECT completeness, ended FROM run ORDER BY number DESC LIMIT 1").fetchone()
         )
         for text, state, status, seen_at in db.execute(_PAGES):
             account.rows += 1
-            url = addresses.url(text)
-            if state != State.INDEXABLE or url is RejectReason.BESIDE:
+            url = addresses.parse(text)
+            if state != State.INDEXABLE or url is RejectReason.NOT_A_PAGE:
                 account.beside += 1
             elif url is RejectReason.FOREIGN:
                 account.foreign += 1

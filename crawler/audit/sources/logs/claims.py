@@ -46,18 +46,18 @@ class LogClaimBuilder:
     @property
     def is_full(self) -> bool:
         """Whether it is time to take the claims."""
-        return len(self.counts.things) >= self._most or self.counts.size >= _MAX_TARGET_BYTES
+        return len(self.counts.targets) >= self._most or self.counts.size >= _MAX_TARGET_BYTES
 
-    def claims(self) -> Iterator[SourceRecord]:
+    def take_all(self) -> Iterator[SourceRecord]:
         """What is still counted at the end of the log."""
         self._account.beside += self.counts.beside
-        things = self.counts.things
+        things = self.counts.targets
         for thing in sorted(things):  # a table takes what is sorted in two thirds of the time
             yield from self._of(thing, things.pop(thing))
 
-    def rare(self) -> Iterator[SourceRecord]:
+    def take_rarest(self) -> Iterator[SourceRecord]:
         """The half of it that was asked for least: what is asked for often is worth its room."""
-        things, most = self.counts.things, 1
+        things, most = self.counts.targets, 1
         while len(seldom := [thing for thing, count in things.items() if count.requests <= most]) * 2 < len(
             things
         ):
@@ -74,13 +74,13 @@ class LogClaimBuilder:
             account.foreign += many
         elif isinstance(url, RejectReason):
             account.beside += many
-            self.files += many * (url is RejectReason.BESIDE)
+            self.files += many * (url is RejectReason.NOT_A_PAGE)
         else:
             account.used += many
             yield self._claim(url, count)
 
     def _claim(self, url: Url, count: RequestCount) -> SourceRecord:
-        account, many = self._account, count.many
+        account, many = self._account, count.packed
         if count.last:
             account.first = min(account.first or count.first, count.first)
             account.last = max(account.last, count.last)
@@ -114,11 +114,11 @@ class LogClaimBuilder:
     def _url(self, thing: bytes, many: int) -> Url | RejectReason:
         host, space, path = thing.partition(b" ")
         if not space:
-            return self._addresses.url(target_text(thing))
+            return self._addresses.parse(target_text(thing))
         if not path.startswith(b"/"):
-            return self._addresses.url(target_text(path))
+            return self._addresses.parse(target_text(path))
         name = target_text(host).lower().removesuffix(":80").removesuffix(":443")
-        url = self._addresses.url(f"http://{name}{target_text(path)}")
+        url = self._addresses.parse(f"http://{name}{target_text(path)}")
         if url is RejectReason.FOREIGN and (name in self.hosts or len(self.hosts) < 1_000):
             self.hosts[name] = self.hosts.get(name, 0) + many
         return url

@@ -34,20 +34,20 @@ class RequestCount(Struct, gc=False):
     first: str = ""
     answered: str = ""
     status: int = 0
-    many: int = 0
+    packed: int = 0
 
     @property
     def requests(self) -> int:
         """All of them."""
-        return (self.many & COUNT_MASK) + (self.many >> BOTS * COUNT_BITS & COUNT_MASK)
+        return (self.packed & COUNT_MASK) + (self.packed >> BOTS * COUNT_BITS & COUNT_MASK)
 
 
 class PackedCounts(Struct, array_like=True, frozen=True):
     """What some lines came to: columns of things, of their counts as bytes, and of where in ``seen`` their days are."""
 
     names: list[str]
-    things: list[bytes]
-    many: list[bytes]
+    targets: list[bytes]
+    packed: list[bytes]
     which: list[int]
     seen: list[RequestKey]
     beside: int
@@ -61,7 +61,7 @@ class RequestCounts:
     """
 
     def __init__(self, *, has_agents: bool) -> None:
-        self.things: dict[bytes, RequestCount] = {}
+        self.targets: dict[bytes, RequestCount] = {}
         self.names: list[str] = []
         self.size = self.beside = self.ours = 0
         self._has_agents = has_agents
@@ -71,13 +71,13 @@ class RequestCounts:
 
     def add(self, rows: list[LogRow]) -> None:  # noqa: C901 - calls would cost more than the counting
         """Count the requests of a block of lines. This is where a long log spends its time."""
-        counts, agents = self.things, self._agents
+        counts, agents = self.targets, self._agents
         written, day, beside, ours = b"", "", 0, 0
         for _, when, asked, state, agent, host, request in rows:
             thing = asked or request_target(request or b"")
             answers = agents.get(agent)
             if answers is None:
-                answers = self._who(agent)
+                answers = self._answers_of(agent)
             if thing is None or answers is _OURSELVES:
                 beside += 1
                 ours += answers is _OURSELVES
@@ -89,9 +89,9 @@ class RequestCounts:
                 count = counts[thing] = RequestCount()
                 self.size += len(thing)
             many, status = answers.get(state) or self._answer(answers, state)
-            count.many += many
+            count.packed += many
             if when != written:
-                written, day = when, self._days.of(when)
+                written, day = when, self._days.day(when)
             if day != count.last:
                 if day < count.last:
                     if day:
@@ -109,8 +109,8 @@ class RequestCounts:
         self.ours += counted.ours
         places = [self._place(name) for name in counted.names]
         is_same = places == list(range(len(places)))
-        counts = self.things
-        for thing, packed, which in zip(counted.things, counted.many, counted.which, strict=True):
+        counts = self.targets
+        for thing, packed, which in zip(counted.targets, counted.packed, counted.which, strict=True):
             many = int.from_bytes(packed, "little")
             if not is_same and many >> FIRST_BOT * COUNT_BITS:
                 many = _reorder(many, places)
@@ -120,7 +120,7 @@ class RequestCounts:
                 counts[thing] = RequestCount(last, first, answered, status, many)
                 self.size += len(thing)
                 continue
-            count.many += many
+            count.packed += many
             if last != count.last or first != count.first:
                 count.first = min(count.first or first, first or count.first)
                 count.last = max(count.last, last)
@@ -129,7 +129,7 @@ class RequestCounts:
 
     def begin(self, names: Sequence[str]) -> None:
         """Forget everything that was counted, and have the bots at the places that these names have."""
-        self.things, self.size, self.beside, self.ours = {}, 0, 0, 0
+        self.targets, self.size, self.beside, self.ours = {}, 0, 0, 0
         if any(own != name for own, name in zip(self.names, names, strict=False)):
             self.names.clear()
             self._agents.clear()
@@ -139,12 +139,14 @@ class RequestCounts:
 
     def counted(self) -> PackedCounts:
         """What was counted."""
-        counts = self.things.values()
+        counts = self.targets.values()
         table: dict[RequestKey, int] = {}
         return PackedCounts(
             names=self.names,
-            things=list(self.things),
-            many=[count.many.to_bytes((count.many.bit_length() + 7) // 8, "little") for count in counts],
+            targets=list(self.targets),
+            packed=[
+                count.packed.to_bytes((count.packed.bit_length() + 7) // 8, "little") for count in counts
+            ],
             which=[
                 table.setdefault((count.first, count.last, count.answered, count.status), len(table))
                 for count in counts
@@ -162,7 +164,7 @@ class RequestCounts:
             self._answers[name] = {b"": ((1 << BOTS * COUNT_BITS) + (1 << place * COUNT_BITS), 0)}
         return self.names.index(name)
 
-    def _who(self, agent: bytes) -> dict[bytes, tuple[int, int]]:
+    def _answers_of(self, agent: bytes) -> dict[bytes, tuple[int, int]]:
         """What the requests of somebody add, by the state of the answer: see :meth:`_answer`."""
         if len(self._agents) >= _MAX_AGENTS:
             self._agents.clear()

@@ -71,7 +71,7 @@ class DayCache:
     def __init__(self) -> None:
         self._known: dict[bytes, str] = {}
 
-    def of(self, when: bytes) -> str:
+    def day(self, when: bytes) -> str:
         """The day (``2026-11-21``, UTC), or "" for what is no time."""
         # a common time says the same day until its hour or its zone changes
         key = when[:14] + when[20:] if when[2:3] == b"/" else when

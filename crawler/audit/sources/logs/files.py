@@ -51,7 +51,7 @@ class LogFile:
     def __init__(self, name: str) -> None:
         """Open it. Raises UsageError."""
         self.name = "standard input" if name == STDIN else name
-        self.torn = ""
+        self.read_error = ""
         self.too_long = 0
         self.is_cut = False
         self._begun = b""
@@ -119,11 +119,11 @@ class LogFile:
     def _chunk(self) -> bytes:
         parts: list[bytes] = []
         length = 0
-        while length < BLOCK_SIZE and not self.torn:
+        while length < BLOCK_SIZE and not self.read_error:
             try:
                 part = self._text.read1(BLOCK_SIZE)
             except UNPACK_ERRORS as error:
-                self.torn = str(error) or type(error).__name__
+                self.read_error = str(error) or type(error).__name__
                 break
             if not part:
                 break

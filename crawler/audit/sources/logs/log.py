@@ -53,12 +53,12 @@ class AccessLog:
     ) -> None:
         self.format = options.format
         self.sample = file.sample()
-        self.account = SourceReport(source=SourceKind.LOG, name=file.name, format=reader.name)
+        self.report = SourceReport(source=SourceKind.LOG, name=file.name, format=reader.name)
         self._file = file
         self._reader = reader
         self._verifier = BotVerifier(options.resolver or SystemDnsResolver()) if options.verify else None
         self._counter = LineCounter(reader, self._verifier)
-        self._tally = LogClaimBuilder(addresses, self.account, self._counter.counts, options.most)
+        self._tally = LogClaimBuilder(addresses, self.report, self._counter.counts, options.most)
 
     @property
     def names(self) -> list[str]:
@@ -76,7 +76,7 @@ class AccessLog:
         for text in self._file.blocks():
             yield LogBlock(self, text, head, self.read)
             if isinstance(self._reader, W3cLogReader):
-                head = self._reader.begun(text) or head
+                head = self._reader.header_at_end(text) or head
         yield LogBlock(self, b"", b"", self.read)
 
     def claims(
@@ -92,20 +92,20 @@ class AccessLog:
             for block, share in parts:
                 before = counter.rows
                 if share:
-                    counter.add_share(share)
+                    counter.add_counted(share)
                 else:
                     counter.add(block.text)
                 done(block.read, counter.rows - before)
                 if self._tally.is_full:
-                    yield from self._tally.rare()
-            yield from self._tally.claims()
+                    yield from self._tally.take_rarest()
+            yield from self._tally.take_all()
         finally:
             if self._verifier:
                 self._verifier.close()
-            self._conclude()
+            self._finish()
 
-    def _conclude(self) -> None:
-        account, file = self.account, self._file
+    def _finish(self) -> None:
+        account, file = self.report, self._file
         account.rows = self._counter.rows + file.too_long
         account.unread = self._counter.unread + file.too_long
         account.bytes = file.read
@@ -115,9 +115,12 @@ class AccessLog:
         account.complete = not account.faults
 
     def _faults(self) -> Iterator[str]:
-        account, file, odd = self.account, self._file, self._counter.odd
-        if file.torn:
-            yield f"{file.name} is damaged and was read up to there ({file.torn}); {account.rows:,} lines were read"
+        account, file, odd = self.report, self._file, self._counter.unread_example
+        if file.read_error:
+            yield (
+                f"{file.name} is damaged and was read up to there ({file.read_error}); {account.rows:,} lines "
+                "were read"
+            )
         if account.unread * 2 > account.rows:
             seen = f", for example {quote_line(odd)}" if odd else ""
             yield (
@@ -132,14 +135,14 @@ class AccessLog:
             )
 
     def _notes(self) -> Iterator[str]:
-        account, file, odd = self.account, self._file, self._counter.odd
-        if not account.rows and not file.torn:
+        account, file, odd = self.report, self._file, self._counter.unread_example
+        if not account.rows and not file.read_error:
             yield f"{file.name} is empty"
         if 0 < account.unread * 2 <= account.rows and odd:
             yield f"{account.unread:,} lines could not be read, for example {quote_line(odd)}"
         if file.too_long:
             yield f"{file.too_long:,} lines are longer than {BLOCK_SIZE:,} bytes"
-        if file.is_cut and not file.torn:
+        if file.is_cut and not file.read_error:
             yield "the last line has no end: it is being written, or was cut"
         if account.used and not self._reader.has_agents:
             yield "the format does not name browsers: bots are counted as people"

@@ -120,10 +120,10 @@ class LogFormatReader:
     def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
         """What is in some lines, and those of them that are in another layout."""
         if self._quick:
-            return self._cut(self._quick.findall(text if text.endswith(b"\n") else text + b"\n"))
+            return self._parse_remaining(self._quick.findall(text if text.endswith(b"\n") else text + b"\n"))
         lines = text.removesuffix(b"\n").split(b"\n")
         if not self._is_whole:
-            return self._composed(lines)
+            return self._compose_targets(lines)
         match, picked = self._match, self._picked
         matches = [match(line) for line in lines]
         return (
@@ -131,7 +131,7 @@ class LogFormatReader:
             [line for line, found in zip(lines, matches, strict=True) if not found],
         )
 
-    def _cut(self, rows: list[LogRow]) -> tuple[list[LogRow], list[bytes]]:
+    def _parse_remaining(self, rows: list[LogRow]) -> tuple[list[LogRow], list[bytes]]:
         """The same of what the quick way found, in which whole lines stand for those that it did not understand."""
         odd = [place for place, row in enumerate(rows) if not row[_TARGET]]
         others: list[bytes] = []
@@ -144,7 +144,7 @@ class LogFormatReader:
                 del rows[place]
         return rows, others[::-1]
 
-    def _composed(self, lines: list[bytes]) -> tuple[list[LogRow], list[bytes]]:
+    def _compose_targets(self, lines: list[bytes]) -> tuple[list[LogRow], list[bytes]]:
         """The same when method, path and query stand apart."""
         rows: list[LogRow] = []
         others: list[bytes] = []

@@ -41,7 +41,7 @@ def count_in_parallel(
     try:
         for block in blocks:
             yield from turns.take(block)
-        yield from turns.rest()
+        yield from turns.remaining()
     finally:
         turns.end()
 
@@ -72,7 +72,7 @@ class _TurnQueue:
             done.append(self._oldest())
         return done
 
-    def rest(self) -> Iterator[tuple[LogBlock, CountedLines | None]]:
+    def remaining(self) -> Iterator[tuple[LogBlock, CountedLines | None]]:
         """What was not counted yet."""
         while self._waiting:
             yield self._oldest()

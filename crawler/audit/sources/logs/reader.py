@@ -71,12 +71,12 @@ def read_logs(
     def done(read: int, more: int) -> None:
         nonlocal lines
         lines += more
-        progress(LogProgress(log.account.name, before + read, size, lines))
+        progress(LogProgress(log.report.name, before + read, size, lines))
 
     blocks = _blocks(files, addresses, options)
     with closing(count_in_parallel(blocks, 1 if options.verify else options.processes)) as parts:
         for log, of_it in groupby(parts, key=lambda part: part[0].log):
-            yield log.account, log.claims(of_it, done)
+            yield log.report, log.claims(of_it, done)
             before += log.read
 
 

@@ -42,7 +42,7 @@ class BotVerifier:
 
     def __init__(self, resolver: DnsResolver, patience: float = _TIMEOUT) -> None:
         self._resolver = resolver
-        self._patience = patience
+        self._timeout = patience
         self._names: dict[bytes, str] = {}
         self._answers: dict[tuple[str, bytes], bool] = {}
         self._pool = ThreadPoolExecutor(_MAX_CONCURRENT, thread_name_prefix="dns")
@@ -52,7 +52,7 @@ class BotVerifier:
         """Wait for nothing that is still under way."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def verified(self, rows: list[LogRow]) -> list[LogRow]:
+    def verify(self, rows: list[LogRow]) -> list[LogRow]:
         """The rows, those of impostors under a name that says so."""
         claimed = [self._claimed(row[4]) for row in rows]
         self._ask({(name, row[0]) for name, row in zip(claimed, rows, strict=True) if name})
@@ -75,7 +75,7 @@ class BotVerifier:
         asked = new[: max(0, MAX_ADDRESSES - len(self._answers))]
         self.unasked += len(new) - len(asked)
         futures = {pair: self._pool.submit(is_verified, *pair, self._resolver) for pair in asked}
-        wait(futures.values(), timeout=self._patience)
+        wait(futures.values(), timeout=self._timeout)
         for pair, future in futures.items():
             self._answers[pair] = future.done() and future.result()
 

@@ -48,7 +48,7 @@ class W3cLogReader:
                 rows.append(self._row(cells))
         return rows, others
 
-    def begun(self, text: bytes) -> bytes:
+    def header_at_end(self, text: bytes) -> bytes:
         """The directive that names the columns after these lines, b"" when that is none of them."""
         end = len(text)
         while (end := text.rfind(b"#", 0, end)) >= 0:

@@ -42,7 +42,7 @@ class CountedLines(Struct, array_like=True, frozen=True):
 
     rows: int
     unread: int
-    odd: bytes
+    unread_example: bytes
     counted: PackedCounts
 
 
@@ -53,7 +53,7 @@ class LineCounter:
         self.reader = reader
         self.counts = RequestCounts(has_agents=reader.has_agents)
         self.rows = self.unread = 0
-        self.odd = b""
+        self.unread_example = b""
         self._verifier = verifier
 
     def add(self, text: bytes) -> None:
@@ -63,24 +63,24 @@ class LineCounter:
         self.rows += len(rows) + len(others)
         self.unread += len(others)
         if others:
-            self.odd = self.odd or others[0][: MAX_SHOWN + 1]
-        self.counts.add(self._verifier.verified(rows) if self._verifier else rows)
+            self.unread_example = self.unread_example or others[0][: MAX_SHOWN + 1]
+        self.counts.add(self._verifier.verify(rows) if self._verifier else rows)
 
-    def add_share(self, share: CountedLines) -> None:
+    def add_counted(self, share: CountedLines) -> None:
         """Add what another process counted of the lines after those that were added so far."""
         self.rows += share.rows
         self.unread += share.unread
-        self.odd = self.odd or share.odd
+        self.unread_example = self.unread_example or share.unread_example
         self.counts.add_counted(share.counted)
 
-    def share(self, texts: deque[bytes], names: list[str]) -> CountedLines:
+    def count_texts(self, texts: deque[bytes], names: list[str]) -> CountedLines:
         """What some text comes to, which is used up. ``names`` are the bots that are known so far."""
         self.counts.begin(names)
         self.rows = self.unread = 0
-        self.odd = b""
+        self.unread_example = b""
         while texts:
             self.add(texts.popleft())
-        return CountedLines(self.rows, self.unread, self.odd, self.counts.counted())
+        return CountedLines(self.rows, self.unread, self.unread_example, self.counts.counted())
 
 
 _decode = msgspec.msgpack.Decoder(CountJob).decode
@@ -101,7 +101,7 @@ def main() -> None:
         if counter is None or text is None:
             return
         try:
-            sink.write(encode_message(counter.share(texts, job.names)))
+            sink.write(encode_message(counter.count_texts(texts, job.names)))
             sink.flush()
         except BrokenPipeError:  # nobody is there to hear about it
             os._exit(0)

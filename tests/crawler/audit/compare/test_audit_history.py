@@ -56,26 +56,26 @@ class Audits:
         self,
         *found: AuditFinding,
         comparable: Sequence[str] = RULES,
-        fate: FindingStatus = FindingStatus.MENDED,
+        fate: FindingStatus = FindingStatus.RESOLVED,
         is_kept: bool = True,
     ) -> None:
         self.number += 1
         with self.past(found) as (db, past):
             past.compare(f"2026-11-{self.number:02}", comparable)
-            if past.last():
-                past.mend(lambda _before, _today: (fate, "now", ""))
+            if past.last_audit():
+                past.resolve_missing(lambda _before, _today: (fate, "now", ""))
             told = FindingStore(db)
             every = [each for rule in RULES for each in told(rule)]
             self.new = [name(each) for each in every if each.is_new]
             self.since = {name(each): each.since for each in every}
-            self.mended = [(name(each), each.since) for rule in RULES for each in told.mended(rule)]
+            self.mended = [(name(each), each.since) for rule in RULES for each in told.resolved(rule)]
             self.trends = past.trends()
             if is_kept:
-                past.keep(news(self.number), {}, {}, self.keep, anew=False)
+                past.store(news(self.number), {}, {}, self.keep, anew=False)
 
     @contextmanager
     def past(self, found: Iterable[AuditFinding]) -> Iterator[tuple[sqlite3.Connection, AuditHistory]]:
-        STATE_DB.connect(self.directory / STATE_DB.file).close()
+        STATE_DB.open(self.directory / STATE_DB.file).close()
         with closing(
             schema.create_audit_file(self.directory / schema.AUDIT_FILE, self.directory / STATE_DB.file)
         ) as db:
@@ -142,11 +142,11 @@ def test_ours_the_same_url_in_another_file_comes_before_another_spelling(audits:
 
 def test_ours_what_cannot_be_decided_keeps_its_day_until_it_can(audits: Audits) -> None:
     audits(gone("a"), gone("b"))
-    audits(gone("b"), fate=FindingStatus.CARRIED)
+    audits(gone("b"), fate=FindingStatus.INCONCLUSIVE)
     assert (audits.mended, audits.trend("entry.gone")) == ([], (0, 1, 0, 1))
     audits(gone("a"), gone("b"), comparable=())
     assert (audits.new, audits.since["a"]) == ([], "2026-11-01")
-    audits(gone("b"), fate=FindingStatus.CARRIED)
+    audits(gone("b"), fate=FindingStatus.INCONCLUSIVE)
     audits(gone("b"))
     assert audits.mended == [("a", "2026-11-01")]
     audits(gone("b"))
@@ -212,7 +212,9 @@ def test_ours_the_policy_is_told_what_is_known_of_the_url(audits: Audits) -> Non
     with audits.past([other]) as (db, past):
         db.execute("INSERT INTO entry VALUES (1, 1, ?, '', ?, 1, '', x'', '', NULL)", (f"{SITE}a", FILE))
         past.compare("2026-11-02", RULES)
-        past.mend(lambda before, today: (asked.append((before, today)) or FindingStatus.MENDED, "", ""))  # type: ignore[func-returns-value]
+        past.resolve_missing(
+            lambda before, today: (asked.append((before, today)) or FindingStatus.RESOLVED, "", "")
+        )  # type: ignore[func-returns-value]
     ((before, today),) = asked
     assert before == PreviousFinding("entry.gone", f"{SITE}a", FILE, "client error", "2026-11-01")
     assert today == CurrentState(rules=("orphan.log",), is_listed=True)
@@ -222,7 +224,7 @@ def test_ours_the_last_audits_are_remembered_as_a_whole_and_no_more(tmp_path: Pa
     audits = Audits(tmp_path, keep=3)
     audits(gone("a"), gone("b"))
     for _ in range(5):
-        audits(gone("a"), fate=FindingStatus.CARRIED)
+        audits(gone("a"), fate=FindingStatus.INCONCLUSIVE)
     assert [each.number for each in finished_audits(tmp_path)] == [4, 5, 6]
     assert stored_findings(tmp_path, f"{SITE}a")
     assert not stored_findings(tmp_path, f"{SITE}b")  # it was not seen for as long
@@ -232,9 +234,9 @@ def test_ours_a_state_that_was_begun_anew_counts_its_audits_anew_and_is_compared
     audits: Audits,
 ) -> None:
     audits(gone("a"), gone("b"))
-    audits(gone("b"), fate=FindingStatus.CARRIED)
+    audits(gone("b"), fate=FindingStatus.INCONCLUSIVE)
     audits.number = 0
-    audits(gone("b"), gone("c"), fate=FindingStatus.CARRIED)
+    audits(gone("b"), gone("c"), fate=FindingStatus.INCONCLUSIVE)
     assert [each.number for each in finished_audits(audits.directory)] == [1]
     assert (audits.new, audits.trend("entry.gone")) == (["c"], (1, 1, 0, 1))
     assert stored_findings(audits.directory, f"{SITE}a") == [
@@ -261,7 +263,7 @@ def test_ours_who_looks_while_an_audit_is_kept_sees_the_one_before_and_nobody_el
                 seen.append(([each.number for each in finished_audits(audits.directory)], modes))
 
         db.set_trace_callback(look)
-        past.keep(news(2), {}, {}, 365, anew=False)
+        past.store(news(2), {}, {}, 365, anew=False)
     assert seen == [([1], {"0o100600"})]
     assert [each.number for each in finished_audits(audits.directory)] == [1, 2]
 
@@ -305,9 +307,9 @@ def test_ours_300_000_findings_are_compared_in_flat_memory(audits: Audits) -> No
     def whole(number: int) -> list[RuleTrend]:
         with audits.past(many(number * 100_000)) as (_, past):
             past.compare(f"2026-11-0{number}", RULES)
-            past.mend(lambda _before, _today: (FindingStatus.MENDED, "now", ""))
+            past.resolve_missing(lambda _before, _today: (FindingStatus.RESOLVED, "now", ""))
             trends = past.trends()
-            past.keep(news(number), {}, {"entry.gone": RuleCoverage()}, 365, anew=False)
+            past.store(news(number), {}, {"entry.gone": RuleCoverage()}, 365, anew=False)
         return trends
 
     whole(2)
@@ -330,14 +332,14 @@ def test_ours_only_a_finding_that_was_not_there_before_takes_the_place_of_anothe
 
     def decide(_: PreviousFinding, today: CurrentState) -> tuple[FindingStatus, str, str]:
         asked.append(today)
-        return FindingStatus.BECAME, "now", "gone.linked"
+        return FindingStatus.REPLACED, "now", "gone.linked"
 
     audits(gone("a"), gone("b"), dead)
     with audits.past([dead, replace(dead, url=f"{SITE}b")]) as (db, past):
         past.compare("2026-11-02", RULES)
-        past.mend(decide)
+        past.resolve_missing(decide)
         assert [each.rules for each in asked] == [(), ("gone.linked",)]
-        assert [(each.became, name(each)) for each in FindingStore(db).mended("entry.gone")] == [
+        assert [(each.became, name(each)) for each in FindingStore(db).resolved("entry.gone")] == [
             ("gone.linked", "a"), ("gone.linked", "b"),
         ]  # fmt: skip
         assert [each for each in past.trends() if each.became] == [RuleTrend("entry.gone", 0, 0, 0, 0, 2)]

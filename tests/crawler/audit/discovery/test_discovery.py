@@ -84,17 +84,17 @@ class Www:
     def faults(self, sitemap: str = "sitemap.xml", output: str = "") -> dict[str, str]:
         """What is wrong, by its name."""
         found = self.check(sitemap, output)
-        return {each.about: each.told for each in found.looks if each.outcome is CheckStatus.PROBLEM}
+        return {each.about: each.message for each in found.checks if each.status is CheckStatus.PROBLEM}
 
 
 def test_ours_a_site_where_all_is_well_has_no_problem_and_lacks_no_line(site: Www) -> None:
     found = site.check()
-    assert found.is_well
-    assert {each.about for each in found.looks} == {
+    assert found.is_ok
+    assert {each.about for each in found.checks} == {
         *("robots.answers", "robots.type", "robots.text", "sitemap.declared", "sitemap.allowed"),
         *("sitemap.answers", "sitemap.direct", "sitemap.type", "sitemap.is_one"),
     }
-    assert {each.outcome for each in found.looks} == {CheckStatus.OK}
+    assert {each.status for each in found.checks} == {CheckStatus.OK}
     assert found.missing == {}
 
 
@@ -131,15 +131,15 @@ def test_rfc9309_a_redirect_of_robots_txt_is_followed_and_told(site: Www) -> Non
     site.put("flag-moved")
     site.put("moved/robots.txt", f"Sitemap: {site.url}sitemap.xml\n")
     found = site.check()
-    assert found.is_well
-    assert f"by a redirect to {site.url}moved/robots.txt" in found.looks[0].told
+    assert found.is_ok
+    assert f"by a redirect to {site.url}moved/robots.txt" in found.checks[0].message
 
 
 def test_ours_a_robots_txt_that_is_missing_is_to_be_made(site: Www) -> None:
     (site.root / "robots.txt").unlink()
     found = site.check()
-    assert [each.about for each in found.looks if each.outcome is CheckStatus.PROBLEM] == ["robots.answers"]
-    assert "404" in found.looks[0].told
+    assert [each.about for each in found.checks if each.status is CheckStatus.PROBLEM] == ["robots.answers"]
+    assert "404" in found.checks[0].message
     assert found.missing == {f"{site.url}robots.txt": [f"Sitemap: {site.url}sitemap.xml"]}
 
 
@@ -149,9 +149,9 @@ def test_ours_what_a_robots_txt_lacks_that_does_not_answer_is_not_known(
 ) -> None:
     site.put(flag)
     found = site.check()
-    assert found.looks[0].outcome is CheckStatus.PROBLEM
-    assert status in found.looks[0].told
-    assert [each.about for each in found.looks if each.outcome is CheckStatus.UNKNOWN] == ["sitemap.declared"]
+    assert found.checks[0].status is CheckStatus.PROBLEM
+    assert status in found.checks[0].message
+    assert [each.about for each in found.checks if each.status is CheckStatus.UNKNOWN] == ["sitemap.declared"]
     assert not found.missing
 
 
@@ -224,14 +224,14 @@ def test_sitemaps_org_other_hosts_must_name_a_sitemap_that_lists_their_urls(
         )
         found = check_discovery("", site_with_shop)
         assert found.missing == {f"{home}/robots.txt": [f"Sitemap: {site.url}sitemap.xml"]}
-        (fault,) = (each for each in found.looks if each.outcome is CheckStatus.PROBLEM)
-        assert (fault.about, f"such as {shop.url}boats, whose" in fault.told) == ("hosts.declared", True)
+        (fault,) = (each for each in found.checks if each.status is CheckStatus.PROBLEM)
+        assert (fault.about, f"such as {shop.url}boats, whose" in fault.message) == ("hosts.declared", True)
         assert fault.remedy.startswith("take out of the sitemap what it lists by mistake, or ")
         assert f"if the sitemap may list its URLs, add to {home}/robots.txt (" in "\n".join(
             discovery_lines(found)
         )
         (tmp_path / "robots.txt").write_text(f"Sitemap: {site.url}sitemap.xml\n")
-        assert check_discovery("", site_with_shop).is_well
+        assert check_discovery("", site_with_shop).is_ok
 
 
 def test_ours_the_files_of_an_index_are_asked_for_too(site: Www, tmp_path: Path) -> None:
@@ -241,10 +241,10 @@ def test_ours_the_files_of_an_index_are_asked_for_too(site: Www, tmp_path: Path)
     for number in (0, 1, 3, 4, 5, 6, 7):
         site.put(f"part-{number}.xml", urlset(f"{site.url}{number}"))
     found = site.check()
-    told = {each.about: each for each in found.looks if each.outcome is not CheckStatus.OK}
+    told = {each.about: each for each in found.checks if each.status is not CheckStatus.OK}
     assert set(told) == {"files.answer", "hosts.declared"}
-    assert "part-2.xml" in told["files.answer"].told
-    assert told["hosts.declared"].outcome is CheckStatus.UNKNOWN
+    assert "part-2.xml" in told["files.answer"].message
+    assert told["hosts.declared"].status is CheckStatus.UNKNOWN
     for path in site.root.glob("*.xml"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     assert set(site.faults(output=str(tmp_path))) == {"files.answer"}

@@ -69,12 +69,12 @@ class Read:
     def __init__(self, site: str, tmp: Path, /, **settings: dict[str, object]) -> None:
         plan = plan_of(site, tmp, **settings)
         tmp.mkdir(exist_ok=True)
-        STATE_DB.connect(tmp / STATE_DB.file).close()
+        STATE_DB.open(tmp / STATE_DB.file).close()
         db = schema.create_audit_file(tmp / schema.AUDIT_FILE, tmp / STATE_DB.file)
         self.names: list[str] = []
         read = read_sitemaps(plan, db, source_url_parser(plan), NOW, self.names.append)
         self.findings, self.notes = read.findings, read.notes
-        self.accounts: list[SourceReport] = ClaimStore(db).accounts()
+        self.accounts: list[SourceReport] = ClaimStore(db).reports()
         with storage_errors():
             claimed = db.execute("SELECT DISTINCT url FROM claim ORDER BY url").fetchall()
             self.urls = [url.removeprefix(site) for (url,) in claimed]

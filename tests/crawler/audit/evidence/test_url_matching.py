@@ -25,7 +25,7 @@ class Desk:
     """A state with visits, and the tables of an audit beside it."""
 
     def __init__(self, folder: Path) -> None:
-        self.state = STATE_DB.connect(folder / STATE_DB.file)
+        self.state = STATE_DB.open(folder / STATE_DB.file)
         self.db = schema.create_audit_file(folder / schema.AUDIT_FILE, folder / STATE_DB.file)
         self.claims = ClaimStore(self.db)
         self.homes = UrlMatcher(self.db)
@@ -105,13 +105,13 @@ def test_ours_the_account_of_a_source_is_kept_as_it_ended(desk: Desk) -> None:
     )
     account.rows, account.used = 4, 3
     desk.claims.end(number, account)
-    (kept,) = desk.claims.accounts()
+    (kept,) = desk.claims.reports()
     assert (kept.name, kept.rows, kept.used, kept.urls) == ("list.txt", 4, 3, 2)
 
 
 def test_ours_a_source_may_have_any_name_that_a_file_can_have(desk: Desk) -> None:
     desk.claim(SourceKind.LOG, SourceRecord(url=url("/a")), name=os.fsdecode(b"caf\xe9.log"))
-    assert desk.claims.accounts()[0].name == "caf\\xe9.log"
+    assert desk.claims.reports()[0].name == "caf\\xe9.log"
 
 
 def test_ours_a_claim_comes_to_the_page_by_its_url_spelling_redirect_or_canonical(desk: Desk) -> None:
@@ -122,7 +122,7 @@ def test_ours_a_claim_comes_to_the_page_by_its_url_spelling_redirect_or_canonica
     away = desk.visit("/away", State.REDIRECT, 301, "/not-visited")
     paths = ["/boats/", "/Boats", "/boats/index.html", "/old", "/copy", "/gone", "/away", "/never-met"]
     desk.claim(SourceKind.LIST, *(SourceRecord(url=url(path)) for path in paths))
-    desk.homes.settle()
+    desk.homes.match_all()
     assert [desk.home(path) for path in paths] == [boats] * 5 + [gone, away, None]
 
 
@@ -130,7 +130,7 @@ def test_ours_a_spelling_of_two_pages_comes_to_neither(desk: Desk) -> None:
     desk.visit("/Boats")
     desk.visit("/boats/")
     desk.claim(SourceKind.LIST, SourceRecord(url=url("/BOATS")))
-    desk.homes.settle()
+    desk.homes.match_all()
     assert desk.home("/BOATS") is None
 
 
@@ -138,7 +138,7 @@ def test_ours_redirects_in_a_circle_end(desk: Desk) -> None:
     desk.visit("/a", State.REDIRECT, 301, "/b")
     desk.visit("/b", State.REDIRECT, 301, "/a")
     desk.claim(SourceKind.LIST, SourceRecord(url=url("/a")))
-    desk.homes.settle()
+    desk.homes.match_all()
     assert desk.home("/a") is not None
 
 
@@ -152,7 +152,7 @@ def test_ours_strangers_are_what_was_not_visited_or_is_linked_by_nofollow_only(d
         SourceRecord(url=url("/new"), people=2, bots=1, ok=3),
     )
     desk.claim(SourceKind.SITEMAP, SourceRecord(url=url("/new")), SourceRecord(url=url("/login")))
-    found = {each.url: each for each in desk.homes.strangers()}
+    found = {each.url: each for each in desk.homes.uncrawled_urls()}
     assert set(found) == {url("/new"), url("/login"), url("/terms")}
     assert found[url("/new")].sources == {SourceKind.LOG, SourceKind.SITEMAP}
     assert (found[url("/new")].people, found[url("/new")].requests, found[url("/new")].ok) == (2, 3, 3)
@@ -173,13 +173,13 @@ def test_ours_what_is_known_of_a_page_is_told_of_all_its_spellings(desk: Desk) -
         name="y.log",
     )
     desk.claim(SourceKind.SEARCH, SourceRecord(url=url("/a"), clicks=3, impressions=40), name="Pages.csv")
-    desk.homes.settle()
-    ((number, known),) = UrlEvidence(desk.db).pages()
+    desk.homes.match_all()
+    ((number, known),) = UrlEvidence(desk.db).by_page()
     assert number == page
     assert known.sources == {SourceKind.LOG, SourceKind.SEARCH}
     assert (known.first, known.last) == ("2026-01-01", "2026-02-03")
     assert (known.people, known.bots, known.ok, known.clicks, known.impressions) == (1, 2, 3, 3, 40)
-    evidence, spellings = UrlEvidence(desk.db).told(page, url("/a"))
+    evidence, spellings = UrlEvidence(desk.db).sentences(page, url("/a"))
     assert spellings == [url("/A/")]
     assert evidence[0] == "log x.log: 1 requests by people and 0 by bots, from 2026-02-02 to 2026-02-03"
     assert f"as {url('/A/')}: 0 requests by people and 2 by bots, on 2026-01-01" in evidence[1]
@@ -197,12 +197,12 @@ def test_ours_findings_come_back_by_rank_and_are_counted(desk: Desk) -> None:
 
 
 def test_ours_another_audit_begins_with_empty_tables(tmp_path: Path) -> None:
-    STATE_DB.connect(tmp_path / STATE_DB.file).close()
+    STATE_DB.open(tmp_path / STATE_DB.file).close()
     first = schema.create_audit_file(tmp_path / schema.AUDIT_FILE, tmp_path / STATE_DB.file)
     ClaimStore(first).begin(SourceReport(source=SourceKind.LOG, name="log"))
     first.close()
     second = schema.create_audit_file(tmp_path / schema.AUDIT_FILE, tmp_path / STATE_DB.file)
-    assert ClaimStore(second).accounts() == []
+    assert ClaimStore(second).reports() == []
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         second.execute("DELETE FROM site.url")
     second.close()
@@ -221,7 +221,7 @@ def test_ours_another_audit_begins_with_empty_tables(tmp_path: Path) -> None:
     ],
 )
 def test_ours_sources_name_the_site_in_many_ways(text: str, meant: str) -> None:
-    assert SourceUrlParser(url("/"), DEFAULT_PARAMS, lambda each: each.startswith(f"{SITE}/")).url(
+    assert SourceUrlParser(url("/"), DEFAULT_PARAMS, lambda each: each.startswith(f"{SITE}/")).parse(
         text
     ) == url(meant)
 
@@ -231,8 +231,8 @@ def test_ours_sources_name_the_site_in_many_ways(text: str, meant: str) -> None:
     [
         ("https://other.example/a", RejectReason.FOREIGN),
         ("https://www.example.com:8443/a", RejectReason.FOREIGN),
-        ("/style.css?v=3", RejectReason.BESIDE),
-        ("/IMG.JPG", RejectReason.BESIDE),
+        ("/style.css?v=3", RejectReason.NOT_A_PAGE),
+        ("/IMG.JPG", RejectReason.NOT_A_PAGE),
         ("a/b", RejectReason.UNREAD),
         ("", RejectReason.UNREAD),
         ("javascript:alert(1)", RejectReason.UNREAD),
@@ -241,7 +241,8 @@ def test_ours_sources_name_the_site_in_many_ways(text: str, meant: str) -> None:
 )
 def test_ours_what_is_no_page_of_the_site_is_told_apart(text: str, stray: RejectReason) -> None:
     assert (
-        SourceUrlParser(url("/"), DEFAULT_PARAMS, lambda each: each.startswith(f"{SITE}/")).url(text) is stray
+        SourceUrlParser(url("/"), DEFAULT_PARAMS, lambda each: each.startswith(f"{SITE}/")).parse(text)
+        is stray
     )
 
 
@@ -251,13 +252,13 @@ def test_ours_the_days_are_those_of_the_log_whatever_time_exports_are_about(desk
     desk.claim(SourceKind.ANALYTICS, SourceRecord(url=page, first="2024-01-01", last="2025-12-01"))
     desk.claim(SourceKind.LOG, SourceRecord(url=page, people=1, ok=1, **days))
     desk.claim(SourceKind.SEARCH, SourceRecord(url=page, first="2024-01-01", last="2025-12-31"))
-    desk.homes.settle()
-    known = UrlEvidence(desk.db).of(page)
+    desk.homes.match_all()
+    known = UrlEvidence(desk.db).of_url(page)
     assert (known.first, known.last) == ("2025-01-01", "2025-01-02")
 
 
 def test_ours_visits_of_a_log_that_tells_no_status_count_in_every_spelling(desk: Desk) -> None:
     desk.visit("/a")
     desk.claim(SourceKind.LOG, SourceRecord(url=url("/A"), people=3))
-    desk.homes.settle()
-    assert UrlEvidence(desk.db).of(url("/A")).people == 3
+    desk.homes.match_all()
+    assert UrlEvidence(desk.db).of_url(url("/A")).people == 3

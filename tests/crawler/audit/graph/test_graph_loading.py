@@ -48,7 +48,7 @@ def url(path: str) -> Url:
 
 
 def test_ours_the_graph_is_what_the_frontier_kept(tmp_path: Path) -> None:
-    db = STATE_DB.connect(tmp_path / STATE_DB.file)
+    db = STATE_DB.open(tmp_path / STATE_DB.file)
     frontier = SqliteFrontier(db, lambda _: None)
     frontier.admit(
         [
@@ -115,7 +115,7 @@ def page_of(of: Url) -> Page:
 
 
 def test_ours_a_state_without_a_visit_has_no_graph(tmp_path: Path) -> None:
-    db = STATE_DB.connect(tmp_path / STATE_DB.file)
+    db = STATE_DB.open(tmp_path / STATE_DB.file)
     assert load_graph(db) is None
     db.close()
 

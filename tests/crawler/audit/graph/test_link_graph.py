@@ -37,7 +37,7 @@ FLAGS = st.sampled_from(
             DiscoveredBy.AMP,
             DiscoveredBy.FEED,
             DiscoveredBy.SITEMAP,
-            DiscoveredBy.MEMORY,
+            DiscoveredBy.PREVIOUS_RUN,
         ),
     ]
 )
@@ -262,7 +262,9 @@ def test_ours_islands_are_the_components_of_what_is_not_touched(
     made, plain = graph(states, links, targets), Plainly(states, links, targets)
     parts = [{node} for node in range(len(states)) if node not in plain.touched]
     pairs = [
-        (source, to) for source, to, found in links if found & ~(DiscoveredBy.SITEMAP | DiscoveredBy.MEMORY)
+        (source, to)
+        for source, to, found in links
+        if found & ~(DiscoveredBy.SITEMAP | DiscoveredBy.PREVIOUS_RUN)
     ]
     for pair in (*pairs, *targets.items()):
         if not plain.touched & set(pair):

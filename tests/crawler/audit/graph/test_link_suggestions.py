@@ -48,7 +48,7 @@ class Web:
         hubs = LinkSuggestions(
             made, [HOME + path for path in paths], [self.titles[path] for path in paths], lost
         )
-        return lambda path: hubs.hubs(node[path], [HOME + each for each in self.crumbs.get(path, [])])
+        return lambda path: hubs.suggest(node[path], [HOME + each for each in self.crumbs.get(path, [])])
 
     def check(self, parents: dict[str, str]) -> None:
         """Whether the true parent of each page is among the three."""

@@ -47,7 +47,7 @@ class Site:
         said = alternates(named)
         listed = (ListedHreflang("sitemap.xml", 7, said),) if how == "sitemap" else ()
         self.pages[at(name)] = PageHreflang(
-            visited=visited, language=language, stated=said if how == "page" else (), listed=listed
+            visited=visited, language=language, own_alternates=said if how == "page" else (), listed=listed
         )
 
     def change(self, name: str, **fields: object) -> None:

@@ -124,13 +124,13 @@ def test_ours_a_circle_of_redirects_is_told_as_failing_and_not_here() -> None:
 def test_ours_what_redirects_should_lead_to_is_told() -> None:
     fault = check_redirect(trail(301, 302))
     assert fault is not None
-    assert fault.said == f"redirects (301) to {HOME}1, and for now (302) further to {PAGE.url}"
+    assert fault.sentence == f"redirects (301) to {HOME}1, and for now (302) further to {PAGE.url}"
     assert fault.evidence[0].startswith(
         f"link to {HOME}1 instead, which redirects (302) to {PAGE.url} for now"
     )
     fault = check_redirect(trail(302, 302, 301, 308, 307))
     assert fault is not None
-    assert fault.said == f"redirects (302) to {HOME}1, and that in 5 hops to {PAGE.url}"
+    assert fault.sentence == f"redirects (302) to {HOME}1, and that in 5 hops to {PAGE.url}"
     assert fault.evidence[-1].startswith(f"let {HOME}1 redirect to {HOME}4, which redirects (307)")
     assert fault.evidence[2] == f"{HOME}2 redirects (301) to {HOME}3"
 
@@ -171,8 +171,8 @@ def test_google_a_canonical_that_leads_back_loses_the_page(step: str | int) -> N
     )
     assert fault is not None
     assert fault.rule == "canonical.lost"
-    assert fault.said.startswith(f"it names {HOME}1 as its canonical, which ")
-    assert fault.said.endswith("back to this page")
+    assert fault.sentence.startswith(f"it names {HOME}1 as its canonical, which ")
+    assert fault.sentence.endswith("back to this page")
 
 
 def test_ours_what_is_no_copy_has_no_fault_of_a_canonical() -> None:

@@ -10,7 +10,10 @@ PAGE = "https://www.example.com/hub"
 
 def ends(state: State, status: int | None = None, count: int = 1, reason: str = "") -> CrawlCoverage:
     return CrawlCoverage(
-        ends={(State.INDEXABLE, 200): EndedUrls(9, PAGE), (state, status): EndedUrls(count, PAGE, reason)}
+        end_states={
+            (State.INDEXABLE, 200): EndedUrls(9, PAGE),
+            (state, status): EndedUrls(count, PAGE, reason),
+        }
     )
 
 
@@ -25,7 +28,7 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
         (State.BAD_ANSWER, 302): EndedUrls(1, PAGE),  # a redirect in a circle always is one
         (State.BAD_ANSWER, 204): EndedUrls(1, PAGE),
     }
-    assert limits_of_crawl(CrawlCoverage(ends=seen)) == []
+    assert limits_of_crawl(CrawlCoverage(end_states=seen)) == []
 
 
 @pytest.mark.parametrize(
@@ -43,25 +46,28 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
         (ends(State.BAD_ANSWER, 203, reason="answered 203"), ("1 URL failed", "answered 203")),
         (ends(State.TRAP, None, 2), ("2 URLs look like some of endlessly many", "--max-repeats")),
         (
-            CrawlCoverage(ends={}, beside=EndedUrls(2, PAGE)),
+            CrawlCoverage(end_states={}, out_of_scope=EndedUrls(2, PAGE)),
             ("outside of the directory", PAGE, "--trust-blocked"),
         ),
-        (CrawlCoverage(ends={}, doors=EndedUrls(2, PAGE)), ("another name", PAGE, "--max-unlinked")),
+        (
+            CrawlCoverage(end_states={}, alias_urls=EndedUrls(2, PAGE)),
+            ("another name", PAGE, "--max-unlinked"),
+        ),
         (ends(State.TOO_DEEP, None, 4), ("4 URLs were further", "--max-depth")),
         (ends(State.EXCLUDED), ("--exclude",)),
         (ends(State.NOFOLLOW, None, 2), ("nofollow", "--max-unlinked")),
         (ends(State.PENDING, None, 5), ("5 URLs were not visited", "run the same command again")),
         (
-            CrawlCoverage(ends={}, stopped="the limit of pages (--max-pages) was reached"),
+            CrawlCoverage(end_states={}, stopped="the limit of pages (--max-pages) was reached"),
             ("--max-pages", "run the same"),
         ),
-        (CrawlCoverage(ends={}, cut=EndedUrls(1, PAGE)), ("in part only", "--max-body")),
+        (CrawlCoverage(end_states={}, cut=EndedUrls(1, PAGE)), ("in part only", "--max-body")),
         (
-            CrawlCoverage(ends={}, no_robots=("https://a.example",)),
+            CrawlCoverage(end_states={}, no_robots=("https://a.example",)),
             ("robots.txt could not be had from https://a.example",),
         ),
-        (CrawlCoverage(ends={}, few=1), ("only one page was found", "JavaScript")),
-        (CrawlCoverage(ends={}, few=3), ("only 3 pages were found", "JavaScript")),
+        (CrawlCoverage(end_states={}, linked_pages=1), ("only one page was found", "JavaScript")),
+        (CrawlCoverage(end_states={}, linked_pages=3), ("only 3 pages were found", "JavaScript")),
     ],
 )
 def test_ours_whatever_was_not_read_is_a_doubt_with_a_remedy(
@@ -74,23 +80,33 @@ def test_ours_whatever_was_not_read_is_a_doubt_with_a_remedy(
 def test_ours_what_is_blocked_may_be_trusted_and_what_failed_may_not() -> None:
     states = [(State.ROBOTS, None), (State.CLIENT_ERROR, 401), (State.TRAP, None), (State.NOFOLLOW, None)]
     blocked = {each: EndedUrls(2, PAGE) for each in states}
-    assert len(limits_of_crawl(CrawlCoverage(ends=blocked, beside=EndedUrls(1, PAGE)))) == 5
-    assert limits_of_crawl(CrawlCoverage(ends=blocked, beside=EndedUrls(1, PAGE), trust_blocked=True)) == []
+    assert len(limits_of_crawl(CrawlCoverage(end_states=blocked, out_of_scope=EndedUrls(1, PAGE)))) == 5
+    assert (
+        limits_of_crawl(
+            CrawlCoverage(end_states=blocked, out_of_scope=EndedUrls(1, PAGE), trust_blocked=True)
+        )
+        == []
+    )
     assert limits_of_crawl(
-        CrawlCoverage(ends={(State.SERVER_ERROR, 503): EndedUrls(1, PAGE)}, trust_blocked=True)
+        CrawlCoverage(end_states={(State.SERVER_ERROR, 503): EndedUrls(1, PAGE)}, trust_blocked=True)
     )
 
 
 def test_ours_what_was_not_read_explains_why_few_pages_are_linked() -> None:
     (doubt,) = limits_of_crawl(
-        CrawlCoverage(ends={(State.SERVER_ERROR, 500): EndedUrls(1, "https://www.example.com/hub/")}, few=1)
+        CrawlCoverage(
+            end_states={(State.SERVER_ERROR, 500): EndedUrls(1, "https://www.example.com/hub/")},
+            linked_pages=1,
+        )
     )
     assert "JavaScript" not in doubt
 
 
 def test_ours_what_is_too_long_for_a_sitemap_and_was_read_is_no_doubt() -> None:
     long = EndedUrls(1, "https://www.example.com/" + "x" * 9_000)
-    assert not limits_of_crawl(CrawlCoverage(ends={(State.TOO_LONG, 200): long, (State.EXCLUDED, 200): long}))
-    (doubt,) = limits_of_crawl(CrawlCoverage(ends={(State.TOO_LONG, None): long}))
+    assert not limits_of_crawl(
+        CrawlCoverage(end_states={(State.TOO_LONG, 200): long, (State.EXCLUDED, 200): long})
+    )
+    (doubt,) = limits_of_crawl(CrawlCoverage(end_states={(State.TOO_LONG, None): long}))
     assert doubt.startswith("1 URL was too long to be fetched")
     assert len(doubt) < 300

@@ -131,7 +131,7 @@ def test_ours_a_dead_url_that_somebody_names_is_told_also_if_nobody_comes(source
     [
         UrlFacts(State.SERVER_ERROR, 500, 0, -1, 0),
         UrlFacts(State.UNREACHABLE, None, 0, -1, 0),
-        UrlFacts(State.REDIRECT, 301, 0, -1, 0, is_circle=True),
+        UrlFacts(State.REDIRECT, 301, 0, -1, 0, is_redirect_loop=True),
     ],
 )
 def test_ours_what_fails_and_nothing_links_is_told_when_it_is_missed(fails: UrlFacts) -> None:

@@ -76,7 +76,7 @@ def twin(
 
 
 def led_to(*ids: int) -> Callable[[int], LinkSupport]:
-    return lambda number: LinkSupport.LED_TO if number in ids else LinkSupport.NOTHING
+    return lambda number: LinkSupport.LINKED if number in ids else LinkSupport.UNLINKED
 
 
 def test_ours_an_unlinked_spelling_of_a_linked_page_is_no_page_of_its_own() -> None:
@@ -89,7 +89,7 @@ def test_ours_of_unlinked_spellings_the_listed_one_is_the_page() -> None:
 
 def test_ours_of_unlinked_spellings_the_one_that_others_name_is_the_page() -> None:
     twins = [twin(1), twin(2), twin(3, listed=True)]
-    named = lambda number: LinkSupport.NAMED if number == 2 else LinkSupport.NOTHING  # noqa: E731
+    named = lambda number: LinkSupport.LINKED_BY_ORPHAN if number == 2 else LinkSupport.UNLINKED  # noqa: E731
     assert list(find_copies(twins[:2], named)) == [(1, 2)]
     assert list(find_copies(twins, named)) == [(2, 3), (1, 3)]
 
@@ -104,7 +104,7 @@ def test_ours_of_two_cases_the_lower_one_is_the_page() -> None:
 
 
 def test_ours_what_the_site_names_is_no_copy_by_what_it_says_alone() -> None:
-    island = DuplicateCandidate("key", 3, Url(f"{SITE}/3"), b"same", "", is_listed=False, is_stranger=False)
+    island = DuplicateCandidate("key", 3, Url(f"{SITE}/3"), b"same", "", is_listed=False, is_uncrawled=False)
     assert list(find_copies([twin(1), twin(2), island], led_to(1))) == [(2, 1)]
 
 

@@ -102,7 +102,7 @@ def test_ours_what_became_another_finding_is_told_apart_in_every_report(tmp_path
     assert html.count(">not mended</span>") == 1
     news = summarize(report(found, WORSE), 1, of(found, gone))
     assert news.sentence.endswith("1 new, 1 mended, 2 became another finding")
-    assert (news.is_news, news.as_values()["became"]) == (True, 2)
+    assert (news.is_worth_sending, news.as_values()["became"]) == (True, 2)
 
 
 def test_ours_a_person_reads_what_could_not_be_compared() -> None:

@@ -211,7 +211,7 @@ def test_ours_no_hostile_string_reaches_the_terminal_by_errors_and_logs(
     with CommandErrors(verbose=True) as told:
         for text in some:
             if way == "say":
-                told.tell(UsageError(text))
+                told.report(UsageError(text))
             else:
                 logging.getLogger("crawler.test").warning("%s", text)
     logging.getLogger().handlers.clear()

@@ -45,7 +45,7 @@ class Made:
     """A run of one site, settled by hand."""
 
     def __init__(self, directory: Path) -> None:
-        self.db = STATE_DB.connect(directory / STATE_DB.file)
+        self.db = STATE_DB.open(directory / STATE_DB.file)
         self.path = directory / STATE_DB.file
         self.run = RunsPage(self.db).begin(NOW, "test")
         self.frontier = SqliteFrontier(self.db, lambda _: None, run=1)
@@ -88,7 +88,7 @@ class Made:
         self.frontier.commit()
 
     def tell(self, path: str) -> Explanation:
-        with contextlib.closing(STATE_DB.look(self.path)) as db:
+        with contextlib.closing(STATE_DB.open_read_only(self.path)) as db:
             return explain(path, UrlStories(db).story(url(path)), POLICY, [])
 
     def told(self, path: str, topic: str) -> list[str]:

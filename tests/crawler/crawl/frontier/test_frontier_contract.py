@@ -50,7 +50,7 @@ def always(_home: str, _now: float) -> float:
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    connection = STATE_DB.connect(tmp_path / "state.db")
+    connection = STATE_DB.open(tmp_path / "state.db")
     yield connection
     connection.close()
 
@@ -108,15 +108,17 @@ def test_ours_evidence_revises_a_refusal_for_want_of_evidence(frontier: SqliteFr
 
 
 def test_ours_a_page_that_no_page_led_to_is_asked_again_when_one_does(frontier: SqliteFrontier) -> None:
-    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.MEMORY, 0)])
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.PREVIOUS_RUN, 0)])
     frontier.settle(Outcome(lease_of(frontier), StatusBadge(State.UNLINKED)))
-    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.MEMORY, 0)])
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.PREVIOUS_RUN, 0)])
     assert frontier.counts() == {State.UNLINKED: 1}
     frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.LINK, 1)])
-    assert lease_of(frontier).found == DiscoveredBy.MEMORY | DiscoveredBy.LINK
+    assert lease_of(frontier).found == DiscoveredBy.PREVIOUS_RUN | DiscoveredBy.LINK
 
 
-@pytest.mark.parametrize("outside", [DiscoveredBy.OUTSIDE, DiscoveredBy.OUTSIDE | DiscoveredBy.SPELLING])
+@pytest.mark.parametrize(
+    "outside", [DiscoveredBy.AUDIT_SOURCE, DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING]
+)
 def test_ours_evidence_from_outside_stays_when_a_page_leads_there_too(
     frontier: SqliteFrontier, outside: int
 ) -> None:
@@ -182,14 +184,14 @@ def test_ours_when_the_first_are_in_vain_one_that_was_found_later_has_its_turn(
 
 
 def test_ours_what_was_not_settled_is_pending_at_the_next_start(tmp_path: Path) -> None:
-    first = STATE_DB.connect(tmp_path / "state.db")
+    first = STATE_DB.open(tmp_path / "state.db")
     frontier = SqliteFrontier(first, admission)
     frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0), DiscoveredUrl(url(2), DiscoveredBy.SEED, 0)])
     frontier.settle(Outcome(lease_of(frontier), INDEXABLE, links=[(url(3), DiscoveredBy.LINK)]))
     lease_of(frontier)
     frontier.commit()
     first.close()
-    second = STATE_DB.connect(tmp_path / "state.db")
+    second = STATE_DB.open(tmp_path / "state.db")
     again = SqliteFrontier(second, admission)
     assert again.counts() == {State.INDEXABLE: 1, State.PENDING: 2}
     assert {lease_of(again).url, lease_of(again).url} == {url(2), url(3)}
@@ -268,10 +270,10 @@ def test_ours_a_state_file_that_is_no_database_is_told_in_a_sentence(
     path = tmp_path / "state.db"
     path.write_bytes(content)
     if error is None:
-        STATE_DB.connect(path).close()
+        STATE_DB.open(path).close()
         return
     with pytest.raises(error, match=r"state\.db cannot be used as state: .*--state"):
-        STATE_DB.connect(path)
+        STATE_DB.open(path)
     assert path.read_bytes() == content
 
 
@@ -281,12 +283,12 @@ def test_ours_a_foreign_database_and_one_of_a_newer_version_are_left_alone(tmp_p
     foreign.commit()
     foreign.close()
     with pytest.raises(StorageError, match="another program"):
-        STATE_DB.connect(tmp_path / "foreign.db")
-    newer = STATE_DB.connect(tmp_path / "newer.db")
+        STATE_DB.open(tmp_path / "foreign.db")
+    newer = STATE_DB.open(tmp_path / "newer.db")
     newer.execute("PRAGMA user_version = 999")
     newer.close()
     with pytest.raises(UsageError, match="newer version"):
-        STATE_DB.connect(tmp_path / "newer.db")
+        STATE_DB.open(tmp_path / "newer.db")
 
 
 def test_ours_one_process_holds_the_state(tmp_path: Path) -> None:

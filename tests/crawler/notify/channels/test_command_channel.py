@@ -38,10 +38,10 @@ async def test_ours_a_hook_gets_the_message_and_a_few_variables(tmp_path: Path) 
     hook = sh(script)
     answer = await hook.send(replace(SAMPLE_NOTICES[0], site="a\nb"))
     assert answer.reception is SendStatus.ACCEPTED
-    assert answer.said == "the hook sh ran: a b changes https://www.example.com/sitemap.xml hook"
+    assert answer.message == "the hook sh ran: a b changes https://www.example.com/sitemap.xml hook"
     assert out.read_bytes() == notice_json(replace(SAMPLE_NOTICES[0], site="a\nb"), hook.key)
     assert json.loads(out.read_bytes())["site"] == "a\nb"
-    assert hook.on == {Occasion.CHANGES}
+    assert hook.occasions == {Occasion.CHANGES}
 
 
 @pytest.mark.anyio
@@ -52,7 +52,7 @@ async def test_ours_a_hook_gets_the_message_and_a_few_variables(tmp_path: Path) 
         ("exec 0<&-; exit 0", SendStatus.ACCEPTED, "the hook sh ran"),
         (
             "echo no >&2; exit 75",
-            SendStatus.LATER,
+            SendStatus.DEFERRED,
             "the hook sh asks to be run again later (exit code 75): no",
         ),
         (
@@ -69,7 +69,7 @@ async def test_ours_a_hook_gets_the_message_and_a_few_variables(tmp_path: Path) 
 async def test_ours_what_a_hook_says_by_its_end(script: str, reception: SendStatus, said: str) -> None:
     answer = await ran(script)
     assert answer.reception is reception
-    assert answer.said.endswith(said)
+    assert answer.message.endswith(said)
 
 
 @pytest.mark.anyio
@@ -80,7 +80,7 @@ async def test_ours_a_long_message_to_a_hook_that_does_not_read_it_is_no_trouble
             await sh("exit 0").send(replace(SAMPLE_NOTICES[0], changes=many))
         ).reception is SendStatus.ACCEPTED
         counted = await sh("wc -c").send(replace(SAMPLE_NOTICES[0], changes=many))
-    assert int(counted.said.rpartition(" ")[2]) > 500_000
+    assert int(counted.message.rpartition(" ")[2]) > 500_000
 
 
 def alive(pid: int) -> bool:
@@ -105,8 +105,8 @@ async def test_ours_a_hook_that_hangs_is_ended_with_all_that_it_began(tmp_path: 
     pids = tmp_path / "pids"
     script = f'{stubborn} sh -c "{stubborn} sleep 60; true" & echo $$ $! > {pids}; echo waiting; sleep 60; sleep 60'
     answer = await ran(script, 0.3)
-    assert answer.reception is SendStatus.LATER
-    assert answer.said == "the hook sh took more than 0.3 seconds and was ended: waiting"
+    assert answer.reception is SendStatus.DEFERRED
+    assert answer.message == "the hook sh took more than 0.3 seconds and was ended: waiting"
     for pid in map(int, pids.read_text().split()):
         assert await gone(pid)
 
@@ -115,7 +115,7 @@ async def test_ours_a_hook_that_hangs_is_ended_with_all_that_it_began(tmp_path: 
 async def test_ours_a_hook_may_leave_something_behind_that_holds_its_output() -> None:
     started = time.monotonic()
     answer = await ran("sleep 4 & echo done")
-    assert answer.said == "the hook sh ran: done"
+    assert answer.message == "the hook sh ran: done"
     assert time.monotonic() - started < 3
 
 
@@ -144,5 +144,5 @@ async def test_ours_a_command_that_cannot_be_started_any_more_is_tried_again(tmp
     program.write_text("#!/no/such/interpreter\n")
     program.chmod(0o755)
     answer = await CommandChannel([str(program)], []).send(SAMPLE_NOTICES[0])
-    assert answer.reception is SendStatus.LATER
-    assert answer.said == f"the hook program could not be started: {os.strerror(2)}"
+    assert answer.reception is SendStatus.DEFERRED
+    assert answer.message == f"the hook program could not be started: {os.strerror(2)}"

@@ -66,7 +66,7 @@ async def test_rfc5322_a_message_arrives_with_all_that_it_needs() -> None:
         channel = EmailChannel(plain(box.address), TO, ALL)
         answers = [await channel.send(CHANGED), await channel.send(CHANGED)]
     assert [answer.reception for answer in answers] == [SendStatus.ACCEPTED] * 2
-    assert answers[0].said == f"the mail server {box.address} took the message"
+    assert answers[0].message == f"the mail server {box.address} took the message"
     first, second = box.messages
     assert box.envelopes[0].mail_from == "ann@example.com"
     assert box.envelopes[0].rcpt_tos == ["ann@example.com", "bob@example.com"]
@@ -159,7 +159,7 @@ async def test_ours_no_text_becomes_a_header_a_recipient_or_another_message() ->
 def test_rfc5322_any_text_makes_a_message_of_the_same_form(site: str, told: str, reason: str) -> None:
     change = replace(CHANGED.changes[0], reason=reason)
     for notice in (replace(CHANGED, site=site, changes=(change,)), replace(TROUBLE, site=site, told=told)):
-        read = message_from_bytes(ANY.message(notice).as_bytes(), policy=default)
+        read = message_from_bytes(ANY.build_message(notice).as_bytes(), policy=default)
         assert read.keys() == [
             *("From", "To", "Subject", "Message-ID", "Auto-Submitted"),
             *("Content-Type", "Content-Transfer-Encoding", "MIME-Version"),
@@ -178,20 +178,20 @@ async def test_rfc3207_a_login_is_sent_over_tls(certificates: Certificates, secu
         assert (await sent(good)).reception is SendStatus.ACCEPTED
         wrong = await sent(parse_server(box.address, secured, "ann:not-secret", certificates.ca_file))
         assert wrong.reception is SendStatus.REFUSED
-        assert "535" in wrong.said
+        assert "535" in wrong.message
         without = await sent(parse_server(box.address, secured, "", certificates.ca_file))
         assert without.reception is SendStatus.REFUSED
-        assert "530" in without.said
+        assert "530" in without.message
         stranger = await sent(parse_server(box.address, secured, "ann:p:w-secret"))
-        assert stranger.reception is SendStatus.LATER
-        assert "has a bad certificate" in stranger.said
+        assert stranger.reception is SendStatus.DEFERRED
+        assert "has a bad certificate" in stranger.message
     assert len(box.envelopes) == 1
     assert box.secured == [security == "starttls"]  # of TLS from the start it does not know
     assert set(box.logins) == {login, (b"ann", b"not-secret")}
-    for text in (wrong.said, without.said, stranger.said, repr(good), str(good)):
+    for text in (wrong.message, without.message, stranger.message, repr(good), str(good)):
         assert "secret" not in text
         assert b64encode(b"not-secret").decode() not in text
-    assert "*** *** is wrong" in wrong.said
+    assert "*** *** is wrong" in wrong.message
 
 
 @pytest.mark.anyio
@@ -201,7 +201,7 @@ async def test_rfc3207_nothing_is_sent_in_the_clear_when_starttls_was_asked_for(
     with mailbox() as box:
         answer = await sent(parse_server(box.address, "starttls", "", certificates.ca_file))
     assert answer.reception is SendStatus.REFUSED
-    assert "STARTTLS" in answer.said
+    assert "STARTTLS" in answer.message
     assert box.envelopes == []
     with pytest.raises(UsageError, match="everybody can read"):
         parse_server("localhost", "none", "ann:s3cret-thing")
@@ -222,7 +222,7 @@ async def test_rfc3207_nothing_is_sent_in_the_clear_when_starttls_was_asked_for(
             {"bob@example.com": "451 wait", "ann@example.com": "550 no"},
             "",
             "",
-            SendStatus.LATER,
+            SendStatus.DEFERRED,
             "none of the recipients",
         ),
         (
@@ -232,11 +232,11 @@ async def test_rfc3207_nothing_is_sent_in_the_clear_when_starttls_was_asked_for(
             SendStatus.REFUSED,
             "ann@example.com: 553 no",
         ),
-        ({}, "451 busy", "", SendStatus.LATER, "451 busy"),
+        ({}, "451 busy", "", SendStatus.DEFERRED, "451 busy"),
         ({}, "553 who?", "", SendStatus.REFUSED, "553 who?"),
-        ({}, "", "452 full", SendStatus.LATER, "452 full"),
+        ({}, "", "452 full", SendStatus.DEFERRED, "452 full"),
         ({}, "", "554 spam", SendStatus.REFUSED, "554 spam"),
-        ({}, "", "421 going down", SendStatus.LATER, "421 going down"),
+        ({}, "", "421 going down", SendStatus.DEFERRED, "421 going down"),
     ],
 )
 async def test_rfc5321_four_is_later_and_five_is_never(
@@ -246,8 +246,8 @@ async def test_rfc5321_four_is_later_and_five_is_never(
         box.refusals, box.sender, box.data = refusals, sender, data
         answer = await sent(plain(box.address))
     assert answer.reception is reception
-    assert words in answer.said
-    assert answer.said.isprintable()
+    assert words in answer.message
+    assert answer.message.isprintable()
     assert len(box.envelopes) == (reception is SendStatus.ACCEPTED)
 
 
@@ -273,9 +273,9 @@ async def test_ours_a_mail_server_that_misbehaves_holds_nobody_up(
     with HostileServer() as hostile:
         hostile.greet(*steps)
         answer = await sent(plain(f"127.0.0.1:{hostile.port}"), timeout=0.25)
-        assert words in answer.said
-        assert answer.reception is SendStatus.LATER
-        assert answer.said.isprintable()
+        assert words in answer.message
+        assert answer.reception is SendStatus.DEFERRED
+        assert answer.message.isprintable()
         with anyio.fail_after(0.9):
             while hostile.open_connections:  # noqa: ASYNC110 - the server lives on another thread
                 await anyio.sleep(0.02)
@@ -304,8 +304,8 @@ async def test_ours_a_server_that_is_not_there_is_tried_again() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         answer = await sent(plain(f"127.0.0.1:{closed.getsockname()[1]}"))
-    assert answer.reception is SendStatus.LATER
-    assert "was not reached: Connection refused" in answer.said
+    assert answer.reception is SendStatus.DEFERRED
+    assert "was not reached: Connection refused" in answer.message
 
 
 @pytest.mark.anyio
@@ -352,7 +352,7 @@ def test_ours_what_is_no_address_is_refused(address: str) -> None:
 
 
 def test_ours_a_domain_that_is_not_ascii_is_put_into_it() -> None:
-    message = EmailChannel(plain("localhost"), ["Änn <ann@bücher.example>"], ALL).message(CHANGED)
+    message = EmailChannel(plain("localhost"), ["Änn <ann@bücher.example>"], ALL).build_message(CHANGED)
     assert message["To"].addresses[0].addr_spec == "ann@xn--bcher-kva.example"
     assert message["To"].addresses[0].display_name == "Änn"
 

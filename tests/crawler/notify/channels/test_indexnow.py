@@ -50,7 +50,7 @@ async def said(say: Say, timeout: float = 20.0) -> SendResult:
     with Double(says=[say]) as double:
         async with service(double, timeout=timeout) as channel:
             answer = await channel.send(HOST, URLS)
-    assert KEY not in answer.said
+    assert KEY not in answer.message
     return answer
 
 
@@ -74,19 +74,19 @@ async def test_indexnow_org_a_message_is_as_documented() -> None:
         (202, SendStatus.ACCEPTED, "has still to check the key"),
         (400, SendStatus.REFUSED, "not as it should be"),
         (422, SendStatus.REFUSED, "not of this host"),
-        (403, SendStatus.LATER, "is not valid"),
-        (429, SendStatus.LATER, "too many requests"),
-        (500, SendStatus.LATER, "500"),
-        (503, SendStatus.LATER, "503"),
-        (301, SendStatus.LATER, "redirect"),
-        (401, SendStatus.LATER, "401"),
-        (404, SendStatus.LATER, "404"),
+        (403, SendStatus.DEFERRED, "is not valid"),
+        (429, SendStatus.DEFERRED, "too many requests"),
+        (500, SendStatus.DEFERRED, "500"),
+        (503, SendStatus.DEFERRED, "503"),
+        (301, SendStatus.DEFERRED, "redirect"),
+        (401, SendStatus.DEFERRED, "401"),
+        (404, SendStatus.DEFERRED, "404"),
     ],
 )
 async def test_indexnow_org_what_each_status_means(status: int, reception: SendStatus, words: str) -> None:
     answer = await said(Say(status, (("Location", "https://elsewhere.example/x"),) if status == 301 else ()))
     assert answer.reception is reception
-    assert words in answer.said
+    assert words in answer.message
 
 
 async def test_rfc9110_retry_after_of_429_is_told() -> None:
@@ -107,11 +107,11 @@ async def test_rfc9110_retry_after_of_429_is_told() -> None:
     ids=["a page", "a page after spaces", "cut", "half a line", "garbage", "no status"],
 )
 async def test_ours_an_answer_that_is_none_means_later(say: Say) -> None:
-    assert (await said(say)).reception is SendStatus.LATER
+    assert (await said(say)).reception is SendStatus.DEFERRED
 
 
 async def test_ours_who_does_not_answer_in_time_is_asked_another_time() -> None:
-    assert (await said(Say(wait=0.5), timeout=0.1)).reception is SendStatus.LATER
+    assert (await said(Say(wait=0.5), timeout=0.1)).reception is SendStatus.DEFERRED
 
 
 async def test_ours_of_a_body_without_an_end_only_the_beginning_is_read() -> None:
@@ -123,7 +123,7 @@ async def test_ours_of_a_body_without_an_end_only_the_beginning_is_read() -> Non
 async def test_ours_what_a_service_says_is_quoted_without_the_key() -> None:
     body = f'{{"message": "the key {KEY} is wrong"}}'.encode()
     answer = await said(Say(422, (("Content-Type", "application/json"),), body))
-    assert "the key *** is wrong" in answer.said
+    assert "the key *** is wrong" in answer.message
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ async def test_indexnow_org_the_key_file_holds_the_key(body: bytes) -> None:
     files = Files(file=(200, body))
     with Double() as double:
         async with service(double, files) as channel:
-            assert (await channel.ready(HOST)).reception is SendStatus.ACCEPTED
-            await channel.ready(HOST)
+            assert (await channel.check_ready(HOST)).reception is SendStatus.ACCEPTED
+            await channel.check_ready(HOST)
     assert files.asked == [f"https://{HOST}/{KEY}.txt"]  # once
 
 
@@ -156,25 +156,25 @@ async def test_indexnow_org_without_its_key_file_a_host_is_not_ready(
 ) -> None:
     with Double() as double:
         async with service(double, Files(file=found)) as channel:
-            answer = await channel.ready(HOST)
-    assert answer.reception is SendStatus.LATER
-    assert words in answer.said
+            answer = await channel.check_ready(HOST)
+    assert answer.reception is SendStatus.DEFERRED
+    assert words in answer.message
     place = f"https://{HOST}/KEY.txt"
     assert (
         f"put a text file at {place} whose whole content is KEY, where KEY stands for the key in"
-        in answer.said
+        in answer.message
     )
-    assert KEY not in answer.said
+    assert KEY not in answer.message
     assert not double.messages
 
 
 async def test_indexnow_org_403_makes_the_host_not_ready_and_no_other() -> None:
     with Double(says=[Say(403)]) as double:
         async with service(double) as channel:
-            assert (await channel.ready(HOST)).reception is SendStatus.ACCEPTED
+            assert (await channel.check_ready(HOST)).reception is SendStatus.ACCEPTED
             await channel.send(HOST, URLS)
-            assert (await channel.ready(HOST)).reception is SendStatus.LATER
-            assert (await channel.ready("other.example")).reception is SendStatus.ACCEPTED
+            assert (await channel.check_ready(HOST)).reception is SendStatus.DEFERRED
+            assert (await channel.check_ready("other.example")).reception is SendStatus.ACCEPTED
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ async def test_indexnow_org_a_key_file_is_for_urls_below_its_directory(
 ) -> None:
     section = Section(key_url=key_url)
     async with HttpSender("Test/1") as http:
-        assert IndexNowChannel(http, THERE, KEY, section, "https").takes(url) is takes
+        assert IndexNowChannel(http, THERE, KEY, section, "https").accepts(url) is takes
 
 
 @pytest.mark.parametrize("key", ["short", "x" * 129, "has space1", "has_under", "schlüssel-ü", "12345678\n"])

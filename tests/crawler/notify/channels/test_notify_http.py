@@ -54,7 +54,7 @@ async def test_rfc9110_a_message_arrives_as_it_is_and_its_answer_comes_back(serv
     async with HttpSender("Siteatlas/1") as http:
         got = await http.send("POST", f"{url}#part", headers={"X-Own": "yes"}, body=b"a" * 100_000)
         assert isinstance(got, NotifyResponse)
-        assert (got.status, got.body, got.wait, got.said) == (202, b"thanks", 7.0, "thanks")
+        assert (got.status, got.body, got.wait, got.text) == (202, b"thanks", 7.0, "thanks")
         again = await http.send("POST", f"{url}?a=b", body=b"")
         assert isinstance(again, NotifyResponse)
         assert again.status == 404
@@ -76,12 +76,12 @@ async def test_rfc9110_a_message_arrives_as_it_is_and_its_answer_comes_back(serv
         ("301 Moved", SendStatus.REFUSED, 0),
         ("400 Bad Request", SendStatus.REFUSED, 0),
         ("404 Not Found", SendStatus.REFUSED, 0),
-        ("408 Request Timeout", SendStatus.LATER, 30),
-        ("425 Too Early", SendStatus.LATER, 30),
-        ("429 Too Many Requests", SendStatus.LATER, 30),
-        ("500 Oh", SendStatus.LATER, 30),
-        ("503 Service Unavailable", SendStatus.LATER, 30),
-        ("599 Own", SendStatus.LATER, 30),
+        ("408 Request Timeout", SendStatus.DEFERRED, 30),
+        ("425 Too Early", SendStatus.DEFERRED, 30),
+        ("429 Too Many Requests", SendStatus.DEFERRED, 30),
+        ("500 Oh", SendStatus.DEFERRED, 30),
+        ("503 Service Unavailable", SendStatus.DEFERRED, 30),
+        ("599 Own", SendStatus.DEFERRED, 30),
         ("999 What", SendStatus.REFUSED, 0),
     ],
 )
@@ -93,10 +93,10 @@ async def test_rfc9110_the_status_says_what_became_of_it(
     body = b"" if status.startswith("204") else echo
     got = result_of(await sent(server, answer(body, *lines, status=status)), "the webhook")
     assert (got.reception, got.wait) == (reception, wait)
-    assert got.said.isprintable()
-    assert SECRET not in got.said
-    assert ("https://b.example, which is not followed" in got.said) == status.startswith("3")
-    assert ("no such hook: ***" in got.said) == (status[0] not in "23")
+    assert got.message.isprintable()
+    assert SECRET not in got.message
+    assert ("https://b.example, which is not followed" in got.message) == status.startswith("3")
+    assert ("no such hook: ***" in got.message) == (status[0] not in "23")
 
 
 @pytest.mark.anyio
@@ -115,10 +115,10 @@ async def test_ours_without_an_answer_there_is_a_sentence(
 ) -> None:
     got = await sent(server, *steps, timeout=0.15)
     assert isinstance(got, NoResponse)
-    assert words in got.said
-    assert server.origin() in got.said
-    assert SECRET not in got.said
-    assert result_of(got, "x").reception is SendStatus.LATER
+    assert words in got.message
+    assert server.origin() in got.message
+    assert SECRET not in got.message
+    assert result_of(got, "x").reception is SendStatus.DEFERRED
 
 
 @pytest.mark.anyio
@@ -170,10 +170,10 @@ async def test_ours_the_way_there_may_fail_too(tmp_path: Path) -> None:
         (blind, "CA file"),
     ):
         assert isinstance(got, NoResponse)
-        assert words in got.said
+        assert words in got.message
     for got in (*wrong, split, stranger, refused):
         assert isinstance(got, NoResponse)
-        assert SECRET not in got.said
+        assert SECRET not in got.message
     with pytest.raises(UsageError, match="User-Agent") as caught:
         HttpSender(f"x\n{SECRET}")
     assert SECRET not in str(caught.value)
@@ -201,6 +201,6 @@ def test_ours_the_words_of_others_are_made_harmless() -> None:
     assert quote_message("a" * 500) == "a" * 199 + "…"
     assert quote_message("tok%2Fen-123 tok/en-123", ("tok/en-123",)) == "*** ***"
     html = NotifyResponse(status=400, headers={"content-type": "text/html"}, body=b"<p>no")
-    assert html.said == ""
+    assert html.text == ""
     packed = NotifyResponse(status=400, headers={}, body=b"\x1f\x8b\x08\0\0")
-    assert packed.said == ""
+    assert packed.text == ""

@@ -51,11 +51,11 @@ async def test_google_a_sitemap_is_submitted_and_what_google_says_of_it_is_read_
     async with HttpSender("Siteatlas/1") as http:
         told = channel(google, http)
         answers = [await told.send(SAMPLE_NOTICES[0]), await told.send(SAMPLE_NOTICES[0])]
-        status = await told.look()
-    assert told.on == {Occasion.CHANGES}
+        status = await told.read_status()
+    assert told.occasions == {Occasion.CHANGES}
     for answer in answers:
         assert answer.reception is SendStatus.ACCEPTED
-        assert answer.said == (
+        assert answer.message == (
             "submitted to Search Console; Google read it last on 2026-11-20, with 2 errors, 1 warning"
             " and 1,204 web, 7 image in it"
         )
@@ -76,11 +76,11 @@ async def test_google_a_domain_property_is_named_as_it_is(google: Console) -> No
     async with HttpSender("x") as http:
         answer = await channel(google, http, "sc-domain:example.com").send(SAMPLE_NOTICES[0])
         strange = await channel(google, http, "https://other.example/").send(SAMPLE_NOTICES[0])
-    assert answer.said == "submitted to Search Console; Google has not read it yet"
+    assert answer.message == "submitted to Search Console; Google has not read it yet"
     assert google.submitted == [("sc-domain:example.com", SITEMAP)]
     assert strange.reception is SendStatus.REFUSED
-    assert EMAIL in strange.said
-    assert "no owner of the property https://other.example/" in strange.said
+    assert EMAIL in strange.message
+    assert "no owner of the property https://other.example/" in strange.message
 
 
 @pytest.mark.anyio
@@ -97,22 +97,22 @@ async def test_google_a_domain_property_is_named_as_it_is(google: Console) -> No
         ),
         (
             failure(403, "Quota", "quotaExceeded", {"Retry-After": "9"}),
-            SendStatus.LATER,
+            SendStatus.DEFERRED,
             9,
             "takes no more for now",
         ),
-        (failure(403, "Rate", "rateLimitExceeded"), SendStatus.LATER, 0, "takes no more for now"),
-        (failure(403, "Rate", "userRateLimitExceeded"), SendStatus.LATER, 0, "takes no more for now"),
-        (failure(403, "Day", "dailyLimitExceeded"), SendStatus.LATER, 0, "takes no more for now"),
+        (failure(403, "Rate", "rateLimitExceeded"), SendStatus.DEFERRED, 0, "takes no more for now"),
+        (failure(403, "Rate", "userRateLimitExceeded"), SendStatus.DEFERRED, 0, "takes no more for now"),
+        (failure(403, "Day", "dailyLimitExceeded"), SendStatus.DEFERRED, 0, "takes no more for now"),
         (failure(404, "not found", "notFound"), SendStatus.REFUSED, 0, "sc-domain:example.com"),
         (
             failure(429, "slow down", "rateLimitExceeded", {"Retry-After": "60"}),
-            SendStatus.LATER,
+            SendStatus.DEFERRED,
             60,
             "slow down",
         ),
-        (failure(500, "oops", "backendError"), SendStatus.LATER, 0, "500, internal server error"),
-        (failure(503, "oops", "backendError", {"Retry-After": "5"}), SendStatus.LATER, 5, "503"),
+        (failure(500, "oops", "backendError"), SendStatus.DEFERRED, 0, "500, internal server error"),
+        (failure(503, "oops", "backendError", {"Retry-After": "5"}), SendStatus.DEFERRED, 5, "503"),
         (Reply(403, b"\xff\x00<html>"), SendStatus.REFUSED, 0, "no owner"),
         (Reply(403, b"[" * 60_000), SendStatus.REFUSED, 0, "no owner"),
         (
@@ -142,9 +142,9 @@ async def test_google_every_answer_has_its_meaning(
     async with HttpSender("x") as http:
         answer = await channel(google, http).send(SAMPLE_NOTICES[0])
     assert (answer.reception, answer.wait) == (reception, wait)
-    assert words in answer.said
-    assert "1234567890" not in answer.said
-    check_secrets(google, answer.said)
+    assert words in answer.message
+    assert "1234567890" not in answer.message
+    check_secrets(google, answer.message)
     assert google.submitted == []
 
 
@@ -165,7 +165,9 @@ async def test_ours_what_cannot_be_read_back_is_submitted_all_the_same(google: C
     async with HttpSender("x") as http:
         answer = await channel(google, http).send(SAMPLE_NOTICES[0])
     assert answer.reception is SendStatus.ACCEPTED
-    assert answer.said.startswith("submitted to Search Console; what it says of it: Search Console answered")
+    assert answer.message.startswith(
+        "submitted to Search Console; what it says of it: Search Console answered"
+    )
 
 
 @pytest.mark.anyio
@@ -178,19 +180,19 @@ async def test_google_a_token_is_used_until_it_ends_and_replaced_once_when_it_is
         await told.send(SAMPLE_NOTICES[0])
         assert len(google.tokens) == 2
         google.holds = "soon"
-        await told.look()
+        await told.read_status()
         assert len(google.tokens) == 3
         google.holds = 3600
-        await told.look()
+        await told.read_status()
         google.valid.clear()
         assert (await told.send(SAMPLE_NOTICES[0])).reception is SendStatus.ACCEPTED
         assert len(google.tokens) == 5
         google.next = [failure(401, "Invalid Credentials", "authError")] * 2
         refused = await told.send(SAMPLE_NOTICES[0])
     assert refused.reception is SendStatus.REFUSED
-    assert EMAIL in refused.said
-    assert "clock" in refused.said
-    check_secrets(google, refused.said)
+    assert EMAIL in refused.message
+    assert "clock" in refused.message
+    check_secrets(google, refused.message)
 
 
 @pytest.mark.anyio
@@ -208,11 +210,11 @@ async def test_google_a_token_is_used_until_it_ends_and_replaced_once_when_it_is
             "not found",
         ),
         (Reply(401, b"<html>"), SendStatus.REFUSED, "does not take the key"),
-        (Reply(200, b"{}"), SendStatus.LATER, "without a token"),
-        (Reply(200, b'{"access_token":"a\\nb"}'), SendStatus.LATER, "without a token"),
-        (Reply(200, b'["'), SendStatus.LATER, "without a token"),
-        (Reply(429, b"", {"Retry-After": "3"}), SendStatus.LATER, "429"),
-        (Reply(500, b""), SendStatus.LATER, "500"),
+        (Reply(200, b"{}"), SendStatus.DEFERRED, "without a token"),
+        (Reply(200, b'{"access_token":"a\\nb"}'), SendStatus.DEFERRED, "without a token"),
+        (Reply(200, b'["'), SendStatus.DEFERRED, "without a token"),
+        (Reply(429, b"", {"Retry-After": "3"}), SendStatus.DEFERRED, "429"),
+        (Reply(500, b""), SendStatus.DEFERRED, "500"),
         (Reply(301, b"", {"Location": "/x"}), SendStatus.REFUSED, "redirect"),
     ],
 )
@@ -223,9 +225,9 @@ async def test_google_the_token_server_has_moods_too(
     async with HttpSender("x") as http:
         answer = await channel(google, http).send(SAMPLE_NOTICES[0])
     assert answer.reception is reception
-    assert words in answer.said
+    assert words in answer.message
     assert {heard.path for heard in google.heard} == {"/token"}
-    check_secrets(google, answer.said)
+    check_secrets(google, answer.message)
 
 
 @pytest.mark.anyio
@@ -235,7 +237,7 @@ async def test_ours_a_clock_that_is_wrong_is_told(google: Console) -> None:
     google.token_reply = Reply(400, said, {"Date": format_datetime(early, usegmt=True)})
     async with HttpSender("x") as http:
         answer = await channel(google, http).send(SAMPLE_NOTICES[0])
-    assert "the clock of this machine is 9 minutes ahead: set it" in answer.said
+    assert "the clock of this machine is 9 minutes ahead: set it" in answer.message
 
 
 @pytest.mark.anyio
@@ -247,7 +249,7 @@ async def test_ours_a_key_that_is_not_that_of_the_account_is_told_without_it(goo
             400, b'{"error":"invalid_grant","error_description":"Invalid JWT Signature."}'
         )
         answer = await wrong.send(SAMPLE_NOTICES[0])
-    check_secrets(google, answer.said)
+    check_secrets(google, answer.message)
 
 
 def test_ours_the_account_is_read_from_where_it_is_named(

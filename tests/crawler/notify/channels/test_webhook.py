@@ -179,7 +179,7 @@ async def test_ours_a_template_makes_what_a_chat_wants(tmp_path: Path) -> None:
     notice = replace(TROUBLE, site=EVIL, told=EVIL)
     with listening() as listener:
         heard, _ = await posted(listener, notice, template=MessageTemplate.read(file, "webhook.template"))
-        ours, _ = await posted(listener, notice, template=MessageTemplate.own("chat.json"))
+        ours, _ = await posted(listener, notice, template=MessageTemplate.builtin("chat.json"))
     told = json.loads(heard.body)
     shown = 'a "q" \\ </script> Bcc: x@y�[2J� {{ site }}'
     assert told == {"content": f"{shown}: {shown}", "n": 0}
@@ -226,7 +226,7 @@ async def test_ours_a_template_that_fails_later_is_told_and_sends_nothing(tmp_pa
             hook = WebhookChannel(http, listener.url, ALL, template=MessageTemplate(source, "the template t"))
             answer = await hook.send(replace(CHANGED, pages=1001))
     assert answer.reception is SendStatus.REFUSED
-    assert answer.said == "the template t, line 2: 'wrong' is undefined"
+    assert answer.message == "the template t, line 2: 'wrong' is undefined"
     assert listener.heard == []
 
 
@@ -241,7 +241,8 @@ def test_ours_a_template_that_cannot_be_read_is_named(tmp_path: Path, content: b
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
-    ("status", "reception"), [(200, SendStatus.ACCEPTED), (404, SendStatus.REFUSED), (500, SendStatus.LATER)]
+    ("status", "reception"),
+    [(200, SendStatus.ACCEPTED), (404, SendStatus.REFUSED), (500, SendStatus.DEFERRED)],
 )
 async def test_ours_the_url_of_a_webhook_is_never_told(status: int, reception: SendStatus) -> None:
     echo = f"no such hook: {HOOK} (signed wrd-s3cret?)".encode()
@@ -250,7 +251,7 @@ async def test_ours_the_url_of_a_webhook_is_never_told(status: int, reception: S
             hook = WebhookChannel(http, f"{listener.url}{HOOK}?token=abcdefgh", ALL, secret="wrd-s3cret")
             answer = await hook.send(CHANGED)
         assert answer.reception is reception
-        for text in (answer.said, hook.key, repr(hook)):
+        for text in (answer.message, hook.key, repr(hook)):
             assert "XXXX" not in text
             assert "T00000000" not in text
             assert "abcdefgh" not in text

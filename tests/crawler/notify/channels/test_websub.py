@@ -21,8 +21,8 @@ async def test_w3c_websub_a_hub_is_told_the_url_of_the_feed() -> None:
             told = WebSubChannel(http, f"{hub.url}/push", FEED)
             answer = await told.send(SAMPLE_NOTICES[0])
     assert answer.reception is SendStatus.ACCEPTED
-    assert answer.said == f"the hub {hub.url} accepted it (204)"
-    assert told.on == {Occasion.CHANGES}
+    assert answer.message == f"the hub {hub.url} accepted it (204)"
+    assert told.occasions == {Occasion.CHANGES}
     assert told.key.startswith(f"websub {hub.url} ")
     (heard,) = hub.heard
     assert (heard.method, heard.path) == ("POST", "/push")
@@ -36,14 +36,19 @@ async def test_w3c_websub_a_hub_is_told_the_url_of_the_feed() -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     ("status", "reception"),
-    [(202, SendStatus.ACCEPTED), (400, SendStatus.REFUSED), (429, SendStatus.LATER), (503, SendStatus.LATER)],
+    [
+        (202, SendStatus.ACCEPTED),
+        (400, SendStatus.REFUSED),
+        (429, SendStatus.DEFERRED),
+        (503, SendStatus.DEFERRED),
+    ],
 )
 async def test_w3c_websub_a_hub_may_have_reasons(status: int, reception: SendStatus) -> None:
     with listening(lambda _: Reply(status, b"bad topic", {"Content-Type": "text/plain"})) as hub:
         async with HttpSender("x") as http:
             answer = await WebSubChannel(http, hub.url, FEED).send(SAMPLE_NOTICES[0])
     assert answer.reception is reception
-    assert ("bad topic" in answer.said) == (status > 299)
+    assert ("bad topic" in answer.message) == (status > 299)
 
 
 @pytest.mark.anyio

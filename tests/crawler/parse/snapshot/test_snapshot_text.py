@@ -31,12 +31,12 @@ _cuts = st.lists(
 
 def plainly(page: list[ContentBlock], other: list[ContentBlock], gone: bool) -> Plain:
     """The differences of one side, each with whether it is clear which of equal texts it is."""
-    has, had = Counter(block.says for block in page), Counter(block.says for block in other)
+    has, had = Counter(block.compared_text for block in page), Counter(block.compared_text for block in other)
     left = has & had
     stays: list[bool] = []
     for block in page:
-        left[block.says] -= 1
-        stays.append(left[block.says] >= 0)
+        left[block.compared_text] -= 1
+        stays.append(left[block.compared_text] >= 0)
     among = Counter((block.place, block.spot) for block in page)
     found: Plain = []
     for at, block in enumerate(page):
@@ -44,7 +44,7 @@ def plainly(page: list[ContentBlock], other: list[ContentBlock], gone: bool) -> 
             after = next((_key_at_place(page[n]) for n in range(at, -1, -1) if stays[n]), 0)
             ahead = next((_key_at_place(page[n]) for n in range(at, len(page)) if stays[n]), 0)
             told = _difference(block, gone, after, ahead, among[block.place, block.spot])
-            found.append((told, block.says not in had))
+            found.append((told, block.compared_text not in had))
     return found
 
 

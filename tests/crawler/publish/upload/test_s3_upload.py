@@ -318,7 +318,7 @@ def test_s3_reference_every_documented_error_is_a_sentence_and_tried_again_only_
             for code in codes.split():
                 bucket.always("PUT", Fault("error", status, code.rstrip("0123456789")))
                 told = refused(place, tmp_path / "a.xml")
-                assert told.again is (again or status == 501), (status, code, str(told))
+                assert told.may_retry is (again or status == 501), (status, code, str(told))
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_ours_slowness_cuts_and_garbage_end_in_a_sentence(
     bucket.always("PUT", fault)
     error = refused(opened(settings), tmp_path / "a.xml")
     assert re.search(told, str(error))
-    assert error.again is (fault.status not in (301, 403))
+    assert error.may_retry is (fault.status not in (301, 403))
 
 
 def test_ours_who_does_not_answer_in_time_is_not_waited_for(
@@ -358,7 +358,7 @@ def test_ours_who_does_not_answer_in_time_is_not_waited_for(
     error = refused(opened({**settings, "timeout": 0.1}), tmp_path / "a.xml")
     assert time.monotonic() - began < 1.0
     assert "did not answer in time" in str(error)
-    assert error.again
+    assert error.may_retry
 
 
 @pytest.mark.parametrize("body", [b"", b"<html></html>", b"{}", b"<ListBucketResult><Contents/>", b"\0" * 9])

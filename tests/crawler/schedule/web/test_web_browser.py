@@ -42,7 +42,7 @@ def opening(browser: Browser) -> Iterator[Opening]:
 def hostile(folder: Path, words: list[str]) -> tuple[SiteStatus, ScheduleStatus]:
     """A site whose pages, reasons, notes, refusals, files, channels and audits are called so, and a board of more."""
     one = usual(folder, "one", url=words[0], timetable=words[0], report=None)
-    with closing(STATE_DB.connect(one.state / "state.db")) as db, db:
+    with closing(STATE_DB.open(one.state / "state.db")) as db, db:
         db.execute("DELETE FROM change")
         db.executemany(
             "INSERT INTO change (run, url, kind, target, lastmod, before, reason) VALUES (2, ?, ?, ?, ?, ?, ?)",
@@ -66,7 +66,7 @@ def hostile(folder: Path, words: list[str]) -> tuple[SiteStatus, ScheduleStatus]
             (json.dumps(words), words[0], words[1], words[2], words[3], json.dumps(files)),
         )
     with Ledger.opened(one.state, 10_000) as ledger:
-        ledger.meet([f"channel {word}" for word in words[:20]])
+        ledger.set_channels([f"channel {word}" for word in words[:20]])
         for word in words[:20]:
             sent = SentMessage(
                 at=NOW,
@@ -74,11 +74,11 @@ def hostile(folder: Path, words: list[str]) -> tuple[SiteStatus, ScheduleStatus]
                 occasion=Occasion.CHANGES,
                 host=word,
                 urls=3,
-                reception=SendStatus.LATER,
+                reception=SendStatus.DEFERRED,
                 said=word,
             )
-            line = ledger.freeze(ledger.start(f"channel {word}", 1), 2)
-            ledger.put_off(line, word, NOW + 500, sent)
+            line = ledger.begin_delivery(ledger.start(f"channel {word}", 1), 2)
+            ledger.defer(line, word, NOW + 500, sent)
     others = [
         replace(
             one, name=word, url=word, sitemap_url=word, state=folder / "none", failures=number % 2,

@@ -30,8 +30,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     audited(shop)
     audited(blog, before=None, failed="no log")
     with Ledger.opened(shop.state, 9) as ledger:
-        ledger.meet(["search console"])
-        ledger.read(SubmissionStatus(channel="search console", at=NOW, errors=2, warnings=1, sentence=""))
+        ledger.set_channels(["search console"])
+        ledger.store_submission_status(
+            SubmissionStatus(channel="search console", at=NOW, errors=2, warnings=1, sentence="")
+        )
     (blog.state / "notify.db").write_bytes(b"no database" * 1_000)
     with serving(board(shop, blog, damaged, odd, config_error="line 3 is wrong")) as server:
         yield server

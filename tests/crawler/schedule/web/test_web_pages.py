@@ -102,14 +102,14 @@ def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
     with Ledger.opened(shop.state, 100) as ledger:
         sent = SentMessage(
             at=NOW - 60, channel="webhook", occasion=Occasion.CHANGES, host="www.example.com", urls=3,
-            reception=SendStatus.LATER, said="answered 503",
+            reception=SendStatus.DEFERRED, said="answered 503",
         )  # fmt: skip
-        ledger.meet(["webhook", "search console", "webhook https://hooks.example.com 0a1b2c3d"])
-        ledger.read(
+        ledger.set_channels(["webhook", "search console", "webhook https://hooks.example.com 0a1b2c3d"])
+        ledger.store_submission_status(
             SubmissionStatus(channel="search console", at=NOW - 7200, errors=2, sentence="Google read it <i>")
         )
-        line = ledger.freeze(ledger.start("webhook", 1), 2)
-        ledger.put_off(line, "answered 503", NOW + 500, sent)
+        line = ledger.begin_delivery(ledger.start("webhook", 1), 2)
+        ledger.defer(line, "answered 503", NOW + 500, sent)
     with serving(board(shop), serve_sitemaps=True) as served:
         html = served.text("/sites/shop")
         told = words(html)
@@ -199,7 +199,7 @@ def test_ours_what_is_long_ago_is_still_found_and_what_is_not_known_is_no_zero(t
     files = [PublishedFile(name, f"https://www.example.com/{name}", 3, 1_234) for name in names]
     none = dict.fromkeys(("added", "changed", "removed", "moved", "deindexed"), 0)
     nothing = {**none, "files": [], "exit_code": 5, "outcome": "nothing", "seconds": 0.0, "fetched": 0}
-    with closing(STATE_DB.connect(shop.state / "state.db")) as db:
+    with closing(STATE_DB.open(shop.state / "state.db")) as db:
         db.execute("PRAGMA synchronous = OFF")
         runs = RunsPage(db)
         first = runs.get(1)
@@ -207,7 +207,7 @@ def test_ours_what_is_long_ago_is_still_found_and_what_is_not_known_is_no_zero(t
             runs.write(replace(first, number=number, outcome="unchanged", files=files, **none))
         runs.write(replace(first, number=40, refusal="no robots", listed=0, bytes=0, **nothing))
     with Ledger.opened(shop.state, 100) as ledger:
-        ledger.meet(["webhook"])
+        ledger.set_channels(["webhook"])
     with serving(board(shop)) as served:
         html = served.text("/sites/shop")
         told = words(html)
@@ -263,7 +263,7 @@ def damaged(folder: Path, name: str) -> SiteStatus:
     """A site whose state is not as it should be."""
     made = usual(folder, name, report=None)
     path = made.state / "state.db"
-    with closing(STATE_DB.connect(path)) as db:
+    with closing(STATE_DB.open(path)) as db:
         db.execute("PRAGMA journal_mode = DELETE")
         db.execute(_STATEMENTS.get(name, "PRAGMA user_version"))
     if name == "garbage":

@@ -25,7 +25,7 @@ HOME = "https://www.example.com"
 def state(directory: Path, runs: Sequence[Mapping[str, Seen]], files: Iterable[str], **columns: Any) -> None:
     """The state of a site whose runs saw these pages and published; ``columns`` are set in the last one's record."""
     directory.mkdir(parents=True)
-    with closing(STATE_DB.connect(directory / "state.db")) as db:
+    with closing(STATE_DB.open(directory / "state.db")) as db:
         db.executemany(
             "INSERT INTO about (key, value) VALUES (?, ?)",
             [("url", f"{HOME}/"), ("sitemap_url", f"{HOME}/sitemap.xml")],
@@ -112,10 +112,10 @@ def audited(made: SiteStatus, *, failed: str = "", **values: Any) -> None:
         "groups": [GroupSummary(name="orphans", title="Orphans", total=5, new=2, mended=1, severities=severities)],
         "first": [],
     }  # fmt: skip
-    with closing(audits.AUDIT_HISTORY_DB.connect(directory / audits.AUDIT_HISTORY_DB.file)) as db:
+    with closing(audits.AUDIT_HISTORY_DB.open(directory / audits.AUDIT_HISTORY_DB.file)) as db:
         news = AuditSummary(**given | values)
         db.execute("INSERT INTO audit VALUES (?, ?, '{}')", (news.number, msgspec.msgpack.encode(news)))
-    with closing(STATE_DB.connect(directory / STATE_DB.file)) as db:
+    with closing(STATE_DB.open(directory / STATE_DB.file)) as db:
         run = Run(
             number=3, started=NOW - 2 * DAY, version="", ended=NOW - DAY, outcome="audited", exit_code=0
         )

@@ -435,7 +435,7 @@ def visited(db: sqlite3.Connection, rows: Iterable[tuple[str, str, int | None]])
 def test_ours_the_state_of_another_crawl(tmp_path: Path) -> None:
     folder = tmp_path / "state" / "example.com"
     folder.mkdir(parents=True)
-    db = STATE_DB.connect(folder / "state.db")
+    db = STATE_DB.open(folder / "state.db")
     visited(
         db,
         [

@@ -118,12 +118,12 @@ def test_ours_the_number_of_questions_and_the_patience_for_them_are_bounded() ->
     slow = Zone({}, {}, patience=0.3)
     verifier = BotVerifier(slow, patience=0.05)
     row = (b"", b"/a", b"200", GOOGLE.encode(), b"", None)
-    found = verifier.verified([(b"10.0.0.%d" % n, *row) for n in range(40)])
+    found = verifier.verify([(b"10.0.0.%d" % n, *row) for n in range(40)])
     assert {each[4] for each in found} == {b"unverified Googlebot"}
     verifier.close()
     quick = Zone({}, {})
     verifier = BotVerifier(quick)
-    verifier.verified([(b"%d" % n, *row) for n in range(MAX_ADDRESSES + 7)])
+    verifier.verify([(b"%d" % n, *row) for n in range(MAX_ADDRESSES + 7)])
     assert (len(quick.asked), verifier.unasked) == (MAX_ADDRESSES, 7)
     verifier.close()
 

@@ -497,4 +497,4 @@ def _told(row: LogRow) -> tuple[bytes, ...]:
 @given(st.text("aZ09_~.-/%?", max_size=12))
 def test_ours_a_plain_path_is_taken_as_it_is_when_that_is_its_form(path: str) -> None:
     addresses = SourceUrlParser(Url("https://www.example.com/"), UrlParams(), lambda _: True)
-    assert addresses.url(f"/{path}") == addresses.url(f" /{path}")  # which takes the long way
+    assert addresses.parse(f"/{path}") == addresses.parse(f" /{path}")  # which takes the long way

@@ -81,19 +81,19 @@ def test_ours_any_cut_among_any_number_gives_what_one_gives(
 def _take(parts: LineCounter, waiting: deque[tuple[LineCounter, deque[bytes], list[str]]], upto: int) -> None:
     while len(waiting) > upto:
         counter, piece, names = waiting.popleft()
-        share = counter.share(piece, names)
-        parts.add_share(msgspec.msgpack.decode(msgspec.msgpack.encode(share), type=CountedLines))
+        share = counter.count_texts(piece, names)
+        parts.add_counted(msgspec.msgpack.decode(msgspec.msgpack.encode(share), type=CountedLines))
 
 
 def _said(counter: LineCounter) -> object:
     counts = counter.counts
     things = {
-        thing: (count.first, count.last, count.answered, count.status, _named(count.many, counts.names))
-        for thing, count in counts.things.items()
+        thing: (count.first, count.last, count.answered, count.status, _named(count.packed, counts.names))
+        for thing, count in counts.targets.items()
     }
     size = sum(map(len, things))
     assert counts.size == size
-    return things, counter.rows, counter.unread, counter.odd, counts.beside, counts.ours
+    return things, counter.rows, counter.unread, counter.unread_example, counts.beside, counts.ours
 
 
 def _named(many: int, names: Sequence[str]) -> dict[str, int]:
