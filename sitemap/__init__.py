@@ -38,10 +38,8 @@ if TYPE_CHECKING:
     from sitemap.robots_txt import missing_lines, sitemap_lines, sitemaps_in
     from sitemap.rules import RULES, Rule, Severity
     from sitemap.validation.entry import entry_fault
-    from sitemap.validation.image import alternate_fault, image_fault
-    from sitemap.validation.news import news_fault
+    from sitemap.validation.extensions import alternate_fault, image_fault, news_fault, video_fault
     from sitemap.validation.retired import RETIRED
-    from sitemap.validation.video import video_fault
     from sitemap.writer.assignment import Assignment
     from sitemap.writer.destination import Destination, Directory, Stage
     from sitemap.writer.encoder import Encoder, encoder
@@ -159,7 +157,7 @@ _ROOMS: Final = {
     "finding": "Finding",
     "formats": "FEEDS Format",
     "linter.dates": "is_stamp",
-    "linter.lint": "Linter LintReport lint",
+    "linter.lint": "LintReport Linter lint",
     "linter.report_json": "as_json",
     "linter.report_junit": "JUnitCase JUnitOutcome JUnitSuite as_junit junit_xml",
     "linter.report_sarif": "as_sarif sarif",
@@ -174,10 +172,8 @@ _ROOMS: Final = {
     "robots_txt": "missing_lines sitemap_lines sitemaps_in",
     "rules": "RULES Rule Severity",
     "validation.entry": "entry_fault",
-    "validation.image": "alternate_fault image_fault",
-    "validation.news": "news_fault",
+    "validation.extensions": "alternate_fault image_fault news_fault video_fault",
     "validation.retired": "RETIRED",
-    "validation.video": "video_fault",
     "writer.assignment": "Assignment",
     "writer.destination": "Destination Directory Stage",
     "writer.encoder": "Encoder encoder",

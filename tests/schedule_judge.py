@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from simulated_month import Lived, World
 
-from crawler.config.schedule import ScheduleConfig
-from crawler.schedule.attempt import Attempt, Trigger
+from crawler.config.sections import ScheduleConfig
 from crawler.schedule.site import ScheduledSite
+from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.runs import RunStatus
 
 LATE = 60.0  # seconds after which a run was missed

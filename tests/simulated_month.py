@@ -17,12 +17,11 @@ import anyio
 import trio
 from trio.testing import MockClock
 
-from crawler.config.schedule import DaemonConfig
-from crawler.schedule.attempt import Attempt, Trigger
+from crawler.config.sections import DaemonConfig
 from crawler.schedule.history import History, HistoryReader
 from crawler.schedule.scheduler import Scheduler
 from crawler.schedule.site import ScheduledSite
-from crawler.schedule.site_state import PlannedAttempt
+from crawler.schedule.site_state import Attempt, PlannedAttempt, Trigger
 from crawler.state.runs import RunResult, RunStatus
 
 HOUR, DAY = 3_600.0, 86_400.0

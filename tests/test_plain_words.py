@@ -8,7 +8,7 @@ import pytest
 from run import siteatlas
 from test_readme import ALL, ROOT, name_of, text_of
 
-from crawler.cli.environment import misspelt_variables
+from crawler.cli.options import misspelt_variables
 
 URL = "http://a.example/"
 PROSE = [*ALL, ROOT / "CHANGELOG.md"]

@@ -11,14 +11,13 @@ import pytest
 from crawler.cli.schedule_run import load_sites
 from crawler.config.config import Config
 from crawler.config.plan import plan_crawl
-from crawler.config.schedule import ScheduleConfig
+from crawler.config.sections import ScheduleConfig
 from crawler.errors import StorageError
-from crawler.schedule.attempt import Attempt, Trigger
 from crawler.schedule.history import History
 from crawler.schedule.queue import RunQueue
 from crawler.schedule.scheduler import Scheduler
 from crawler.schedule.site import ScheduledSite, scheduled_site
-from crawler.schedule.site_state import SiteSchedule
+from crawler.schedule.site_state import Attempt, SiteSchedule, Trigger
 from crawler.state.runs import RunResult, RunStatus
 
 _SHARED = """

@@ -9,12 +9,12 @@ import httpx
 import pytest
 
 from crawler.cli.schedule_run import load_sites
-from crawler.config.schedule import DaemonConfig
+from crawler.config.sections import DaemonConfig
 from crawler.crawl.engine import Tally
 from crawler.crawl.progress import ProgressLogger
 from crawler.errors import UsageError
-from crawler.schedule.attempt import Attempt, Trigger
 from crawler.schedule.site import config_changes
+from crawler.schedule.site_state import Attempt, Trigger
 from crawler.schedule.status import ScheduleStatus
 from crawler.schedule.web.app import build_app
 from crawler.schedule.words import attempt_text

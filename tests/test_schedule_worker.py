@@ -19,11 +19,10 @@ from scripted import Answer, scripted
 from crawler.config.load import build_config
 from crawler.config.plan import plan_crawl
 from crawler.schedule import process as processes
-from crawler.schedule.attempt import Attempt, Trigger
-from crawler.schedule.config_watch import ConfigWatcher
+from crawler.schedule.daemon import ConfigWatcher, SystemdNotifier
 from crawler.schedule.process import ProcessRunner, SiteJob
 from crawler.schedule.site import ScheduledSite, scheduled_site
-from crawler.schedule.systemd_notify import SystemdNotifier
+from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.runs import RunResult, RunStatus
 
 pytestmark = pytest.mark.anyio

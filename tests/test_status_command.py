@@ -13,13 +13,12 @@ from kept import status, write
 from msgspec.structs import replace
 from run import siteatlas
 
-from crawler.cli import status_words
 from crawler.cli.status_collect import run_trend
+from crawler.cli.status_text import trend_text
 from crawler.cli.tables import TableColumn, table_lines, wrap
 from crawler.config.plan import AUDIT
-from crawler.schedule.attempt import Attempt, Trigger
 from crawler.schedule.history import History
-from crawler.schedule.site_state import PlannedAttempt
+from crawler.schedule.site_state import Attempt, PlannedAttempt, Trigger
 from crawler.state.migrations import STATE_DB
 from crawler.state.runs import PublishedFile, Run, RunsPage, RunStatus
 from crawler.state.store import lock_state, state_directory
@@ -65,14 +64,12 @@ def test_ours_a_trend_compares_the_last_run_with_the_median_of_those_before() ->
     assert found is not None
     assert (found.seconds, found.usual_seconds, found.runs) == (250, 65, 4)
     assert (found.listed, found.usual_listed, found.usual_fetched) == (1190, 1202, 1000)
-    assert status_words.trend_text(found) == "the last run took 4:10, usually 1:05", (
-        "1,190 pages are as good as 1,202"
-    )
+    assert trend_text(found) == "the last run took 4:10, usually 1:05", "1,190 pages are as good as 1,202"
     far = replace(found, seconds=70, listed=900, fetched=2000)
-    assert status_words.trend_text(far) == (
+    assert trend_text(far) == (
         "the last run listed 900 pages, usually 1,202; it sent 2,000 requests, usually 1,000"
     )
-    assert status_words.trend_text(replace(found, seconds=70)) == "", "what is as ever is not told each time"
+    assert trend_text(replace(found, seconds=70)) == "", "what is as ever is not told each time"
     assert run_trend([run(3), run(2), run(1)]) is None
     assert run_trend([]) is None
 

@@ -11,12 +11,12 @@ from doubles_indexnow import KEY, Double, Say, Site, memory
 from msgspec.structs import replace
 
 from crawler.notify.ledger import LEDGER_DB
+from crawler.notify.ledger_status import NotifyResult
 from crawler.notify.notify import register_channels, send_notifications
-from crawler.notify.result import NotifyResult
 from crawler.run.regenerate import regenerate_site
 from crawler.schedule import worker
-from crawler.schedule.attempt import Attempt, Trigger
 from crawler.schedule.process import SiteJob
+from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.runs import RunResult, RunsPage, RunStatus
 from crawler.state.store import Store
 

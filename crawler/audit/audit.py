@@ -19,9 +19,8 @@ from crawler.audit import collect
 from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
 from crawler.audit.compare.compare import AuditComparison
 from crawler.audit.conclude import AuditFinisher
-from crawler.audit.evidence import schema
 from crawler.audit.evidence.entries import PublishedEntries
-from crawler.audit.evidence.store import FindingStore
+from crawler.audit.evidence.store import AUDIT_FILE, FindingStore, create_audit_file
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFindings, AuditReport
@@ -74,7 +73,7 @@ def audit(
     with Store(
         plan.state, begin_settings(plan), begin=begin, about=plan.about, now=clock(), renamed=KEYS
     ) as store:
-        db = schema.create_audit_file(store.directory / schema.AUDIT_FILE, store.directory / STATE_DB.file)
+        db = create_audit_file(store.directory / AUDIT_FILE, store.directory / STATE_DB.file)
         comparing = AuditComparison(db, store.directory, plan, is_fresh=begin is Resume.FRESH)
         try:
             with _record_failure_on_error(store, clock):

@@ -17,8 +17,7 @@ from crawler.audit.sources.exports.reader import ExportOptions, check_export, ex
 from crawler.audit.sources.logs.files import find_logs
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import LogProgress, check_logs, is_log, read_logs
-from crawler.audit.sources.paths import find_files
-from crawler.audit.sources.urls import SourceUrlParser
+from crawler.audit.sources.urls import SourceUrlParser, find_files
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.download import Downloader, origins_of

@@ -33,9 +33,8 @@ from crawler.audit.redirects import RedirectFindings
 from crawler.audit.second_crawl import StartUrlCheck
 from crawler.audit.statistics import Statistics, few_inlink_pages
 from crawler.config.plan import CrawlPlan
-from crawler.crawl.build import source_key
 from crawler.crawl.engine import RunEnd
-from crawler.crawl.visit import VisitResult, changes_text
+from crawler.crawl.visit import VisitResult, changes_text, source_key
 from crawler.errors import Incomplete, NothingCrawlable
 from crawler.lastmod.observe import SiteObservation, observe
 from crawler.lastmod.store import ObservationStore

@@ -6,8 +6,8 @@ from typing import Final
 from crawler.audit.health.visit import VisitedUrl
 from crawler.audit.media import MediaRequests
 from crawler.config.plan import CrawlPlan
-from crawler.crawl.build import parser_options
 from crawler.crawl.indexability import IndexabilityJudge, is_readable
+from crawler.crawl.visit import parser_options
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
 from crawler.model import Failure, FetchedDocument, Page, Reply, Url

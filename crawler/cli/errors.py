@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from crawler.cli.environment import misspelt_variables, renamed
+from crawler.cli.options import misspelt_variables, renamed
 from crawler.cli.tables import wrap
 from crawler.errors import Incomplete, SiteatlasError
 from sitemap import safe

@@ -27,7 +27,7 @@ from sitemap import safe
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.config.plan import CrawlPlan
-    from crawler.notify.result import DeliveryReport, NotifyResult
+    from crawler.notify.ledger_status import DeliveryReport, NotifyResult
     from crawler.notify.session import ReplayRequest
 
 EPILOG: Final = f"""{RAW}Examples:
@@ -214,8 +214,8 @@ def _plans(
 def _notify_site(name: str, ready: "CrawlPlan", asked: NotifyRequest) -> "NotifyResult":
     import anyio  # noqa: PLC0415 - the crawler is not needed to show help
 
+    from crawler.notify.ledger_status import NotifyResult  # noqa: PLC0415
     from crawler.notify.notify import send_notifications, send_test_messages  # noqa: PLC0415
-    from crawler.notify.result import NotifyResult  # noqa: PLC0415
 
     async def tell() -> NotifyResult:
         if not ready.config.notify.enabled:

@@ -1,21 +1,23 @@
 """The options of a command from the table of flags, and the configuration that they and a file come to."""
 
+import difflib
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_args
 
 import typer
 
+from crawler.cli import lint_options
 from crawler.config.config import Config
 from crawler.config.deprecated import FLAGS as DEPRECATED
-from crawler.config.deprecated import given_twice
+from crawler.config.deprecated import deprecated, given_twice
 from crawler.config.load import build_config, read_tables
-from crawler.config.section import ConfigSection
+from crawler.config.sections import ConfigSection
 from crawler.config.sites import EXCLUSIVE_KEYS, choose_sites, drop_overridden_key, resolve_paths, split_sites
 from crawler.errors import UsageError
 from crawler.units import format_size
@@ -63,16 +65,19 @@ ConfigOption = Annotated[
         "--config", metavar="FILE", help="TOML file of the configuration.", envvar="SITEATLAS_CONFIG"
     ),
 ]
+
 SitesConfigOption = Annotated[
     Path | None,
     typer.Option(
         "--config", metavar="FILE", help="TOML file that configures the sites.", envvar="SITEATLAS_CONFIG"
     ),
 ]
+
 SiteOption = Annotated[
     list[str] | None,
     typer.Option("--site", metavar="NAME", help="Only this site of the configuration. May be repeated."),
 ]
+
 FreshOption = Annotated[
     bool,
     typer.Option(
@@ -80,13 +85,16 @@ FreshOption = Annotated[
         help="Forget what earlier runs know of the pages, and fetch all again.",
     ),
 ]
+
 RestartOption = Annotated[
     bool,
     typer.Option("--restart", help="Drop an unfinished crawl and start again, with what earlier runs know."),
 ]
+
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Crawl and show what would change, but publish nothing.")
 ]
+
 AcceptShrinkOption = Annotated[
     bool,
     typer.Option(
@@ -94,8 +102,11 @@ AcceptShrinkOption = Annotated[
         help="Publish this once even if many pages leave the sitemap or have the same content now.",
     ),
 ]
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
+
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every URL left out, and log more.")]
 
 
@@ -300,7 +311,9 @@ PANELS: Final = {
 
 NOTIFY_KEYS = tuple(f"{name}." for name, panel in PANELS.items() if panel == "Notifications")
 
+
 CRAWL_KEYS = tuple(flag.key for flag in FLAGS if not flag.key.startswith(("audit.", "schedule.", "daemon.")))
+
 
 _MAX_DEFAULT_LENGTH = 60  # characters of a list of defaults that is shown
 
@@ -490,3 +503,37 @@ def _default_text(default: object, metavar: str) -> str:
     else:
         shown = str(default)
     return f"  [default: {shown}]"
+
+
+_PREFIX: Final = "SITEATLAS_"
+
+_MIN_SIMILARITY: Final = 0.88  # of 1: a letter or two that are missing, doubled, swapped or wrong
+
+
+def renamed(names: Iterable[str]) -> list[str]:
+    """A sentence for each variable that still has a deprecated name."""
+    pairs = [(old, flag.variable) for flag in FLAGS for old in flag.variables[1:]]
+    return [deprecated(old, new) for old, new in pairs if old in names]
+
+
+def misspelt_variables(names: Iterable[str]) -> list[str]:
+    """A sentence for each variable that is nearly one of ours. What is like none is somebody's own, as a secret is."""
+    known = _known_variables()
+    said = []
+    for name in sorted(names):
+        if name.startswith(_PREFIX) and name not in known:
+            near = difflib.get_close_matches(
+                name.removeprefix(_PREFIX), _shorten(known), n=1, cutoff=_MIN_SIMILARITY
+            )
+            said += [f"{name} sets nothing: did you mean {_PREFIX}{near[0]}?"] if near else []
+    return said
+
+
+def _known_variables() -> set[str]:
+    options = [each for value in vars(lint_options).values() for each in get_args(value)]
+    of_lint = {name for each in options if isinstance(name := getattr(each, "envvar", None), str)}
+    return {name for flag in FLAGS for name in flag.variables} | of_lint | {f"{_PREFIX}CONFIG"}
+
+
+def _shorten(known: Iterable[str]) -> list[str]:
+    return [name.removeprefix(_PREFIX) for name in known]

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from crawler.audit.discovery.check import check_discovery, check_one_robots_txt
+from crawler.audit.discovery.check import CheckStatus, Declaration, check_discovery, check_one_robots_txt
 from crawler.audit.discovery.patch import RobotsTxtPatch, apply_patch, build_patch
-from crawler.audit.discovery.result import CheckStatus, Declaration
 from crawler.cli.options import site_config
 from crawler.cli.sites import configured_sites
 from crawler.config.config import Config

@@ -31,7 +31,7 @@ from crawler.url.normalize import origin_of
 from sitemap import safe
 
 if TYPE_CHECKING:  # an audit is loaded with what it needs when there is to be one
-    from crawler.run.follow_up_audit import FollowUpAudit
+    from crawler.run.audit import FollowUpAudit
 
 _INTERRUPTED: Final = "interrupted"
 
@@ -139,7 +139,7 @@ def _audit_site(
 ) -> "FollowUpAudit | None":
     if result.report is None or ready.config.audit.every is None:
         return None
-    from crawler.run.follow_up_audit import audit_after_run, should_audit  # noqa: PLC0415 - with numpy, which a run does not need
+    from crawler.run.audit import audit_after_run, should_audit  # noqa: PLC0415 - with numpy, which a run does not need
 
     if not should_audit(ready, result.report):
         return None

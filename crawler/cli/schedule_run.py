@@ -13,8 +13,7 @@ from crawler.cli.run_sites import check_site, site_plans
 from crawler.cli.sites import history_directory, shared_config
 from crawler.errors import UsageError, single_error
 from crawler.run.event_loop import loop_options
-from crawler.schedule.config_watch import ConfigWatcher
-from crawler.schedule.daemon import _DaemonProcess
+from crawler.schedule.daemon import ConfigWatcher, _DaemonProcess
 from crawler.schedule.history import History
 from crawler.schedule.site import LoadedConfig, scheduled_site
 from crawler.schedule.web.server import bind_socket

@@ -18,7 +18,7 @@ from crawler.config.config import Config
 from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError
 from crawler.notify.ledger_status import NotifyStatus, notify_status
-from crawler.schedule.attempt import Attempt
+from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.state.migrations import STATE_DB
 from crawler.state.runs import PUBLISHING_OUTCOMES, Run

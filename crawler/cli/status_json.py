@@ -7,7 +7,7 @@ import msgspec
 
 from crawler.audit.compare.history import AuditStatus
 from crawler.cli.status_collect import ScheduleHistory, SiteOverview, StatusReport
-from crawler.schedule.attempt import Attempt
+from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import SiteStatus
 from crawler.state.runs import Run
 from crawler.state.status import StateStatus

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from crawler.cli.tables import fitted
 from crawler.model import State
+from crawler.notify.ledger_status import DeliveryReport, NotifyResult
 from crawler.notify.notice import Occasion, SendStatus
-from crawler.notify.result import DeliveryReport, NotifyResult
 from crawler.publish.changes import ChangeCounts, ChangeKind, ChangeSample, sample_lines
 from crawler.publish.upload.upload import UploadResult
 from crawler.run.report import Report

@@ -8,19 +8,22 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from crawler.config.audit import AuditConfig
-from crawler.config.notify import (
+from crawler.config.sections import (
+    AuditConfig,
+    ConfigSection,
+    DaemonConfig,
     EmailConfig,
     HookConfig,
     IndexNowConfig,
     NotifyConfig,
+    PositiveInt,
+    PositiveSeconds,
+    ScheduleConfig,
     SearchConsoleConfig,
     UploadConfig,
     WebhookConfig,
     WebSubConfig,
 )
-from crawler.config.schedule import DaemonConfig, ScheduleConfig
-from crawler.config.section import ConfigSection, PositiveInt, PositiveSeconds
 from crawler.units import parse_duration, parse_size
 from crawler.url.params import TRACKING_PARAMS
 from crawler.version import __version__

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from crawler.config.config import Config
 from crawler.config.deprecated import renamed
 from crawler.config.secrets import mask_password
-from crawler.config.section import ConfigSection
+from crawler.config.sections import ConfigSection
 from crawler.errors import UsageError
 
 _SECRETS = {  # keys whose values no message repeats

@@ -5,11 +5,51 @@ from collections.abc import Iterable
 from enum import Enum
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.fetch.errors import FailureCode, FetchError
-from crawler.fetch.target import OriginTarget
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+class OriginTarget(Struct, frozen=True):
+    """One origin. ``host`` has no brackets; ``address`` is where to connect, or "" when somebody else resolves."""
+
+    origin: str
+    scheme: str
+    host: str
+    port: int
+    address: str = ""
+
+    @classmethod
+    def of(cls, origin: str) -> Self:
+        """Take an origin in canonical form apart (``https://example.com``, ``http://[::1]:8000``)."""
+        scheme, _, authority = origin.partition("://")
+        host, _, port = authority.rpartition(":")
+        if not host or port.endswith("]"):
+            host, port = authority, ""
+        return cls(origin, scheme, host.strip("[]"), int(port) if port else _DEFAULT_PORTS[scheme])
+
+    def pinned_to(self, address: str) -> Self:
+        """The same origin, pinned to an address."""
+        return replace(self, address=address)
+
+    @property
+    def host_port(self) -> str:
+        """``example.com:443``, ``[::1]:8000``."""
+        return f"{_bracketed(self.host)}:{self.port}"
+
+    @property
+    def pinned(self) -> str:
+        """The origin with the address in the place of the host, if there is an address."""
+        return f"{self.scheme}://{_bracketed(self.address or self.host)}:{self.port}"
 
 
 class AddressKind(Enum):
@@ -48,10 +88,14 @@ _SPECIAL_V4 = tuple(
     )
 )
 
+
 # Only 2000::/3 is global unicast (RFC 4291, section 2.4; IANA IPv6 Global Unicast Address Assignments); these parts
 # of it are not (IANA IPv6 Special-Purpose Address Registry).
 _UNICAST_V6 = IPv6Network("2000::/3")
+
+
 _SPECIAL_V6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2620:4f:8000::/48", "3fff::/20")))
+
 
 # Prefixes that carry an IPv4 address, with the number of bits to its right.
 _EMBEDDING_RANGES = (
@@ -60,7 +104,10 @@ _EMBEDDING_RANGES = (
     (IPv6Network("::/96"), 0),  # IPv4-compatible, RFC 4291 (deprecated)
     (IPv6Network("2002::/16"), 80),  # 6to4, RFC 3056
 )
+
+
 _TEREDO = IPv6Network("2001::/32")  # RFC 4380: server in bits 32..63, client inverted in the last 32
+
 
 # Where cloud providers hand out credentials to whoever asks from the machine itself.
 _METADATA = frozenset(
@@ -80,6 +127,7 @@ _METADATA = frozenset(
     )
 )
 
+
 # Fetch Standard, section 2.11 "Port blocking" (bad ports).
 # fmt: off
 _BAD_PORTS = frozenset((
@@ -88,6 +136,8 @@ _BAD_PORTS = frozenset((
     515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723,
     2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ))
+
+
 # fmt: on
 
 

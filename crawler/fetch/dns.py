@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 import anyio
 import httpx
 
-from crawler.fetch.address_policy import AddressPolicy, is_numeric
+from crawler.fetch.address_policy import AddressPolicy, OriginTarget, is_numeric
 from crawler.fetch.errors import FailureCode, FetchError, diagnose, diagnose_lookup
-from crawler.fetch.target import OriginTarget
 from crawler.fetch.transports import Transports
 from crawler.url.normalize import InvalidUrl, host_of, normalize_url
 

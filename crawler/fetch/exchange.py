@@ -19,11 +19,14 @@ _KEPT_HEADERS = frozenset(
     b"content-type content-length content-encoding content-language content-disposition location link x-robots-tag"
     b" refresh last-modified etag date age retry-after server cf-mitigated".split()
 )
+
 """The header fields that later stages read; the others are dropped before they are decoded."""
+
 
 _NO_BODY = httpx.ByteStream(
     b""
 )  # given to a request, it saves httpx the search for fields that a body would need
+
 
 _LENGTH = re.compile(rb"[0-9]{1,18}")
 

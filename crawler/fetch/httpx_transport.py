@@ -11,8 +11,8 @@ import httpcore
 import httpx
 from typing_extensions import override
 
+from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.limits import FetchLimits, TransportOptions
-from crawler.fetch.target import OriginTarget
 
 
 class PinnedTransport(httpx.AsyncBaseTransport):

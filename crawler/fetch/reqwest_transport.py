@@ -14,8 +14,8 @@ from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 from typing_extensions import override
 
+from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.limits import FetchLimits, TransportOptions
-from crawler.fetch.target import OriginTarget
 
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 

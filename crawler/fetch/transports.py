@@ -6,10 +6,10 @@ from typing import Protocol
 import httpx
 from typing_extensions import override
 
+from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.folder_transport import FolderTransport
 from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.reqwest_transport import ReqwestTransport
-from crawler.fetch.target import OriginTarget
 from crawler.model import Url
 from crawler.url.mirror import Mirror
 

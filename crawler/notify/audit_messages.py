@@ -11,9 +11,9 @@ from crawler.audit.summary import AuditSummary
 from crawler.config.plan import AUDIT, CrawlPlan
 from crawler.notify.channels.channel import MessageChannel
 from crawler.notify.ledger import DeliveryCursor, SentMessage, audit_channel_key
+from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.messages import always_retry, build_notice
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
-from crawler.notify.result import DeliveryReport
 from crawler.notify.retry import send_with_retry
 from crawler.notify.session import NotifySession
 from crawler.publish.changes import ChangeCounts

@@ -17,8 +17,8 @@ from crawler.publish.recent_feed import recent_feed_url
 from crawler.state.status import published_sitemap_url
 
 if TYPE_CHECKING:  # what renders templates and what signs is loaded when there are any
+    from crawler.notify.channels.message import MessageTemplate
     from crawler.notify.channels.search_console import SearchConsoleChannel
-    from crawler.notify.channels.template import MessageTemplate
 
 _OCCASIONS = {
     "changes": (Occasion.CHANGES,),
@@ -123,8 +123,7 @@ def _operator_channels(plan: CrawlPlan, http: HttpSender) -> Iterator[MessageCha
 
 
 def _email_channel(plan: CrawlPlan) -> MessageChannel:
-    from crawler.notify.channels.email import EmailChannel  # noqa: PLC0415 - with what renders templates
-    from crawler.notify.channels.smtp import parse_server  # noqa: PLC0415
+    from crawler.notify.channels.email import EmailChannel, parse_server  # noqa: PLC0415 - with aiosmtplib
 
     section, fetch = plan.config.email, plan.config.fetch
     login = _reveal_secret(section.login, "email.login")
@@ -150,7 +149,7 @@ def _reveal_secret(setting: str, name: str) -> str:
 def _load_template(path: str, setting: str) -> "MessageTemplate | None":
     if not path:
         return None
-    from crawler.notify.channels.template import MessageTemplate  # noqa: PLC0415 - it takes its time
+    from crawler.notify.channels.message import MessageTemplate  # noqa: PLC0415 - it takes its time
 
     return MessageTemplate.read(Path(path), setting)
 

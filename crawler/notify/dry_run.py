@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from crawler.notify.channels.channel import BatchChannel, MessageChannel
 from crawler.notify.configure import ConfiguredChannels
+from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
-from crawler.notify.result import DeliveryReport
 from crawler.notify.retry import catch_all
 
 _NOT_SENT = SendResult(reception=SendStatus.ACCEPTED, message="not sent: this was a dry run")

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from crawler.notify.channels.channel import MessageChannel
 from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery, SentMessage
+from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
-from crawler.notify.result import DeliveryReport
 from crawler.notify.retry import send_with_retry
 from crawler.notify.session import NotifySession
 from crawler.publish.changes import ChangeCounts, ChangeSample

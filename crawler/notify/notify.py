@@ -12,10 +12,10 @@ from crawler.notify.audit_messages import AuditNotifier, finished_audits_of, wan
 from crawler.notify.configure import ConfiguredChannels, build_channels, build_http, check_channels
 from crawler.notify.dry_run import dry_run_channels, dry_run_report
 from crawler.notify.ledger import LEDGER_DB, Ledger, SubmissionStatus, audit_channel_key
+from crawler.notify.ledger_status import DeliveryReport, NotifyResult
 from crawler.notify.live_check import LiveSite
 from crawler.notify.messages import MessageNotifier, run_failed
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
-from crawler.notify.result import DeliveryReport, NotifyResult
 from crawler.notify.retry import catch_all
 from crawler.notify.search_console_status import read_submission_status
 from crawler.notify.session import NotifySession, ReplayRequest

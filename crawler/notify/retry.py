@@ -5,7 +5,7 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from crawler.config.notify import NotifyConfig
+from crawler.config.sections import NotifyConfig
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.retry_loop import Retries
 from crawler.notify.notice import SendResult, SendStatus

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from crawler.notify.ledger import SubmissionStatus
+from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import SendResult
-from crawler.notify.result import DeliveryReport
 from crawler.notify.retry import catch_all
 from crawler.notify.session import NotifySession
 

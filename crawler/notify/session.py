@@ -12,8 +12,8 @@ from crawler.config.plan import CrawlPlan
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.notify.ledger import DeliveryCursor, Ledger, SentMessage
+from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import Occasion, SendResult, SendStatus
-from crawler.notify.result import DeliveryReport
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
 from crawler.state.migrations import STATE_DB

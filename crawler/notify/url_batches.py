@@ -7,8 +7,8 @@ from itertools import takewhile
 
 from crawler.notify.channels.channel import BatchChannel
 from crawler.notify.ledger import DeliveryCursor, RefusedDelivery
+from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import SendResult, SendStatus
-from crawler.notify.result import DeliveryReport
 from crawler.notify.retry import catch_all, send_with_retry
 from crawler.notify.session import NotifySession
 from crawler.publish.changes import Change

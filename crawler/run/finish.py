@@ -17,9 +17,8 @@ import msgspec
 from msgspec.structs import replace
 
 from crawler.config.plan import CrawlPlan
-from crawler.crawl.build import source_key
 from crawler.crawl.engine import RunEnd
-from crawler.crawl.visit import VisitResult, changes_text
+from crawler.crawl.visit import VisitResult, changes_text, source_key
 from crawler.errors import Incomplete
 from crawler.lastmod.observe import SiteObservation, observe
 from crawler.lastmod.store import ObservationStore

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import RunEnd, Watch
 from crawler.errors import SiteatlasError, StateInUse
+from crawler.notify.ledger_status import NotifyResult
 from crawler.notify.notify import register_channels, send_notifications
-from crawler.notify.result import NotifyResult
 from crawler.publish.upload.upload import check_upload, upload
 from crawler.run.crawl import crawl
 from crawler.run.event_loop import loop_options, tune_garbage_collector

@@ -11,7 +11,7 @@ from crawler.crawl.engine import RunEnd
 from crawler.crawl.frontier import Frontier
 from crawler.crawl.visit import VisitResult
 from crawler.model import State, Url
-from crawler.notify.result import NotifyResult
+from crawler.notify.ledger_status import NotifyResult
 from crawler.publish.changes import Change
 from crawler.publish.upload.upload import UploadResult
 from crawler.publish.write import unused_settings_note

@@ -1,25 +1,26 @@
 """The daemon behind ``siteatlas schedule``: the schedule, its history, what it answers, and who sends it signals."""
 
+import hashlib
 import logging
+import os
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 from msgspec.structs import replace
 
 from crawler.errors import SiteatlasError
-from crawler.schedule.attempt import Attempt
-from crawler.schedule.config_watch import ConfigWatcher
 from crawler.schedule.history import History
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.scheduler import Scheduler
 from crawler.schedule.site import LoadedConfig, config_changes
+from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import ScheduleStatus
-from crawler.schedule.systemd_notify import SystemdNotifier
 from crawler.schedule.web.app import build_app
 from crawler.schedule.web.server import UNIX_PREFIX, serve_on
 from crawler.schedule.words import (
@@ -32,6 +33,97 @@ from crawler.schedule.words import (
 )
 from crawler.units import count_text
 from crawler.version import __version__
+
+
+class ConfigWatcher:
+    """A file that is looked at now and then, at its content: that is small.
+
+    Its times and numbers tell less. Configuration maps of Kubernetes are links that come to mean another file, editors
+    rename a new file over the old one, and others write in place, so that half of it is there for a moment: a new
+    content counts when two looks in a row have seen the same.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._taken = self._seen = self._content()
+
+    def mark_read(self) -> None:
+        """What is in the file now is no change any more. To be called before it is read."""
+        self._taken = self._seen = self._content()
+
+    def has_changed(self) -> bool:
+        """Whether it has another content than the one that was taken, and had that the last time too.
+
+        A file that cannot be read for so long is gone, which is a change too.
+        """
+        before, self._seen = self._seen, self._content()
+        return self._seen == before and self._seen != self._taken
+
+    def _content(self) -> bytes:
+        try:
+            return hashlib.blake2b(self._path.read_bytes()).digest()
+        except OSError:
+            return b""
+
+
+_TIMEOUT: Final = 1.0  # seconds
+
+
+class SystemdNotifier:
+    """Whoever has started the daemon, as its ``environment`` tells. Never raises: nobody may be there any more."""
+
+    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+        name = environment.get("NOTIFY_SOCKET", "")
+        # an @ stands for the zero byte of a name that is in no file system
+        self._address = f"\0{name[1:]}" if name.startswith("@") else name
+        self._watched = _watchdog_seconds(environment)
+        self._status = ""
+
+    def ready(self, status: str) -> None:
+        """All is set up, or is again what the configuration says."""
+        self._status = status
+        self._tell("READY=1", f"STATUS={status}")
+
+    def reloading(self) -> None:
+        """The configuration is about to be read again; :meth:`ready` says that it was."""
+        self._tell("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
+
+    def status(self, text: str) -> None:
+        """What is going on, in one line; told when it is news."""
+        if text != self._status:
+            self._status = text
+            self._tell(f"STATUS={text}")
+
+    def stopping(self) -> None:
+        """It ends, after the runs have saved what they know."""
+        self._tell("STOPPING=1")
+
+    async def send_watchdog(self) -> None:
+        """Say that the event loop turns, twice in each of the times after which the manager would take it for dead."""
+        while self._watched:
+            self._tell("WATCHDOG=1")
+            await anyio.sleep(self._watched / 2)
+
+    def _tell(self, *lines: str) -> None:
+        if not self._address:
+            return
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
+                out.settimeout(_TIMEOUT)  # its queue is short, and what is not heard now is never heard
+                out.sendto("\n".join(lines).encode(), self._address)
+        except OSError:
+            return
+
+
+def _watchdog_seconds(environment: Mapping[str, str]) -> float:
+    """Seconds after which a daemon that says nothing is ended; 0 when nobody looks, or at another process."""
+    if environment.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
+        return 0.0
+    try:
+        return int(environment.get("WATCHDOG_USEC", "0")) / 1_000_000
+    except ValueError:
+        return 0.0
+
 
 log = logging.getLogger(__name__)
 

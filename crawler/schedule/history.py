@@ -9,8 +9,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from crawler.errors import StateInUse, StorageError
-from crawler.schedule.attempt import Attempt, Trigger
-from crawler.schedule.site_state import PlannedAttempt
+from crawler.schedule.site_state import Attempt, PlannedAttempt, Trigger
 from crawler.state.database import Database, storage_errors, transaction
 from crawler.state.lock import hold_lock, lock_holder
 from crawler.state.runs import RunStatus

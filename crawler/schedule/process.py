@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from crawler.audit.compare import history
 from crawler.config.plan import AUDIT
-from crawler.schedule.attempt import Attempt, Trigger
 from crawler.schedule.site import ScheduledSite
+from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.runs import RunResult, RunStatus
 
 

@@ -13,8 +13,14 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from crawler.schedule.attempt import Attempt, Trigger
-from crawler.schedule.site_state import PlannedAttempt, ScheduledRetry, SiteSchedule, SiteState
+from crawler.schedule.site_state import (
+    Attempt,
+    PlannedAttempt,
+    ScheduledRetry,
+    SiteSchedule,
+    SiteState,
+    Trigger,
+)
 
 MAX_SECONDS_AHEAD: Final = (
     86_400.0  # seconds that the last slot may be ahead of a clock that was only set right

@@ -10,13 +10,13 @@ import anyio
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
-from crawler.config.schedule import DaemonConfig
+from crawler.config.sections import DaemonConfig
 from crawler.errors import StorageError
-from crawler.schedule.attempt import Attempt
 from crawler.schedule.history import History
 from crawler.schedule.process import SiteRunner
 from crawler.schedule.queue import RunQueue
 from crawler.schedule.site import ScheduledSite
+from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import ScheduleStatus, load_history, site_schedule, sites_status
 from crawler.state.runs import RunResult, RunStatus
 from crawler.version import __version__

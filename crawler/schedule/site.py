@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan
-from crawler.config.schedule import DaemonConfig, ScheduleConfig
+from crawler.config.sections import DaemonConfig, ScheduleConfig
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.publish.recent_feed import recent_feed_url

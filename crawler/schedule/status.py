@@ -6,11 +6,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from crawler.schedule.attempt import Attempt, Trigger
 from crawler.schedule.history import HistoryReader
 from crawler.schedule.queue import RunQueue
 from crawler.schedule.site import ScheduledSite
-from crawler.schedule.site_state import SiteSchedule, SiteState
+from crawler.schedule.site_state import Attempt, SiteSchedule, SiteState, Trigger
 from crawler.version import __version__
 
 

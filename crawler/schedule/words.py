@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.runs import RunStatus
 from crawler.units import clock_text
 

@@ -28,17 +28,16 @@ from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.crawl.engine import RunEnd, Watch
 from crawler.crawl.progress import ProgressLogger
 from crawler.errors import Incomplete, SiteatlasError
-from crawler.notify.ledger_status import NotifyStatus, notify_status
+from crawler.notify.ledger_status import NotifyResult, NotifyStatus, notify_status
 from crawler.notify.notify import send_notifications
-from crawler.notify.result import NotifyResult
 from crawler.publish.upload.upload import why_not_uploaded
 from crawler.run.event_loop import loop_options
 from crawler.run.options import RunOptions
 from crawler.run.outcome import run_result, run_result_of_error
 from crawler.run.regenerate import crawl_and_report
 from crawler.run.report import Report
-from crawler.schedule.attempt import Attempt
 from crawler.schedule.process import SiteJob
+from crawler.schedule.site_state import Attempt
 from crawler.state.migrations import STATE_DB
 from crawler.state.runs import Run, RunResult, RunsPage, RunStatus
 from crawler.state.store import lock_state
@@ -125,7 +124,7 @@ def _result_with_audit(ready: CrawlPlan, order: SiteJob, report: Report, watch: 
     if ready.config.audit.every is None:
         return done
     from crawler.audit.audit import ProgressWatchers  # noqa: PLC0415 - with numpy, and all that an audit needs
-    from crawler.run.follow_up_audit import CUT_SHORT, PUT_OFF, audit_after_run, should_audit  # noqa: PLC0415
+    from crawler.run.audit import CUT_SHORT, PUT_OFF, audit_after_run, should_audit  # noqa: PLC0415
 
     if not should_audit(ready, report):
         return done

@@ -1,19 +1,252 @@
 """Owns what an item of a feed means: its link, date, title and summary, and the media it carries. Pure."""
 
 import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from sitemap.escape import quote_text
-from sitemap.model import Alternate, Entry
+from sitemap.model import Alternate, Entry, Image, Price, Video
 from sitemap.reader import values
-from sitemap.reader.extensions import ReportFinding, ReportValue, read_alternates
-from sitemap.reader.media_rss import MediaItem, read_media
+from sitemap.reader.extensions import ReportFinding, ReportValue, parse_rating, read_alternates
 from sitemap.reader.parts import Part
-from sitemap.reader.xml_names import CORE
+from sitemap.reader.xml_names import CORE, DC, MEDIA
+
+_FLASH: Final = "application/x-shockwave-flash"  # a player, not a film
+
+_MAX_OBJECTS: Final = (
+    1_000  # images and videos of an item; what is said for all of them is read again for each
+)
+
+_MAX_FINDINGS: Final = 100  # elements of a name
+
+_TEXT_FAMILIES: Final = frozenset({MEDIA, DC})
+
+# https://www.dublincore.org/specifications/dublin-core/dcmi-period/
+_PERIOD = re.compile(r"(?:^|;)\s*(start|end)\s*=\s*([^;\s]+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class MediaItem:
+    """What the media of an item have in common: its title and summary, the base URL, and who is told of defects."""
+
+    title: str
+    summary: str
+    base: str
+    say: ReportFinding
+
+    def address(self, part: Part | None, rule: str, attribute: str = "url") -> str:
+        """The absolute URL in an attribute, or ""."""
+        text = part.attribute(attribute) if part else ""
+        if not part or not text:
+            return ""
+        found, _, sentence = values.parse_url(text, self.base)
+        if sentence:
+            self.say(rule, sentence, part.line)
+        return found
+
+
+def read_media(parts: list[Part], item: MediaItem) -> tuple[tuple[Image, ...], tuple[Video, ...]]:
+    """The images and videos of an item, each once, in the order of the document.
+
+    The contents of a ``media:group`` are one thing in several forms, of which the default or else the first counts.
+    """
+    images: dict[str, Image] = {}
+    videos: list[Video] = []
+    for number, media_object in enumerate(_objects(parts)):
+        if number == _MAX_OBJECTS:
+            item.say("sitemap.value_too_long", f"an item has more than {_MAX_OBJECTS:,} media: take some out")
+            break
+        if media_object.kind == "image":
+            image = _image(media_object, item)
+            if image.loc:
+                images.setdefault(image.loc, image)
+        else:
+            videos.append(_video(media_object, item))
+    known = {*images, *(video.content_loc for video in videos)}
+    thumbnail = _thumbnail(parts, item)
+    for part in parts:
+        if part.local != "enclosure":
+            continue
+        kind = part.attribute("type").lower().partition("/")[0]
+        rule = {"image": "image.loc_missing", "video": "video.url"}.get(kind)
+        loc = item.address(part, rule) if rule else ""
+        if not loc or loc in known:
+            continue
+        if kind == "image":
+            images.setdefault(loc, Image(loc))
+        elif thumbnail and item.title and item.summary:
+            videos.append(Video(thumbnail, item.title, item.summary, content_loc=loc))
+    return tuple(images.values()), tuple(videos)
+
+
+_Level = dict[str, list[Part]]  # what is said in one place, by local name
+
+
+@dataclass(frozen=True, slots=True)
+class _MediaObject:
+    """One thing to see: "image" or "video", its content if it has one, and what is said of it, innermost first."""
+
+    kind: str
+    content: Part | None
+    levels: tuple[_Level, ...]
+
+    def find(self, name: str) -> Part | None:
+        """The innermost element of this name, or None."""
+        return next(self.all(name), None)
+
+    def all(self, name: str) -> Iterator[Part]:
+        """The first elements of this name, from the inside out."""
+        return islice((part for level in self.levels for part in level.get(name, ())), _MAX_FINDINGS)
+
+    def text(self, name: str) -> str:
+        """The text of the innermost element, or ""."""
+        part = self.find(name)
+        return part.text if part else ""
+
+    def attribute(self, name: str, attribute: str) -> str:
+        """An attribute of the innermost element, or ""."""
+        part = self.find(name)
+        return part.attribute(attribute) if part else ""
+
+
+def _level(parts: list[Part]) -> _Level:
+    level: _Level = {}
+    for part in parts:
+        if part.family in _TEXT_FAMILIES:
+            level.setdefault(part.local, []).append(part)
+    return level
+
+
+def _objects(parts: list[Part]) -> Iterator[_MediaObject]:
+    outer = _level(parts)
+    found = False
+    for part in parts:
+        if part.family == MEDIA and part.local in {"content", "group"}:
+            found = True
+            if part.local == "content":
+                yield from _merge_forms([part], outer)
+            else:
+                yield from _merge_forms(list(part.all("content")), _level(part.parts), outer)
+    if not found:
+        yield from _merge_forms([], outer)
+
+
+def _merge_forms(contents: list[Part], *levels: _Level) -> Iterator[_MediaObject]:
+    """The image and the video that are one thing in several forms; a player alone is a video."""
+    chosen: dict[str, Part] = {}
+    for content in sorted(contents, key=lambda part: part.attribute("isdefault").lower() != "true"):
+        if kind := _kind(content):
+            chosen.setdefault(kind, content)
+    for kind, content in chosen.items():
+        yield _MediaObject(kind, content, (_level(content.parts), *levels))
+    if not contents and "player" in levels[0]:
+        yield _MediaObject("video", None, levels)
+
+
+def _kind(content: Part) -> str:
+    medium, mime = content.attribute("medium").lower(), content.attribute("type").lower()
+    if medium in {"image", "video"}:
+        return medium
+    if mime == _FLASH or mime.startswith("video/"):
+        return "video"
+    if mime.startswith("image/"):
+        return "image"
+    return "video" if not (medium or mime) and any(content.all("player")) else ""
+
+
+def _image(stated: _MediaObject, item: MediaItem) -> Image:
+    return Image(
+        item.address(stated.content, "image.loc_missing"),
+        caption=stated.text("description"),
+        title=stated.text("title"),
+        license=stated.attribute("license", "href"),
+    )
+
+
+def _video(stated: _MediaObject, item: MediaItem) -> Video:
+    content = stated.content or Part(MEDIA, "content", {})
+    url = item.address(content, "video.url")
+    player = item.address(stated.find("player"), "video.url")
+    period = {name.lower(): date for name, date in _PERIOD.findall(stated.text("valid"))}
+    prices = [part for part in stated.all("price") if part.attribute("type").lower() != "subscription"]
+    subscribed = any(part.attribute("type").lower() == "subscription" for part in stated.all("price"))
+    flash = content.attribute("type").lower() == _FLASH
+    return Video(
+        thumbnail_loc=item.address(stated.find("thumbnail"), "video.url"),
+        title=stated.text("title"),
+        description=stated.text("description"),
+        content_loc="" if flash else url,
+        player_loc=player or (url if flash else ""),
+        duration=_whole(content, "duration", "video.duration", item),
+        publication_date=period.get("start", ""),
+        expiration_date=period.get("end", ""),
+        restriction=next(
+            (
+                (part.attribute("relationship"), part.text)
+                for part in stated.all("restriction")
+                if part.attribute("type").lower() == "country"
+            ),
+            None,
+        ),
+        uploader=next(
+            (
+                (part.text, "")
+                for part in stated.all("credit")
+                if part.attribute("role").lower() == "uploader"
+            ),
+            None,
+        ),
+        family_friendly={"adult": False, "nonadult": True}.get(stated.text("rating").lower()),
+        requires_subscription=subscribed or None,
+        live="live-video" in {part.text.lower() for part in stated.all("type")} or None,
+        tags=tuple(
+            tag
+            for text in stated.text("keywords").split(",", _MAX_FINDINGS)[:_MAX_FINDINGS]
+            if (tag := text.strip())
+        ),
+        category=stated.text("category"),
+        prices=tuple(
+            Price(*(part.attribute(name) for name in ("price", "currency", "type"))) for part in prices
+        ),
+        **_community(stated.find("community"), item),
+    )
+
+
+def _community(part: Part | None, item: MediaItem) -> dict[str, Any]:
+    stars = next(part.all("starrating"), None) if part else None
+    statistics = next(part.all("statistics"), None) if part else None
+    return {
+        "rating": parse_rating(stars.attribute("average"), item.say, stars.line) if stars else None,
+        "view_count": _whole(statistics, "views", "video.view_count", item) if statistics else None,
+    }
+
+
+def _thumbnail(parts: list[Part], item: MediaItem) -> str:
+    """The picture of an item, which is that of an enclosed video too."""
+    for part in parts:
+        if part.local in {"thumbnail", "image"}:
+            for attribute in ("url", "href"):
+                if part.attribute(attribute):
+                    return item.address(part, "video.url", attribute)
+    return ""
+
+
+def _whole(part: Part, attribute: str, rule: str, item: MediaItem) -> int | None:
+    text = part.attribute(attribute)
+    value, sentence = values.parse_whole(text) if text else (None, "")
+    if sentence:
+        item.say(rule, f"{attribute} {sentence}", part.line)
+    return value
+
 
 MAX_SUMMARY: Final = 10_000  # characters; what is longer is cut
+
 # What tells best when a page last changed comes first.
 _RSS_DATES = ("modified", "updated", "pubdate", "date")
+
 _ATOM_DATES = ("updated", "modified", "published", "issued")
 
 

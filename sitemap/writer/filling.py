@@ -1,4 +1,4 @@
-"""Owns the files of a set that are being filled, one a group, and takes down what those hold that are full."""
+"""The files of a set that are being filled, one for each group."""
 
 import contextlib
 from collections.abc import Iterable, Iterator

@@ -5,8 +5,7 @@ from functools import cache
 
 from sitemap.errors import InvalidEntry, LimitExceeded, SitemapError
 from sitemap.model import Entry
-from sitemap.validation.entry import entry_fault
-from sitemap.validation.types import type_fault
+from sitemap.validation.entry import entry_fault, type_fault
 from sitemap.writer import stylesheet
 from sitemap.writer.bulk import LINE_ENCODERS
 from sitemap.writer.encoder import encoder

@@ -11,8 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from crawler.audit.evidence.schema import AUDIT_FILE, AUDIT_TABLES
-from crawler.audit.evidence.store import ClaimStore
+from crawler.audit.evidence.store import AUDIT_FILE, AUDIT_TABLES, ClaimStore
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import read_logs
 from crawler.audit.sources.urls import SourceUrlParser

@@ -17,10 +17,10 @@ import psutil
 from crawler.config import config as settings
 from crawler.config import fetcher as fetching
 from crawler.config import plan as planning
-from crawler.crawl.build import build_judge, parser_options, worker_options
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import is_readable
 from crawler.crawl.revalidation import response_metadata
+from crawler.crawl.visit import build_judge, parser_options, worker_options
 from crawler.lastmod.policy import date_of_new_page
 from crawler.model import (
     DiscoveredBy,

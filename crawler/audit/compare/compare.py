@@ -33,8 +33,8 @@ from crawler.audit.rules import RULE_GROUPS
 from crawler.audit.summary import AuditSummary
 from crawler.audit.verdict import why_inconclusive, why_not_checked
 from crawler.config import plan as planning
-from crawler.config.audit import AuditConfig
 from crawler.config.plan import CrawlPlan
+from crawler.config.sections import AuditConfig
 from crawler.errors import StorageError, UsageError
 
 FIRST_AUDIT: Final = "first audit of this site: nothing to compare with"

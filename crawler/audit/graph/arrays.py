@@ -1,4 +1,4 @@
-"""The URLs of a site and the statements between them as arrays: what a link graph is computed from."""
+"""The URLs of a site and the links between them as arrays: the input of the link graph."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,8 +11,11 @@ from crawler.audit.graph.link_kind import STATE_CODES
 from crawler.model import State
 
 Int32Array = NDArray[np.int32]
+
 Int64Array = NDArray[np.int64]
+
 BoolArray = NDArray[np.bool_]
+
 EDGES_AT_ONCE: Final = 1 << 20  # edges in one step of what would need much memory for all of them
 
 

@@ -20,7 +20,9 @@ from crawler.audit.graph.metrics import click_depths, find_islands, page_ranks, 
 from crawler.model import DiscoveredBy, State
 
 _ALL_KINDS: Final = int(~LinkKind(0))
+
 _REACHED_KINDS: Final = _ALL_KINDS & ~int(LinkKind.UNREACHED)
+
 _CLICK_FLAGS: Final = CLICK_FLAGS | DiscoveredBy.NOFOLLOW | DiscoveredBy.REFRESH
 
 

@@ -72,7 +72,7 @@ NO_SOURCES: Final = SourceStats()
 
 
 class Thresholds(Struct, frozen=True):
-    """From where on something is said; see :class:`crawler.config.audit.Audit`."""
+    """From where on something is said; see :class:`crawler.config.sections.Audit`."""
 
     max_clicks: int = 5
     min_inlinks: int = 1

@@ -13,7 +13,7 @@ from cronsim import CronSim
 from msgspec import Struct
 
 from crawler.config.config import Config
-from crawler.config.schedule import ScheduleConfig
+from crawler.config.sections import ScheduleConfig
 from crawler.errors import UsageError
 from crawler.schedule.cron import Cron, ScheduleError
 

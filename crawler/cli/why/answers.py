@@ -1,8 +1,8 @@
 """What the server said: the requests, the page, its canonical, its noindex, and where it leads."""
 
+from crawler.cli.why.predict import CrawlRules
 from crawler.cli.why.story import RedirectHop, UrlStory
 from crawler.cli.why.words import StoryTopic, run_text, state_text, utc_time_text, w3c_or_none
-from crawler.cli.why.would import CrawlRules
 from crawler.model import Page, Request, Url
 from crawler.robots.rules import Blocked, Robots
 

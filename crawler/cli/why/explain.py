@@ -12,6 +12,7 @@ from crawler.cli.why.answers import (
     robots_topic,
     target_topic,
 )
+from crawler.cli.why.predict import CrawlRules, predict
 from crawler.cli.why.story import LastVisit, ReferringPage, SitemapPosition, UrlHistory, UrlStory
 from crawler.cli.why.words import (
     STATE_TEXTS,
@@ -23,7 +24,6 @@ from crawler.cli.why.words import (
     utc_time_text,
     w3c_or_none,
 )
-from crawler.cli.why.would import CrawlRules, predict
 from crawler.crawl.frontier.url_templates import exclude_remedy_of
 from crawler.fetch import http_date
 from crawler.lastmod.policy import EARLIEST_DATE, HEADER
@@ -152,7 +152,9 @@ TOPIC_NAMES: Final = (
     "run",
 )
 
+
 """The names of all topics, in the order in which people are told of them."""
+
 
 SHOWN_STEPS: Final = 12  # of the way from the start that people are shown; machines get all
 

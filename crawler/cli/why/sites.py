@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from crawler.audit.compare.history import StoredFinding, stored_findings
 from crawler.audit.evidence.by_url import UrlEvidence
-from crawler.audit.evidence.schema import EVIDENCE
+from crawler.audit.evidence.store import EVIDENCE
 from crawler.audit.rules import REPORTED_RULES
 from crawler.cli.sites import find_states
+from crawler.cli.why.predict import CrawlRules
 from crawler.cli.why.queries import UrlStories
-from crawler.cli.why.would import CrawlRules
 from crawler.config.config import Config
 from crawler.config.deprecated import current_keys
 from crawler.config.load import build_config, known_keys

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from crawler.config.notify import IndexNowConfig as Section
+from crawler.config.sections import IndexNowConfig as Section
 from crawler.errors import UsageError
 from crawler.model import Failure, Reply, Url
 from crawler.notify.channels.http import HttpSender, NotifyResponse, display_origin, quote_message, result_of

@@ -7,8 +7,14 @@ from typing import Final
 
 from crawler.errors import UsageError
 from crawler.notify.channels.http import HttpSender, display_origin, result_of
-from crawler.notify.channels.message import SAMPLE_NOTICES, delivery_id, notice_json, render_body
-from crawler.notify.channels.template import MessageTemplate, TemplateError
+from crawler.notify.channels.message import (
+    SAMPLE_NOTICES,
+    MessageTemplate,
+    TemplateError,
+    delivery_id,
+    notice_json,
+    render_body,
+)
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 
 _JSON: Final = "application/json; charset=utf-8"

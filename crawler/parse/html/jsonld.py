@@ -14,22 +14,34 @@ from msgspec import Struct
 from crawler.parse.html.text import decode_text_references
 
 MAX_BLOCK: Final = 2_000_000
+
 """Characters of one script that are read."""
+
 MAX_NODES: Final = 5_000
+
 MAX_DEPTH: Final = 64
+
 _MAX_NESTING: Final = 256  # brackets open at once, beyond which a text is not read: readers of JSON recurse
 
+
 _begins = re.compile(r"(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)+").match
+
 _ENDINGS: Final = ("-->", "//]]>", "// ]]>", "/*]]>*/", "/* ]]> */", "]]>")
+
 _PADDING: Final = " \t\r\n\f\ufeff\xa0;"
+
 # A string, or one of the defects outside strings.
 _lexeme = re.compile(
     r"\"(?:[^\"\\]++|\\.)*+(?:\"|\\?\Z)|(//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z))|(,)(?=\s*+[\]}])",
     re.DOTALL,
 )
+
 _bracket = re.compile(r"\"(?:[^\"\\]++|\\.)*+(?:\"|\\?\Z)|([\[\]{}])", re.DOTALL)
+
 _control = re.compile(r"[\x00-\x1f\x7f]")
+
 _bad_escape = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt]|(.))", re.DOTALL)
+
 _decode = msgspec.json.Decoder().decode
 
 
@@ -148,3 +160,39 @@ def _types(value: dict[str, Any]) -> tuple[str, ...]:
     stated = value.get("@type")
     names = stated if isinstance(stated, list) else [stated]
     return tuple(re.split(r"[/#:]", name)[-1] for name in names if isinstance(name, str) and name)
+
+
+MAX_CRUMBS: Final = 20
+
+_NO_POSITION: Final = (
+    1_000_000.0  # for an item without a position: it stays where it stands, after the others
+)
+
+
+def breadcrumb(nodes: list[JsonLdNode], visible: list[str]) -> list[str]:
+    """The references of the first breadcrumb that has any, as written. ``visible`` are those of marked links."""
+    for node in nodes:
+        if "BreadcrumbList" in node.types:
+            items = node.values.get("itemListElement")
+            stated = [
+                each for each in (items if isinstance(items, list) else [items]) if isinstance(each, dict)
+            ]
+            stated.sort(key=_position)
+            if found := [href for href in map(_reference, stated) if href]:
+                return found[:MAX_CRUMBS]
+    return visible[:MAX_CRUMBS]
+
+
+def _position(item: dict[str, Any]) -> float:
+    try:
+        return float(item.get("position", _NO_POSITION))
+    except (TypeError, ValueError):
+        return _NO_POSITION
+
+
+def _reference(item: dict[str, Any]) -> str:
+    """``item`` is a URL or a thing with one; old data has ``url`` on the item itself."""
+    named = item.get("item", item.get("url"))
+    if isinstance(named, dict):
+        named = named.get("@id") or named.get("url")
+    return named.strip() if isinstance(named, str) else ""

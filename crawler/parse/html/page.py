@@ -3,10 +3,11 @@
 from msgspec import Struct
 
 from crawler.model import FetchedDocument, Page, Url
-from crawler.parse.html import breadcrumbs, dates, hreflang, images, jsonld, lexbor, refresh
+from crawler.parse.html import dates, hreflang, images, jsonld, lexbor, refresh
 from crawler.parse.html import encoding as charset
 from crawler.parse.html.encoding import is_html
 from crawler.parse.html.hreflang import MAX_ALTERNATES
+from crawler.parse.html.jsonld import breadcrumb
 from crawler.parse.html.links import MAX_FAULTS, LinkTargets, parse_link_header
 from crawler.parse.html.outline import CANONICAL, Outline, link_flags
 from crawler.parse.html.refresh import REFRESH
@@ -128,7 +129,7 @@ class PageReader:
         )
 
     def _breadcrumb(self, nodes: list[jsonld.JsonLdNode]) -> list[Url]:
-        stated = [href.partition("#")[0] for href in breadcrumbs.breadcrumb(nodes, self.outline.crumbs)]
+        stated = [href.partition("#")[0] for href in breadcrumb(nodes, self.outline.crumbs)]
         urls = self.resolver.resolve_all(self.base, stated, self.encoding) if stated else ()
         return [url for url in dict.fromkeys(urls) if url is not None and url != self.document.url]
 

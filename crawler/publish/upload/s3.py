@@ -21,8 +21,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from crawler.config.notify import UploadConfig
 from crawler.config.secrets import mask_password, reveal_secret
+from crawler.config.sections import UploadConfig
 from crawler.errors import UsageError
 from crawler.publish.upload.target import LocalFile, RemoteFile, S3Address, UploadError, target_name
 

@@ -17,8 +17,8 @@ import anyio
 import asyncssh
 from asyncssh import SFTPAttrs, SFTPClient, SSHClientConnection
 
-from crawler.config.notify import UploadConfig
 from crawler.config.secrets import reveal_secret
+from crawler.config.sections import UploadConfig
 from crawler.errors import UsageError
 from crawler.publish.upload.target import LocalFile, RemoteFile, SftpAddress, UploadError
 

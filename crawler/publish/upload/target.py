@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from crawler.config.notify import UploadConfig
 from crawler.config.secrets import mask_password
+from crawler.config.sections import UploadConfig
 from crawler.errors import UsageError
 from crawler.fetch.media_type import content_type
 
@@ -106,6 +106,7 @@ class UploadTarget(Protocol):
 
 _SHAPES: Final = "s3://bucket/prefix or sftp://user@host:22/directory"
 
+
 _bucket = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}").fullmatch
 
 
@@ -194,3 +195,29 @@ def _parse_sftp(text: str) -> SftpAddress:
         raise UsageError("upload.to: the directory must not have .. in it")
     directory = directory.rstrip("/") or "/"
     return SftpAddress(unquote(split.username or ""), split.hostname, port, directory)
+
+
+_LIBRARIES: Final = {"boto3": "s3", "botocore": "s3", "asyncssh": "sftp"}
+
+
+def connect_target(section: UploadConfig, mode: int, say: Callable[[str], None]) -> UploadTarget:
+    """The place that ``upload.to`` names; ``mode`` are the permissions of files there, where there are any.
+
+    ``say`` is told what a person should know of the place. Nothing is asked of the place itself yet. Raises UsageError
+    for settings that cannot be used: what is no address, an extra that is not installed, a secret that is not there.
+    """
+    where = parse_target_address(section.to)
+    try:
+        if isinstance(where, S3Address):
+            from crawler.publish.upload.s3 import S3Target  # noqa: PLC0415 - an extra, and slow to load
+
+            return S3Target(section, where)
+        from crawler.publish.upload.sftp import SftpTarget  # noqa: PLC0415 - an extra
+
+        return SftpTarget(section, where, mode, say)
+    except ModuleNotFoundError as error:
+        if (extra := _LIBRARIES.get((error.name or "").partition(".")[0])) is None:
+            raise
+        raise UsageError(
+            f"upload.to = {where.display_name} needs what is not installed: pip install 'siteatlas[{extra}]'"
+        ) from None

@@ -10,26 +10,85 @@ Whoever reads there meanwhile finds the old index or the new one, and every file
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 import anyio
 from msgspec import Struct
 
 from crawler.config.plan import CrawlPlan
-from crawler.errors import StorageError
+from crawler.errors import StorageError, single_error
+from crawler.fetch import retry_loop
+from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.retry_loop import Sleep
 from crawler.publish.recent_feed import recent_feed_url
-from crawler.publish.upload.connect import connect_target
 from crawler.publish.upload.files import digests_of, lead_file_name, local_files
 from crawler.publish.upload.manifest import UploadManifest
-from crawler.publish.upload.retry import UploadRetries
-from crawler.publish.upload.target import LocalFile, RemoteFile, UploadError, UploadTarget, target_name
+from crawler.publish.upload.target import (
+    LocalFile,
+    RemoteFile,
+    UploadError,
+    UploadTarget,
+    connect_target,
+    target_name,
+)
 from crawler.state.lock import hold_lock
 from crawler.state.runs import Run
 
+T = TypeVar("T")
+
+
+MAX_CONCURRENT: Final = 4  # files on their way
+
+
+class UploadRetries:
+    """How often things are tried again. ``sleep`` takes seconds."""
+
+    def __init__(self, retries: int, sleep: retry_loop.Sleep) -> None:
+        self._policy = RetryPolicy(retries, longest=60.0)
+        self._sleep = sleep
+
+    async def run(self, what: Callable[[], Awaitable[T]]) -> T:
+        """Do one thing. Raises NotTaken as the last try did."""
+        async for _ in retry_loop.Retries(self._policy, sleep=self._sleep):
+            try:
+                return await what()
+            except UploadError as error:
+                failed = error
+                if not error.may_retry:
+                    break
+        raise failed
+
+    async def run_all(self, items: Iterable[T], do: Callable[[T], Awaitable[None]]) -> None:
+        """Do something with each, a few at a time. Raises NotTaken for the first that fails; then no other is begun."""
+        waiting = iter(items)
+
+        async def work() -> None:
+            for item in waiting:
+                await self.run(partial(do, item))
+
+        try:
+            async with anyio.create_task_group() as group:
+                for _ in range(MAX_CONCURRENT):
+                    group.start_soon(work)
+        except BaseExceptionGroup as group_error:
+            raise _first_error(group_error) from None
+
+
+def _first_error(group: BaseException) -> BaseException:
+    """What went wrong first, when the same went wrong several times at once."""
+    found = single_error(group)
+    while isinstance(found, BaseExceptionGroup):
+        refused, others = found.split(UploadError)
+        if others is not None or refused is None:
+            return found
+        found = refused.exceptions[0]
+    return found
+
+
 UPLOAD_DIRECTORY: Final = "upload"
+
 """The directory in that of a site where its uploads are remembered."""
 
 

@@ -11,18 +11,38 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from crawler.config.schedule import DaemonConfig
+from crawler.config.sections import DaemonConfig
 from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.schedule.web.files import OpenFile, PublishedFiles, find_public, open_report
-from crawler.schedule.web.health import health_response
 from crawler.schedule.web.metrics import exposition
-from crawler.schedule.web.pages import overview_page, render_page, site_page
+from crawler.schedule.web.pages import overview_page, render_page, site_page, w3c_time
 from crawler.schedule.web.request_guard import RequestGuard, is_own_host
 from crawler.schedule.web.server import UNIX_PREFIX
 from crawler.schedule.web.snapshots import SiteSnapshot, StatusCache
 
+
+def health_response(board: ScheduleStatus, trouble: str) -> tuple[int, dict[str, Any]]:
+    """The status, 200 or 503, and the JSON object. ``trouble`` says what is wrong with the daemon, or ""."""
+    trouble = trouble or board.trouble or ("the daemon is stopping" if board.is_stopping else "")
+    return 503 if trouble else 200, {
+        "status": "unhealthy" if trouble else "ok",
+        **({"why": trouble} if trouble else {}),
+        "version": board.version,
+        "started": w3c_time(board.started) if board.started is not None else None,
+        "uptime_seconds": round(board.now - board.started, 3) if board.started is not None else None,
+        "sites": len(board.sites),
+        "running": [site.name for site in board.sites if site.running_since is not None],
+        "failing": {site.name: site.failures for site in board.sites if site.failures},
+        "config": board.config,
+        "config_read": w3c_time(board.config_read) if board.config_read is not None else None,
+        "config_error": board.config_error,
+    }
+
+
 _PUBLISHED: Final = "/published/"
+
 _RETRY: Final = {"retry-after": "30"}
+
 log = logging.getLogger(__name__)
 
 

@@ -18,7 +18,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from crawler.config.schedule import DaemonConfig
+from crawler.config.sections import DaemonConfig
 from crawler.errors import UsageError
 
 UNIX_PREFIX: Final = "unix:"

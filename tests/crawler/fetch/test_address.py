@@ -2,9 +2,8 @@
 
 import pytest
 
-from crawler.fetch.address_policy import AddressKind, AddressPolicy, address_kind
+from crawler.fetch.address_policy import AddressKind, AddressPolicy, OriginTarget, address_kind
 from crawler.fetch.errors import FailureCode, FetchError
-from crawler.fetch.target import OriginTarget
 
 PRIVATE = [
     "0.0.0.0",

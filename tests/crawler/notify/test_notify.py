@@ -17,10 +17,9 @@ from crawler.cli.sites import find_state_directory
 from crawler.errors import StorageError
 from crawler.model import State
 from crawler.notify.ledger import LEDGER_DB
-from crawler.notify.ledger_status import notify_status
+from crawler.notify.ledger_status import NotifyResult, notify_status
 from crawler.notify.notice import Occasion, SendStatus
 from crawler.notify.notify import send_notifications
-from crawler.notify.result import NotifyResult
 from crawler.notify.session import ReplayRequest
 from crawler.publish.change_feed import ChangeFeed
 from crawler.state.runs import RunResult, RunsPage, RunStatus

@@ -5,7 +5,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from crawler.config.notify import NotifyConfig
+from crawler.config.sections import NotifyConfig
 from crawler.notify.notice import SendResult, SendStatus
 from crawler.notify.retry import catch_all, send_with_retry
 

@@ -14,10 +14,9 @@ from typer.main import get_command
 
 from crawler.cli import app
 from crawler.notify.ledger import SubmissionStatus
-from crawler.notify.ledger_status import notify_status
+from crawler.notify.ledger_status import NotifyResult, notify_status
 from crawler.notify.notice import SendStatus
 from crawler.notify.notify import send_notifications
-from crawler.notify.result import NotifyResult
 from crawler.notify.session import ReplayRequest
 from crawler.state.runs import RunResult, RunStatus
 

@@ -13,9 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from crawler.errors import StateInUse, StorageError, UsageError
-from crawler.schedule.attempt import Attempt, Trigger
 from crawler.schedule.history import HISTORY_DB, History, HistoryReader
-from crawler.schedule.site_state import PlannedAttempt
+from crawler.schedule.site_state import Attempt, PlannedAttempt, Trigger
 from crawler.state.runs import RunStatus
 
 
@@ -129,7 +128,7 @@ _KILLED = """
 import os, signal, sys
 from pathlib import Path
 from crawler.schedule.site_state import Start
-from crawler.schedule.attempt import Because
+from crawler.schedule.site_state import Because
 from crawler.schedule.history import History
 with History(Path(sys.argv[1])) as history:
     history.begin(Start("shop", 100.0, Because.DUE, 1), 101.0)

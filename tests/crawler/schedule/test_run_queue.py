@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from msgspec.structs import replace
 
-from crawler.config.schedule import ScheduleConfig
-from crawler.schedule.attempt import Attempt, Trigger
+from crawler.config.sections import ScheduleConfig
 from crawler.schedule.cron import Interval, Schedule
 from crawler.schedule.queue import MAX_SECONDS_AHEAD, RunQueue
-from crawler.schedule.site_state import PlannedAttempt, SiteSchedule
+from crawler.schedule.site_state import Attempt, PlannedAttempt, SiteSchedule, Trigger
 from crawler.state.runs import RunStatus
 
 HOUR, DAY = 3_600.0, 86_400.0

@@ -13,8 +13,8 @@ from simulated_month import DAY, HOUR, World
 
 from crawler.config.config import Config
 from crawler.config.plan import plan_crawl
-from crawler.schedule.attempt import Trigger
 from crawler.schedule.site import ScheduledSite, scheduled_site
+from crawler.schedule.site_state import Trigger
 
 ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "UTC")
 NIGHTLY = (

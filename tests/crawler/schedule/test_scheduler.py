@@ -8,11 +8,11 @@ import pytest
 
 from crawler.config.config import Config
 from crawler.config.plan import plan_crawl
-from crawler.config.schedule import DaemonConfig
-from crawler.schedule.attempt import Attempt, Trigger
+from crawler.config.sections import DaemonConfig
 from crawler.schedule.history import History
 from crawler.schedule.scheduler import Scheduler
 from crawler.schedule.site import ScheduledSite, scheduled_site
+from crawler.schedule.site_state import Attempt, Trigger
 from crawler.schedule.status import stored_status
 from crawler.state.runs import RunResult, RunStatus
 

@@ -14,13 +14,13 @@ from crawler.audit.sources.exports.columns import (
     columns_text,
     find_columns,
     header_of,
+    parse_day,
     split_tables,
 )
 from crawler.audit.sources.exports.csv import NO_SEPARATOR, CsvRows, ExportText
 from crawler.audit.sources.exports.files import ExportPart, OpenedExport
 from crawler.audit.sources.exports.headers import format_of, normalize_name, source_of
 from crawler.audit.sources.exports.json import JsonRows
-from crawler.audit.sources.exports.values import parse_day
 from crawler.errors import UsageError
 
 MAX_TABLES: Final = 100  # of one file, in which a column of URLs is looked for

@@ -3,10 +3,12 @@
 from typing import Any, Final
 
 from crawler.audit.claim import SourceKind, SourceRecord
-from crawler.audit.sources.exports.columns import ExportColumns
+from crawler.audit.sources.exports.columns import ExportColumns, parse_count, parse_day
 from crawler.audit.sources.exports.headers import ColumnRole
-from crawler.audit.sources.exports.values import parse_count, parse_day
 from crawler.model import Url
+
+"""No count is greater: what claims it is broken, and sums must stay integers of the database."""
+
 
 _COUNTS: Final = (
     *(
@@ -20,6 +22,7 @@ _COUNTS: Final = (
     ),
     ColumnRole.STATUS,
 )
+
 _NOT_INDEXABLE_WORDS: Final = ("non", "nicht", "no ", "false", "0")  # how "Non-Indexable" begins
 
 

@@ -13,7 +13,7 @@ from isal.igzip import IGzipFile
 from isal.isal_zlib import IsalError
 from msgspec import Struct
 
-from crawler.audit.sources.paths import files_in
+from crawler.audit.sources.urls import files_in
 from crawler.errors import UsageError
 from sitemap import SourceError
 

@@ -14,6 +14,7 @@ from crawler.audit.sources.exports.columns import (
     ExportColumns,
     ExportTable,
     find_columns,
+    find_days,
     split_tables,
 )
 from crawler.audit.sources.exports.csv import MAX_LINE, CsvRows, ExportText
@@ -21,7 +22,6 @@ from crawler.audit.sources.exports.files import ExportPart, OpenUrl, is_remote_s
 from crawler.audit.sources.exports.headers import ColumnRole, source_of
 from crawler.audit.sources.exports.json import JsonRows
 from crawler.audit.sources.exports.siteatlas_state import check_state, find_state, read_state
-from crawler.audit.sources.exports.values import find_days
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.errors import UsageError
 from crawler.model import Url

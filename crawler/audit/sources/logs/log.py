@@ -6,10 +6,10 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
+from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotVerifier, DnsResolver, SystemDnsResolver
 from crawler.audit.sources.logs.claims import MAX_TARGETS, LogClaimBuilder
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
 from crawler.audit.sources.logs.formats import LogReader
-from crawler.audit.sources.logs.verify_bots import MAX_ADDRESSES, BotVerifier, DnsResolver, SystemDnsResolver
 from crawler.audit.sources.logs.w3c_format import W3cLogReader
 from crawler.audit.sources.logs.worker import CountedLines, LineCounter, quote_line
 from crawler.audit.sources.urls import SourceUrlParser

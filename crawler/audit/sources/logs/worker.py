@@ -9,9 +9,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.sources.logs.counts import PackedCounts, RequestCounts
+from crawler.audit.sources.logs.bots import BotVerifier
+from crawler.audit.sources.logs.claims import PackedCounts, RequestCounts
 from crawler.audit.sources.logs.formats import LogReader, choose_reader
-from crawler.audit.sources.logs.verify_bots import BotVerifier
 from crawler.parse.protocol import encode_message, read_message
 
 MAX_SHOWN: Final = 160

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from crawler.audit.compare.history import AUDIT_HISTORY_DB, StoredFinding, finished_audits, stored_findings
 from crawler.audit.compare.rules import CurrentState, FindingStatus, PreviousFinding, RuleCoverage
 from crawler.audit.compare.store import AuditHistory
-from crawler.audit.evidence import schema
-from crawler.audit.evidence.store import FindingStore
+from crawler.audit.evidence.store import AUDIT_FILE, FindingStore, create_audit_file
 from crawler.audit.finding import AuditFinding, RuleTrend
 from crawler.audit.summary import AuditSummary
 from crawler.state.migrations import STATE_DB
@@ -76,9 +75,7 @@ class Audits:
     @contextmanager
     def past(self, found: Iterable[AuditFinding]) -> Iterator[tuple[sqlite3.Connection, AuditHistory]]:
         STATE_DB.open(self.directory / STATE_DB.file).close()
-        with closing(
-            schema.create_audit_file(self.directory / schema.AUDIT_FILE, self.directory / STATE_DB.file)
-        ) as db:
+        with closing(create_audit_file(self.directory / AUDIT_FILE, self.directory / STATE_DB.file)) as db:
             FindingStore(db).put((0.0, each) for each in found)
             yield db, AuditHistory(db, self.directory)
 

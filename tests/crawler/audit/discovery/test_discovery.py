@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from nginx import Server, nginx
 
-from crawler.audit.discovery.check import check_discovery
-from crawler.audit.discovery.result import CheckStatus, Declaration
+from crawler.audit.discovery.check import CheckStatus, Declaration, check_discovery
 from crawler.cli.robots_check import discovery_lines
 from crawler.config.config import Config, FetchConfig, OutputConfig, PaceConfig, SiteConfig
 

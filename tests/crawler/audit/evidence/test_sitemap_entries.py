@@ -13,8 +13,7 @@ from scripted import Answer, Route, Site, scripted
 from crawler.audit.audit import ProgressWatchers, audit
 from crawler.audit.claim import SourceReport
 from crawler.audit.collect import source_url_parser
-from crawler.audit.evidence import schema
-from crawler.audit.evidence.store import ClaimStore
+from crawler.audit.evidence.store import AUDIT_FILE, ClaimStore, create_audit_file
 from crawler.audit.finding import AuditFinding, AuditReport
 from crawler.audit.host_aliases import MAX_ALIAS_URLS
 from crawler.audit.sitemaps import read_sitemaps
@@ -70,7 +69,7 @@ class Read:
         plan = plan_of(site, tmp, **settings)
         tmp.mkdir(exist_ok=True)
         STATE_DB.open(tmp / STATE_DB.file).close()
-        db = schema.create_audit_file(tmp / schema.AUDIT_FILE, tmp / STATE_DB.file)
+        db = create_audit_file(tmp / AUDIT_FILE, tmp / STATE_DB.file)
         self.names: list[str] = []
         read = read_sitemaps(plan, db, source_url_parser(plan), NOW, self.names.append)
         self.findings, self.notes = read.findings, read.notes

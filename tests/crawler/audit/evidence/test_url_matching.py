@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
-from crawler.audit.evidence import schema
 from crawler.audit.evidence.by_url import UrlEvidence
-from crawler.audit.evidence.store import ClaimStore, FindingStore
+from crawler.audit.evidence.store import AUDIT_FILE, ClaimStore, FindingStore, create_audit_file
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.finding import AuditFinding, RuleCount
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
@@ -26,7 +25,7 @@ class Desk:
 
     def __init__(self, folder: Path) -> None:
         self.state = STATE_DB.open(folder / STATE_DB.file)
-        self.db = schema.create_audit_file(folder / schema.AUDIT_FILE, folder / STATE_DB.file)
+        self.db = create_audit_file(folder / AUDIT_FILE, folder / STATE_DB.file)
         self.claims = ClaimStore(self.db)
         self.homes = UrlMatcher(self.db)
 
@@ -198,10 +197,10 @@ def test_ours_findings_come_back_by_rank_and_are_counted(desk: Desk) -> None:
 
 def test_ours_another_audit_begins_with_empty_tables(tmp_path: Path) -> None:
     STATE_DB.open(tmp_path / STATE_DB.file).close()
-    first = schema.create_audit_file(tmp_path / schema.AUDIT_FILE, tmp_path / STATE_DB.file)
+    first = create_audit_file(tmp_path / AUDIT_FILE, tmp_path / STATE_DB.file)
     ClaimStore(first).begin(SourceReport(source=SourceKind.LOG, name="log"))
     first.close()
-    second = schema.create_audit_file(tmp_path / schema.AUDIT_FILE, tmp_path / STATE_DB.file)
+    second = create_audit_file(tmp_path / AUDIT_FILE, tmp_path / STATE_DB.file)
     assert ClaimStore(second).reports() == []
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         second.execute("DELETE FROM site.url")

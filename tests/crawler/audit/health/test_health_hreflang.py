@@ -13,9 +13,9 @@ from crawler.audit.health.hreflang import (
     check_hreflang_cluster,
     check_hreflang_labels,
     check_page_language,
+    label_fits,
     states_wrong_language,
 )
-from crawler.audit.health.language_labels import label_fits
 from crawler.audit.health.visit import VisitedUrl
 from crawler.audit.rules import RULES
 from crawler.model import State

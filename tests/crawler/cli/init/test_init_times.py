@@ -10,7 +10,7 @@ from cronsim import CronSim
 from tools import tool
 
 from crawler.cli.init.kit import TimerSchedule, systemd_calendar, timer_schedule
-from crawler.config.schedule import ScheduleConfig
+from crawler.config.sections import ScheduleConfig
 from crawler.errors import UsageError
 
 URL = "https://example.com/"

@@ -20,10 +20,8 @@ from msgspec.structs import replace
 from crawler.audit.summary import NewFinding
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.notify.channels.email import EmailChannel
-from crawler.notify.channels.message import SAMPLE_NOTICES, delivery_id, notice_json
-from crawler.notify.channels.smtp import SmtpServer, parse_server
-from crawler.notify.channels.template import MessageTemplate
+from crawler.notify.channels.email import EmailChannel, SmtpServer, parse_server
+from crawler.notify.channels.message import SAMPLE_NOTICES, MessageTemplate, delivery_id, notice_json
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 
 CHANGED, TROUBLE, RECOVERY, FINDINGS, TEST = SAMPLE_NOTICES

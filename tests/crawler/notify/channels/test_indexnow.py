@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 from doubles_indexnow import KEY, Double, Say
 
-from crawler.config.notify import IndexNowConfig as Section
+from crawler.config.sections import IndexNowConfig as Section
 from crawler.errors import UsageError
 from crawler.model import Failure, Reply, Url
 from crawler.notify.channels.http import HttpSender

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.notify.channels.http import HttpSender
-from crawler.notify.channels.message import SAMPLE_NOTICES, delivery_id, notice_sentence
-from crawler.notify.channels.template import MessageTemplate
+from crawler.notify.channels.message import SAMPLE_NOTICES, MessageTemplate, delivery_id, notice_sentence
 from crawler.notify.channels.webhook import WebhookChannel
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 from crawler.publish.changes import Change, ChangeCounts, ChangeKind

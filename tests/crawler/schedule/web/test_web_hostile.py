@@ -12,7 +12,7 @@ import pytest
 from web_made import board, urlset, usual
 from web_served import Served, drained, serving
 
-from crawler.config.schedule import DaemonConfig
+from crawler.config.sections import DaemonConfig
 from crawler.errors import UsageError
 from crawler.schedule.web.request_guard import is_own_host
 from crawler.schedule.web.server import bind_socket

@@ -13,7 +13,7 @@ from site_history import DAY, START, History, Seen
 from crawler.audit.compare import history as audits
 from crawler.audit.summary import AuditSummary, GroupSummary
 from crawler.config.plan import AUDIT
-from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.site_state import Attempt, Trigger
 from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.state.migrations import STATE_DB
 from crawler.state.runs import Run, RunsPage, RunStatus

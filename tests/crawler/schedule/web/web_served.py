@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 
-from crawler.config.schedule import DaemonConfig
+from crawler.config.sections import DaemonConfig
 from crawler.schedule.status import ScheduleStatus
 from crawler.schedule.web.app import build_app
 from crawler.schedule.web.server import bind_socket, serve_on

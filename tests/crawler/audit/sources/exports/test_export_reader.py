@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
+from crawler.audit.sources.exports.columns import find_days, parse_count, parse_day
 from crawler.audit.sources.exports.reader import ExportOptions, check_export, read_export
-from crawler.audit.sources.exports.values import find_days, parse_count, parse_day
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import StorageError, UsageError
 from crawler.state.migrations import STATE_DB

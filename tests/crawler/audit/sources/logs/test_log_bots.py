@@ -7,10 +7,17 @@ from pathlib import Path
 import pytest
 
 from crawler.audit.claim import SourceRecord
-from crawler.audit.sources.logs.bots import NO_USER_AGENT, OTHER_BOTS, OUR_BOT, bot_name
+from crawler.audit.sources.logs.bots import (
+    MAX_ADDRESSES,
+    NO_USER_AGENT,
+    OTHER_BOTS,
+    OUR_BOT,
+    BotVerifier,
+    bot_name,
+    is_verified,
+)
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import read_logs
-from crawler.audit.sources.logs.verify_bots import MAX_ADDRESSES, BotVerifier, is_verified
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.model import Url
 from crawler.url.params import UrlParams

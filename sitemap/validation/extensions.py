@@ -11,11 +11,12 @@ from urllib.parse import urlsplit
 
 from sitemap import dates, limits
 from sitemap.escape import FORBIDDEN_CHARACTERS
-from sitemap.model import Video
+from sitemap.model import Alternate, Image, News, Video
 from sitemap.validation.url import DATE_FORMS, Fault, first_sentence, url_fault
 
 # tCountryList, tPlatformList
 _COUNTRIES: Final = re.compile(r"(?:[A-Z]{2}(?: +[A-Z]{2})*)?")
+
 _PLATFORMS: Final = re.compile(r"(?:(?:web|mobile|tv)(?: (?:web|mobile|tv))*)?")
 
 
@@ -111,3 +112,62 @@ def _one_domain(url: str, other: str) -> bool:
     except ValueError:
         return False
     return hosts[0].split(".")[-2:] == hosts[1].split(".")[-2:]
+
+
+_LANGUAGE: Final = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")  # xsd:language; x-default is one
+
+
+def image_fault(image: Image) -> str:
+    """Why an image cannot be listed, or "". Its host may be another one."""
+    return first_sentence(image_faults(image))
+
+
+def image_faults(image: Image) -> Iterator[Fault]:
+    """https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps."""
+    if fault := url_fault("image:loc", image.loc):
+        yield Fault("image.loc_missing", fault)
+
+
+def alternate_fault(alternate: Alternate) -> str:
+    """Why a language variant cannot be listed, or "". Its host may be another one."""
+    return first_sentence(alternate_faults(alternate))
+
+
+def alternate_faults(alternate: Alternate) -> Iterator[Fault]:
+    """Only the form of hreflang is judged here; which codes search engines know is :mod:`sitemap.languages`'."""
+    if not _LANGUAGE.fullmatch(alternate.hreflang):
+        yield Fault(
+            "hreflang.code", f"hreflang {alternate.hreflang[:64]!r} is no language tag and not x-default"
+        )
+    if fault := url_fault("href", alternate.href):
+        yield Fault("hreflang.url", fault)
+
+
+# https://www.google.com/schemas/sitemap-news/0.9/sitemap-news.xsd (language)
+_LANGUAGE_NEWS: Final = re.compile("zh-cn|zh-tw|[a-z]{2,3}")
+
+
+def news_fault(news: News) -> str:
+    """Why an article cannot be listed, or ""."""
+    return first_sentence(news_faults(news))
+
+
+def news_faults(news: News) -> Iterator[Fault]:
+    """Everything that is wrong with it, but for its retired tags. Of the language only the form is judged."""
+    for name, text in (
+        ("a publication name", news.publication),
+        ("a language", news.language),
+        ("a publication_date", news.publication_date),
+        ("a title", news.title),
+    ):
+        if not FORBIDDEN_CHARACTERS.sub("", text).strip():
+            yield Fault("news.missing_tag", f"news needs {name}")
+    if news.publication_date and not dates.is_valid_date(news.publication_date):
+        yield Fault(
+            "news.date", f"publication_date {news.publication_date[:64]!r} is no date as {DATE_FORMS}"
+        )
+    if news.language and not _LANGUAGE_NEWS.fullmatch(news.language):
+        yield Fault(
+            "news.language",
+            f"language {news.language[:64]!r} is not two or three lower-case letters, zh-cn or zh-tw",
+        )

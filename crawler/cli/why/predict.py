@@ -1,4 +1,4 @@
-"""What would become of a URL that no run has met: the same rules are asked, in the order in which a crawl asks them."""
+"""What the rules would decide about a URL that no run has met. Pure."""
 
 from msgspec import Struct
 
