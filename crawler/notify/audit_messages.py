@@ -108,7 +108,7 @@ class AuditNotifier:
             at=w3c(news.started),
             pages=news.pages,
             counts=ChangeCounts(),
-            told=f"audit: {news.sentence}{doubt}",
+            message=f"audit: {news.sentence}{doubt}",
             audit=news,
             report=str(Path(report).resolve()) if report else "",
         )

@@ -150,7 +150,7 @@ class MessageNotifier:
             pages=self._listed(),
             counts=ChangeCounts(),
             exit_code=mood.exit_code,
-            told=mood.told,
+            message=mood.told,
         )
 
     def _listed(self) -> int:

@@ -55,7 +55,7 @@ def _story(text: str, site: KnownSite) -> Explanation:
         raise UsageError(f"{error.message}{hint}") from None
     story = replace(
         site.stories.story(url),
-        linked=site.stories.link_facts(url),
+        link_facts=site.stories.link_facts(url),
         sources=site.sources(url),
         findings=site.findings(url),
     )

@@ -247,15 +247,15 @@ _SAMPLE_WITHOUT_CHANGES: Final = replace(_SAMPLE_CHANGED, counts=ChangeCounts(),
 SAMPLE_NOTICES: Final = (
     _SAMPLE_CHANGED,
     replace(
-        _SAMPLE_WITHOUT_CHANGES, occasion=Occasion.TROUBLE, exit_code=3, told="publish refused: a sample"
+        _SAMPLE_WITHOUT_CHANGES, occasion=Occasion.TROUBLE, exit_code=3, message="publish refused: a sample"
     ),
-    replace(_SAMPLE_WITHOUT_CHANGES, occasion=Occasion.RECOVERY, told="published: a sample"),
+    replace(_SAMPLE_WITHOUT_CHANGES, occasion=Occasion.RECOVERY, message="published: a sample"),
     replace(
         _SAMPLE_WITHOUT_CHANGES,
         occasion=Occasion.FINDINGS,
         after=0,
         until=0,
-        told=f"audit: {_SAMPLE_AUDITED.sentence}",
+        message=f"audit: {_SAMPLE_AUDITED.sentence}",
         audit=_SAMPLE_AUDITED,
         report="/srv/audit",
     ),
@@ -265,7 +265,7 @@ SAMPLE_NOTICES: Final = (
         after=0,
         until=0,
         pages=0,
-        told="this is a test: nothing happened",
+        message="this is a test: nothing happened",
     ),
 )
 

@@ -135,9 +135,13 @@ def reason_of(error: BaseException) -> str:
 
 
 def _read(state: Path, before: SiteSnapshot) -> SiteSnapshot:
-    google, pending = _notifications(state)
+    search_console, pending = _notifications(state)
     known = replace(
-        before, google=google, notify_pending=pending, audit=_audit_status(state, before), error=""
+        before,
+        search_console=search_console,
+        notify_pending=pending,
+        audit=_audit_status(state, before),
+        error="",
     )
     try:
         return replace(
