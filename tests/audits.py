@@ -144,7 +144,7 @@ class Given:
     def __call__(self, rule: str) -> Iterator[AuditFinding]:
         return self.make(rule)
 
-    def mended(self, rule: str) -> Iterator[ResolvedFinding]:
+    def resolved(self, rule: str) -> Iterator[ResolvedFinding]:
         return (each for each in self.gone if each.rule == rule)
 
 

@@ -158,7 +158,7 @@ def obey(order: dict[str, Any], answers: int) -> NoReturn:
     def clock() -> float:
         return DAY_ONE + DAY * order["day"] + (time.monotonic() - began) / 1000
 
-    crawler.regenerate.crawl = functools.partial(crawl, clock=clock)  # type: ignore[attr-defined]
+    crawler.run.regenerate.crawl = functools.partial(crawl, clock=clock)  # type: ignore[attr-defined]
     if order.get("waits"):
         ctypes.CDLL(None).prctl(PR_SET_PTRACER, ctypes.c_ulong(2**64 - 1), 0, 0, 0)
         conclude = RunFinisher.finish

@@ -24,12 +24,12 @@ SET = ("--group", "section", "--max-urls-per-file", "4", "--recent", "atom")
 # From which function on a run is in which part of it, and how many of 200 moments fall into that part.
 PARTS = {
     "": 15,
-    "engine.py:Engine.run": 45,
+    "engine.py:CrawlEngine.run": 45,
     "observe.py:observe": 25,
-    "listing.py:Listing.fill": 25,
-    "publish.py:write": 45,
-    "conclude.py:Closing._record": 30,
-    "feeds.py:write_feeds": 15,
+    "listing.py:Listing.rebuild": 25,
+    "write.py:write_sitemap": 45,
+    "finish.py:RunFinisher._record": 30,
+    "change_feed.py:write_feeds": 15,
 }
 View = list[tuple[str, bytes]]
 Tables = dict[str, list[tuple[object, ...]]]

@@ -237,7 +237,7 @@ def test_ours_the_memory_of_all_groups_is_bounded(tmp_path: Path, monkeypatch: p
         assert self.used == sum(map(len, self._bodies))
 
     monkeypatch.setattr(BodyMemory, "make_room", watching)
-    monkeypatch.setattr("sitemap.writer.shard._MEMORY", 2_000)
+    monkeypatch.setattr("sitemap.writer.filling._MAX_MEMORY", 2_000)
     publish(tmp_path / "narrow", entries, group=by_section(), gzip=True)
     assert 2_000 < most[0] < 300_000
     assert content(tmp_path / "narrow") == content(tmp_path / "roomy")

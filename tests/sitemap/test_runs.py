@@ -181,7 +181,8 @@ def test_ours_the_parser_hardly_sees_plain_items() -> None:
         nonlocal seen
         seen += name == "loc"
 
-    with patch.object(xml_stream.Elements, "end", autospec=True, side_effect=xml_stream.Elements.end) as end:
+    handlers = xml_stream.ElementHandlers
+    with patch.object(handlers, "end", autospec=True, side_effect=handlers.end) as end:
         parser = SitemapParser()
         items = [*parser.feed(data), *parser.close()]
         for call in end.call_args_list:

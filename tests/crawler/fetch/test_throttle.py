@@ -222,7 +222,7 @@ def test_ours_a_dead_origin_is_down_after_growing_pauses_and_alive_when_it_answe
     run.run(len(run.starts) + 1)
     assert run.lane.down
     assert [round(gap) for gap in run.gaps if gap > 1] == [2, 4, 8, 16]
-    later = run.lane.parked_until + 1
+    later = run.lane.paused_until + 1
     run.lane.start(later)
     run.lane.finish(later + 0.1, Failure("body.incomplete", "cut", True, 0.1))
     assert not run.lane.down

@@ -148,7 +148,7 @@ def _serve() -> None:
 
     import crawler.notify.notify
 
-    assert crawler.announcing.announce
+    assert crawler.notify.notify.send_notifications
     assert httpx
     while line := sys.stdin.buffer.raw.readline():
         order = json.loads(line)

@@ -144,7 +144,7 @@ def test_ours_a_chain_of_redirects_leads_to_the_page_that_is_listed(history: His
 def test_ours_what_is_back_says_what_was_in_the_way(history: History) -> None:
     history.run({"/": HOME, "/a": Seen(State.NOINDEX, 'meta robots "noindex"'), "/b": PAGE})
     history.run({"/": HOME, "/a": PAGE, "/b": Seen(State.CLIENT_ERROR, "answered 404, not found")})
-    assert told(list(history.changes.of(2))) == [
+    assert told(list(history.changes.of_run(2))) == [
         ("/a", "added", "", 'no longer noindex (before: meta robots "noindex")'),
         ("/b", "removed", "", "answered 404, not found"),
     ]
@@ -155,7 +155,7 @@ def test_ours_what_is_back_says_what_was_in_the_way(history: History) -> None:
 def test_ours_recording_again_leaves_the_same_feed(history: History) -> None:
     history.begin({"/": HOME, "/a": PAGE})
     assert history.changes.record(1) == history.changes.record(1) == ChangeCounts(added=2)
-    assert [change.url for change in history.changes.found(1)] == [f"{SITE}/", f"{SITE}/a"]
+    assert [change.url for change in history.changes.pending(1)] == [f"{SITE}/", f"{SITE}/a"]
     assert len(history.close("published")) == 2
 
 

@@ -63,12 +63,11 @@ def names(state: Path) -> list[str]:
 _WRITE = """
 import os, sys
 from pathlib import Path
-from crawler.publish.change_feed import Changes
-from crawler.publish.change_feed import write_feeds
-from crawler.state.migrations import STATE
+from crawler.publish.change_feed import ChangeFeed, write_feeds
+from crawler.state.migrations import STATE_DB
 state = Path(sys.argv[1])
 os.fsync = lambda descriptor: os.kill(os.getpid(), 9)
-write_feeds(Changes(STATE.connect(state / "state.db")), state)
+write_feeds(ChangeFeed(STATE_DB.open(state / "state.db")), state)
 """
 
 

@@ -48,7 +48,7 @@ def test_ours_the_next_run_compares_with_the_set_that_is_published_again(history
     assert back(history, {"/": OLD, "/gone": OLD, "/edited": OLD}) == ChangeCounts(
         added=1, changed=1, removed=1
     )
-    step = {each.url.removeprefix(SITE): each for each in history.changes.of(3)}
+    step = {each.url.removeprefix(SITE): each for each in history.changes.of_run(3)}
     assert {path: each.kind for path, each in step.items()} == {
         "/edited": "changed",
         "/gone": "added",

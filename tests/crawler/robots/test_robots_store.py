@@ -35,7 +35,7 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler.robots.cache.RETRIES", RetryPolicy())
+    monkeypatch.setattr("crawler.robots.cache.MAX_RETRIES", RetryPolicy())
 
 
 @contextlib.asynccontextmanager

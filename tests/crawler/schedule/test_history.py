@@ -127,11 +127,10 @@ def test_ours_nobody_else_can_read_it(tmp_path: Path) -> None:
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from crawler.schedule.site_state import Start
-from crawler.schedule.site_state import Because
+from crawler.schedule.site_state import PlannedAttempt, Trigger
 from crawler.schedule.history import History
 with History(Path(sys.argv[1])) as history:
-    history.begin(Start("shop", 100.0, Because.DUE, 1), 101.0)
+    history.begin(PlannedAttempt("shop", 100.0, Trigger.DUE, 1), 101.0)
     os.kill(os.getpid(), signal.SIGKILL)
 """
 

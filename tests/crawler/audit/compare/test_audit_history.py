@@ -269,7 +269,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[1:]
-from test_past_audits import Audits, gone, news
+from test_audit_history import Audits, gone, news
 audits = Audits(Path.cwd(), number=1)
 found = [gone(str(n)) for n in range(2_000)]
 with audits.past(found) as (db, past):
@@ -278,7 +278,7 @@ with audits.past(found) as (db, past):
         if statement.lstrip().startswith("DELETE FROM past.audit"):  # nearly all is done
             os.kill(os.getpid(), signal.SIGKILL)
     db.set_trace_callback(said)
-    past.keep(news(2), {}, {}, 365, anew=False)
+    past.store(news(2), {}, {}, 365, anew=False)
 """
 
 

@@ -119,20 +119,20 @@ def test_ours_what_asks_neither_to_be_indexed_nor_followed_invites_nobody() -> N
         [PAGE, State.NOINDEX, PAGE, PAGE], [(0, 1, LINK), (1, 2, DiscoveredBy.NOFOLLOW), (1, 3, LINK)]
     )
     assert made.touched.tolist() == [True] * 4
-    assert made.invited.tolist() == [False, True, False, True]
-    assert graph([PAGE] * 2, [(0, 1, DiscoveredBy.NOFOLLOW)]).invited[1]
+    assert made.crawlable.tolist() == [False, True, False, True]
+    assert graph([PAGE] * 2, [(0, 1, DiscoveredBy.NOFOLLOW)]).crawlable[1]
 
 
 def test_ours_pages_that_nothing_leads_to_invite_all_the_same() -> None:
-    assert graph([PAGE] * 3, [(1, 2, DiscoveredBy.NOFOLLOW)]).invited[2]
+    assert graph([PAGE] * 3, [(1, 2, DiscoveredBy.NOFOLLOW)]).crawlable[2]
 
 
 def test_ours_nobody_clicks_what_only_the_head_names_also_by_way_of_a_redirect() -> None:
     made = graph(
         [PAGE, MOVED, GONE], [(0, 1, DiscoveredBy.ALTERNATE), (0, 2, DiscoveredBy.CANONICAL)], {1: 2}
     )
-    assert (made.clicked(2), ways(made, 2)) == (0, LinkKind.REDIRECT | LinkKind.CANONICAL)
-    assert graph([PAGE, MOVED, GONE], [(0, 1, LINK)], {1: 2}).clicked(2) == LinkKind.REDIRECT
+    assert (made.visitor_link_kinds(2), ways(made, 2)) == (0, LinkKind.REDIRECT | LinkKind.CANONICAL)
+    assert graph([PAGE, MOVED, GONE], [(0, 1, LINK)], {1: 2}).visitor_link_kinds(2) == LinkKind.REDIRECT
 
 
 def test_ours_sitemaps_lead_nowhere() -> None:

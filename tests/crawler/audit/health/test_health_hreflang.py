@@ -57,7 +57,7 @@ class Site:
         visited = VisitedUrl(url=at(name), state=state, status=status, reason=reason, **more)  # type: ignore[arg-type]
         self.pages[at(name)] = PageHreflang(visited=visited)
 
-    def version(self, url: str) -> PageHreflang:
+    def lookup(self, url: str) -> PageHreflang:
         return self.pages.get(url, PageHreflang(visited=VisitedUrl(url=url)))
 
     def judged(self) -> list[AuditFinding]:
@@ -105,13 +105,15 @@ def test_google_a_cluster_may_be_stated_in_all_three_ways_at_once() -> None:
                 label, listed=(ListedHreflang("a.xml", number, said), ListedHreflang("b.xml", 1, said))
             )
         else:
-            site.change(label, stated=said if number else (), listed=(ListedHreflang("a.xml", number, said),))
+            site.change(
+                label, own_alternates=said if number else (), listed=(ListedHreflang("a.xml", number, said),)
+            )
     assert site.found() == {}
 
 
 def test_google_a_version_that_does_not_name_a_page_back() -> None:
     site = Site("en", "de", "fr")
-    site.change("de", stated=alternates({"de": at("de"), "fr": at("fr"), "x-default": at("fr")}))
+    site.change("de", own_alternates=alternates({"de": at("de"), "fr": at("fr"), "x-default": at("fr")}))
     found = site.found()
     assert found["cluster.not_mutual"] == ["en"]
     said = site.sentence("en", "cluster.not_mutual")
@@ -120,14 +122,14 @@ def test_google_a_version_that_does_not_name_a_page_back() -> None:
 
 def test_google_a_version_that_names_nobody_at_all() -> None:
     site = Site("en", "de")
-    site.change("de", stated=())
+    site.change("de", own_alternates=())
     assert site.found() == {"cluster.not_mutual": ["en"]}
     assert site.sentence("en", "cluster.not_mutual").endswith("it names none")
 
 
 def test_google_a_page_that_leaves_out_itself() -> None:
     site = Site("en", "de")
-    site.change("de", stated=alternates({"en": at("en"), "x-default": at("en")}))
+    site.change("de", own_alternates=alternates({"en": at("en"), "x-default": at("en")}))
     assert site.found() == {"cluster.no_self": ["de"]}
 
 
@@ -189,7 +191,8 @@ def test_google_a_page_under_another_language_than_its_own() -> None:
 def test_ours_a_page_that_alone_calls_another_wrongly_is_told_itself() -> None:
     site = Site("en", "de", "fr")
     site.change(
-        "en", stated=alternates({"en": at("en"), "nl": at("de"), "fr": at("fr"), "x-default": at("en")})
+        "en",
+        own_alternates=alternates({"en": at("en"), "nl": at("de"), "fr": at("fr"), "x-default": at("en")}),
     )
     assert site.found() == {"cluster.label": ["en"]}
     assert site.sentence("en", "cluster.label") == (
@@ -199,7 +202,7 @@ def test_ours_a_page_that_alone_calls_another_wrongly_is_told_itself() -> None:
 
 def test_ours_a_page_that_alone_calls_itself_wrongly_is_told() -> None:
     site = Site("en", "de", "fr")
-    site.change("de", stated=alternates(site.named | {"nl": at("de")}))
+    site.change("de", own_alternates=alternates(site.named | {"nl": at("de")}))
     assert site.sentence("de", "cluster.label") == (
         f'{at("de")} is named for nl, and its html element says lang="de"'
     )
@@ -232,7 +235,7 @@ def test_google_three_labels_that_went_round_are_wrong_one_by_one() -> None:
 def test_google_one_label_for_two_pages() -> None:
     site = Site("en", "de", "fr")
     said = (*alternates(site.named), Alternate("de", at("fr")))
-    site.change("en", stated=said)
+    site.change("en", own_alternates=said)
     site.change("fr", language="")
     assert site.found() == {"cluster.conflict": ["en"]}
     assert f"the page names two URLs for de: {at('de')} and {at('fr')}" in site.sentence(
@@ -284,26 +287,26 @@ def test_google_two_pages_that_are_each_others_canonical() -> None:
 
 def test_ours_what_a_sitemap_says_answers_a_link_of_a_page() -> None:
     site = Site("en", "de")
-    site.change("de", stated=(), listed=(ListedHreflang("a.xml", 1, alternates(site.named)),))
+    site.change("de", own_alternates=(), listed=(ListedHreflang("a.xml", 1, alternates(site.named)),))
     assert site.found() == {}
 
 
 def test_ours_a_link_back_to_a_spelling_that_leads_here_is_one() -> None:
     site = Site("en", "de")
-    site.change("de", stated=alternates({"en": at("EN"), "de": at("de"), "x-default": at("EN")}))
+    site.change("de", own_alternates=alternates({"en": at("EN"), "de": at("de"), "x-default": at("EN")}))
     site.visit("EN", State.REDIRECT, 301, "301", target=at("en"))
     assert site.found() == {"cluster.target": ["de"]}
 
 
 def test_ours_half_a_page_is_not_blamed_for_what_was_not_read() -> None:
     site = Site("en", "de")
-    site.change("de", stated=(), is_whole=False)
+    site.change("de", own_alternates=(), is_whole=False)
     assert site.found() == {}
 
 
 def test_ours_pages_without_versions_cost_no_look() -> None:
     class Nobody:
-        def version(self, url: str) -> PageHreflang:
+        def lookup(self, url: str) -> PageHreflang:
             raise AssertionError(url)
 
     visited = VisitedUrl(url=at("en"), state=State.INDEXABLE, status=200)
@@ -353,5 +356,5 @@ def test_rfc5646_labels_and_languages(label: str, stated: str, fine: bool) -> No
 @pytest.mark.parametrize("order", list(permutations(("en", "de", "fr"))))
 def test_ours_the_order_of_statements_does_not_matter(order: tuple[str, ...]) -> None:
     site = Site(*order)
-    site.change("de", stated=())
+    site.change("de", own_alternates=())
     assert sorted(site.found()["cluster.not_mutual"]) == ["en", "fr"]

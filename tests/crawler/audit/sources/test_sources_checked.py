@@ -52,7 +52,7 @@ def test_ours_exports_are_named_by_globs_too(tmp_path: Path) -> None:
 
 _UNREADABLE = """
 import ctypes, os, sys
-from crawler.audit.collect import check
+from crawler.audit.collect import check_sources
 from crawler.config.config import Config
 from crawler.errors import UsageError
 from crawler.config.plan import plan_audit
@@ -64,7 +64,7 @@ for key, path in (
     *(("crawls", folder), ("crawls", f"{folder}/state"), ("sitemaps", folder), ("sitemaps", f"{folder}/a.xml")),
 ):
     try:
-        check(plan_audit(Config.model_validate({"site": {"url": "https://x.example"}, "audit": {key: [path]}})))
+        check_sources(plan_audit(Config.model_validate({"site": {"url": "https://x.example"}, "audit": {key: [path]}})))
         print("accepted", key, path)
     except UsageError as error:
         print(error)

@@ -159,10 +159,10 @@ def test_ours_hundreds_of_endless_paths_are_decided_about_by_reading_what_is_kno
     def counted(url: str, parent: str, knows: Callable[[str], bool]) -> url_templates.UrlTemplate | None:
         nonlocal asked
         asked += 1
-        return offspring(url, parent, knows)
+        return shared_template(url, parent, knows)
 
-    offspring = url_templates.shared_template
-    monkeypatch.setattr(url_templates, "offspring", counted)
+    shared_template = url_templates.shared_template
+    monkeypatch.setattr(url_templates, "shared_template", counted)
     names = [word(number) for number in range(120)]
 
     def site(path: str) -> str | None:

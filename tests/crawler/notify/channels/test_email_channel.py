@@ -93,7 +93,8 @@ async def test_ours_trouble_and_recovery_have_texts_of_their_own() -> None:
             AUDITED, before=None, groups=[], first=[], verdict="inconclusive", why="a page failed"
         )
         await sent(
-            plain(box.address), replace(FINDINGS, told=f"audit: {doubted.sentence}", audit=doubted, report="")
+            plain(box.address),
+            replace(FINDINGS, message=f"audit: {doubted.sentence}", audit=doubted, report=""),
         )
     trouble, recovery, more, test, first, audited, doubtful = box.messages
     assert trouble["Subject"] == "example: trouble: publish refused: a sample"
@@ -130,7 +131,7 @@ async def test_ours_no_text_becomes_a_header_a_recipient_or_another_message() ->
     new = [NewFinding(rule="orphan.log", severity=evil, title=evil, url=evil, sentence=f".\n.{evil}{long}")]
     audit = replace(AUDITED, verdict="inconclusive", why=evil, first=new)
     notice = replace(
-        CHANGED, site=evil, url=Url(evil), changes=(change,), told=evil, at=evil, audit=audit, report=evil
+        CHANGED, site=evil, url=Url(evil), changes=(change,), message=evil, at=evil, audit=audit, report=evil
     )
     with mailbox() as box:
         for occasion in Occasion:
@@ -156,7 +157,7 @@ async def test_ours_no_text_becomes_a_header_a_recipient_or_another_message() ->
 @settings(max_examples=25, deadline=None)
 def test_rfc5322_any_text_makes_a_message_of_the_same_form(site: str, told: str, reason: str) -> None:
     change = replace(CHANGED.changes[0], reason=reason)
-    for notice in (replace(CHANGED, site=site, changes=(change,)), replace(TROUBLE, site=site, told=told)):
+    for notice in (replace(CHANGED, site=site, changes=(change,)), replace(TROUBLE, site=site, message=told)):
         read = message_from_bytes(ANY.build_message(notice).as_bytes(), policy=default)
         assert read.keys() == [
             *("From", "To", "Subject", "Message-ID", "Auto-Submitted"),

@@ -131,7 +131,7 @@ async def test_ours_what_an_audit_found_is_in_the_document_in_figures_and_the_fi
 @pytest.mark.anyio
 async def test_ours_the_signature_is_that_of_the_bytes_that_were_sent() -> None:
     with listening() as listener:
-        heard, _ = await posted(listener, replace(TROUBLE, told=EVIL), secret="wörd")
+        heard, _ = await posted(listener, replace(TROUBLE, message=EVIL), secret="wörd")
     expected = hmac.new("wörd".encode(), heard.body, hashlib.sha256).hexdigest()
     assert heard.headers["x-siteatlas-signature"] == f"sha256={expected}"
     assert json.loads(heard.body)["occasion"] == "trouble"
@@ -160,7 +160,7 @@ def test_ours_a_message_has_one_name_however_often_it_is_sent() -> None:
     [
         (CHANGED, "1 added, 1 changed, 1 removed, 1 moved, 1 deindexed; 120 pages are listed now"),
         (replace(CHANGED, counts=ChangeCounts(), pages=1), "nothing changed; 1 page is listed now"),
-        (replace(TROUBLE, told="it failed:\n try again."), "it failed: try again"),
+        (replace(TROUBLE, message="it failed:\n try again."), "it failed: try again"),
         (RECOVERY, "published: a sample"),
         (replace(CHANGED, after=0, changes=()), "the whole sitemap is new: 120 pages are listed"),
         (FINDINGS, "audit: 2 findings (2 warnings), 1 new, 1 mended"),
@@ -175,7 +175,7 @@ def test_ours_a_notice_is_one_sentence(notice: Notice, said: str) -> None:
 async def test_ours_a_template_makes_what_a_chat_wants(tmp_path: Path) -> None:
     file = tmp_path / "chat.json"
     file.write_text('{"content": {{ (site ~ ": " ~ sentence) | tojson }}, "n": {{ counts.total }}}\n')
-    notice = replace(TROUBLE, site=EVIL, told=EVIL)
+    notice = replace(TROUBLE, site=EVIL, message=EVIL)
     with listening() as listener:
         heard, _ = await posted(listener, notice, template=MessageTemplate.read(file, "webhook.template"))
         ours, _ = await posted(listener, notice, template=MessageTemplate.builtin("chat.json"))

@@ -8,6 +8,7 @@ from htmlpages import URL, read
 
 from crawler.parse.html import jsonld, lexbor
 from crawler.parse.html.dates import duration_seconds, w3c_date
+from crawler.parse.html.images import best_candidate
 from crawler.parse.html.page import ReadOptions
 
 AT = "https://example.com"
@@ -35,7 +36,7 @@ def script(value: object) -> str:
     ],
 )
 def test_whatwg_srcset_best_candidate(value: str, best: str) -> None:
-    assert best(value) == best
+    assert best_candidate(value) == best
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def opening(browser: Browser) -> Iterator[Opening]:
 
 def hostile(folder: Path, words: list[str]) -> tuple[SiteStatus, ScheduleStatus]:
     """A site whose pages, reasons, notes, refusals, files, channels and audits are called so, and a board of more."""
-    one = usual(folder, "one", url=words[0], timetable=words[0], report=None)
+    one = usual(folder, "one", url=words[0], schedule=words[0], report=None)
     with closing(STATE_DB.open(one.state / "state.db")) as db, db:
         db.execute("DELETE FROM change")
         db.executemany(

@@ -281,7 +281,7 @@ def test_ours_a_state_that_is_lost_does_not_take_the_sitemap_with_it(tmp_path: P
             beside.unlink()
         state.write_bytes(b"damaged" * 5_000)
         os.utime(state, (1, 1))
-        served.board = replace(served.board, sites=(replace(shop, timetable="changed"),))
+        served.board = replace(served.board, sites=(replace(shop, schedule="changed"),))
         served.text("/")
         assert served.ask(NAME + "sitemap.xml")[0] == 200
     with serving(board(shop), serve_sitemaps=True) as served:

@@ -22,7 +22,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     failed = attempt("blog", fate=RunStatus.FAILED, exit_code=-9, ended=NOW - 60, run=None, untold=True)
     blog = site(folder, "blog", last=failed, failures=3, running_since=NOW - 5)
     state(blog.state, [PAGES], ["sitemap.xml"], outcome="refused", exit_code=3, kept=2)
-    damaged = site(folder, "damaged", timetable="", next_at=None)
+    damaged = site(folder, "damaged", schedule="", next_at=None)
     damaged.state.mkdir(parents=True)
     (damaged.state / "state.db").write_bytes(b"no database" * 1_000)
     odd = site(folder, 'odd "na\\me\n', next_at=None)

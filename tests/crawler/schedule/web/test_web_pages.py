@@ -47,7 +47,7 @@ def many(folder: Path) -> list[SiteStatus]:
         "Intranet", fate=RunStatus.BROKEN, exit_code=2, run=None, told="output.directory is not writable"
     )
     untold = attempt("untold", untold=True)
-    news, by_hand = site(folder, "news"), site(folder, "by-hand", timetable="", next_at=None)
+    news, by_hand = site(folder, "news"), site(folder, "by-hand", schedule="", next_at=None)
     refusal = "42 of 60 pages would leave without a good reason"
     state(news.state, [PAGES], ["sitemap.xml"], outcome="refused", refusal=refusal, exit_code=3)
     state(by_hand.state, [PAGES], ["sitemap.xml"])

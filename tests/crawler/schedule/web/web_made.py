@@ -55,7 +55,7 @@ def site(folder: Path, name: str, **values: Any) -> SiteStatus:
         "sitemap_url": f"{HOME}/sitemap.xml",
         "state": folder / "state" / plain,
         "output": folder / "out" / plain,
-        "timetable": "every day at 03:30, Europe/Berlin",
+        "schedule": "every day at 03:30, Europe/Berlin",
         "next_at": NOW + 3 * 3600 + 60,
     }
     return SiteStatus(name=name, **given | values)

@@ -476,13 +476,13 @@ def test_ours_a_database_of_another_program_is_no_crawl(tmp_path: Path) -> None:
 READ_ALL = """
 import re, sys
 from pathlib import Path
-from crawler.audit.claim import Source
-from crawler.audit.sources.urls import Addresses
-from crawler.audit.sources.exports import ExportOptions, read_export
-from crawler.url.params import Params
-from crawler.url import normalise
-site = Addresses(normalise("https://example.com/"), Params(), lambda url: True)
-account, claims = read_export(sys.argv[1], Source.SEARCH, site, ExportOptions(), lambda url: b"")
+from crawler.audit.claim import SourceKind
+from crawler.audit.sources.exports.reader import ExportOptions, read_export
+from crawler.audit.sources.urls import SourceUrlParser
+from crawler.url.normalize import normalize_url
+from crawler.url.params import UrlParams
+site = SourceUrlParser(normalize_url("https://example.com/"), UrlParams(), lambda url: True)
+account, claims = read_export(sys.argv[1], SourceKind.SEARCH, site, ExportOptions(), lambda url: b"")
 taken = sum(1 for _ in claims)
 # of this program: the peak that getrusage tells is also that of the process it was forked from
 peak = re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]

@@ -108,10 +108,10 @@ def _named(many: int, names: Sequence[str]) -> dict[str, int]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks so small that a small log has many of them."""
-    monkeypatch.setattr(files, "BLOCK", 4_096)
-    monkeypatch.setattr(parallel, "ALONE", 2)
-    monkeypatch.setattr(parallel, "TOGETHER", 3)
-    monkeypatch.setattr(parallel, "SMALL", 2_048)
+    monkeypatch.setattr(files, "BLOCK_SIZE", 4_096)
+    monkeypatch.setattr(parallel, "BLOCKS_BEFORE_WORKERS", 2)
+    monkeypatch.setattr(parallel, "BLOCKS_PER_JOB", 3)
+    monkeypatch.setattr(parallel, "SMALL_BLOCK", 2_048)
 
 
 def combined(numbers: range) -> Iterator[str]:
