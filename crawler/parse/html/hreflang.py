@@ -1,30 +1,59 @@
-"""Whether an hreflang names a language. Knows the shape of a tag, not the registry of languages.
+"""Reads the hreflang alternates of a page and the language codes that name them.
 
-https://developers.google.com/search/docs/specialty/international/localized-versions#language-codes : ISO 639-1
-with an optional ISO 15924 script and an optional ISO 3166-1 region, or ``x-default``. Three-letter languages and
-numeric regions of BCP 47 (RFC 5646, section 2.1) are accepted too; a region alone is no language, and the United
-Kingdom is GB.
+https://developers.google.com/search/docs/specialty/international/localized-versions#language-codes : a code is an
+ISO 639-1 language with an optional ISO 15924 script and an optional ISO 3166-1 region, or ``x-default``. Three-letter
+languages and numeric regions of BCP 47 (RFC 5646, section 2.1) count too. A region alone is no code, and the United
+Kingdom is GB. Only the shape of a code is checked; there is no list of languages here.
 """
 
 import re
 from typing import Final
 
-_tag = re.compile(
+from crawler.model import Url
+from crawler.parse.html.links import HeaderLink, PageUrls
+from crawler.parse.html.outline import Outline
+from sitemap import Alternate
+
+MAX_ALTERNATES: Final = 1_000
+_code = re.compile(
     r"([a-z]{2,3})(?:-([a-z]{4}))?(?:-([a-z]{2}|[0-9]{3}))?", re.ASCII | re.IGNORECASE
 ).fullmatch
 
 
+def read_alternates(
+    outline: Outline, headers: list[HeaderLink], urls: PageUrls
+) -> tuple[list[Alternate], list[str]]:
+    """At most ``MAX_ALTERNATES`` distinct alternates in the order stated, and a sentence for each that is invalid."""
+    stated: list[tuple[str, str, Url | None]] = []
+    for element in outline.named("link"):
+        if "hreflang" in element.attributes and "alternate" in element.get("rel").lower().split():
+            href = element.get("href")
+            stated.append((element.attributes["hreflang"], href, urls.in_markup(href) if href else None))
+    for link in headers:
+        if "hreflang" in link.params and "alternate" in link.rels:
+            url = urls.in_header(link.target) if link.target else None
+            stated.append((link.params["hreflang"], link.target, url))
+    alternates: dict[Alternate, None] = {}
+    faults: list[str] = []
+    for code, href, url in stated:
+        language = canonical_hreflang(code)
+        if not language:
+            faults.append(f"hreflang {code[:40]!a} is no language code")
+        elif url is None:
+            faults.append(f"the alternate for {language} is no web address: {href[:100]!a}")
+        elif len(alternates) < MAX_ALTERNATES:
+            alternates[Alternate(language, url)] = None
+    return list(alternates), faults
+
+
 def canonical_hreflang(code: str) -> str:
-    """The code as it is usually written (``en-GB``, ``zh-Hant-TW``, ``x-default``), or "" when it is none."""
+    """The code in its usual spelling (``en-GB``, ``zh-Hant-TW``, ``x-default``), or "" when it is invalid."""
     code = code.strip()
     if code.lower() == "x-default":
         return "x-default"
-    found = _tag(code)
-    if found is None or (found[3] and found[3].upper() == "UK"):
+    match = _code(code)
+    if match is None or (match[3] and match[3].upper() == "UK"):
         return ""
-    language, script, region = found.groups()
+    language, script, region = match.groups()
     parts = [language.lower(), (script or "").title(), (region or "").upper()]
     return "-".join(part for part in parts if part)
-
-
-MAX_ALTERNATES: Final = 1_000

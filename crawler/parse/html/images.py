@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from crawler.parse.html import jsonld
+from crawler.parse.html.links import PageUrls
 from crawler.parse.html.outline import Element, Outline
-from crawler.url.resolve import UrlResolver
 
 MAX_VALUE: Final = 65_536
 
@@ -75,17 +75,14 @@ _tiny = re.compile(r"\s*\+?0*[01](?:\.0*)?\s*(?:px)?\s*").fullmatch
 _hidden = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|(?:width|height)\s*:\s*[01]px)", re.IGNORECASE).search
 
 
-def find_images(
-    outline: Outline, nodes: list[jsonld.JsonLdNode], base: str, encoding: str, resolver: UrlResolver
-) -> list[str]:
+def find_images(outline: Outline, nodes: list[jsonld.JsonLdNode], urls: PageUrls) -> list[str]:
     """Distinct addresses: those shown in document order, then what Open Graph and JSON-LD name."""
-    resolve = resolver.resolve
     found: dict[str, None] = {}
     for stated in (_shown_images(outline), _open_graph(outline), _structured(nodes)):
         for text in stated:
             if text[:5].lower() in {"data:", "blob:", "about"}:
                 continue
-            url = resolve(base, text, encoding)
+            url = urls.in_markup(text)
             if url is None or _is_tracker(url):
                 continue
             found[url] = None

@@ -1,4 +1,7 @@
-"""The targets of a page: each once, in canonical form, with all the evidence for it. Reads no markup."""
+"""Collects the link targets of a page: resolves what markup and Link headers state, each target once with its evidence.
+
+https://www.rfc-editor.org/rfc/rfc8288 defines the Link header.
+"""
 
 import re
 from collections.abc import Iterable
@@ -8,73 +11,46 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.model import Url
-from crawler.parse.html.outline import LINK
+from crawler.parse.html.outline import CANONICAL, LINK, Outline, link_flags
 from crawler.url.resolve import UrlResolver
 
-
-class LinkTargets:
-    """Distinct targets in the order they were first seen, at most ``limit`` of them.
-
-    ``left_out`` is set when there were more.
-    """
-
-    __slots__ = ("_limit", "_resolver", "flags", "left_out")
-
-    def __init__(self, resolver: UrlResolver, limit: int) -> None:
-        self._resolver = resolver
-        self._limit = limit
-        self.flags: dict[Url, int] = {}
-        self.left_out = False
-
-    def add_all(self, links: dict[str, int], base: str, encoding: str) -> None:
-        """Resolve links as written; what is no http(s) URL is no target. A fragment makes no other target."""
-        urls = self._resolver.resolve_all(base, [href.partition("#")[0] for href in links], encoding)
-        for url, flags in zip(urls, links.values(), strict=True):
-            if url is not None:
-                self.add(url, flags)
-
-    def add_anchors(self, hrefs: Iterable[str], base: str, encoding: str) -> None:
-        """The same for plain links, each given once as written."""
-        texts = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in hrefs])
-        new: dict[Url | None, int] = dict.fromkeys(self._resolver.resolve_all(base, texts, encoding), LINK)
-        new.pop(None, None)
-        found = self.flags
-        if found:
-            for url, flags in found.items():
-                if url in new:
-                    new[url] = flags | LINK
-            found.update(new)  # type: ignore[arg-type]  # None is gone
-        else:
-            self.flags = found = new  # type: ignore[assignment]
-        if len(found) > self._limit:
-            self.flags = dict(islice(found.items(), self._limit))
-            self.left_out = True
-
-    def add(self, url: Url, flags: int) -> None:
-        """Add evidence for a target."""
-        seen = self.flags.get(url)
-        if seen is not None:
-            self.flags[url] = seen | flags
-        elif len(self.flags) < self._limit:
-            self.flags[url] = flags
-        else:
-            self.left_out = True
-
-
+MAX_FAULTS: Final = 50
+"""Faults of one kind that are reported for a page."""
 MAX_VALUE: Final = 65_536
-
-"""Characters of one header value that are read."""
-
-
+"""Characters of one Link header that are read."""
 _target = re.compile(r"[ \t,]*<([^>]*)>").match
-
 _param = re.compile(
     r"[ \t]*;[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*(?:=[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|([^;,\"]*)))?)?"
 ).match
-
 _next_link = re.compile(r",[ \t]*(?=<)").search
-
 _escape = re.compile(r"\\(.)")
+
+
+class PageUrls(Struct, frozen=True):
+    """Resolves the URLs that one page states. ``page`` is its own URL, ``base`` and ``encoding`` are for its markup."""
+
+    page: Url
+    base: Url
+    encoding: str
+    resolver: UrlResolver
+
+    def in_markup(self, href: str) -> Url | None:
+        """The canonical form of an href, or None when it is refused."""
+        return self.resolver.resolve(self.base, href, self.encoding)
+
+    def in_header(self, href: str) -> Url | None:
+        """The same for a header, whose URLs are relative to the page whatever ``base`` says (RFC 8288, 3.2)."""
+        return self.resolver.resolve(self.page, href)
+
+
+def base_url(outline: Outline, page: Url, resolver: UrlResolver) -> Url:
+    """The first ``base`` that names an http(s) URL, or the page's own URL."""
+    for element in outline.named("base"):
+        href = element.get("href")
+        base = resolver.resolve(page, href) if href else None
+        if base is not None:
+            return base
+    return page
 
 
 class HeaderLink(Struct, frozen=True):
@@ -85,8 +61,81 @@ class HeaderLink(Struct, frozen=True):
     params: dict[str, str]
 
 
+class LinkTargets:
+    """Distinct targets in the order of their first mention, at most ``limit`` of them.
+
+    ``flags`` maps each to its evidence. ``left_out`` is true when there are more than ``limit``.
+    """
+
+    __slots__ = ("_limit", "_urls", "flags", "left_out")
+
+    def __init__(self, urls: PageUrls, limit: int) -> None:
+        self._urls = urls
+        self._limit = limit
+        self.flags: dict[Url, int] = {}
+        self.left_out = False
+
+    def add_links(self, links: dict[str, int]) -> None:
+        """Add links as written, with their flags. URLs that are refused are left out; fragments are dropped."""
+        for url, flags in zip(
+            self._resolve(href.partition("#")[0] for href in links), links.values(), strict=True
+        ):
+            if url is not None:
+                self.add(url, flags)
+
+    def add_anchors(self, hrefs: Iterable[str]) -> None:
+        """The same for the distinct hrefs of plain links."""
+        texts = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in hrefs])
+        new: dict[Url | None, int] = dict.fromkeys(self._resolve(texts), LINK)
+        new.pop(None, None)
+        targets = self.flags
+        if targets:
+            for url, flags in targets.items():
+                if url in new:
+                    new[url] = flags | LINK
+            targets.update(new)  # type: ignore[arg-type]  # None is gone
+        else:
+            self.flags = targets = new  # type: ignore[assignment]
+        if len(targets) > self._limit:
+            self.flags = dict(islice(targets.items(), self._limit))
+            self.left_out = True
+
+    def add_headers(self, links: list[HeaderLink]) -> None:
+        """Add the links of Link headers whose relation type leads to a page or a feed."""
+        for link in links:
+            flags = link_flags(link.rels, link.params.get("type", ""))
+            if "canonical" in link.rels:
+                flags |= CANONICAL
+            url = self._urls.in_header(link.target) if flags and link.target else None
+            if url is not None:
+                self.add(url, flags)
+
+    def add(self, url: Url, flags: int) -> None:
+        """Add evidence for a target."""
+        earlier = self.flags.get(url)
+        if earlier is not None:
+            self.flags[url] = earlier | flags
+        elif len(self.flags) < self._limit:
+            self.flags[url] = flags
+        else:
+            self.left_out = True
+
+    def _resolve(self, hrefs: Iterable[str]) -> list[Url | None]:
+        return self._urls.resolver.resolve_all(self._urls.base, hrefs, self._urls.encoding)
+
+
+def read_link_headers(values: list[str], urls: PageUrls) -> list[HeaderLink]:
+    """The links of all Link headers that are about this page: ``anchor`` can name another one (RFC 8288, 3.2)."""
+    return [link for value in values for link in parse_link_header(value) if _is_about_page(link, urls)]
+
+
+def _is_about_page(link: HeaderLink, urls: PageUrls) -> bool:
+    anchor = link.params.get("anchor")
+    return anchor is None or urls.in_header(anchor or "#") == urls.page
+
+
 def parse_link_header(value: str) -> list[HeaderLink]:
-    """The links of one header value, in order; what is malformed is skipped up to the next link.
+    """The links of one header value, in order; malformed text is skipped up to the next link.
 
     Only the first ``rel`` of a link counts (https://www.rfc-editor.org/rfc/rfc8288#section-3.3).
     """
@@ -94,16 +143,16 @@ def parse_link_header(value: str) -> list[HeaderLink]:
     links: list[HeaderLink] = []
     at = 0
     while at < len(value):
-        found = _target(value, at)
-        if found is None:
+        target = _target(value, at)
+        if target is None:
             resume = _next_link(value, at)
             if resume is None:
                 break
             at = resume.end()
             continue
-        params, at = _params(value, found.end())
+        params, at = _params(value, target.end())
         rels = tuple(params.get("rel", "").lower().split())
-        links.append(HeaderLink(found[1].strip(), rels, params))
+        links.append(HeaderLink(target[1].strip(), rels, params))
         following = _next_link(value, at)
         if following is None:
             break
@@ -113,13 +162,10 @@ def parse_link_header(value: str) -> list[HeaderLink]:
 
 def _params(value: str, at: int) -> tuple[dict[str, str], int]:
     params: dict[str, str] = {}
-    while found := _param(value, at):
-        at = found.end()
-        if found[1]:
-            quoted, token = found[2], found[3]
+    while match := _param(value, at):
+        at = match.end()
+        name, quoted, token = match.groups()
+        if name:
             text = _escape.sub(r"\1", quoted) if quoted is not None else (token or "").strip()
-            params.setdefault(found[1].lower(), text)
+            params.setdefault(name.lower(), text)
     return params, at
-
-
-MAX_FAULTS: Final = 50

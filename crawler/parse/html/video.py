@@ -8,9 +8,9 @@ from msgspec import Struct, field
 
 from crawler.parse.html import jsonld
 from crawler.parse.html.dates import duration_seconds, w3c_date
+from crawler.parse.html.links import PageUrls
 from crawler.parse.html.outline import Element, Outline
 from crawler.parse.html.text import one_line
-from crawler.url.resolve import UrlResolver
 from sitemap import Video
 
 _ID: Final = r"([A-Za-z0-9_-]{11})(?![A-Za-z0-9_-])"
@@ -329,23 +329,12 @@ _is_file = re.compile(
 
 
 class VideoCollector:
-    """Collects the videos of one page. ``page`` is the address that no video may have."""
+    """Collects the videos of one page."""
 
-    def __init__(
-        self,
-        outline: Outline,
-        nodes: list[jsonld.JsonLdNode],
-        page: str,
-        base: str,
-        encoding: str,
-        resolver: UrlResolver,
-    ) -> None:
+    def __init__(self, outline: Outline, nodes: list[jsonld.JsonLdNode], urls: PageUrls) -> None:
         self._outline = outline
         self._nodes = nodes
-        self._page = page
-        self._base = base
-        self._encoding = encoding
-        self._resolver = resolver
+        self._urls = urls
         self._metas = outline.metas
 
     def read(self) -> tuple[list[Video], list[str]]:
@@ -362,7 +351,7 @@ class VideoCollector:
         videos: list[Video] = []
         faults: list[str] = []
         for draft in merge_drafts(drafts)[:MAX_VIDEOS]:
-            result = finish_draft(draft, self._page)
+            result = finish_draft(draft, self._urls.page)
             if isinstance(result, Video):
                 videos.append(result)
             else:
@@ -372,7 +361,7 @@ class VideoCollector:
     def _resolve(self, text: str) -> str:
         if not text or text[:5].lower() in {"data:", "blob:", "about"}:
             return ""
-        return self._resolver.resolve(self._base, text, self._encoding) or ""
+        return self._urls.in_markup(text) or ""
 
     def _meta(self, *names: str) -> str:
         """The first content of the first of these names that has one."""

@@ -1,0 +1,37 @@
+"""Decides which URLs a page states as canonical: by ``link`` elements in ``<head>`` and by Link headers.
+
+https://www.rfc-editor.org/rfc/rfc6596 defines the relation.
+https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls says where a statement counts.
+"""
+
+from crawler.model import Url
+from crawler.parse.html.links import MAX_FAULTS, HeaderLink, PageUrls
+from crawler.parse.html.outline import Outline
+
+
+def read_canonicals(
+    outline: Outline, headers: list[HeaderLink], urls: PageUrls
+) -> tuple[list[Url], list[str]]:
+    """The distinct canonical URLs in the order stated, and a sentence for each statement that does not count."""
+    faults: list[str] = []
+    stated: list[tuple[Url, str, str]] = []
+    for element in outline.named("link"):
+        if "canonical" not in element.get("rel").lower().split():
+            continue
+        if element.in_head:
+            stated.append((urls.base, element.get("href"), urls.encoding))
+        else:
+            faults.append("a canonical outside <head> does not count")
+    stated.extend((urls.page, link.target, "") for link in headers if "canonical" in link.rels)
+    canonicals: dict[Url, None] = {}
+    for base, href, encoding in stated:
+        if not href:
+            faults.append("the canonical is empty")
+            continue
+        url = urls.resolver.resolve(base, href, encoding)
+        if url is not None:
+            canonicals[url] = None
+        else:
+            error = urls.resolver.refusal(base, href, encoding)
+            faults.append(f"the canonical does not count: {error.message if error else 'it is refused'}")
+    return list(canonicals), list(dict.fromkeys(faults))[:MAX_FAULTS]
