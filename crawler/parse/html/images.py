@@ -1,7 +1,7 @@
-"""The images of a page, as addresses that a sitemap can list. Knows a picture from a device for counting.
+"""Decides which images of a page a sitemap can list. Leaves out placeholders and tracking pixels.
 
 https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps : at most 1,000 a page. The query
-of an image is never shortened: a parameter that means nothing for a page may choose the size of a picture.
+of an image URL is kept whole: a parameter that is ignored for a page may choose the size of a picture.
 """
 
 import re
@@ -12,26 +12,60 @@ from crawler.parse.html import jsonld
 from crawler.parse.html.links import PageUrls
 from crawler.parse.html.outline import Element, Outline
 
+MAX_IMAGES: Final = 1_000
 MAX_VALUE: Final = 65_536
-
-
+"""Characters of one srcset that are read."""
 # https://html.spec.whatwg.org/#parse-a-srcset-attribute : a URL may hold commas but not begin or end with one.
 _candidate = re.compile(r"[\t\n\f\r ,]*([^\t\n\f\r ,][^\t\n\f\r ]*)([^,(]*(?:\([^)]*\)[^,(]*)*)").match
-
 _descriptor = re.compile(r"([0-9]+(?:\.[0-9]+)?)([wx])").fullmatch
+_SOURCES: Final = (
+    *("data-src", "data-lazy-src", "data-original", "data-lazy", "data-url", "data-image", "data-hi-res-src"),
+    *("data-full-src", "data-img-src", "data-echo", "data-flickity-lazyload", "nitro-lazy-src"),
+)
+_SETS: Final = ("data-srcset", "data-lazy-srcset", "data-original-set", "nitro-lazy-srcset")
+_OPEN_GRAPH: Final = ("og:image", "og:image:secure_url", "og:image:url")
+_is_placeholder = re.compile(
+    r"(?:^|[/_.-])(?:blank|spacer|placeholder|pixel|transparent|1x1|lazy|lazyload|loading|loader|clear|empty|dummy)"
+    r"(?:[_.-][a-z0-9]+)*\.(?:gif|png|svg|jpe?g|webp)(?:$|\?)",
+    re.IGNORECASE,
+).search
+_is_tracker = re.compile(
+    r"^https?://(?:[^/]+\.)?(?:facebook\.com/tr\b|doubleclick\.net/|google-analytics\.com/|googletagmanager\.com/"
+    r"|scorecardresearch\.com/|quantserve\.com/|bat\.bing\.com/|mc\.yandex\.(?:ru|com)/watch|top-fwz1\.mail\.ru/"
+    r"|counter\.yadro\.ru/|hm\.baidu\.com/|analytics\.twitter\.com/|pixel\.[^/]+/|px\.ads\.linkedin\.com/"
+    r"|www\.googleadservices\.com/|stats\.wp\.com/|pixel\.wp\.com/)",
+).search
+_tiny = re.compile(r"\s*\+?0*[01](?:\.0*)?\s*(?:px)?\s*").fullmatch
+_hidden = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|(?:width|height)\s*:\s*[01]px)", re.IGNORECASE).search
+
+
+def find_images(outline: Outline, nodes: list[jsonld.JsonLdNode], urls: PageUrls) -> list[str]:
+    """Distinct image URLs: those of elements in document order, then those of Open Graph and JSON-LD."""
+    images: dict[str, None] = {}
+    for hrefs in (_shown_images(outline), _open_graph(outline), _structured(nodes)):
+        for href in hrefs:
+            if href[:5].lower() in {"data:", "blob:", "about"}:
+                continue
+            url = urls.in_markup(href)
+            if url is None or _is_tracker(url):
+                continue
+            images[url] = None
+            if len(images) >= MAX_IMAGES:
+                return list(images)
+    return list(images)
 
 
 def best_candidate(value: str) -> str:
-    """The candidate with the largest width, or density when no widths are given; the first of equals; "" for none."""
+    """The srcset candidate with the largest width, or density where none states a width; the first of equals, or ""."""
     value = value[:MAX_VALUE]
     best_url, best_size = "", (-1, -1.0)
     at = 0
-    while found := _candidate(value, at):
-        url, descriptors = found.groups()
-        at = found.end()
+    while match := _candidate(value, at):
+        url, descriptors = match.groups()
+        at = match.end()
         if url.endswith(","):
             url, descriptors = url.rstrip(","), ""
-            at = found.end(1)
+            at = match.end(1)
         size = _size(descriptors)
         if size > best_size and not url.lower().startswith("data:"):
             best_url, best_size = url, size
@@ -40,55 +74,10 @@ def best_candidate(value: str) -> str:
 
 def _size(descriptors: str) -> tuple[int, float]:
     for word in descriptors.split():
-        found = _descriptor(word)
-        if found:
-            return (1, float(found[1])) if found[2] == "w" else (0, float(found[1]))
+        match = _descriptor(word)
+        if match:
+            return (1, float(match[1])) if match[2] == "w" else (0, float(match[1]))
     return (0, 1.0)
-
-
-MAX_IMAGES: Final = 1_000
-
-_SOURCES: Final = (
-    *("data-src", "data-lazy-src", "data-original", "data-lazy", "data-url", "data-image", "data-hi-res-src"),
-    *("data-full-src", "data-img-src", "data-echo", "data-flickity-lazyload", "nitro-lazy-src"),
-)
-
-_SETS: Final = ("data-srcset", "data-lazy-srcset", "data-original-set", "nitro-lazy-srcset")
-
-_OPEN_GRAPH: Final = ("og:image", "og:image:secure_url", "og:image:url")
-
-_is_placeholder = re.compile(
-    r"(?:^|[/_.-])(?:blank|spacer|placeholder|pixel|transparent|1x1|lazy|lazyload|loading|loader|clear|empty|dummy)"
-    r"(?:[_.-][a-z0-9]+)*\.(?:gif|png|svg|jpe?g|webp)(?:$|\?)",
-    re.IGNORECASE,
-).search
-
-_is_tracker = re.compile(
-    r"^https?://(?:[^/]+\.)?(?:facebook\.com/tr\b|doubleclick\.net/|google-analytics\.com/|googletagmanager\.com/"
-    r"|scorecardresearch\.com/|quantserve\.com/|bat\.bing\.com/|mc\.yandex\.(?:ru|com)/watch|top-fwz1\.mail\.ru/"
-    r"|counter\.yadro\.ru/|hm\.baidu\.com/|analytics\.twitter\.com/|pixel\.[^/]+/|px\.ads\.linkedin\.com/"
-    r"|www\.googleadservices\.com/|stats\.wp\.com/|pixel\.wp\.com/)",
-).search
-
-_tiny = re.compile(r"\s*\+?0*[01](?:\.0*)?\s*(?:px)?\s*").fullmatch
-
-_hidden = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|(?:width|height)\s*:\s*[01]px)", re.IGNORECASE).search
-
-
-def find_images(outline: Outline, nodes: list[jsonld.JsonLdNode], urls: PageUrls) -> list[str]:
-    """Distinct addresses: those shown in document order, then what Open Graph and JSON-LD name."""
-    found: dict[str, None] = {}
-    for stated in (_shown_images(outline), _open_graph(outline), _structured(nodes)):
-        for text in stated:
-            if text[:5].lower() in {"data:", "blob:", "about"}:
-                continue
-            url = urls.in_markup(text)
-            if url is None or _is_tracker(url):
-                continue
-            found[url] = None
-            if len(found) >= MAX_IMAGES:
-                return list(found)
-    return list(found)
 
 
 def _shown_images(outline: Outline) -> Iterator[str]:
@@ -119,7 +108,7 @@ def _best_source(element: Element) -> str:
 
 
 def _source_of(image: Element) -> str:
-    """The src, or where a lazy loader keeps it when the src is absent, inlined or a known placeholder."""
+    """The src, or a lazy loader's attribute when the src is absent, a data URL or a known placeholder."""
     source = image.get("src")
     if not source or source[:5].lower() in {"data:", "about"} or _is_placeholder(source):
         for name in _SOURCES:
@@ -148,17 +137,17 @@ def _open_graph(outline: Outline) -> Iterator[str]:
 def _structured(nodes: list[jsonld.JsonLdNode]) -> Iterator[str]:
     for node in nodes:
         if "ImageObject" in node.types:
-            yield from _addresses(node.values.get("contentUrl") or node.values.get("url"))
-        yield from _addresses(node.values.get("image"))
-        yield from _addresses(node.values.get("primaryImageOfPage"))
+            yield from _hrefs(node.values.get("contentUrl") or node.values.get("url"))
+        yield from _hrefs(node.values.get("image"))
+        yield from _hrefs(node.values.get("primaryImageOfPage"))
 
 
-def _addresses(value: Any) -> Iterator[str]:
-    """The texts of a value that may be one address, an ImageObject (which is a node of its own) or a list of both."""
+def _hrefs(value: Any) -> Iterator[str]:
+    """The URLs of a value that is a URL, an object with one or a list of both. A typed object is a node of its own."""
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, str) and item.strip():
             yield item.strip()
         elif isinstance(item, dict) and not item.get("@type"):
-            address = item.get("contentUrl") or item.get("url")
-            if isinstance(address, str) and address.strip():
-                yield address.strip()
+            href = item.get("contentUrl") or item.get("url")
+            if isinstance(href, str) and href.strip():
+                yield href.strip()

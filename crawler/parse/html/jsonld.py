@@ -1,8 +1,8 @@
-"""The nodes of a page's JSON-LD, read as tolerantly as search engines do. Knows no vocabulary beyond types and ids.
+"""Reads the JSON-LD nodes of a page as tolerantly as search engines do. Interprets types and ids only.
 
-https://www.w3.org/TR/json-ld11/ for arrays, ``@graph`` and ``@id``; no context is fetched. What is broken in practice
-is mended: comments, trailing commas, CDATA and HTML comment wrappers, raw control characters, character references.
-Every expression here is linear: an unclosed string or comment reaches to the end, so that it is looked at once.
+https://www.w3.org/TR/json-ld11/ for arrays, ``@graph`` and ``@id``; no context is fetched. Common defects are repaired:
+comments, trailing commas, CDATA and HTML comment wrappers, raw control characters, character references. Every regular
+expression here is linear: an unclosed string or comment extends to the end, so it is read once.
 """
 
 import re
@@ -14,41 +14,28 @@ from msgspec import Struct
 from crawler.parse.html.text import decode_text_references
 
 MAX_BLOCK: Final = 2_000_000
-
 """Characters of one script that are read."""
-
 MAX_NODES: Final = 5_000
-
 MAX_DEPTH: Final = 64
-
-_MAX_NESTING: Final = 256  # brackets open at once, beyond which a text is not read: readers of JSON recurse
-
-
-_begins = re.compile(r"(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)+").match
-
+_MAX_NESTING: Final = 256  # open brackets beyond which a text is not parsed: JSON parsers recurse
+_opening = re.compile(r"(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)+").match
 _ENDINGS: Final = ("-->", "//]]>", "// ]]>", "/*]]>*/", "/* ]]> */", "]]>")
-
 _PADDING: Final = " \t\r\n\f\ufeff\xa0;"
-
-# A string, or one of the defects outside strings.
+# A string, or a defect outside strings.
 _lexeme = re.compile(
     r"\"(?:[^\"\\]++|\\.)*+(?:\"|\\?\Z)|(//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z))|(,)(?=\s*+[\]}])",
     re.DOTALL,
 )
-
 _bracket = re.compile(r"\"(?:[^\"\\]++|\\.)*+(?:\"|\\?\Z)|([\[\]{}])", re.DOTALL)
-
 _control = re.compile(r"[\x00-\x1f\x7f]")
-
 _bad_escape = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt]|(.))", re.DOTALL)
-
 _decode = msgspec.json.Decoder().decode
 
 
 class JsonLdNode(Struct, frozen=True):
-    """An object with its type names without a prefix (``https://schema.org/Article`` is ``Article``) and its values.
+    """A typed object. ``types`` have no prefix: ``https://schema.org/Article`` is ``Article``.
 
-    ``depth`` is 0 for an object that stands for itself: at the top, in an array there, or in ``@graph``.
+    ``depth`` is 0 at the top level, in an array there, and in ``@graph``.
     """
 
     types: tuple[str, ...]
@@ -57,32 +44,32 @@ class JsonLdNode(Struct, frozen=True):
 
 
 def read_nodes(blocks: list[str]) -> list[JsonLdNode]:
-    """All typed objects of all blocks, outermost first, a reference by ``@id`` filled in from where it is described."""
-    found: list[JsonLdNode] = []
+    """The typed objects of all blocks, at most ``MAX_NODES``, each before the objects inside it."""
+    nodes: list[JsonLdNode] = []
     for block in blocks:
         value = read_block(block)
         if value is not None:
-            _collect(value, found)
-    return found
+            _collect(value, nodes)
+    return nodes
 
 
-def nodes_by_id(found: list[JsonLdNode]) -> dict[str, JsonLdNode]:
-    """The nodes by their ``@id``; where one is described twice the fuller description counts."""
+def nodes_by_id(nodes: list[JsonLdNode]) -> dict[str, JsonLdNode]:
+    """The nodes by their ``@id``; of two with the same one, that with more properties counts."""
     by_id: dict[str, JsonLdNode] = {}
-    for node in found:
-        name = node.values.get("@id")
-        if isinstance(name, str) and (name not in by_id or len(by_id[name].values) < len(node.values)):
-            by_id[name] = node
+    for node in nodes:
+        key = node.values.get("@id")
+        if isinstance(key, str) and (key not in by_id or len(by_id[key].values) < len(node.values)):
+            by_id[key] = node
     return by_id
 
 
 def read_block(text: str) -> Any:
-    """The value of one script, or None when it is no JSON even after mending."""
+    """The value of one script, or None when it is no JSON even after repair."""
     if len(text) > MAX_BLOCK:
         return None
     text = _unwrapped(text)
-    for mend in (_as_written, _repaired, _unescaped):
-        candidate = mend(text)
+    for repair in (str, _repaired, _unescaped):
+        candidate = repair(text)
         if _is_deep(candidate):
             return None
         try:
@@ -94,16 +81,12 @@ def read_block(text: str) -> Any:
 
 def _unwrapped(text: str) -> str:
     text = text.strip(_PADDING)
-    found = _begins(text)
-    if found:
-        text = text[found.end() :]
+    opening = _opening(text)
+    if opening:
+        text = text[opening.end() :]
     for ending in _ENDINGS:
         text = text.removesuffix(ending).rstrip(_PADDING)
     return text.strip(_PADDING)
-
-
-def _as_written(text: str) -> str:
-    return text
 
 
 def _repaired(text: str) -> str:
@@ -114,14 +97,14 @@ def _unescaped(text: str) -> str:
     return _repaired(decode_text_references(text))
 
 
-def _repair(found: re.Match[str]) -> str:
-    if found[1] is not None or found[2] is not None:
+def _repair(match: re.Match[str]) -> str:
+    if match[1] is not None or match[2] is not None:
         return " "
-    return _control.sub(" ", _bad_escape.sub(_repair_escape, found[0]))
+    return _control.sub(" ", _bad_escape.sub(_repair_escape, match[0]))
 
 
-def _repair_escape(found: re.Match[str]) -> str:
-    return found[0] if found[1] is None else found[1]
+def _repair_escape(match: re.Match[str]) -> str:
+    return match[0] if match[1] is None else match[1]
 
 
 def _is_deep(text: str) -> bool:
@@ -138,17 +121,17 @@ def _is_deep(text: str) -> bool:
     return False
 
 
-def _collect(value: Any, found: list[JsonLdNode]) -> None:
-    """Walk without recursion, in document order."""
+def _collect(value: Any, nodes: list[JsonLdNode]) -> None:
+    """Append the typed objects of a value in document order, without recursion."""
     waiting = [(value, 0)]
-    while waiting and len(found) < MAX_NODES:
+    while waiting and len(nodes) < MAX_NODES:
         current, depth = waiting.pop()
         if isinstance(current, list):
             waiting.extend((item, depth) for item in reversed(current))
         elif isinstance(current, dict) and depth <= MAX_DEPTH:
             types = _types(current)
             if types:
-                found.append(JsonLdNode(types, current, depth))
+                nodes.append(JsonLdNode(types, current, depth))
             waiting.extend(
                 (inner, depth if key == "@graph" else depth + 1)
                 for key, inner in reversed(current.items())

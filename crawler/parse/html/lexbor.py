@@ -1,8 +1,8 @@
-"""Fills an outline from the tree that Lexbor builds. The only module that knows the parser; no rule lives here.
+"""Builds an outline with Lexbor, an HTML5 parser. The only module that uses the parser; it holds no rule.
 
-Lexbor is an HTML5 parser without scripting, so ``noscript`` has content and the content of ``template`` is apart. It
-has inputs with quadratic cost (deep nesting): whoever reads the pages of others has a deadline, and :mod:`.scanner`.
-One query collects everything: a list that begins with two attributes known to Lexbor is its fastest kind.
+Lexbor runs no scripts, so ``noscript`` has content; it keeps the content of ``template`` apart. Some input takes it
+quadratic time (deep nesting): the caller needs a deadline, and :mod:`.scanner` as a fallback. One query collects
+everything: Lexbor is fastest with a list that begins with two attributes known to it.
 """
 
 from typing import Final
@@ -12,34 +12,23 @@ from selectolax.lexbor import LexborCSSSelector, LexborDocumentOptions, LexborHT
 from crawler.parse.html.outline import ELEMENTS, LINK, MEDIA_OWNERS, NOFOLLOW, Element, Outline, anchor_flags
 
 _OPTIONS: Final = LexborDocumentOptions.WO_EVENTS.value
-# What these miss is found from its neighbours: a source from the img beside it, a video from its source.
+# An element that the query misses is found from another: a source from the img beside it, a video from its source.
 _QUERY: Final = "[href],[src],[content],[type],img,iframe"
 _DATE_MARK: Final = b"dateModified"
-_DATED_QUERY: Final = (
-    f"{_QUERY},[itemprop~=dateModified]"  # another two attributes of every element: only where it can pay
-)
-# What marks a breadcrumb, by the text that a document with one holds; each query is another walk over all elements.
-_CRUMB_MARK: Final = b"readcrumb"  # in all of them: most documents are looked through once
+_DATED_QUERY: Final = f"{_QUERY},[itemprop~=dateModified]"  # slower, so only for documents that hold the word
+# Text that a document with a breadcrumb holds, and the query for it. Each query walks over all elements again.
+_CRUMB_MARK: Final = b"readcrumb"  # part of all of them, so that most documents are searched once
 _CRUMBS: Final = (
-    (b'"BreadcrumbList"', ""),  # JSON-LD, which says it better
+    (b'"BreadcrumbList"', ""),  # JSON-LD, which takes precedence
     (b"BreadcrumbList", "[itemtype*=BreadcrumbList],[typeof*=BreadcrumbList]"),
     (_CRUMB_MARK, "[class*=readcrumb],[aria-label*=readcrumb]"),
 )
-_DEPTH: Final = 32  # elements between a statement and its head or body that are looked at
-# Elements that no rule asks for, by the attribute that tells: most of a head is made of them.
+_DEPTH: Final = 32  # ancestors searched for the head or body around an element
+# Elements that no rule needs, by their attribute that shows it. Most elements of a head are such.
 _MEANING_ATTRIBUTE: Final = {"meta": "name", "link": "rel", "script": "type"}
 _IGNORED_MEANINGS: Final = frozenset(
-    {
-        "keywords",
-        "viewport",
-        "generator",
-        "stylesheet",
-        "icon",
-        "shortcut icon",
-        "preload",
-        "text/javascript",
-        "module",
-    }
+    {"keywords", "viewport", "generator", "stylesheet", "icon", "shortcut icon", "preload", "text/javascript"}
+    | {"module"}
 )
 _selector: LexborCSSSelector = LexborCSSSelector()  # type: ignore[no-untyped-call]
 _ANCHOR: Final = LexborHTMLParser("<a>").css("a")[0].tag_id
@@ -53,14 +42,14 @@ def read_outline(body: bytes) -> Outline:
     if root is None:
         return outline
     others: list[LexborNode] = []
-    hrefs, anchor = outline.anchors, _ANCHOR
+    anchors, anchor_tag = outline.anchors, _ANCHOR
     for node in _selector.find(_DATED_QUERY if _DATE_MARK in body else _QUERY, root):
-        if node.tag_id == anchor:
+        if node.tag_id == anchor_tag:
             attributes = node.attributes
             if "rel" in attributes or "href" not in attributes:
                 _add_anchor(outline, attributes)
             else:
-                hrefs[attributes["href"] or ""] = None
+                anchors[attributes["href"] or ""] = None
         else:
             others.append(node)
     for node in others:
@@ -70,24 +59,23 @@ def read_outline(body: bytes) -> Outline:
             _add(outline, node, tag, attributes)
     outline.crumbs = _crumbs(body, root)
     outline.title = _title(parser)
-    language = root.attributes
-    outline.language = language.get("lang") or language.get("xml:lang") or ""
+    outline.language = root.attributes.get("lang") or root.attributes.get("xml:lang") or ""
     return outline
 
 
 def _crumbs(body: bytes, root: LexborNode) -> list[str]:
-    """The links of the first thing that is marked as a breadcrumb and has any."""
+    """The hrefs in the first element that is marked as a breadcrumb and has any."""
     if _CRUMB_MARK not in body:
         return []
     query = next((query for mark, query in _CRUMBS if mark in body), "")
     for node in _selector.find(query, root) if query else ():
-        if found := [each.attributes["href"] or "" for each in _selector.find("a[href]", node)]:
-            return found
+        if hrefs := [link.attributes["href"] or "" for link in _selector.find("a[href]", node)]:
+            return hrefs
     return []
 
 
 def _add_anchor(outline: Outline, attributes: dict[str, str | None]) -> None:
-    """An anchor with a relation, without href, or with an href in the namespace of XLink."""
+    """Add an anchor that has a rel or an XLink href, or no href at all."""
     name = "href" if "href" in attributes else "xlink:href"
     if name not in attributes:
         return
@@ -126,14 +114,14 @@ def _element(tag: str, attributes: dict[str, str | None]) -> Element:
 
 
 def _group(outline: Outline, element: Element, node: LexborNode) -> None:
-    """Name the picture or video that an img or a source is in, and bring what the query cannot see of it."""
+    """Record the picture, video or audio around an img or a source, and add those parts of it that the query misses."""
     parent = node.parent
     if parent is None or parent.tag not in MEDIA_OWNERS:
         return
     owner, owner_tag = parent.mem_id, parent.tag
     element.owner, element.owner_tag = owner, owner_tag
     if outline.last_owner == owner:
-        return  # its neighbours are known
+        return  # its other parts are already added
     if element.tag == "img" and owner_tag == "picture":
         for sibling in parent.iter():
             if sibling.tag == "source":

@@ -1,6 +1,6 @@
-"""What a document holds that the rules need: links as written, and the elements that speak. Judges nothing.
+"""The parts of a document that the rules need: its links as written and the elements with metadata.
 
-The tree reader and the linear scanner both fill an :class:`Outline`, so every rule exists once.
+:mod:`.lexbor` and :mod:`.scanner` both build an :class:`Outline`, so every rule exists once.
 """
 
 from collections.abc import Collection, Iterable
@@ -18,27 +18,20 @@ AMP: Final = int(DiscoveredBy.AMP)
 
 MEDIA_OWNERS: Final = frozenset({"picture", "video", "audio"})
 ELEMENTS: Final = frozenset({"base", "link", "meta", "script", "img", "source", "video", "iframe", "frame"})
-"""The elements that rules ask for, besides those with an ``itemprop``."""
+"""The elements that rules need, besides those with an ``itemprop``."""
 
 PAGE_TYPES: Final = frozenset(
-    {
-        "",
-        "text/html",
-        "application/xhtml+xml",
-        "application/rss+xml",
-        "application/atom+xml",
-        "application/rdf+xml",
-    }
+    {"", "text/html", "application/xhtml+xml"}
+    | {"application/rss+xml", "application/atom+xml", "application/rdf+xml"}
 )
-"""Types of an alternate that a crawl can use: pages and feeds. A JSON or oEmbed twin of a page is neither."""
+"""Media types of an alternate that a crawl can use: pages and feeds, not a JSON or oEmbed version of a page."""
 
 
 class Element:
     """One element that is no plain link: its name and attributes in lower case.
 
-    ``owner`` is a number that the ``picture``, ``video`` or ``audio`` around the element and its siblings share (and
-    such an element itself), 0 when there is none; ``owner_tag`` is that element's name. ``text`` is only kept for
-    scripts with data and for ``itemprop`` elements.
+    ``owner`` identifies the ``picture``, ``video`` or ``audio`` that the element is or is in, 0 for none;
+    ``owner_tag`` is the name of that. ``text`` is only kept for JSON-LD scripts and ``itemprop`` elements.
     """
 
     __slots__ = ("attributes", "in_head", "in_noscript", "owner", "owner_tag", "tag", "text")
@@ -61,13 +54,13 @@ class Outline:
     """A document's links and elements in document order.
 
     ``anchors`` are the distinct hrefs of plain links; ``links`` maps every other href or src as written to its
-    flags (``Found`` as int). ``metas`` are the contents of meta elements by their property or name in lower case.
-    ``crumbs`` are the links of what is marked as a breadcrumb, as far as a tree tells. ``last_owner`` is that of the
-    newest element which has one.
+    flags (``DiscoveredBy`` as int). ``metas`` are the contents of meta elements by property or name in lower case.
+    ``crumbs`` are the hrefs of the links in a marked breadcrumb; only a tree has them. ``last_owner`` is the owner of
+    the last element that has one.
     """
 
     __slots__ = (
-        "_is_dated",
+        "_has_itemprop",
         "_named",
         "anchors",
         "crumbs",
@@ -83,22 +76,22 @@ class Outline:
         self.links: dict[str, int] = {}
         self.metas: dict[str, list[str]] = {}
         self._named: dict[str, list[Element]] = {}
-        self._is_dated = False
+        self._has_itemprop = False
         self.crumbs: list[str] = []
         self.last_owner = 0
         self.title = ""
         self.language = ""
 
     def add_link(self, href: str, flags: int) -> None:
-        """Note a link; evidence for the same text merges."""
+        """Add a link; the flags of equal links are merged."""
         self.links[href] = self.links.get(href, 0) | flags
 
     def add(self, element: Element) -> None:
-        """Note an element, and the link that it states."""
+        """Add an element, and the link that it states."""
         self._named.setdefault(element.tag, []).append(element)
         self.last_owner = element.owner or self.last_owner
         attributes = element.attributes
-        self._is_dated = self._is_dated or "itemprop" in attributes
+        self._has_itemprop = self._has_itemprop or "itemprop" in attributes
         if element.tag == "link":
             rels = attributes.get("rel", "").lower().split()
             flags = link_flags(rels, attributes.get("type", ""))
@@ -125,7 +118,7 @@ class Outline:
 
     def dated(self) -> list[Element]:
         """The elements that state ``itemprop=dateModified``."""
-        if not self._is_dated:
+        if not self._has_itemprop:
             return []
         return [
             element
@@ -136,14 +129,14 @@ class Outline:
 
 
 def anchor_flags(rel: str | None) -> int:
-    """LINK, or NOFOLLOW alone for ``rel=nofollow``; ``ugc`` and ``sponsored`` say nothing about following."""
+    """LINK, or NOFOLLOW alone for ``rel=nofollow``. ``ugc`` and ``sponsored`` do not forbid following."""
     return NOFOLLOW if rel and "nofollow" in rel.lower().split() else LINK
 
 
 def link_flags(rels: Collection[str], kind: str) -> int:
     """The flags of a ``link`` element or a Link header with these relation types and this media type, 0 for no link.
 
-    ``canonical`` is left to the caller: where it stands decides whether it counts.
+    ``canonical`` is left to the caller, because its position decides whether it counts.
     """
     flags = 0
     if "next" in rels or "prev" in rels or "previous" in rels:

@@ -1,10 +1,9 @@
-"""Fills an outline without building a tree: the linear reading of a document that the parser could not stand.
+"""Builds an outline by a linear scan without a tree, for a document on which the parser hung or crashed.
 
-It follows the tokenization of https://html.spec.whatwg.org/#tokenization, and what little of tree construction decides
-whether a tag counts: raw text, comments, templates, framesets, the end of the head. Where a short cut is needed it is
-the one that finds less than a browser; only where the tree drops what was tokenized, as in SVG or MathML mixed with
-``select`` or ``frameset``, may it find more. Each character is looked at a bounded number of times: every search either
-moves on to what it found, or ends the scan because nothing is left.
+It follows https://html.spec.whatwg.org/#tokenization, and that part of tree construction which decides whether a tag
+counts: raw text, comments, templates, framesets, the end of the head. Where it simplifies, it finds less than a
+browser. It may find more only where a tree drops tags, as in SVG or MathML mixed with ``select`` or ``frameset``. Each
+character is read a bounded number of times: a search either moves on to its match, or ends the scan.
 """
 
 import re
@@ -61,20 +60,20 @@ class _Scanner:
         self.templates = 0
         self.noscripts = 0
         self.has_title = False
-        self.islands: list[str] = []  # svg and math, and the elements in them that hold HTML again
-        self.is_mixed = False  # HTML was seen within SVG or MathML: where it ends takes a tree to know
+        self.islands: list[str] = []  # open svg and math elements, and those in them that contain HTML
+        self.is_mixed = False  # there is HTML within SVG or MathML; only a tree knows where it ends
         self.owners: list[tuple[int, str]] = []
 
     def run(self) -> None:
         text = self.text
         while self.at < len(text):
-            found = _open(text, self.at)
-            if found is None:
+            opening = _open(text, self.at)
+            if opening is None:
                 return
             if (self.in_head or self.may_be_frameset) and not self.templates:
-                self._text(text[self.at : found.start()])
-            self.at = found.end()
-            if not (self._tag(found[5], bool(found[4])) if found[5] else self._skip(found)):
+                self._text(text[self.at : opening.start()])
+            self.at = opening.end()
+            if not (self._tag(opening[5], bool(opening[4])) if opening[5] else self._skip(opening)):
                 return
 
     def _text(self, text: str) -> None:
@@ -82,23 +81,23 @@ class _Scanner:
             self.in_head = False
             self.may_be_frameset = self.may_be_frameset and not text.replace("\x00", "").strip(_WHITESPACE)
 
-    def _skip(self, found: re.Match[str]) -> bool:
-        """Pass a comment, a CDATA section or a declaration. False when it has no end."""
+    def _skip(self, opening: re.Match[str]) -> bool:
+        """Skip a comment, a CDATA section or a declaration. False when it has no end."""
         text, at = self.text, self.at
-        if found[1]:
-            for short in (">", "->"):
-                if text.startswith(short, at):
-                    self.at = at + len(short)
+        if opening[1]:
+            for ending in (">", "->"):
+                if text.startswith(ending, at):
+                    self.at = at + len(ending)
                     return True
             end = _comment_end(text, at)
             self.at = end.end() if end else len(text)
             return end is not None
-        if found[2] and self.is_mixed:
+        if opening[2] and self.is_mixed:
             return False
-        mark = "]]>" if found[2] and self._is_foreign() else ">"
-        where = text.find(mark, at)
-        self.at = where + len(mark)
-        return where >= 0
+        ending = "]]>" if opening[2] and self._is_foreign() else ">"
+        position = text.find(ending, at)
+        self.at = position + len(ending)
+        return position >= 0
 
     def _tag(self, written: str, is_end: bool) -> bool:
         attributes = self._attributes()
@@ -117,22 +116,22 @@ class _Scanner:
         return True
 
     def _attributes(self) -> dict[str, str] | None:
-        """The attributes of a tag, first of each name; None when the tag has no end."""
+        """The attributes of a tag, the first of each name, or None when the tag has no end."""
         text, at = self.text, self.at
         attributes: dict[str, str] = {}
-        while found := _attribute(text, at):
-            at = found.end()
-            if found[1]:
+        while match := _attribute(text, at):
+            at = match.end()
+            if match[1]:
                 self.at = at
-                self.is_closed = found[0].endswith("/>")
+                self.is_closed = match[0].endswith("/>")
                 return attributes
-            if text.startswith("=", at) and found.lastindex == 2:
+            if text.startswith("=", at) and match.lastindex == 2:
                 return None  # a quoted value without an end
-            name = found[2]
+            name = match[2]
             if name.isascii():
                 name = name.lower()
             if name not in attributes:
-                value = found[found.lastindex] if found.lastindex and found.lastindex > 2 else ""
+                value = match[match.lastindex] if match.lastindex and match.lastindex > 2 else ""
                 attributes[name] = decode_references(value.replace("\x00", "\ufffd"))
         return None
 
@@ -155,7 +154,7 @@ class _Scanner:
             self.templates += 1
         if self.templates:
             return
-        self._settle(name)
+        self._enter_section(name)
         if name == "noscript":
             self.noscripts += 1
         self._cross_border(name, is_closed)
@@ -164,21 +163,21 @@ class _Scanner:
         if name == "html" and not self.outline.language:
             self.outline.language = attributes.get("lang") or attributes.get("xml:lang") or ""
         if self.in_frameset == (name == "frame"):
-            self._note(name, attributes)
+            self._add(name, attributes)
         if name in MEDIA_OWNERS and not is_closed:
             self.owners.append((self.at, name))
 
-    def _settle(self, name: str) -> None:
-        """Where in the document this tag says that we are: in the head, a frameset or the body."""
+    def _enter_section(self, name: str) -> None:
+        """Update whether the scan is in the head, a frameset or the body, as this tag shows."""
         if name == "frameset" and self.may_be_frameset:
             self.in_frameset = True
-            self.outline.links.clear()  # a frameset replaces the body, if nothing in it could be seen
+            self.outline.links.clear()  # a frameset replaces a body without visible content
         if name in _VISIBLE_TAGS:
             self.may_be_frameset = False
         if self.in_head and (name not in _IN_HEAD or (self.is_after_head and name == "noscript")):
             self.in_head = False
 
-    def _note(self, name: str, attributes: dict[str, str]) -> None:
+    def _add(self, name: str, attributes: dict[str, str]) -> None:
         if name in {"a", "area"}:
             href = attributes.get("href", attributes.get("xlink:href"))
             if href is not None:
@@ -212,12 +211,12 @@ class _Scanner:
         elif self.owners and name in {"img", "source"}:
             element.owner, element.owner_tag = self.owners[-1]
         if "itemprop" in attributes and "content" not in attributes and "datetime" not in attributes:
-            where = self.text.find("<", self.at)
-            element.text = decode_text_references(self.text[self.at : where if where >= 0 else None][:1_000])
+            end = self.text.find("<", self.at)
+            element.text = decode_text_references(self.text[self.at : end if end >= 0 else None][:1_000])
         self.outline.add(element)
 
     def _raw(self, name: str, attributes: dict[str, str]) -> bool:
-        """Pass the text of an element that holds no markup, up to its end tag. False when there is none."""
+        """Skip the text of an element without markup, up to its end tag. False when there is none."""
         start = self.at
         end = self._script_end(start) if name == "script" else _RAW[name](self.text, start)
         if name == "title" and not self.has_title and not self.templates and not self.islands:
@@ -236,18 +235,18 @@ class _Scanner:
         return True
 
     def _script_end(self, at: int) -> re.Match[str] | None:
-        """The end tag of a script: one within ``<!-- <script>`` does not end it (#script-data-double-escaped-state)."""
+        """The end tag of a script. One after ``<!-- <script>`` does not end it (#script-data-double-escaped-state)."""
         depth = 0
-        while found := _script_mark(self.text, at):
-            at = found.end()
-            if found[1]:
+        while mark := _script_mark(self.text, at):
+            at = mark.end()
+            if mark[1]:
                 depth = depth or 1
-                at -= 2  # its dashes may be those of "-->"
-            elif found[2]:
+                at -= 2  # its dashes may also belong to "-->"
+            elif mark[2]:
                 depth = 0
-            elif found[3]:
+            elif mark[3]:
                 if depth < 2:
-                    return found
+                    return mark
                 depth = 1
             elif depth == 1:
                 depth = 2

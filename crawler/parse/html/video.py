@@ -1,4 +1,8 @@
-"""The videos of a page: every place that states one, merged, and then valid or left out with a reason."""
+"""Decides which videos of a page a sitemap can list.
+
+JSON-LD, Open Graph, Twitter cards, ``video`` elements and players of known sites each give drafts. Drafts of the same
+video are merged; a complete one becomes a video, an incomplete one a fault.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,22 +17,32 @@ from crawler.parse.html.outline import Element, Outline
 from crawler.parse.html.text import one_line
 from sitemap import Video
 
+MAX_VIDEOS: Final = 100
+MAX_TITLE: Final = 512
+MAX_DESCRIPTION: Final = 2_048
+MAX_DURATION: Final = 28_800
+MAX_TAGS: Final = 32
+MAX_UPLOADER: Final = 255
+_PLAYERS: Final = ("video", "iframe")
+_METAS: Final = frozenset({"og:video", "og:video:url", "og:video:secure_url", "twitter:player"})
+_is_file = re.compile(
+    r"[^?#]+\.(?:mp4|m4v|webm|ogv|mov|mpe?g|avi|wmv|flv|mkv|3gp|m3u8|mpd)(?:$|\?)", re.IGNORECASE
+).match
+_number = re.compile(r"\s*([0-9]{1,15})(?:\.[0-9]+)?\s*", re.ASCII).fullmatch
+_rating = re.compile(r"\s*([0-9](?:[.,][0-9]{1,6})?)\s*", re.ASCII).fullmatch
+_country = re.compile(r"\s*([A-Za-z]{2})\s*", re.ASCII).fullmatch
 _ID: Final = r"([A-Za-z0-9_-]{11})(?![A-Za-z0-9_-])"
-
 _youtube = re.compile(
     rf"https?://(?:www\.|m\.)?(?:youtube(?:-nocookie)?\.com/(?:embed/|v/|shorts/|live/|watch\?(?:[^#]*&)?v=)|youtu\.be/){_ID}"
 ).match
-
 _vimeo = re.compile(
     r"https?://(?:player\.vimeo\.com/video/|(?:www\.)?vimeo\.com/(?:[a-z]+/)*)([0-9]{4,})"
 ).match
-
 _dailymotion = re.compile(
     r"https?://(?:www\.|geo\.)?(?:dailymotion\.com/(?:embed/)?video/|dailymotion\.com/player[^?]*\?(?:[^#]*&)?video="
     r"|dai\.ly/)([A-Za-z0-9]{5,})"
 ).match
-
-_other = re.compile(
+_other_site = re.compile(
     r"https?://(?:fast\.wistia\.(?:net|com)/embed/|(?:www\.)?loom\.com/embed/|player\.twitch\.tv/\?|streamable\.com/[eo]/"
     r"|play\.vidyard\.com/|players\.brightcove\.net/|cdn\.jwplayer\.com/players/|rutube\.ru/play/embed/"
     r"|(?:www\.)?tiktok\.com/(?:embed|player)/|embed\.ted\.com/|player\.bilibili\.com/|(?:www\.)?facebook\.com/plugins/video"
@@ -37,7 +51,7 @@ _other = re.compile(
 
 
 class EmbeddedVideo(Struct, frozen=True):
-    """A video of a known site: ``key`` is equal for all its addresses, ``thumbnail`` "" when no rule gives it."""
+    """A video of a known site. ``key`` is equal for all its URLs; ``thumbnail`` is "" when no rule gives it."""
 
     key: str
     player: str
@@ -45,9 +59,9 @@ class EmbeddedVideo(Struct, frozen=True):
 
 
 def find_embedded_video(url: str) -> EmbeddedVideo | None:
-    """The video that an address plays or shows, or None when it is none that is known."""
-    if found := _youtube(url):
-        name = found[1]
+    """The video that a URL plays or shows, or None for a URL of no known video site."""
+    if match := _youtube(url):
+        name = match[1]
         if name == "videoseries":
             return None
         return EmbeddedVideo(
@@ -55,33 +69,22 @@ def find_embedded_video(url: str) -> EmbeddedVideo | None:
             f"https://www.youtube.com/embed/{name}",
             f"https://i.ytimg.com/vi/{name}/hqdefault.jpg",
         )
-    if found := _vimeo(url):
-        return EmbeddedVideo(f"vimeo:{found[1]}", f"https://player.vimeo.com/video/{found[1]}")
-    if found := _dailymotion(url):
-        name = found[1]
+    if match := _vimeo(url):
+        return EmbeddedVideo(f"vimeo:{match[1]}", f"https://player.vimeo.com/video/{match[1]}")
+    if match := _dailymotion(url):
+        name = match[1]
         return EmbeddedVideo(
             f"dailymotion:{name}",
             f"https://www.dailymotion.com/embed/video/{name}",
             f"https://www.dailymotion.com/thumbnail/video/{name}",
         )
-    return EmbeddedVideo(url, url) if _other(url) else None
-
-
-MAX_TITLE = 512
-
-MAX_DESCRIPTION = 2_048
-
-MAX_DURATION = 28_800
-
-MAX_TAGS = 32
-
-MAX_UPLOADER = 255
+    return EmbeddedVideo(url, url) if _other_site(url) else None
 
 
 class VideoDraft(Struct):
-    """What is known of one video; every address is resolved. ``keys`` tell whether two drafts are the same video.
+    """What the page states about one video. Every URL is resolved. Drafts that share one of ``keys`` are one video.
 
-    ``origin`` says where it was stated, for the faults.
+    ``origin`` names the markup that states it, for the faults.
     """
 
     origin: str
@@ -104,7 +107,7 @@ class VideoDraft(Struct):
     tags: tuple[str, ...] = ()
 
     def absorb(self, other: "VideoDraft") -> None:
-        """Fill what is unknown here from another statement about the same video."""
+        """Fill empty fields from another draft of the same video."""
         self.keys |= other.keys
         for name in self.__struct_fields__:
             if getattr(self, name) in (None, "", ()):
@@ -112,23 +115,22 @@ class VideoDraft(Struct):
 
 
 def merge_drafts(drafts: list[VideoDraft]) -> list[VideoDraft]:
-    """One draft for each video, in the order first stated; what is stated first counts."""
+    """One draft for each video, in document order. A field keeps its first value."""
     merged: list[VideoDraft] = []
     by_key: dict[str, VideoDraft] = {}
     for draft in drafts:
-        same = next((by_key[key] for key in sorted(draft.keys) if key in by_key), None)
-        if same is None:
+        earlier = next((by_key[key] for key in sorted(draft.keys) if key in by_key), None)
+        if earlier is None:
             merged.append(draft)
-            same = draft
         else:
-            same.absorb(draft)
+            earlier.absorb(draft)
         for key in draft.keys:
-            by_key.setdefault(key, same)
+            by_key.setdefault(key, earlier or draft)
     return merged
 
 
 def finish_draft(draft: VideoDraft, page: str) -> Video | str:
-    """The video, or why it cannot be listed.
+    """The video, or a sentence that says why it cannot be listed. ``page`` is the URL of the page.
 
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps#video-sitemap-elements
     """
@@ -138,8 +140,12 @@ def finish_draft(draft: VideoDraft, page: str) -> Video | str:
     content = "" if draft.content == page else draft.content
     player = "" if draft.player == page else draft.player
     missing = [
-        what
-        for what, value in (("thumbnail", draft.thumbnail), ("title", title), ("description", description))
+        field_name
+        for field_name, value in (
+            ("thumbnail", draft.thumbnail),
+            ("title", title),
+            ("description", description),
+        )
         if not value
     ]
     if missing:
@@ -168,31 +174,23 @@ def finish_draft(draft: VideoDraft, page: str) -> Video | str:
     )
 
 
-_number = re.compile(r"\s*([0-9]{1,15})(?:\.[0-9]+)?\s*", re.ASCII).fullmatch
-
-_rating = re.compile(r"\s*([0-9](?:[.,][0-9]{1,6})?)\s*", re.ASCII).fullmatch
-
-_country = re.compile(r"\s*([A-Za-z]{2})\s*", re.ASCII).fullmatch
-
-
 ResolveUrl = Callable[[str], str]
-
-"""The address for a text, "" when it is none."""
+"""Returns the URL for an href, or "" when it is refused."""
 
 
 def video_drafts(nodes: list[jsonld.JsonLdNode], resolve: ResolveUrl) -> Iterator[VideoDraft]:
-    """One draft for each VideoObject; one that is described elsewhere by its ``@id`` is read there."""
-    known = jsonld.nodes_by_id(nodes)
+    """One draft for each VideoObject. Of several nodes with one ``@id``, the fullest is read."""
+    by_id = jsonld.nodes_by_id(nodes)
     for node in nodes:
         if "VideoObject" in node.types:
-            name = node.values.get("@id")
-            if not isinstance(name, str) or known.get(name, node) is node:
-                yield _draft(node.values, known, resolve)
+            key = node.values.get("@id")
+            if not isinstance(key, str) or by_id.get(key, node) is node:
+                yield _draft(node.values, by_id, resolve)
 
 
-def _draft(values: dict[str, Any], known: dict[str, jsonld.JsonLdNode], resolve: ResolveUrl) -> VideoDraft:
+def _draft(values: dict[str, Any], by_id: dict[str, jsonld.JsonLdNode], resolve: ResolveUrl) -> VideoDraft:
     def part(name: str) -> dict[str, Any]:
-        return _object(values.get(name), known)
+        return _object(values.get(name), by_id)
 
     draft = VideoDraft(
         origin="JSON-LD",
@@ -213,17 +211,17 @@ def _draft(values: dict[str, Any], known: dict[str, jsonld.JsonLdNode], resolve:
         live=_parse_bool(part("publication").get("isLiveBroadcast")),
         tags=_tags(values.get("keywords")),
     )
-    for address in (draft.content, draft.player):
-        if address:
-            player = find_embedded_video(address)
-            draft.keys.add(player.key if player else address)
+    for url in (draft.content, draft.player):
+        if url:
+            player = find_embedded_video(url)
+            draft.keys.add(player.key if player else url)
             if player and not draft.thumbnail:
                 draft.thumbnail = player.thumbnail
     return draft
 
 
 def _text(value: Any) -> str:
-    """A value as text: the first of a list, the ``@value`` of an object, a number as written."""
+    """A value as text: of a list its first item, of an object its ``@value``."""
     if isinstance(value, list):
         value = value[0] if value else ""
     if isinstance(value, dict):
@@ -233,27 +231,27 @@ def _text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _object(value: Any, known: dict[str, jsonld.JsonLdNode]) -> dict[str, Any]:
+def _object(value: Any, by_id: dict[str, jsonld.JsonLdNode]) -> dict[str, Any]:
     if isinstance(value, list):
         value = value[0] if value else None
     if not isinstance(value, dict):
         return {}
-    name = value.get("@id")
-    if len(value) == 1 and isinstance(name, str) and name in known:
-        return known[name].values
+    key = value.get("@id")
+    if len(value) == 1 and isinstance(key, str) and key in by_id:
+        return by_id[key].values
     return value
 
 
 def _thumbnail(values: dict[str, Any], image: dict[str, Any], resolve: ResolveUrl) -> str:
     stated = values.get("thumbnailUrl")
-    for value in stated if isinstance(stated, list) else [stated]:
-        found = resolve(_text(value.get("url") if isinstance(value, dict) else value))
-        if found:
-            return found
-    for value in (image.get("contentUrl"), image.get("url"), values.get("thumbnail"), values.get("image")):
-        found = resolve(_text(value.get("url") if isinstance(value, dict) else value))
-        if found:
-            return found
+    candidates = [
+        *(stated if isinstance(stated, list) else [stated]),
+        *(image.get("contentUrl"), image.get("url"), values.get("thumbnail"), values.get("image")),
+    ]
+    for value in candidates:
+        url = resolve(_text(value.get("url") if isinstance(value, dict) else value))
+        if url:
+            return url
     return ""
 
 
@@ -265,17 +263,17 @@ def _parse_views(values: dict[str, Any]) -> int | None:
             name = kind.get("@type") if isinstance(kind, dict) else kind
             if isinstance(name, str) and not name.endswith("WatchAction"):
                 continue
-            found = _number(_text(counter.get("userInteractionCount")))
-            if found:
-                return int(found[1])
-    found = _number(_text(values.get("interactionCount")))
-    return int(found[1]) if found else None
+            count = _number(_text(counter.get("userInteractionCount")))
+            if count:
+                return int(count[1])
+    count = _number(_text(values.get("interactionCount")))
+    return int(count[1]) if count else None
 
 
 def _parse_rating(rating: dict[str, Any]) -> float | None:
     best = _text(rating.get("bestRating")) or "5"
-    found = _rating(_text(rating.get("ratingValue")))
-    return float(found[1].replace(",", ".")) if found and best in {"5", "5.0"} else None
+    value = _rating(_text(rating.get("ratingValue")))
+    return float(value[1].replace(",", ".")) if value and best in {"5", "5.0"} else None
 
 
 def _parse_bool(value: Any) -> bool | None:
@@ -292,8 +290,8 @@ def _restriction(values: dict[str, Any]) -> tuple[str, str] | None:
         stated = values.get(name)
         words = re.split(r"[,;\s]+", stated) if isinstance(stated, str) else stated
         if isinstance(words, list):
-            found = (_country(word) for word in map(_region, words) if word)
-            countries = sorted({country[1].upper() for country in found if country})
+            matches = (_country(word) for word in map(_region, words) if word)
+            countries = sorted({country[1].upper() for country in matches if country})
             if countries:
                 return relationship, " ".join(countries)
     return None
@@ -303,9 +301,9 @@ def _region(value: Any) -> str:
     return _text(value.get("name") or value.get("identifier")) if isinstance(value, dict) else _text(value)
 
 
-def _uploader(who: dict[str, Any]) -> tuple[str, str] | None:
-    """The name only: the page that informs about it must be on our own domain, and a name needs none."""
-    name = one_line(_text(who.get("name")), MAX_UPLOADER)
+def _uploader(author: dict[str, Any]) -> tuple[str, str] | None:
+    """The name without a page: that is optional, and valid only on the domain of the sitemap."""
+    name = one_line(_text(author.get("name")), MAX_UPLOADER)
     return (name, "") if name else None
 
 
@@ -313,19 +311,8 @@ def _tags(value: Any) -> tuple[str, ...]:
     words = value.split(",") if isinstance(value, str) else value
     if not isinstance(words, list):
         return ()
-    found = (one_line(_text(word), 100) for word in words[:200])
-    return tuple(dict.fromkeys(word for word in found if word))
-
-
-MAX_VIDEOS: Final = 100
-
-_PLAYERS: Final = ("video", "iframe")
-
-_METAS: Final = frozenset({"og:video", "og:video:url", "og:video:secure_url", "twitter:player"})
-
-_is_file = re.compile(
-    r"[^?#]+\.(?:mp4|m4v|webm|ogv|mov|mpe?g|avi|wmv|flv|mkv|3gp|m3u8|mpd)(?:$|\?)", re.IGNORECASE
-).match
+    tags = (one_line(_text(word), 100) for word in words[:200])
+    return tuple(dict.fromkeys(tag for tag in tags if tag))
 
 
 class VideoCollector:
@@ -340,7 +327,7 @@ class VideoCollector:
     def read(self) -> tuple[list[Video], list[str]]:
         """The videos that can be listed, and a sentence for each that cannot."""
         if not (self._nodes or self._outline.has_any(_PLAYERS) or not _METAS.isdisjoint(self._metas)):
-            return [], []  # most pages: nothing states a video
+            return [], []  # most pages state no video
         drafts = [
             *video_drafts(self._nodes, self._resolve),
             *self._open_graph(),
@@ -358,24 +345,24 @@ class VideoCollector:
                 faults.append(result)
         return videos, faults
 
-    def _resolve(self, text: str) -> str:
-        if not text or text[:5].lower() in {"data:", "blob:", "about"}:
+    def _resolve(self, href: str) -> str:
+        if not href or href[:5].lower() in {"data:", "blob:", "about"}:
             return ""
-        return self._urls.in_markup(text) or ""
+        return self._urls.in_markup(href) or ""
 
     def _meta(self, *names: str) -> str:
-        """The first content of the first of these names that has one."""
+        """The first content of the first of these names that the page states, or ""."""
         return next((self._metas[name][0] for name in names if name in self._metas), "")
 
-    def _from_page(self, origin: str, title: str = "") -> VideoDraft:
+    def _new_draft(self, origin: str, title: str = "") -> VideoDraft:
         return VideoDraft(
             origin=origin,
             title=title or self._meta("og:title", "twitter:title") or self._outline.title,
             description=self._meta("og:description", "description", "twitter:description"),
         )
 
-    def _place(self, draft: VideoDraft, url: str, kind: str = "") -> None:
-        """Put an address where it belongs: a file is content, everything else a player."""
+    def _add_url(self, draft: VideoDraft, url: str, media_type: str = "") -> None:
+        """Add a URL to a draft: a file as its content, any other as its player."""
         player = find_embedded_video(url)
         if player is not None:
             draft.player = draft.player or player.player
@@ -383,7 +370,7 @@ class VideoCollector:
             draft.keys.add(player.key)
             return
         draft.keys.add(url)
-        if _is_file(url) or kind.lower().startswith(
+        if _is_file(url) or media_type.lower().startswith(
             ("video/", "application/vnd.apple", "application/x-mpegurl")
         ):
             draft.content = draft.content or url
@@ -391,35 +378,33 @@ class VideoCollector:
             draft.player = draft.player or url
 
     def _open_graph(self) -> Iterator[VideoDraft]:
-        """One video: several ``og:video`` of a page are its formats (https://ogp.me/#type_video)."""
+        """At most one video: several ``og:video`` of a page are its formats (https://ogp.me/#type_video)."""
         if not self._meta("og:video", "og:video:url", "og:video:secure_url"):
             return
-        draft = self._from_page("og:video")
-        kind = ""
-        for element in reversed(
-            self._outline.named("meta")
-        ):  # the type follows the address that it speaks of
+        draft = self._new_draft("og:video")
+        media_type = ""
+        for element in reversed(self._outline.named("meta")):  # the type follows the URL that it belongs to
             name, value = (element.get("property") or element.get("name")).lower(), element.get("content")
             if name == "og:video:type":
-                kind = value
+                media_type = value
             elif name in {"og:video", "og:video:url", "og:video:secure_url"}:
                 url = self._resolve(value)
                 if url:
-                    self._place(draft, url, kind)
+                    self._add_url(draft, url, media_type)
         draft.thumbnail = draft.thumbnail or self._resolve(
             self._meta("og:image:secure_url", "og:image", "og:image:url")
         )
         draft.duration = duration_seconds(self._meta("og:video:duration", "video:duration"))
         draft.published = w3c_date(self._meta("og:video:release_date", "video:release_date"))
-        tags = [*self._metas.get("og:video:tag", []), *self._metas.get("video:tag", [])]
+        tags = (*self._metas.get("og:video:tag", []), *self._metas.get("video:tag", []))
         draft.tags = tuple(dict.fromkeys(tags))
         yield draft
 
     def _twitter(self) -> Iterator[VideoDraft]:
         url = self._resolve(self._meta("twitter:player"))
         if url:
-            draft = self._from_page("twitter:player", self._meta("twitter:title"))
-            self._place(draft, url)
+            draft = self._new_draft("twitter:player", self._meta("twitter:title"))
+            self._add_url(draft, url)
             draft.thumbnail = draft.thumbnail or self._resolve(
                 self._meta("twitter:image", "twitter:image:src", "og:image")
             )
@@ -433,13 +418,11 @@ class VideoCollector:
         for element in self._outline.named("video"):
             attributes = element.attributes
             if {"autoplay", "loop", "muted"} <= attributes.keys() and "controls" not in attributes:
-                continue  # a moving background
+                continue  # a background
             stated = [element, *sources.get(element.owner, [])]
-            urls = [
-                url for url in (self._resolve(one.get("src") or one.get("data-src")) for one in stated) if url
-            ]
-            if urls:
-                draft = self._from_page("video element", element.get("title") or element.get("aria-label"))
+            hrefs = (source.get("src") or source.get("data-src") for source in stated)
+            if urls := [url for url in map(self._resolve, hrefs) if url]:
+                draft = self._new_draft("video element", element.get("title") or element.get("aria-label"))
                 draft.content = urls[0]
                 draft.keys.update(urls)
                 draft.thumbnail = self._resolve(element.get("poster") or element.get("data-poster"))
@@ -450,7 +433,7 @@ class VideoCollector:
             for name in ("src", "data-src", "data-lazy-src"):
                 url = self._resolve(frame.get(name))
                 if url and find_embedded_video(url):
-                    draft = self._from_page("embedded player", frame.get("title"))
-                    self._place(draft, url)
+                    draft = self._new_draft("embedded player", frame.get("title"))
+                    self._add_url(draft, url)
                     yield draft
                     break
