@@ -1,4 +1,4 @@
 """Parses documents in worker processes that can be killed. Front door: ``pool.py``.
 
-``worker.py`` runs in the other process and imports ``html`` and ``snapshot`` only.
+``worker.py`` is the program of those processes. This package imports ``robots``, ``fetch``, ``url`` and the values.
 """

@@ -1,4 +1,7 @@
-"""The pool of parser processes: documents in, pages out. A document that kills its process costs itself only."""
+"""Runs the pool of parser processes: takes documents and returns pages.
+
+A document on which its process hangs or crashes affects no other document.
+"""
 
 import asyncio
 import sys
@@ -10,6 +13,7 @@ from typing import Self
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from crawler.model import DocumentKind, FetchedDocument, Page
 from crawler.parse.protocol import LENGTH_PREFIX, ParseJob, ParserOptions, decode_page, encode_message
@@ -17,11 +21,11 @@ from crawler.parse.protocol import LENGTH_PREFIX, ParseJob, ParserOptions, decod
 PARSE_TIMEOUT = "parse.timeout"
 PARSE_CRASH = "parse.crash"
 _READ_SIZE = 1 << 18
-_WRITE_SIZE = 1 << 18  # bytes handed to the pipe at once: what it cannot take at once is copied
+_WRITE_SIZE = 1 << 18  # bytes written at once: asyncio copies what the pipe cannot take
 
 
 class _PendingDocument:
-    """One document on its way through a worker."""
+    """A document that waits for a parser process or is in one."""
 
     __slots__ = ("crashes", "job", "page")
 
@@ -32,73 +36,73 @@ class _PendingDocument:
 
 
 class _ParserProcess:
-    """One process after another, and the documents given to it in order. The first is the one being read.
+    """Keeps one parser process alive, with a queue of documents. The process reads the first of the queue.
 
-    This is asyncio and not anyio, whose streams take a turn of the event loop and three objects for every document.
+    It uses asyncio, because anyio's streams cost a turn of the event loop and three objects for every document.
     """
 
-    def __init__(self, hello: ParserOptions) -> None:
-        self._options = encode_message(hello)
-        self._tickets: deque[_PendingDocument] = deque()
-        self._sent = 0  # how many of the tickets, from the first, the living process has got
-        self._more = asyncio.Event()  # set when there are tickets that feeding has not looked at
+    def __init__(self, options: ParserOptions) -> None:
+        self._options = encode_message(options)
+        self._queue: deque[_PendingDocument] = deque()
+        self._sent = 0  # documents of the queue, from the first, that the current process has
+        self._added = asyncio.Event()  # set when the queue has documents that _feed has not seen
 
     def __len__(self) -> int:
-        return len(self._tickets)
+        return len(self._queue)
 
-    def take(self, ticket: _PendingDocument) -> None:
+    def put(self, pending: _PendingDocument) -> None:
         """Queue a document."""
-        self._tickets.append(ticket)
-        self._more.set()
+        self._queue.append(pending)
+        self._added.set()
 
     async def serve(self, deadline: float) -> None:
-        """Answer documents for ever; a process that hangs on one or dies of one is replaced.
+        """Read documents until cancelled. Replaces a process that hangs or crashes.
 
-        There is none before the first document: where nothing changed since an earlier run, there is nothing to read.
+        The first process starts with the first document: a run in which no page changed needs none.
         """
         while True:
             await self._wait_for_document()
-            # -P: a folder named crawler in the working directory must not be taken for ours
+            # -P: Python must not import a folder named crawler in the working directory
             command = (sys.executable, "-P", "-m", "crawler.parse.worker")
             pipe = asyncio.subprocess.PIPE
             process = await asyncio.create_subprocess_exec(
                 *command, stdin=pipe, stdout=pipe, limit=_READ_SIZE
             )
             try:
-                async with anyio.create_task_group() as life:
-                    life.start_soon(self._feed, process)
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._feed, process)
                     self._fail_first(await self._collect(process, deadline))
-                    life.cancel_scope.cancel()
+                    tasks.cancel_scope.cancel()
             finally:
                 _kill(process)
                 with anyio.CancelScope(shield=True):
                     await process.wait()
 
     async def _wait_for_document(self) -> None:
-        while not self._tickets:
-            await self._more.wait()
+        while not self._queue:
+            await self._added.wait()
 
     async def _feed(self, process: asyncio.subprocess.Process) -> None:
-        """Write documents as they come; apart from collecting, for a pipe full both ways would stop both ends."""
+        """Write documents as they come. It runs beside _collect: with both pipes full, both ends would stop."""
         stdin = process.stdin
         assert stdin is not None  # noqa: S101 - started with pipes
         self._sent = 0
         try:
             stdin.write(self._options)
             while True:
-                self._more.clear()
-                while self._sent < len(self._tickets):
+                self._added.clear()
+                while self._sent < len(self._queue):
                     self._sent += 1
-                    frame = memoryview(encode_message(self._tickets[self._sent - 1].job))
+                    frame = memoryview(encode_message(self._queue[self._sent - 1].job))
                     for start in range(0, len(frame), _WRITE_SIZE):
                         stdin.write(frame[start : start + _WRITE_SIZE])
                         await stdin.drain()
-                await self._more.wait()
+                await self._added.wait()
         except (OSError, RuntimeError):  # uvloop raises the latter
-            return  # the process is gone; collecting finds out
+            return  # the process has ended; _collect notices
 
     async def _collect(self, process: asyncio.subprocess.Process, deadline: float) -> str:
-        """Take pages until a document kills the process or outlasts the deadline; says which."""
+        """Read pages until the process ends, by a crash or at the deadline of a document; return which."""
         stdout, loop = process.stdout, asyncio.get_running_loop()
         assert stdout is not None  # noqa: S101 - started with pipes
         while True:
@@ -114,37 +118,37 @@ class _ParserProcess:
             self._answer(decode_page(frame))
 
     def _answer(self, page: Page) -> None:
-        ticket = self._tickets.popleft()
+        pending = self._queue.popleft()
         self._sent -= 1
-        if not ticket.page.done():  # who asked may have been cancelled
-            ticket.page.set_result(page)
+        if not pending.page.done():  # the caller may have been cancelled
+            pending.page.set_result(page)
 
-    def _fail_first(self, why: str) -> None:
-        """The first document did it: next time by the linear scanner, and when that fails too, it is given up.
+    def _fail_first(self, reason: str) -> None:
+        """Blame the first document: the linear scanner reads it next, and if that fails too, it is a parse failure.
 
-        Of a single crash it may be innocent, for a process can also be ended from outside: it is read once more.
+        After its first crash it is read again as before, because something else may have ended the process.
         """
-        if not self._tickets:
+        if not self._queue:
             return
-        ticket = self._tickets[0]
-        ticket.crashes += why == PARSE_CRASH
-        if why == PARSE_CRASH and ticket.crashes == 1:
+        pending = self._queue[0]
+        pending.crashes += reason == PARSE_CRASH
+        if reason == PARSE_CRASH and pending.crashes == 1:
             return
-        job = ticket.job
+        job = pending.job
         if job.why_scan or job.document.kind is not DocumentKind.PAGE:
-            self._answer(Page(is_html=False, faults=[f"could not be read ({why})"], fallback=why))
+            self._answer(Page(is_html=False, faults=[f"could not be read ({reason})"], fallback=reason))
         else:
-            ticket.job = ParseJob(job.document, job.now, why)
+            pending.job = ParseJob(job.document, job.now, reason)
 
 
 class ParsePool:
-    """``processes`` workers. Use as an async context manager; :meth:`read` never raises for a document."""
+    """Reads documents in ``processes`` parser processes. Use it as an async context manager."""
 
-    def __init__(self, processes: int, hello: ParserOptions) -> None:
-        self._deadline = hello.deadline
-        # a worker ends itself only when nobody is there to do it: well after the pool would have
-        hello = ParserOptions(hello.options, hello.params, hello.deadline * 2 + 1, hello.memory)
-        self._workers = [_ParserProcess(hello) for _ in range(processes)]
+    def __init__(self, processes: int, options: ParserOptions) -> None:
+        self._deadline = options.deadline
+        # a worker ends itself well after the pool would have killed it
+        options = replace(options, deadline=options.deadline * 2 + 1)
+        self._workers = [_ParserProcess(options) for _ in range(processes)]
         self._tasks: TaskGroup | None = None
 
     async def __aenter__(self) -> Self:
@@ -161,10 +165,10 @@ class ParsePool:
         return await self._tasks.__aexit__(kind, error, trace)
 
     async def read(self, document: FetchedDocument) -> Page:
-        """What a document says. ``Page.fallback`` tells when it could not be read by the real parser."""
-        ticket = _PendingDocument(ParseJob(document, time.time()))
-        min(self._workers, key=len).take(ticket)
-        return await ticket.page
+        """The page of a document. Never raises; ``Page.fallback`` is why the HTML5 parser could not read it, or ""."""
+        pending = _PendingDocument(ParseJob(document, time.time()))
+        min(self._workers, key=len).put(pending)
+        return await pending.page
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:

@@ -1,6 +1,7 @@
-"""What goes through the pipes between the pool and its workers.
+"""The messages between the pool and its workers, which travel through pipes.
 
-A worker gets one :class:`Hello`, then :class:`Job` after job, and answers each with a ``Page`` in the same order.
+A worker reads one :class:`ParserOptions`, then any number of :class:`ParseJob`. It answers each job with a ``Page``, in
+the same order.
 """
 
 import struct
@@ -14,16 +15,16 @@ from crawler.url.params import UrlParams
 
 
 class ParserOptions(msgspec.Struct, frozen=True, array_like=True):
-    """What a worker must know before the first job."""
+    """The settings of a worker."""
 
     options: ReadOptions
     params: UrlParams
-    deadline: float  # seconds a job may take before the worker ends itself, should nobody else
+    deadline: float  # seconds after which the worker ends itself, should the pool not have done so
     memory: int  # bytes of address space
 
 
 class ParseJob(msgspec.Struct, frozen=True, array_like=True):
-    """One document to read. ``now`` is Unix time; ``why_scan`` makes the linear scanner read it, and says why."""
+    """One document to read. ``now`` is Unix time; ``why_scan`` is why the linear scanner must read it, or ""."""
 
     document: FetchedDocument
     now: float
@@ -31,28 +32,22 @@ class ParseJob(msgspec.Struct, frozen=True, array_like=True):
 
 
 decode_options = msgspec.msgpack.Decoder(ParserOptions).decode
-
 decode_job = msgspec.msgpack.Decoder(ParseJob).decode
-
 decode_page = msgspec.msgpack.Decoder(Page).decode
-
-
 LENGTH_PREFIX = struct.Struct("<I")
-
-
 _encoder = msgspec.msgpack.Encoder()
 
 
 def encode_message(message: msgspec.Struct) -> bytearray:
-    """A message with its length before it, made without a second copy: pages may have megabytes."""
-    made = bytearray(LENGTH_PREFIX.size)
-    _encoder.encode_into(message, made, LENGTH_PREFIX.size)
-    LENGTH_PREFIX.pack_into(made, 0, len(made) - LENGTH_PREFIX.size)
-    return made
+    """A message with its length before it. It is not copied, because a page may have megabytes."""
+    frame = bytearray(LENGTH_PREFIX.size)
+    _encoder.encode_into(message, frame, LENGTH_PREFIX.size)
+    LENGTH_PREFIX.pack_into(frame, 0, len(frame) - LENGTH_PREFIX.size)
+    return frame
 
 
 def read_message(source: IO[bytes]) -> bytes | None:
-    """What comes next, without its length; None when there is nothing any more."""
+    """The next message without its length, or None at the end of the stream."""
     head = source.read(LENGTH_PREFIX.size)
     if len(head) < LENGTH_PREFIX.size:
         return None

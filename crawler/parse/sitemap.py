@@ -1,4 +1,4 @@
-"""Reading the site's own sitemaps and feeds into the same :class:`Page` that a page of HTML gives. Pure."""
+"""Reads the site's own sitemaps and feeds into a :class:`Page`, as an HTML document is. Pure."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from sitemap import FEEDS, Child, Entry, SitemapError, SitemapParser
 def read_sitemap(document: FetchedDocument, params: UrlParams) -> Page:
     """The entries of a sitemap or a feed as links, the children of an index as sitemaps.
 
-    Of a page (``Kind.PAGE``) that turned out to be XML, only a feed is read: a sitemap is asked for as one.
+    A document that cannot be read gives a page with the fault only.
     """
     parser = SitemapParser(document.url)
     items: list[Entry | Child] = []
@@ -21,12 +21,12 @@ def read_sitemap(document: FetchedDocument, params: UrlParams) -> Page:
     except SitemapError as error:
         return Page(is_html=False, faults=[str(error)])
     is_feed = parser.format in FEEDS
-    found = DiscoveredBy.FEED if is_feed else DiscoveredBy.SITEMAP
+    flag = DiscoveredBy.FEED if is_feed else DiscoveredBy.SITEMAP
     faults = [finding.sentence for finding in parser.findings[:3]]
     return Page(
         is_html=False,
         links=[
-            (url, found)
+            (url, flag)
             for url in _urls((item.loc for item in items if isinstance(item, Entry)), params, faults)
         ],
         sitemaps=_urls((item.loc for item in items if isinstance(item, Child)), params, faults),
@@ -35,7 +35,7 @@ def read_sitemap(document: FetchedDocument, params: UrlParams) -> Page:
 
 
 def _urls(locs: Iterable[str], params: UrlParams, faults: list[str]) -> list[Url]:
-    """The distinct URLs, in order; what is none becomes a fault, the first of them by name."""
+    """The distinct valid URLs in order. Invalid ones become faults: the first with its reason, then their number."""
     urls: dict[Url, None] = {}
     refused = 0
     for loc in locs:

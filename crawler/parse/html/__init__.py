@@ -1,4 +1,4 @@
-"""What an HTML document states: canonical, links, hreflang, images, videos, dates. Front door: ``page.py``.
+"""Reads an HTML document: its canonical, links, hreflang, refresh, images, videos and dates. Front door: ``page.py``.
 
-Pure: bytes and headers in, a page out.
+Pure: it takes the body and the headers, and returns a page. A rule has the file of its name.
 """
