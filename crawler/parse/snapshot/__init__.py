@@ -1,4 +1,4 @@
-"""The main content of a page, kept small, and the difference between two snapshots of it.
+"""Takes compact snapshots of the content of a page, and finds the differences between two of them.
 
-Pure. Front door: ``snapshot.py`` takes and loads one; ``diff.py`` compares two.
+Pure. Front doors: ``snapshot.py`` takes and loads a snapshot; ``diff.py`` compares two.
 """

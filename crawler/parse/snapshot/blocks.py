@@ -1,8 +1,8 @@
-"""Takes kept markup apart into the blocks that a reader or a search engine sees, each with the place where it stands.
+"""Parses the markup of snapshots into content blocks: the texts and statements that a reader or search engine sees.
 
-No tree is built: one pass over the tags with a stack of the elements that contain others. Where a browser would build
-something else, both bodies of a comparison are misread alike. A place is the chain of containers with what their class
-and id say; a spot is a place under a heading. What two visits of a page have in common is read once.
+No tree is built: one pass reads the tags, with a stack of the elements that contain others. Where a browser builds
+another tree, both versions in a comparison are misread alike. A place is the chain of containers with their classes and
+ids; a spot is a place under a heading. Markup that two versions share is read once.
 """
 
 import re
@@ -26,8 +26,8 @@ from crawler.parse.snapshot.text import (
 
 MAX_BLOCKS: Final = 20_000
 MAX_DEPTH: Final = 64
-"""Containers in each other whose names count for a place."""
-_CHAIN: Final = 100  # bytes of these names that are kept as they are
+"""Nested containers whose names count for a place."""
+_CHAIN: Final = 100  # bytes up to which a chain of names is not hashed
 
 _data = re.compile(
     r"<script\b(?=[^>]{0,200}ld\+json)[^>]*+(?:>(.*?)(?:</script\b[^>]*+(?:>|\Z)|\Z)|\Z)",
@@ -39,10 +39,10 @@ _FACT_PROPERTIES: Final = frozenset(
 
 
 class ContentBlock(Struct, frozen=True, gc=False):
-    """One thing that is read as a whole. ``says`` is all that counts; ``text`` is what a person may be shown.
+    """One text or statement. ``compared_text`` decides whether two blocks are equal; ``text`` is for display.
 
-    ``is_frame``: it stands in what surrounds pages by its very element (nav, the footer of the body). ``is_fact``: it
-    is a price or an availability, stated as data. ``is_link``: it is a link or a picture and nothing else.
+    ``is_frame``: it is in an element around the content (nav, the footer of the body). ``is_fact``: it is a price or an
+    availability, stated as data. ``is_link``: it is a link or a picture and nothing else.
     """
 
     compared_text: str
@@ -55,7 +55,7 @@ class ContentBlock(Struct, frozen=True, gc=False):
 
 
 class UnreadBlock(Struct, frozen=True, gc=False):
-    """Markup that says one thing or nothing, and where it stands."""
+    """Markup of at most one block, and its place."""
 
     markup: str
     place: bytes
@@ -63,12 +63,12 @@ class UnreadBlock(Struct, frozen=True, gc=False):
     is_frame: bool
 
     def read(self) -> ContentBlock | None:
-        """The block, or None when it says nothing."""
-        said = TEXTS[self.markup]
-        if not said.compared_text:
+        """The block, or None when the markup has no text."""
+        reading = TEXTS[self.markup]
+        if not reading.compared_text:
             return None
         return ContentBlock(
-            said.compared_text, said.text, self.place, self.spot, self.is_frame, False, said.is_link
+            reading.compared_text, reading.text, self.place, self.spot, self.is_frame, False, reading.is_link
         )
 
 
@@ -76,25 +76,25 @@ AnyBlock = ContentBlock | UnreadBlock
 
 
 def stable_hash(*parts: bytes) -> int:
-    """A number for a place or for what stands there; equal in every process and version of Python."""
+    """A signed 64-bit hash, equal in every process and version of Python."""
     return int.from_bytes(blake2b(b"\x00".join(parts), digest_size=8).digest(), "big", signed=True)
 
 
-def parse_blocks(kept: bytes, limit: int | None = None) -> list[ContentBlock] | None:
-    """The blocks of a page in document order, at most ``MAX_BLOCKS``; None when the bytes are none of ours.
+def parse_blocks(snapshot: bytes, limit: int | None = None) -> list[ContentBlock] | None:
+    """The blocks of a page in document order, at most ``MAX_BLOCKS``, or None when the snapshot is unreadable.
 
-    ``limit``: how many characters of the markup are looked at.
+    ``limit`` is the number of characters of markup that are read.
     """
-    markup = load_snapshot(kept)
+    markup = load_snapshot(snapshot)
     if markup is None:
         return None
     markup, entries = _extract_jsonld(markup[:limit])
     _ParserState().read(split_markup(markup), entries)
-    return [each for each in entries if isinstance(each, ContentBlock)]
+    return [entry for entry in entries if isinstance(entry, ContentBlock)]
 
 
 class PageVersion(Struct):
-    """One of two visits: all entries in document order, and the numbers of those that may differ, all of them read."""
+    """One of two versions: all entries in document order, and the indexes of those that may differ, which are read."""
 
     entries: list[AnyBlock]
     own: list[int]
@@ -103,11 +103,11 @@ class PageVersion(Struct):
     def differing(self) -> list[ContentBlock]:
         """The blocks that may differ."""
         entries = self.entries
-        return [each for at in self.own if isinstance(each := entries[at], ContentBlock)]
+        return [entry for at in self.own if isinstance(entry := entries[at], ContentBlock)]
 
 
 def parse_changed_blocks(before: bytes, after: bytes) -> tuple[PageVersion, PageVersion] | None:
-    """The same for two visits of one page. What both have in common under the same containers is left unread."""
+    """The blocks of two versions of a page. Equal markup under the same containers is left unread."""
     old_markup, new_markup = load_snapshot(before), load_snapshot(after)
     if old_markup is None or new_markup is None:
         return None
@@ -115,28 +115,28 @@ def parse_changed_blocks(before: bytes, after: bytes) -> tuple[PageVersion, Page
     new_markup, new = _extract_jsonld(new_markup)
     new_pieces = split_markup(new_markup)
     old_pieces = split_markup_like(old_markup, new_markup, new_pieces)
-    one, other = PageVersion(old, [*range(len(old))]), PageVersion(new, [*range(len(new))])
-    # What is unread counts for one block, so nothing of a page that may have too many is left unread.
+    earlier, later = PageVersion(old, [*range(len(old))]), PageVersion(new, [*range(len(new))])
+    # Unread markup counts as one block, so a page that may have too many blocks is read in full.
     lazily = len(new) + len(new_pieces) <= MAX_BLOCKS and "itemprop" not in new_markup.lower()
-    here, there = _ParserState(), _ParserState()
-    for run in diff_spans(old_pieces, new_pieces):
-        agree, begin = run.same and here == there, len(other.entries)
-        there.read(new_pieces[run.new], other.entries, lazily=lazily and agree)
-        if agree and len(other.entries) < MAX_BLOCKS:
-            one.entries += other.entries[begin:]
-            here = there.copy()
+    in_earlier, in_later = _ParserState(), _ParserState()
+    for span in diff_spans(old_pieces, new_pieces):
+        is_shared, begin = span.same and in_earlier == in_later, len(later.entries)
+        in_later.read(new_pieces[span.new], later.entries, lazily=lazily and is_shared)
+        if is_shared and len(later.entries) < MAX_BLOCKS:
+            earlier.entries += later.entries[begin:]
+            in_earlier = in_later.copy()
             continue
-        other.own += range(begin, len(other.entries))
-        begin = len(one.entries)
-        here.read(old_pieces[run.old], one.entries)
-        one.own += range(begin, len(one.entries))
-    return one, other
+        later.own += range(begin, len(later.entries))
+        begin = len(earlier.entries)
+        in_earlier.read(old_pieces[span.old], earlier.entries)
+        earlier.own += range(begin, len(earlier.entries))
+    return earlier, later
 
 
 class _ParserState(Struct):
-    """Where in a document one is: what decides how the next tag and text are read."""
+    """The position in a document, which decides how the next tag and text are read."""
 
-    stack: list[tuple[TagEffect, bytes, bool, bool]] = []  # what was opened, and the state around it
+    stack: list[tuple[TagEffect, bytes, bool, bool]] = []  # open elements, each with the state around it
     open: dict[str, int] = {}
     place: bytes = b""
     is_frame: bool = False
@@ -151,7 +151,7 @@ class _ParserState(Struct):
         return _ParserState(self.stack.copy(), self.open.copy(), *fields)
 
     def read(self, pieces: list[str], blocks: list[AnyBlock], *, lazily: bool = False) -> None:
-        """Take pairs of tag and text, until there are blocks enough. Headings are never left unread."""
+        """Read pairs of tag and text, up to ``MAX_BLOCKS``. Headings are read even when ``lazily`` is true."""
         pairs = iter(pieces)
         for written, text in zip(pairs, pairs, strict=True):
             if written:
@@ -161,7 +161,7 @@ class _ParserState(Struct):
                     if tag.opens and self.open.get(tag.name):
                         self._close(tag.name)
                 elif tag.name:
-                    self._begin(tag, blocks)
+                    self._start(tag, blocks)
             if text and not self.mute and not text.isspace():
                 if lazily and not self.in_heading:
                     blocks.append(UnreadBlock(text, self.place + self.leaf, self.heading, self.is_frame))
@@ -171,25 +171,25 @@ class _ParserState(Struct):
                     return
 
     def _text(self, raw: str, blocks: list[AnyBlock]) -> None:
-        said = TEXTS[raw]
-        if said.compared_text:
-            place, spot = self.place + self.leaf, self.heading
+        reading = TEXTS[raw]
+        if reading.compared_text:
+            text, place = reading.compared_text, self.place + self.leaf
             blocks.append(
-                ContentBlock(said.compared_text, said.text, place, spot, self.is_frame, False, said.is_link)
+                ContentBlock(text, reading.text, place, self.heading, self.is_frame, False, reading.is_link)
             )
             if self.in_heading:
-                self.heading = mask_variable_text(said.text[:200])
+                self.heading = mask_variable_text(reading.text[:200])
                 self.in_heading = False
-        for name, value in said.facts:
+        for name, value in reading.facts:
             _append_statement(name, value, blocks)
 
-    def _begin(self, tag: TagEffect, blocks: list[AnyBlock]) -> None:
-        if tag.states[1] and not self.mute:
-            _append_statement(*tag.states, blocks)
+    def _start(self, tag: TagEffect, blocks: list[AnyBlock]) -> None:
+        if tag.statement[1] and not self.mute:
+            _append_statement(*tag.statement, blocks)
         if tag.opens:
             self._open(tag)
         else:
-            self.leaf = b"\x1f" + tag.token  # no class or id ends like this
+            self.leaf = b"\x1f" + tag.token  # no class or id contains this character
             self.in_heading = tag.is_heading
 
     def _open(self, tag: TagEffect) -> None:
@@ -221,21 +221,21 @@ def _append_statement(name: str, value: str, blocks: list[AnyBlock]) -> None:
 
 
 def _extract_jsonld(markup: str) -> tuple[str, list[AnyBlock]]:
-    """The markup without JSON-LD, and the values of that by the path of their keys; the order of keys says nothing."""
+    """The markup without JSON-LD, and the JSON-LD values as blocks by their path. The order of keys does not count."""
     blocks: list[AnyBlock] = []
     if "ld+json" not in markup:
         return markup, blocks
     for script in _data.findall(markup):
-        waiting: list[tuple[str, Any]] = [("", jsonld.read_block(script))]
-        while waiting and len(blocks) < MAX_BLOCKS:
-            path, value = waiting.pop()
+        stack: list[tuple[str, Any]] = [("", jsonld.read_block(script))]
+        while stack and len(blocks) < MAX_BLOCKS:
+            path, value = stack.pop()
             if isinstance(value, dict):
                 inner = sorted(
                     (str(name), item) for name, item in value.items() if name not in STAMP_PROPERTIES
                 )
-                waiting.extend((f"{path}.{name}"[-200:], item) for name, item in reversed(inner))
+                stack.extend((f"{path}.{name}"[-200:], item) for name, item in reversed(inner))
             elif isinstance(value, list):
-                waiting.extend((path, item) for item in reversed(value))
+                stack.extend((path, item) for item in reversed(value))
             elif value is not None:
                 _append_statement(f"JSON-LD{path}", str(value), blocks)
     return _data.sub("", markup), blocks

@@ -1,4 +1,4 @@
-"""Which blocks one page lost and gained between two visits. Compares; what of it matters is the survey's judgement."""
+"""Finds the blocks that a page lost and gained between two visits. ``lastmod`` decides which of them matter."""
 
 from collections import Counter
 from collections.abc import Container
@@ -22,11 +22,11 @@ MAX_DIFFERENCES = 200
 MAX_TEXT = 120
 MAX_SAMPLED_CHARACTERS = 200_000
 MAX_BARE = 4
-"""Characters of a shape up to which it needs its place to mean something."""
-_SHAPE: Final = 0x5A5A_5A5A_5A5A_5A5A  # tells the key of a shape from that of an equal text
+"""Characters up to which a shape is only comparable with one at the same place."""
+_SHAPE: Final = 0x5A5A_5A5A_5A5A_5A5A  # keeps the key of a shape apart from that of an equal text
 _WORD_MASK: Final = (1 << 64) - 1
 FRAME = 1
-"""Flag of a difference: it stands in an element that surrounds pages (nav, the footer of the body)."""
+"""Flag of a difference: it is in an element around the content (nav, the footer of the body)."""
 FACT = 2
 """Flag of a difference: a price or an availability stated as data."""
 LINK = 4
@@ -34,11 +34,11 @@ LINK = 4
 
 
 class Difference(Struct, frozen=True, array_like=True):
-    """One block that a page lost (``gone``) or gained, by keys from the coarse to the fine.
+    """One block that a page lost (``gone``) or gained. Its keys are 64-bit hashes, from coarse to fine.
 
-    ``place`` is where it stands, ``spot`` the place under its heading, ``shape`` the text without figures, ``exact``
-    the text with its links. ``after`` and ``ahead`` are its nearest neighbours that stayed, as texts at
-    their places (0 at an end of the page), ``among`` counts the blocks of this page at the same spot.
+    ``place`` is its containers, ``spot`` the place under its heading, ``shape`` the text without figures, ``exact`` the
+    text with its links. ``after`` and ``ahead`` are its nearest unchanged neighbours, each as a text at a place (0 at
+    an end of the page). ``among`` is the number of blocks of this page at the same spot.
     """
 
     gone: bool
@@ -54,9 +54,9 @@ class Difference(Struct, frozen=True, array_like=True):
 
 
 class Delta(Struct, frozen=True, array_like=True):
-    """What differs between two visits of one page. ``more``: there was more than is listed.
+    """The differences between two visits of a page. ``more``: there are more than the list holds.
 
-    ``known`` is False when one of the two is empty or unknown: then nothing can be said, and nothing is.
+    ``known`` is False when one of the two snapshots is empty or unreadable; then there are no differences.
     """
 
     differences: list[Difference] = []
@@ -65,70 +65,72 @@ class Delta(Struct, frozen=True, array_like=True):
 
 
 def compare(before: bytes, after: bytes) -> Delta:
-    """Compare two kept contents as multisets of blocks: what only moved is no difference. Never raises.
+    """Compare two snapshots as multisets of blocks: a block that only moved is no difference. Never raises.
 
-    Of equal texts, those stay that stand where nothing differs, and then the first.
+    Of equal blocks, those in unchanged parts of the page count as the ones that stayed, then the first ones.
     """
     if before == after:
         return Delta(known=bool(before))
-    both = parse_changed_blocks(before, after)
-    if both is None or not all(any(map(_read_block, side.entries)) for side in both):
+    versions = parse_changed_blocks(before, after)
+    if versions is None or not all(any(map(_read_block, version.entries)) for version in versions):
         return Delta(known=False)
-    in_old, in_new = (Counter([block.compared_text for block in side.differing]) for side in both)
-    gone = _differences(both[0], _surplus(in_old, in_new), True)
-    came = _differences(both[1], _surplus(in_new, in_old), False)
-    room = MAX_DIFFERENCES // 2
-    kept_gone = gone[: max(room, MAX_DIFFERENCES - len(came))]
-    listed = kept_gone + came[: MAX_DIFFERENCES - len(kept_gone)]
-    return Delta(listed, more=len(listed) < len(gone) + len(came))
+    in_old, in_new = (Counter([block.compared_text for block in version.differing]) for version in versions)
+    lost = _differences(versions[0], _surplus(in_old, in_new), True)
+    gained = _differences(versions[1], _surplus(in_new, in_old), False)
+    listed = lost[: max(MAX_DIFFERENCES // 2, MAX_DIFFERENCES - len(gained))]
+    listed += gained[: MAX_DIFFERENCES - len(listed)]
+    return Delta(listed, more=len(listed) < len(lost) + len(gained))
 
 
-def content_keys(kept: bytes) -> list[int]:
-    """The distinct keys of what a page holds: texts, shapes, spots and places, and texts at their places.
+def content_keys(snapshot: bytes) -> list[int]:
+    """The distinct keys of a page: its texts, shapes, spots and places, and its texts at their places.
 
-    Of a long page, those of its first ``MAX_SAMPLED`` characters of markup.
+    Only the first ``MAX_SAMPLED_CHARACTERS`` of the markup count.
     """
-    found: set[int] = set()
-    for block in parse_blocks(kept, MAX_SAMPLED_CHARACTERS) or ():
-        keys = exact, _, _, place = _block_keys(block)
-        found.update(keys)
-        found.add(_key_beside(exact, place))
-    return list(found)
+    keys: set[int] = set()
+    for block in parse_blocks(snapshot, MAX_SAMPLED_CHARACTERS) or ():
+        block_keys = exact, _, _, place = _block_keys(block)
+        keys.update(block_keys)
+        keys.add(_text_at_place_key(exact, place))
+    return list(keys)
 
 
-def _surplus(one: Counter[str], other: Counter[str]) -> dict[str, int]:
-    """What one has more often than the other, and how much more often."""
-    return {says: count - other[says] for says, count in one.items() if count > other.get(says, 0)}
+def _surplus(counts: Counter[str], other: Counter[str]) -> dict[str, int]:
+    """The texts that occur more often than in the other version, and how much more often."""
+    return {text: count - other[text] for text, count in counts.items() if count > other.get(text, 0)}
 
 
-def _differences(side: PageVersion, lost: dict[str, int], gone: bool) -> list[Difference]:
-    """What is not on the other side, in document order, one more than is listed at most; of equals the last."""
-    if not lost:
+def _differences(version: PageVersion, surplus: dict[str, int], gone: bool) -> list[Difference]:
+    """The blocks in surplus, in document order; of equal blocks the last. One more than a delta lists, at most."""
+    if not surplus:
         return []
-    moved: dict[int, ContentBlock] = {}
-    for at in reversed(side.own):
-        block = side.entries[at]
-        if isinstance(block, ContentBlock) and lost.get(block.compared_text):
-            lost[block.compared_text] -= 1
-            moved[at] = block
-    places = {block.place for block in moved.values()}
-    there = [each for each in side.entries if each.place in places and _read_block(each)]
-    among = Counter([(each.place, each.spot) for each in there])
-    found: list[Difference] = []
-    ahead = -1
-    for at in sorted(moved)[: MAX_DIFFERENCES + 1]:
-        if at > ahead:
-            (_, after), (ahead, before) = (_unmoved_neighbour(side, moved, at, step) for step in (-1, 1))
-        block = moved[at]
-        found.append(_difference(block, gone, after, before, among[block.place, block.spot]))
-    return found
+    changed: dict[int, ContentBlock] = {}
+    for at in reversed(version.own):
+        block = version.entries[at]
+        if isinstance(block, ContentBlock) and surplus.get(block.compared_text):
+            surplus[block.compared_text] -= 1
+            changed[at] = block
+    places = {block.place for block in changed.values()}
+    entries = [entry for entry in version.entries if entry.place in places and _read_block(entry)]
+    among = Counter([(entry.place, entry.spot) for entry in entries])
+    differences: list[Difference] = []
+    following = -1
+    for at in sorted(changed)[: MAX_DIFFERENCES + 1]:
+        if at > following:
+            _, after = _unchanged_neighbour(version, changed, at, -1)
+            following, ahead = _unchanged_neighbour(version, changed, at, 1)
+        block = changed[at]
+        differences.append(_difference(block, gone, after, ahead, among[block.place, block.spot]))
+    return differences
 
 
-def _unmoved_neighbour(side: PageVersion, moved: Container[int], at: int, step: int) -> tuple[int, int]:
-    """The number of the nearest entry in one direction that stayed and says something, and its key, or 0."""
+def _unchanged_neighbour(
+    version: PageVersion, changed: Container[int], at: int, step: int
+) -> tuple[int, int]:
+    """The index of the nearest unchanged entry with a text in one direction, and its key, or 0 at the end."""
     at += step
-    while 0 <= at < len(side.entries):
-        block = None if at in moved else _read_block(side.entries[at])
+    while 0 <= at < len(version.entries):
+        block = None if at in changed else _read_block(version.entries[at])
         if block:
             return at, _key_at_place(block)
         at += step
@@ -147,31 +149,31 @@ def _difference(block: ContentBlock, gone: bool, after: int, ahead: int, among: 
 
 
 def _key_at_place(block: ContentBlock) -> int:
-    """A text at its place, as the neighbour of others."""
     exact, _, _, place = _block_keys(block)
-    return _key_beside(exact, place)
+    return _text_at_place_key(exact, place)
 
 
-def _key_beside(exact: int, place: int) -> int:
+def _text_at_place_key(exact: int, place: int) -> int:
     return ((exact * 3 + place) & _WORD_MASK) - (_WORD_MASK >> 1)
 
 
 def _block_keys(block: ContentBlock) -> tuple[int, int, int, int]:
-    exact, shape, bare = _TEXTS[block.compared_text]
-    spot, where = _place_keys(block.place, block.spot)
-    return exact, shape or stable_hash(block.place, _to_bytes(bare), b"shape"), spot, where
+    """The keys of the exact text, its shape, its spot and its place."""
+    exact, shape, bare = _TEXT_KEYS[block.compared_text]
+    spot, place = _place_keys(block.place, block.spot)
+    return exact, shape or stable_hash(block.place, _to_bytes(bare), b"shape"), spot, place
 
 
-def _text_keys(says: str) -> tuple[int, int, str]:
-    """The exact key; that of the shape, or 0 and the shape itself when it needs its place to mean something."""
-    shape = mask_variable_text(says)
-    exact = stable_hash(_to_bytes(says))
+def _text_keys(text: str) -> tuple[int, int, str]:
+    """The exact key, and the key of the shape, or 0 and the shape itself when it is short."""
+    shape = mask_variable_text(text)
+    exact = stable_hash(_to_bytes(text))
     if len(shape) <= MAX_BARE:
         return exact, 0, shape
-    return exact, (exact if shape == says else stable_hash(_to_bytes(shape))) ^ _SHAPE, ""
+    return exact, (exact if shape == text else stable_hash(_to_bytes(shape))) ^ _SHAPE, ""
 
 
-_TEXTS: Final = Memo(_text_keys)
+_TEXT_KEYS: Final = Memo(_text_keys)
 
 
 @lru_cache(maxsize=8_192)

@@ -1,8 +1,8 @@
-"""What is kept of a page between visits: its markup without what nobody reads, compressed. Judges nothing.
+"""Takes the snapshot of a page that is stored between visits: its markup without unread parts, compressed.
 
-Nothing is taken apart here, for this is done for every page of every crawl: one pass of one regular expression and one
-of the compressor. What the markup says is found out when a later body differs, for both bodies by the same software, so
-that a new release of it changes no date.
+The markup is not parsed here, because every page of every crawl passes through: it costs one pass of one regular
+expression and one of the compressor. Markup is parsed when a later body differs. The same release then parses both
+bodies, so that a new release changes no lastmod.
 """
 
 import re
@@ -15,14 +15,14 @@ from crawler.model import FetchedDocument
 from crawler.parse.html import encoding
 
 MAX_SNAPSHOT: Final = 1_000_000
-"""Bytes of reduced markup that are kept. What a page says behind them is not watched."""
+"""Bytes of reduced markup in a snapshot. Changes after them are not detected."""
 VERSION: Final = 1
 _LEVEL: Final = 1
 _DECOMPRESS_ERROR: type[Exception] = igzip_lib.IsalError  # type: ignore[assignment]
 
-# Every alternative ends at its end mark or at the end of the text, so nothing is looked at twice. JSON-LD is data. The
-# distance at which its type is looked for is bounded for the same reason. Most tags are told by their first letter: the
-# look ahead takes a third off the time.
+# Scripts, styles, comments, inputs and tokens. JSON-LD stays, because it is data. Every alternative ends at its end
+# mark or at the end of the text, and the search for the type of a script is bounded, so nothing is read twice. The
+# look-ahead rejects most tags by their first letter, which saves a third of the time.
 _unread_markup = re.compile(
     rb"<(?=[!IMSims])(?:script\b(?![^>]{0,200}ld\+json)[^>]*+(?:>.*?(?:</script\b[^>]*+(?:>|\Z)|\Z)|\Z)"
     rb"|style\b[^>]*+(?:>.*?(?:</style\b[^>]*+(?:>|\Z)|\Z)|\Z)"
@@ -34,17 +34,17 @@ _unread_markup = re.compile(
 
 
 def digest(document: FetchedDocument) -> bytes:
-    """16 bytes that are equal for answers which are read alike: the body and the headers that speak about content."""
-    stated = "\n".join((document.content_type, document.refresh, *document.links, "\r", *document.robots))
-    whole = sha256(document.body, usedforsecurity=False)  # processors have instructions for this one
-    whole.update(b"\x00" + stated.encode("utf-8", "surrogatepass"))
-    return whole.digest()[:16]
+    """16 bytes that are equal for responses with the same body and the same headers about content."""
+    headers = "\n".join((document.content_type, document.refresh, *document.links, "\r", *document.robots))
+    hasher = sha256(document.body, usedforsecurity=False)  # processors have instructions for this one
+    hasher.update(b"\x00" + headers.encode("utf-8", "surrogatepass"))
+    return hasher.digest()[:16]
 
 
 def take_snapshot(body: bytes) -> bytes:
-    """What to remember of a body in UTF-8. Linear in the body, at most ``MAX_KEPT`` bytes before compression.
+    """The snapshot of a body in UTF-8, in linear time. It has at most ``MAX_SNAPSHOT`` bytes before compression.
 
-    Equal reduced bodies give equal bytes, as long as the same compressor is used.
+    Equal markup gives equal bytes, as long as the compressor stays the same.
     """
     packed: bytes = igzip_lib.compress(
         _unread_markup.sub(b"", body)[:MAX_SNAPSHOT],
@@ -56,16 +56,16 @@ def take_snapshot(body: bytes) -> bytes:
 
 
 def take_document_snapshot(document: FetchedDocument) -> bytes:
-    """The same for a document as it came."""
+    """The same for a document in its original encoding."""
     return take_snapshot(encoding.to_utf8(document.body, document.content_type).body)
 
 
-def load_snapshot(kept: bytes) -> str | None:
-    """The reduced markup, or None when the bytes are none of ours (or of a version that is not known)."""
-    if kept[:1] != bytes((VERSION,)):
+def load_snapshot(snapshot: bytes) -> str | None:
+    """The reduced markup, or None when the bytes are no snapshot or one of an unknown version."""
+    if snapshot[:1] != bytes((VERSION,)):
         return None
     try:
-        markup: bytes = isal_zlib.decompressobj().decompress(kept[1:], MAX_SNAPSHOT)
+        markup: bytes = isal_zlib.decompressobj().decompress(snapshot[1:], MAX_SNAPSHOT)
     except _DECOMPRESS_ERROR:
         return None
     return markup.decode("utf-8", "replace")
