@@ -9,7 +9,16 @@ from typing import Final
 
 from selectolax.lexbor import LexborCSSSelector, LexborDocumentOptions, LexborHTMLParser, LexborNode
 
-from crawler.parse.html.outline import ELEMENTS, LINK, MEDIA_OWNERS, NOFOLLOW, Element, Outline, anchor_flags
+from crawler.parse.html.outline import (
+    ELEMENTS,
+    LINK,
+    MEDIA_OWNERS,
+    NOFOLLOW,
+    Element,
+    Outline,
+    anchor_flags,
+    is_jsonld,
+)
 
 _OPTIONS: Final = LexborDocumentOptions.WO_EVENTS.value
 # An element that the query misses is found from another: a source from the img beside it, a video from its source.
@@ -59,7 +68,8 @@ def read_outline(body: bytes) -> Outline:
             _add(outline, node, tag, attributes)
     outline.crumbs = _crumbs(body, root)
     outline.title = _title(parser)
-    outline.language = root.attributes.get("lang") or root.attributes.get("xml:lang") or ""
+    attributes = root.attributes
+    outline.language = attributes.get("lang") or attributes.get("xml:lang") or ""
     return outline
 
 
@@ -93,15 +103,13 @@ def _add(outline: Outline, node: LexborNode, tag: str, attributes: dict[str, str
     is_dated = "dateModified" in (attributes.get("itemprop") or "")
     if tag not in ELEMENTS and not is_dated:
         return
-    if tag == "script":
-        kind = (attributes.get("type") or "").partition(";")[0].strip().lower()
-        if kind != "application/ld+json":
-            return
+    if tag == "script" and not is_jsonld(attributes.get("type") or ""):
+        return
     element = _element(tag, attributes)
     if tag in {"link", "meta"}:
-        _note_ancestors(element, node)
+        _set_position(element, node)
     elif tag in {"img", "source"}:
-        _group(outline, element, node)
+        _set_owner(outline, element, node)
     elif tag == "video":
         element.owner, element.owner_tag = node.mem_id, tag
     if tag == "script" or is_dated:
@@ -113,7 +121,7 @@ def _element(tag: str, attributes: dict[str, str | None]) -> Element:
     return Element(tag, {name: value or "" for name, value in attributes.items()})
 
 
-def _group(outline: Outline, element: Element, node: LexborNode) -> None:
+def _set_owner(outline: Outline, element: Element, node: LexborNode) -> None:
     """Record the picture, video or audio around an img or a source, and add those parts of it that the query misses."""
     parent = node.parent
     if parent is None or parent.tag not in MEDIA_OWNERS:
@@ -134,7 +142,7 @@ def _group(outline: Outline, element: Element, node: LexborNode) -> None:
         outline.add(video)
 
 
-def _note_ancestors(element: Element, node: LexborNode) -> None:
+def _set_position(element: Element, node: LexborNode) -> None:
     parent = node.parent
     for _ in range(_DEPTH):
         if parent is None:

@@ -1,4 +1,4 @@
-"""Collects the link targets of a page: resolves what markup and Link headers state, each target once with its evidence.
+"""Collects the link targets of a page: the distinct URLs in its markup and Link headers, with the evidence for each.
 
 https://www.rfc-editor.org/rfc/rfc8288 defines the Link header.
 """
@@ -15,7 +15,7 @@ from crawler.parse.html.outline import CANONICAL, LINK, Outline, link_flags
 from crawler.url.resolve import UrlResolver
 
 MAX_FAULTS: Final = 50
-"""Faults of one kind that are reported for a page."""
+"""Faults of one kind that a page reports."""
 MAX_VALUE: Final = 65_536
 """Characters of one Link header that are read."""
 _target = re.compile(r"[ \t,]*<([^>]*)>").match
@@ -77,9 +77,8 @@ class LinkTargets:
 
     def add_links(self, links: dict[str, int]) -> None:
         """Add links as written, with their flags. URLs that are refused are left out; fragments are dropped."""
-        for url, flags in zip(
-            self._resolve(href.partition("#")[0] for href in links), links.values(), strict=True
-        ):
+        urls = self._resolve(href.partition("#")[0] for href in links)
+        for url, flags in zip(urls, links.values(), strict=True):
             if url is not None:
                 self.add(url, flags)
 

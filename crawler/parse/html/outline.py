@@ -133,6 +133,11 @@ def anchor_flags(rel: str | None) -> int:
     return NOFOLLOW if rel and "nofollow" in rel.lower().split() else LINK
 
 
+def is_jsonld(script_type: str) -> bool:
+    """Whether a script with this type attribute holds JSON-LD."""
+    return script_type.partition(";")[0].strip().lower() == "application/ld+json"
+
+
 def link_flags(rels: Collection[str], kind: str) -> int:
     """The flags of a ``link`` element or a Link header with these relation types and this media type, 0 for no link.
 

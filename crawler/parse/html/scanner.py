@@ -9,7 +9,7 @@ character is read a bounded number of times: a search either moves on to its mat
 import re
 from typing import Final
 
-from crawler.parse.html.outline import ELEMENTS, MEDIA_OWNERS, Element, Outline, anchor_flags
+from crawler.parse.html.outline import ELEMENTS, MEDIA_OWNERS, Element, Outline, anchor_flags, is_jsonld
 from crawler.parse.html.text import decode_references, decode_text_references
 
 _open = re.compile(r"<(?:(!--)|(!\[CDATA\[)|([!?]|/(?![A-Za-z]))|(/?)([A-Za-z][^\t\n\f\r />]*+))").search
@@ -226,8 +226,7 @@ class _Scanner:
             self.has_title = True
         if end is None:
             return False
-        kind = attributes.get("type", "").partition(";")[0].strip().lower()
-        if name == "script" and kind == "application/ld+json" and not self.templates:
+        if name == "script" and is_jsonld(attributes.get("type", "")) and not self.templates:
             element = Element(name, attributes)
             element.text = self.text[start : end.start()]
             self.outline.add(element)

@@ -14,11 +14,10 @@ from crawler.parse.html import jsonld
 from crawler.parse.html.dates import duration_seconds, w3c_date
 from crawler.parse.html.links import PageUrls
 from crawler.parse.html.outline import Element, Outline
-from crawler.parse.html.text import one_line
+from crawler.parse.html.text import MAX_TITLE, one_line
 from sitemap import Video
 
 MAX_VIDEOS: Final = 100
-MAX_TITLE: Final = 512
 MAX_DESCRIPTION: Final = 2_048
 MAX_DURATION: Final = 28_800
 MAX_TAGS: Final = 32

@@ -284,7 +284,7 @@ def split_markup_like(markup: str, known: str, pieces: list[str]) -> list[str]:
             agree = min(agree, known.rfind(quote))
     ends = list(accumulate(map(len, pieces)))
     shared = min(bisect_right(ends, agree), len(pieces) - 3)  # the last tag may have no end
-    shared -= 1 - shared % 2  # up to a tag and with it
+    shared -= 1 - shared % 2  # up to and including a tag
     return (
         [*pieces[:shared], *_text_border.split(markup[ends[shared - 1] :])]
         if shared > 1
