@@ -14,9 +14,9 @@ from typing import Final, NamedTuple, TypeVar
 from msgspec import Struct
 
 T = TypeVar("T")
-MAX_MEMO_ENTRIES: Final = 4_096
+_MAX_MEMO_ENTRIES: Final = 4_096
 """Entries of a memo. A full one is cleared, which is cheaper than to evict the oldest entry."""
-MAX_MEMO_TEXT: Final = 1_000
+_MAX_MEMO_TEXT: Final = 1_000
 """Characters of a text that is cached: longer ones rarely repeat."""
 
 
@@ -29,8 +29,8 @@ class Memo(dict[str, T]):
 
     def __missing__(self, text: str) -> T:
         value = self._make(text)
-        if len(text) < MAX_MEMO_TEXT:
-            if len(self) >= MAX_MEMO_ENTRIES:
+        if len(text) < _MAX_MEMO_TEXT:
+            if len(self) >= _MAX_MEMO_ENTRIES:
                 self.clear()
             self[text] = value
         return value
@@ -90,7 +90,7 @@ _session_value = re.compile(r"(?=[^=]*[0-9])(?:[0-9a-f]{16,}|[0-9a-zA-Z_-]{24,})
 MAX_CLEANED_URL: Final = 2_000
 
 
-def clean_url(href: str) -> str:
+def _clean_url(href: str) -> str:
     """A URL without surrounding white space, cache busters, session ids and tokens; of an asset, the path alone."""
     href = href.strip()[:MAX_CLEANED_URL]
     path, mark, query = href.partition("?")
@@ -112,7 +112,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-INLINE_TAGS: Final = (
+_INLINE_NAMES: Final = (
     "a abbr acronym area b bdi bdo big br cite code data del dfn em embed font i img ins kbd map mark nobr picture"
     " q rb rp rt ruby s samp small source span strike strong sub sup time track tt u var wbr"
 )
@@ -156,19 +156,18 @@ class TagEffect(Struct, frozen=True):
     statement: tuple[str, str] = ("", "")
 
 
-NO_EFFECT: Final = TagEffect("")
-"""The effect of comments and declarations."""
+_NO_EFFECT: Final = TagEffect("")  # of comments and declarations
 
 
 def _read_tag(written: str) -> TagEffect:
     """The effect of a tag, given from "<" to ">"."""
     parts = _tag(written)
     if not parts:
-        return NO_EFFECT
+        return _NO_EFFECT
     tag, text = parts[1].lower(), parts[2]
     if tag[0] == "/":
         return TagEffect(tag[1:], ends=True, opens=tag[1:] not in _LEAF_TAGS)
-    attributes = read_attributes(text)
+    attributes = _read_attributes(text)
     return TagEffect(
         tag,
         opens=tag not in _LEAF_TAGS and not (tag in _MUTE_TAGS and text.endswith("/")),
@@ -186,7 +185,7 @@ TAG_EFFECTS: Final = Memo(_read_tag)
 """The effect of each tag that ends a text, by the tag as written."""
 
 
-def read_attributes(text: str) -> dict[str, str]:
+def _read_attributes(text: str) -> dict[str, str]:
     """Attributes by name in lower case, the first of each name, with character references decoded."""
     attributes = {
         name.lower(): double or single or plain
@@ -195,13 +194,13 @@ def read_attributes(text: str) -> dict[str, str]:
     return {name: unescape(value) for name, value in attributes.items()} if "&" in text else attributes
 
 
-def media_source(attributes: dict[str, str]) -> str:
+def _media_source(attributes: dict[str, str]) -> str:
     """The URL of a picture or a player, lazily loaded ones included; "" for a data URL."""
     source = attributes.get("src") or attributes.get("data-src") or attributes.get("data") or ""
-    return "" if source.startswith("data:") else clean_url(source)
+    return "" if source.startswith("data:") else _clean_url(source)
 
 
-def microdata_value(tag: str, attributes: dict[str, str]) -> tuple[str, str]:
+def _microdata_value(tag: str, attributes: dict[str, str]) -> tuple[str, str]:
     """The microdata name and value in attributes (https://html.spec.whatwg.org/#values), or two empty strings."""
     name = attributes.get("itemprop", "")
     value = attributes.get("content") or (attributes.get("href", "") if tag == "link" else "")
@@ -210,7 +209,7 @@ def microdata_value(tag: str, attributes: dict[str, str]) -> tuple[str, str]:
 
 def _statement(tag: str, attributes: dict[str, str]) -> tuple[str, str]:
     if "itemprop" in attributes:
-        return microdata_value(tag, attributes)
+        return _microdata_value(tag, attributes)
     if tag == "meta":
         name = (attributes.get("property") or attributes.get("name") or "").lower()
         if name in _METAS or (name.startswith(_PREFIXES) and name not in STAMP_PROPERTIES):
@@ -219,9 +218,9 @@ def _statement(tag: str, attributes: dict[str, str]) -> tuple[str, str]:
         rels = attributes.get("rel", "").lower().split()
         if not _RELATIONS.isdisjoint(rels) and "stylesheet" not in rels:
             name = " ".join(["link", *sorted(rels), attributes.get("hreflang", "")])
-            return name, clean_url(attributes.get("href", ""))
+            return name, _clean_url(attributes.get("href", ""))
     elif tag in _MEDIA_TAGS:
-        return tag, media_source(attributes)
+        return tag, _media_source(attributes)
     return "", ""
 
 
@@ -233,7 +232,7 @@ def _token(tag: str, attributes: dict[str, str]) -> bytes:
     return _figures.sub("0", " ".join((tag, *names))[:500]).encode("utf-8", "surrogatepass")
 
 
-MAX_RUNS: Final = 24
+_MAX_RUNS: Final = 24
 """Spans that are told apart; the rest counts as one that differs."""
 _MAX_GAP: Final = 24  # equal pieces between two differences up to which one span is cheaper than two
 
@@ -250,9 +249,8 @@ def _any_of(names: list[str]) -> str:
 
 # Quotes only count after "="; a tag without an end reaches to the end of the text.
 _TAG: Final = r"/?[a-zA-Z][^\s/>]*+[^>=]*+(?:=\s*+(?:\"[^\"]*+\"|'[^']*+')?+[^>=]*+)*+(?:>|\Z)"
-_text_border = re.compile(rf"(<(?!/?{_any_of(INLINE_TAGS.split())}[\s/>])(?:{_TAG}|[!?/][^>]*+(?:>|\Z)))")
-inner_tags = re.compile(f"(<{_TAG})")
-"""Any tag with a name, for the tags inside a text."""
+_text_border = re.compile(rf"(<(?!/?{_any_of(_INLINE_NAMES.split())}[\s/>])(?:{_TAG}|[!?/][^>]*+(?:>|\Z)))")
+_any_tag = re.compile(f"(<{_TAG})")
 _values: Final = {quote: re.compile(rf"=\s*+{quote}") for quote in "\"'"}
 
 
@@ -324,7 +322,7 @@ def _differing_spans(old: list[str], new: list[str], first: int, last: int) -> I
     for n in range(first, len(new) - last):
         if old[n] == new[n]:
             continue
-        if n - end > _MAX_GAP and count < MAX_RUNS:
+        if n - end > _MAX_GAP and count < _MAX_RUNS:
             yield begin, end
             begin = n & ~1
             count += 1
@@ -365,14 +363,14 @@ def _read_inline_tag(written: str) -> _InlineTag:
     if not parts:
         return _InlineTag()
     tag = parts[1].lower()
-    attributes = read_attributes(parts[2]) if tag[0] != "/" and parts[2] else {}
-    target = clean_url(attributes["href"]) if "href" in attributes else media_source(attributes)
+    attributes = _read_attributes(parts[2]) if tag[0] != "/" and parts[2] else {}
+    target = _clean_url(attributes["href"]) if "href" in attributes else _media_source(attributes)
     return _InlineTag(
         begins=tag == "a",
         ends=tag == "/a",
         text=f" {attributes.get('alt', '')} " if tag in {"br", "wbr", "img"} else "",
         target="" if target[:11].lower().startswith("javascript:") else target,
-        fact=microdata_value(tag, attributes),
+        fact=_microdata_value(tag, attributes),
     )
 
 
@@ -383,7 +381,7 @@ def _read_text(raw: str) -> TextReading:
     if "<" not in raw:
         text = " ".join((unescape(raw) if "&" in raw else raw).split())
         return TextReading(text, text)
-    parts = inner_tags.split(raw)
+    parts = _any_tag.split(raw)
     targets: list[str] = []
     facts: list[tuple[str, str]] = []
     in_link, has_text_outside = False, not (not parts[0] or parts[0].isspace())
