@@ -50,7 +50,7 @@ def named_files(words: Sequence[str], url: str) -> dict[str, Path]:
         raise UsageError("--url is the URL of a file, but only URLs are named")
     if url and not url.endswith("/") and len(words) > 1:
         raise UsageError(
-            "--url is the URL of one file; for several, give their directory, with a slash at the end"
+            "--url names one file; for several files, give their directory: a URL that ends with a slash"
         )
     return files
 
@@ -120,7 +120,7 @@ def _documents_of_page(
             yield document
             return
     raise NothingCrawlable(
-        f"{url} is not a sitemap, robots.txt names none, and there is no {' or '.join(ROOT_NAMES)}: give its URL"
+        f"{url} is not a sitemap, robots.txt names none, and there is no {' or '.join(ROOT_NAMES)}: name its URL"
     )
 
 
