@@ -191,6 +191,6 @@ def trap_note(templates: list[UrlTemplate], url: str, read: int, vain: int) -> s
     more = f" (and {len(templates) - 1:,} more like it)" if len(templates) > 1 else ""
     return (
         f"{templates[0]}{more} goes on for ever: {read:,} such pages were read, the last {vain:,} of them had "
-        f"nothing new, and the rest was left out, such as {url}; {exclude_remedy(templates, url)} leaves out all of them, "
-        "--trap-limit 0 reads on"
+        f"nothing new, and the rest was left out, such as {url}; {exclude_remedy(templates, url)} leaves out all of "
+        "them, --trap-limit 0 reads on"
     )
