@@ -1,6 +1,6 @@
-"""The values that travel through a crawl, each named for the stage it leaves. Holds no rules and does no I/O.
+"""The values of a crawl, each named for the stage it leaves. Pure: no rules, no I/O.
 
-``Link ─admit→ Find ─frontier→ Lease ─fetch→ Reply | Failure ─parse→ Page ─judge→ Verdict ─settle→ Outcome … Record``
+``DiscoveredUrl ─frontier→ Lease ─fetch→ Reply | Failure ─parse→ Page ─judge→ StatusBadge ─settle→ Outcome … UrlRecord``
 """
 
 from enum import IntEnum, StrEnum
@@ -11,11 +11,11 @@ from msgspec import Struct
 from sitemap import Alternate, Video
 
 Url = NewType("Url", str)
-"""A URL in canonical form. Only :func:`crawler.url.normalise` and :func:`crawler.url.join` mint it."""
+"""A URL in canonical form, made by :func:`crawler.url.normalize.normalize_url` and ``join_url``."""
 
 
 class DiscoveredBy:
-    """How a URL became known: flags of an ``int``, for an ``IntFlag`` takes a microsecond. Those of a URL only grow."""
+    """How a URL was discovered: flags of an ``int``, since ``IntFlag`` is slow. A URL only gains flags."""
 
     SEED: Final = 1
     LINK: Final = 2  # a, area
@@ -28,12 +28,10 @@ class DiscoveredBy:
     AMP: Final = 256  # link rel=amphtml
     SITEMAP: Final = 512  # an entry of the site's own sitemap, or a sitemap named by robots.txt or an index
     FEED: Final = 1024  # an entry of a feed
-    NOFOLLOW: Final = 2048  # a link that asks not to be followed; known, and never fetched for this alone
-    PREVIOUS_RUN: Final = (
-        4096  # published by an earlier run; asked for once more when nothing leads there now
-    )
-    AUDIT_SOURCE: Final = 8192  # named by a log, an export or a list that an audit was given
-    SPELLING: Final = 16384  # the same, and it looks like another page's URL: what it links to is no news
+    NOFOLLOW: Final = 2048  # a link with nofollow: never fetched for this alone
+    PREVIOUS_RUN: Final = 4096  # published by an earlier run; fetched once more when nothing links to it now
+    AUDIT_SOURCE: Final = 8192  # named by a log, an export or a list of an audit
+    SPELLING: Final = 16384  # the same, and it looks like the URL of another page: its links do not count
 
 
 CLICK_WAYS: Final = (
@@ -44,18 +42,18 @@ CLICK_WAYS: Final = (
     | DiscoveredBy.FEED
     | DiscoveredBy.NOFOLLOW
 )
-"""Evidence that is a step away from the page it stands on; all other kinds name the same thing in another place."""
+"""Evidence that is one click away from the page it is on; all other kinds name the same resource at another URL."""
 
 
 class DocumentKind(IntEnum):
-    """What a URL in the frontier is expected to be, which decides how its body is read."""
+    """What a URL in the frontier is expected to be, which decides how its body is parsed."""
 
     PAGE = 0
     SITEMAP = 1
 
 
 class State(StrEnum):
-    """Where a URL stands. Every URL ends in exactly one of these, and ``PENDING`` is the only one that is no end."""
+    """The state of a URL. Every URL ends in exactly one of these other than ``PENDING``."""
 
     PENDING = "pending"
     INDEXABLE = "indexable"
@@ -81,41 +79,41 @@ class State(StrEnum):
 
 
 class DiscoveredUrl(Struct, frozen=True):
-    """A URL worth knowing, not yet admitted."""
+    """A discovered URL, not yet admitted."""
 
     url: Url
-    found: int  # flags of Found
+    found: int  # flags of DiscoveredBy
     depth: int
     source: int | None = None  # the frontier's id of the URL it was found on
     kind: DocumentKind = DocumentKind.PAGE
 
 
 class Lease(Struct, frozen=True):
-    """A URL handed out to one holder, to be settled once."""
+    """A URL that one worker holds, to be settled once."""
 
     id: int
     url: Url
     depth: int
-    attempts: int  # answers already had, transient failures all
+    attempts: int  # answers so far, all of them transient failures
     kind: DocumentKind = DocumentKind.PAGE
-    found: int = 0  # flags of Found, as known when it was handed out
+    found: int = 0  # flags of DiscoveredBy at the time of the lease
 
 
 class Wait(Struct, frozen=True):
-    """Nothing is due yet: ask again after so many seconds, or when something was settled."""
+    """Nothing is due yet: call again after so many seconds, or when a lease is settled."""
 
     seconds: float
 
 
 class Done(Struct, frozen=True):
-    """Nothing waits and nothing is out."""
+    """No URL is pending and no lease is out."""
 
 
 class Reply(Struct, frozen=True):
-    """An answer, with its body decoded from its content codings.
+    """A response, with its content codings decoded.
 
     ``headers`` are pairs of lower-case name and value in the order received. ``fetched_at`` is the Unix time at which
-    the request was sent, ``elapsed`` the seconds to the last byte. ``cut`` says why the body is but a prefix, or is "".
+    the request was sent, ``elapsed`` the seconds to the last byte. ``cut`` says why the body is a prefix, or is "".
     """
 
     url: Url
@@ -140,7 +138,7 @@ class Reply(Struct, frozen=True):
 
 
 class Failure(Struct, frozen=True):
-    """No usable answer. ``code`` is stable (``net.refused``), ``message`` a sentence; ``transient``: worth a retry."""
+    """No usable response. ``code`` is stable (``net.refused``), ``message`` a sentence; ``transient``: may pass."""
 
     code: str
     message: str
@@ -149,7 +147,7 @@ class Failure(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True):
-    """One request of a URL and its answer, as the trail of a visit keeps it.
+    """One request of a URL and its answer, as in the trail of a visit.
 
     ``at`` is Unix time, ``answer`` a status or the code of a failure, ``wire`` bytes received, ``elapsed`` seconds.
     """
@@ -161,24 +159,24 @@ class Request(Struct, frozen=True):
     elapsed: float
 
     def line(self) -> str:
-        """One line of text, with its end."""
-        asked = "if-changed" if self.conditional else "get"
-        return f"{self.at:.3f} {asked} {self.answer} {self.wire} {self.elapsed:.3f}\n"
+        """One line of a trail, with its line end."""
+        kind = "if-changed" if self.conditional else "get"
+        return f"{self.at:.3f} {kind} {self.answer} {self.wire} {self.elapsed:.3f}\n"
 
     @classmethod
     def read(cls, trail: str) -> list["Request"]:
-        """The requests of a trail, the first one first."""
+        """The requests of a trail, the oldest first."""
         rows = (line.split(" ") for line in trail.splitlines())
         return [
-            cls(float(at), answer, asked == "if-changed", int(wire), float(elapsed))
-            for at, asked, answer, wire, elapsed in rows
+            cls(float(at), answer, kind == "if-changed", int(wire), float(elapsed))
+            for at, kind, answer, wire, elapsed in rows
         ]
 
 
 class FetchedDocument(Struct, frozen=True, array_like=True):
-    """What a parser needs of a reply: the URL it answered for, the headers that speak about content, and the body.
+    """Input of the parser: the URL of a reply, the headers about its content, and its body.
 
-    ``known`` is the digest of what was read of it before, and ``before`` what was kept of that; both may be empty.
+    ``known`` is the digest of the page at the previous visit, ``before`` its text for comparison; both may be empty.
     """
 
     url: Url
@@ -193,14 +191,14 @@ class FetchedDocument(Struct, frozen=True, array_like=True):
 
 
 class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
-    """What a document says, with every URL resolved and in canonical form. Nothing here is judged yet."""
+    """A parsed document, with every URL resolved and in canonical form. Nothing here is judged yet."""
 
-    is_html: bool = True  # False: the body is no HTML whatever its label says, and the rest is empty
-    links: list[tuple[Url, int]] = []  # distinct targets with their Found flags, in document order
+    is_html: bool = True  # False: the body is no HTML, whatever its Content-Type, and the rest is empty
+    links: list[tuple[Url, int]] = []  # distinct targets with flags of DiscoveredBy, in document order
     canonicals: list[Url] = []  # the distinct targets stated in <head> and in Link headers
-    canonical_faults: list[str] = []  # statements that count as none, each a sentence
+    canonical_faults: list[str] = []  # statements that do not count, each a sentence
     noindex: str = ""  # the evidence in the page's own words, or ""
-    nofollow: bool = False  # the whole page asks that its links are not followed
+    nofollow: bool = False  # none of its links may be followed
     refresh: Url | None = None  # a refresh within the limit that counts as a redirect
     alternates: list[Alternate] = []  # hreflang alternates, as stated
     images: list[str] = []
@@ -211,19 +209,19 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     title: str = ""
     language: str = ""
     sitemaps: list[Url] = []  # children, when the document is a sitemap index
-    faults: list[str] = []  # what went wrong in reading: "links cut at 20,000"
-    fallback: str = ""  # why the linear scanner had to read it ("parse.timeout", "parse.crash"), or ""
-    digest: bytes = b""  # of everything that was read
-    is_known: bool = False  # the digest is the one that was known: all else is empty
-    text: bytes = b""  # what a later comparison needs (crawler.parse.snapshot)
-    delta: bytes = b""  # what differs from what was known (crawler.parse.snapshot), or nothing
-    expires: float | None = None  # Unix time from which on it asks not to be indexed ...
+    faults: list[str] = []  # what the parser could not read: "links cut at 20,000"
+    fallback: str = ""  # why the linear scanner read it ("parse.timeout", "parse.crash"), or ""
+    digest: bytes = b""  # of everything that was parsed
+    is_known: bool = False  # the digest is that of the previous visit: the rest is empty
+    text: bytes = b""  # for later comparison (crawler.parse.snapshot)
+    delta: bytes = b""  # difference from the previous visit (crawler.parse.snapshot), or nothing
+    expires: float | None = None  # Unix time from which it must not be indexed ...
     expires_evidence: str = ""  # ... in its own words
     breadcrumb: list[Url] = []  # the pages above it, as it names them, the start first
 
 
 class StatusBadge(Struct, frozen=True):
-    """How a URL ended and why, in a sentence a person can read."""
+    """The verdict on a URL: its state, and the reason in a sentence."""
 
     state: State
     reason: str = ""
@@ -231,7 +229,7 @@ class StatusBadge(Struct, frozen=True):
 
 
 class ResponseMetadata(Struct, frozen=True):
-    """What a good answer said about itself. ``at`` is Unix time; the others are as they came, or ""."""
+    """Metadata of a good reply. ``at`` is Unix time; the others are as received, or ""."""
 
     at: float
     content_type: str = ""
@@ -243,10 +241,10 @@ class ResponseMetadata(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """Everything that one lease brought, to be settled in one transaction.
+    """The result of one lease, to be settled in one transaction.
 
-    ``links`` are the page's own, as in :class:`Page`: their depth follows from the lease's. ``finds`` are all others.
-    ``page`` is what was read now; when it is what was remembered, ``content`` is the id of that instead.
+    ``links`` are those of the page, as in :class:`Page`: their depth follows from the lease. ``finds`` are all other
+    discovered URLs. ``page`` is the content to store; for unchanged content, ``content`` is the id of the stored one.
     """
 
     lease: Lease
@@ -261,7 +259,7 @@ class Outcome(Struct, frozen=True):
 
 
 class Retry(Struct, frozen=True):
-    """A lease to be given out again, not before ``due`` (Unix time, seconds)."""
+    """A URL to lease again, not before ``due`` (Unix time)."""
 
     lease: Lease
     due: float
@@ -270,31 +268,31 @@ class Retry(Struct, frozen=True):
 
 
 class PreviousVisit(Struct, frozen=True):
-    """What an earlier run read of a URL, with the links restored. ``sighting`` is that of the last good answer."""
+    """What the state keeps of the last good answer of a URL in earlier runs."""
 
-    content: int  # its id in the state
+    content: int  # id in the state
     sighting: ResponseMetadata
     digest: bytes
     text: bytes
-    page: Page | None  # None: it is no page
-    is_due: bool  # the whole body is to be read again, whatever the validators say
-    validates: bool  # the validators are those of the server that is asked now
-    links: list[tuple[Url, int]] = []  # what it led to, however it was read, as far as that is known still
+    page: Page | None  # None: it is not a page
+    is_due: bool  # the body must be fetched in full, whatever the validators say
+    validates: bool  # the validators are those of the present server
+    links: list[tuple[Url, int]] = []  # as far as their URLs are still known
 
 
 class UrlRecord(Struct, frozen=True):
-    """What the frontier knows of one URL at the end."""
+    """What the frontier knows of one settled URL."""
 
     url: Url
     state: State
     reason: str
-    found: int  # flags of Found
+    found: int  # flags of DiscoveredBy
     depth: int
     status: int | None
 
 
 class ListedPage(Struct, frozen=True):
-    """A page of the set that is to be published, with what is told of it."""
+    """A page of the sitemap to publish, with the data of its entry."""
 
     id: int
     url: Url
@@ -302,6 +300,6 @@ class ListedPage(Struct, frozen=True):
     images: list[str]
     videos: list[Video]
     alternates: list[Alternate]
-    reason: str = ""  # what there is to say although it is listed
-    shard: int | None = None  # which file of its group it is in, when that is known
+    reason: str = ""  # a note on a listed page
+    shard: int | None = None  # number of its file in the group, None until placed
     group: str = ""

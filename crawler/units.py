@@ -1,13 +1,11 @@
-"""Durations and sizes as people write them, and counts as they read them. Pure."""
+"""Durations, sizes, counts and dates as text, and durations and sizes read from text. Pure."""
 
 import re
 from datetime import UTC, datetime
 from typing import Final
 
 _TIME_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-
 _SPANS = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
-
 _SIZE_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -20,7 +18,7 @@ def parse_duration(text: str) -> float:
 
 
 def format_size(number: int) -> str:
-    """Bytes as :func:`size` reads them, in the largest unit that leaves no rest: ``64M``, ``52428801``."""
+    """Bytes as :func:`parse_size` reads them, in the largest unit that divides them: ``64M``, ``52428801``."""
     unit = next((unit for unit in "GMK" if number and not number % _SIZE_UNITS[unit]), "")
     return f"{number // _SIZE_UNITS[unit]}{unit}"
 
@@ -34,21 +32,21 @@ def parse_size(text: str) -> int:
 
 
 def span(seconds: float) -> str:
-    """A length of time for people, in the largest unit that it fills: ``3 days``, ``18 minutes``, ``1 second``."""
+    """A duration for people, in whole units of the largest that fits: ``3 days``, ``18 minutes``, ``1 second``."""
     name, unit = next(((name, unit) for name, unit in _SPANS if seconds >= unit), _SPANS[-1])
     return count_text(int(seconds // unit), name)
 
 
 def count_text(number: int, what: str, many: str = "") -> str:
-    """A number and what it counts: ``1 page``, ``1,204 pages``; ``many`` is the plural when it takes no s."""
+    """A number and its noun: ``1 page``, ``1,204 pages``; ``many`` is a plural without s."""
     if number != 1 and not what.startswith("with"):
         what = many or f"{what}s"
     return f"{number:,} {what}"
 
 
-def outcome_text(said: str) -> str:
-    """What came of a run that ended, as its record says it."""
-    return "came to nothing" if said in ("", "nothing") else said
+def outcome_text(outcome: str) -> str:
+    """The outcome of a run, as its record has it, for people."""
+    return "came to nothing" if outcome in ("", "nothing") else outcome
 
 
 def size_text(size: float) -> str:
@@ -56,7 +54,7 @@ def size_text(size: float) -> str:
     if size < 1000:
         return f"{size:.0f} bytes"
     unit = ""
-    for unit in ("kB", "MB", "GB"):  # noqa: B007 - the unit that fits is what is wanted
+    for unit in ("kB", "MB", "GB"):  # noqa: B007 - used after the loop
         size /= 1000
         if size < 1000:
             break

@@ -386,7 +386,7 @@ def test_ours_a_private_host_is_named_once_with_its_remedy(folder: Path, site: S
         refused = siteatlas(folder, *words)
         where = other.url.removeprefix("http://").strip("/")
         assert (refused.code, refused.out.count("--host")) == (10, 1)
-        assert f"--host {where} if it is meant (and so are 2 more)" in refused.out
+        assert f"--host {where} (and so are 2 more)" in refused.out
         allowed = siteatlas(folder, *words, "--host", where)
         assert "c.xml answered 404" in allowed.out
         assert allowed.out.count("index.child_unreadable") == 1
@@ -401,7 +401,7 @@ def test_sitemaps_org_the_url_of_a_page_means_the_sitemaps_of_its_site(
     ran = siteatlas(folder, "lint", site.url, "--list", "tree", *NOW)
     first = ran.out.split()[0]
     assert first == site.url + ("one.xml" if named else "sitemap.xml")
-    assert f"{site.url} is no sitemap; " in ran.err
+    assert f"{site.url} is not a sitemap; " in ran.err
     for path in ("/one.xml", "/sitemap.xml", "/robots.txt"):
         site.routes.pop(path)
     ran = siteatlas(folder, "lint", site.url, *NOW)

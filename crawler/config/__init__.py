@@ -1,4 +1,4 @@
-"""The configuration: its sections, where they are loaded from, and the plan of a crawl that is made of them.
+"""The configuration: its sections, how they are loaded, and the plan of a crawl.
 
 Front door: ``load.py`` for files, ``plan.py`` for the plan. May import fetch, robots, url and the schedule's cron rule.
 """

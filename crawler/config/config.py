@@ -1,4 +1,4 @@
-"""Every setting, in the sections that the parts receive, with its default and its meaning.
+"""Every setting, in sections, with its default and its meaning.
 
 The sections are the tables of the TOML file. The command line decides precedence: flag, environment, then file.
 """
@@ -271,7 +271,7 @@ class StateConfig(ConfigSection):
 
 
 class Config(ConfigSection):
-    """All sections. Only the composition root sees the whole."""
+    """All sections."""
 
     site: SiteConfig = SiteConfig()
     scope: ScopeConfig = ScopeConfig()

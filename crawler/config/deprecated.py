@@ -1,4 +1,4 @@
-"""Settings that have been renamed: the old names go on working, hidden, each with one line of warning.
+"""Renamed settings: the old names still work, hidden, each with one line of warning.
 
 To rename a setting, add its old flag and its old key to the two tables. The environment follows the flags:
 ``--look-every`` is ``SITEATLAS_LOOK_EVERY`` there.
@@ -12,7 +12,6 @@ from typing import Any, Final
 from crawler.errors import UsageError
 
 log = logging.getLogger(__name__)
-
 FLAGS: Final[Mapping[str, str]] = {
     "--again": "--resend-refused",
     "--answer-to": "--allowed-host",
@@ -101,10 +100,10 @@ def current_flags(text: str) -> str:
 def renamed(tables: Mapping[str, Any], source: str, above: str = "") -> dict[str, Any]:
     """The tables of a configuration with every key under its present name. Logs one warning for each old name.
 
-    ``source`` is the file that they are from, or ""; ``above`` stands before the keys there, such as ``sites.shop.``.
-    Raises UsageError for a key that is given under both names.
+    ``source`` is their file, or ""; ``above`` is the prefix of the keys there, such as ``sites.shop.``. Raises
+    UsageError for a key that is given under both names.
     """
-    place = f" in {source}" if source else ""
+    suffix = f" in {source}" if source else ""
     current = {name: dict(table) if isinstance(table, dict) else table for name, table in tables.items()}
     for old, new in KEYS.items():
         section, key = old.split(".")
@@ -113,13 +112,13 @@ def renamed(tables: Mapping[str, Any], source: str, above: str = "") -> dict[str
             continue
         new_key = new.partition(".")[2]
         if new_key in table:
-            raise UsageError(given_twice(f"{above}{old}{place}", f"{above}{new}"))
+            raise UsageError(given_twice(f"{above}{old}{suffix}", f"{above}{new}"))
         table[new_key] = table.pop(key)
-        _warn(deprecated(f"{above}{old}{place}", f"{above}{new}"))
+        _warn(deprecated(f"{above}{old}{suffix}", f"{above}{new}"))
     return current
 
 
 @functools.cache
 def _warn(sentence: str) -> None:
-    """Log a warning once, however often the file is read."""
+    """Log each warning once."""
     log.warning(sentence)

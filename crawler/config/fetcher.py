@@ -1,4 +1,4 @@
-"""Who fetches for a site: what a configuration says of transport, proxy, secrets and addresses becomes a Fetcher."""
+"""Builds the Fetcher of a site from its configuration: transport, proxy, secrets and addresses."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -15,18 +15,18 @@ from crawler.fetch.dns import resolver_with_overrides
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Credentials, Identity
 from crawler.fetch.limits import FetchLimits, TransportOptions
-from crawler.fetch.transports import HttpxTransports, ReqwestTransports
+from crawler.fetch.transports import HttpxTransports, ReqwestTransports, Transports
 
 
 def build_fetcher(
     config: Config,
-    homes: Sequence[str],
+    origins: Sequence[str],
     clock: Callable[[], float] = time.time,
     source: SiteSource | None = None,
 ) -> Fetcher:
-    """Who fetches, as whom, and with which secrets for the first of the origins that were named. Raises UsageError.
+    """The Fetcher for the ``origins`` that the operator names; the first gets the secrets. Raises UsageError.
 
-    With a ``source`` the origin that is named is that, and so the secrets are for it alone.
+    With a ``source``, its origin replaces these, and it alone gets the secrets.
     """
     fetch = config.fetch
     limits = FetchLimits(
@@ -36,12 +36,14 @@ def build_fetcher(
         total=fetch.timeout,
     )
     if fetch.ca_file and not Path(fetch.ca_file).is_file():
-        raise UsageError(f"--ca-file {fetch.ca_file} is no file")
+        raise UsageError(f"--ca-file {fetch.ca_file} is not a file")
     proxy = reveal_secret(fetch.proxy)
     if fetch.http2 and sources.host_header(config):
-        raise UsageError("-H 'Host: …' cannot go with --http2, where the URL says the host: use --resolve")
+        raise UsageError(
+            "-H 'Host: …' cannot be used with --http2, where the URL gives the host: use --resolve"
+        )
     if proxy and not _is_proxy(proxy):
-        raise UsageError("--proxy wants a URL: http://host:port, https://… or socks5://…")
+        raise UsageError("--proxy needs a URL: http://host:port, https://… or socks5://…")
     options = TransportOptions(
         proxy=proxy,
         ca_file=Path(fetch.ca_file) if fetch.ca_file else None,
@@ -49,17 +51,18 @@ def build_fetcher(
         idle=config.pace.concurrency,
     )
     kind = ReqwestTransports if fetch.transport == "fast" else HttpxTransports
-    doors = sources.address_overrides(config)
-    homes = [source.secret_origin] if source else homes
+    overrides = sources.address_overrides(config)
+    origins = [source.secret_origin] if source else origins
     try:
-        transports = kind(options, limits)
-        identity = Identity(fetch.user_agent, credentials=(_credentials(config, homes[0]),))
-        # what the operator names may be at a private address; where pages lead to may not
-        named = [f"{scheme}://{host}" for host in config.scope.hosts for scheme in ("http", "https")]
-        named = [*(each for each in named if "*" not in each), *(f"http://{door}" for door in doors)]
-        policy = AddressPolicy.for_seeds(homes, named)
-        chosen = source.transports(transports) if source else transports
-        return Fetcher(chosen, identity, policy, limits, resolver_with_overrides(doors), clock)
+        transports: Transports = kind(options, limits)
+        identity = Identity(fetch.user_agent, credentials=(_credentials(config, origins[0]),))
+        # hosts that the operator names may be at a private address; other hosts may not
+        hosts = [host for host in config.scope.hosts if "*" not in host]
+        named = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
+        policy = AddressPolicy.for_seeds(origins, [*named, *(f"http://{target}" for target in overrides)])
+        if source:
+            transports = source.transports(transports)
+        return Fetcher(transports, identity, policy, limits, resolver_with_overrides(overrides), clock)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
@@ -76,14 +79,14 @@ def _is_proxy(url: str) -> bool:
         return False
 
 
-def _credentials(config: Config, home: str) -> Credentials:
+def _credentials(config: Config, origin: str) -> Credentials:
     fetch = config.fetch
     user, separator, password = reveal_secret(fetch.basic_auth).partition(":")
     if fetch.basic_auth and not separator:
-        raise UsageError("--basic-auth wants user:password (or env:NAME, file:PATH)")
+        raise UsageError("--basic-auth needs user:password (or env:NAME, file:PATH)")
     headers = tuple((name, reveal_secret(value)) for name, value in fetch.headers.items())
     cookies = tuple((name, reveal_secret(value)) for name, value in fetch.cookies.items())
     try:
-        return Credentials(home, headers, (user, password) if separator else None, cookies)
+        return Credentials(origin, headers, (user, password) if separator else None, cookies)
     except ValueError as error:
         raise UsageError(str(error)) from None

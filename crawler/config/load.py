@@ -1,4 +1,4 @@
-"""How the tables of a TOML file become the configuration, and what is said of a key or a value that does not fit."""
+"""Loads the configuration from TOML, with a plain message for each bad key or value."""
 
 import difflib
 import tomllib
@@ -14,7 +14,7 @@ from crawler.config.secrets import mask_password
 from crawler.config.sections import ConfigSection
 from crawler.errors import UsageError
 
-_SECRETS = {  # keys whose values no message repeats
+_SECRETS = {  # keys whose values no message shows
     "headers",
     "basic_auth",
     "cookies",
@@ -29,7 +29,7 @@ _SECRETS = {  # keys whose values no message repeats
     "sftp_password",
 }
 
-# By the type of a fault: https://docs.pydantic.dev/latest/errors/validation_errors/
+# By the type of an error: https://docs.pydantic.dev/latest/errors/validation_errors/
 _PLAIN_MESSAGES = {
     "float_parsing": "it must be a number",
     "float_type": "it must be a number",
@@ -83,8 +83,8 @@ def build_config(
 ) -> Config:
     """Check the tables and freeze them. Raises UsageError that names the key and its flag, or the nearest known key.
 
-    ``inside`` is what the keys are below in the source, such as ``sites.shop.``, for messages; ``given`` are the keys
-    that are not from the source but from flags.
+    ``inside`` is the prefix of the keys in the source, such as ``sites.shop.``; ``given`` are the keys that come from
+    flags.
     """
     try:
         return Config.model_validate(tables)
@@ -97,15 +97,15 @@ def build_config(
 
 
 def configured(**sections: dict[str, Any]) -> Config:
-    """The configuration of these sections, each a table as in a file; what is not given has its default.
+    """The configuration of these sections, each a table as in a file; other settings have their defaults.
 
-    Raises UsageError, in one sentence, for a key that is not known or a value that does not fit.
+    Raises UsageError for an unknown key or a bad value.
     """
     return build_config(renamed(sections, ""))
 
 
 def _faulty_key(fault: Any) -> str:
-    """Of which key a fault is: its section and its name."""
+    """The key of a fault: section and name."""
     return ".".join(map(str, fault["loc"][:2]))
 
 
@@ -116,12 +116,12 @@ def known_keys() -> dict[str, list[str]]:
 
 def _section(name: str) -> type[ConfigSection]:
     annotation = Config.model_fields[name].annotation
-    assert isinstance(annotation, type)  # noqa: S101 - a fact of the class above
+    assert isinstance(annotation, type)  # noqa: S101 - for the type checker
     return annotation
 
 
 def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str], above: str) -> str:
-    key = ".".join(part for part in fault["loc"] if isinstance(part, str))  # not: which of a list
+    key = ".".join(part for part in fault["loc"] if isinstance(part, str))  # without indexes of lists
     where = f"{above}{key}"
     inside = f" in {source}" if source else ""
     if fault["type"] == "extra_forbidden":
@@ -134,12 +134,12 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str],
         return f'unknown key "{where}"{inside}: {hint}'
     if len(fault["loc"]) >= 2 and (flag := flag_of(_faulty_key(fault))) != key:
         where = f"{flag} ({where})"
-    said = str(fault["msg"]).removeprefix("Value error, ")
+    reason = str(fault["msg"]).removeprefix("Value error, ")
     if plain := _PLAIN_MESSAGES.get(fault["type"]):
-        said = plain.format_map(fault.get("ctx", {})).replace("'', ", "")
+        reason = plain.format_map(fault.get("ctx", {})).replace("'', ", "")
     if fault["type"] == "tuple_type":
-        said = f"it is a list, such as {_EXAMPLE_LISTS.get(key, _EXAMPLE_LIST)}"
-    told = f"{where}{inside}: {said[:1].lower()}{said[1:]}"
-    given = fault.get("input")
+        reason = f"it is a list, such as {_EXAMPLE_LISTS.get(key, _EXAMPLE_LIST)}"
+    message = f"{where}{inside}: {reason[:1].lower()}{reason[1:]}"
+    value = fault.get("input")
     is_secret = _SECRETS & set(map(str, fault["loc"]))
-    return told if given is None or is_secret else f"{told} (given: {mask_password(repr(given))})"
+    return message if value is None or is_secret else f"{message} (given: {mask_password(repr(value))})"

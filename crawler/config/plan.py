@@ -1,4 +1,4 @@
-"""The plan of a crawl: a configuration whose words have become values, and what each part is told of it."""
+"""The plan of a crawl: the checked values of a configuration."""
 
 import os
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from crawler.url.params import UrlParams
 from crawler.url.patterns import ScopeError
 from crawler.url.scope import CrawlBounds, Scope
 
-AUDIT: Final = "audit"  # the directory in that of a site where its audits are remembered
+AUDIT: Final = "audit"  # the directory of the audit in the state of a site
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlPlan:
-    """What is crawled from where, what its sitemap will cover, and where things go."""
+    """The seed, the scope, and the directories of sitemap and state."""
 
     config: Config
     seed: Url
@@ -35,13 +35,13 @@ class CrawlPlan:
 
     @property
     def params(self) -> UrlParams:
-        """What URLs are made with."""
+        """How URLs are normalized."""
         urls, mirror = self.config.urls, self.source.mirror if self.source else None
         return UrlParams(urls.drop_params, urls.keep_params, mirror)
 
     @property
     def about(self) -> dict[str, str]:
-        """What a state says of whose it is, and what its requests carry: of secrets no more than their names."""
+        """The entries that a state keeps about its site and its requests; of secrets the names only."""
         fetch = self.config.fetch
         requests = {
             "fetch.headers": sorted(name.lower() for name in fetch.headers),
@@ -60,16 +60,16 @@ class CrawlPlan:
 
     @property
     def processes(self) -> int:
-        """How many parser processes there are."""
+        """The number of parser processes."""
         return self.config.parse.processes or min(4, os.cpu_count() or 1)
 
 
 def plan_scope(config: Config) -> tuple[Url, Url, Scope]:
-    """Where a crawl begins, where its sitemap lives, and what it covers. Raises UsageError."""
+    """The seed, the URL of the sitemap, and the scope. Raises UsageError."""
     params = UrlParams(config.urls.drop_params, config.urls.keep_params)
     seed = parse_url_setting(config.site.url, "the start URL", params)
-    given = config.site.sitemap_url
-    sitemap_url = parse_url_setting(given, "--sitemap-url", params) if given else _default_sitemap_url(seed)
+    text = config.site.sitemap_url
+    sitemap_url = parse_url_setting(text, "--sitemap-url", params) if text else _default_sitemap_url(seed)
     section = config.scope
     bounds = CrawlBounds(section.max_depth, section.max_segments, section.max_repeats)
     try:
@@ -82,7 +82,7 @@ def plan_scope(config: Config) -> tuple[Url, Url, Scope]:
 
 
 def plan_crawl(config: Config) -> CrawlPlan:
-    """Check everything that can be checked before a request is sent. Raises UsageError."""
+    """The plan of a run, checked as far as possible without a request. Raises UsageError."""
     seed, sitemap_url, scope = _checked_scope(config)
     if not config.output.directory:
         raise UsageError("say where the sitemap goes: -o DIR")
@@ -91,12 +91,12 @@ def plan_crawl(config: Config) -> CrawlPlan:
         raise UsageError(
             f"the state ({root}) must not lie in the published directory ({output}): use --state DIR"
         )
-    found = sources.read_source(config, seed)
-    return CrawlPlan(config, seed, sitemap_url, scope, output, state_directory(root, sitemap_url), found)
+    source = sources.read_source(config, seed)
+    return CrawlPlan(config, seed, sitemap_url, scope, output, state_directory(root, sitemap_url), source)
 
 
 def plan_audit(config: Config) -> CrawlPlan:
-    """The same for an audit, which publishes nothing, has a state of its own, and follows no sitemaps.
+    """The plan of an audit, which publishes nothing, has its own state, and follows no sitemaps.
 
     Raises UsageError.
     """
@@ -114,13 +114,13 @@ def _checked_scope(config: Config) -> tuple[Url, Url, Scope]:
         raise UsageError(f"the start URL {seed} cannot be crawled: {refused.reason}")
     if not sitemap_url.partition("?")[0].rpartition("/")[2]:
         raise UsageError(
-            f"--sitemap-url {sitemap_url} names a directory; it wants the file: {sitemap_url}sitemap.xml"
+            f"--sitemap-url {sitemap_url} names a directory; name the file: {sitemap_url}sitemap.xml"
         )
     return seed, sitemap_url, scope
 
 
 def result_settings(config: Config) -> dict[str, object]:
-    """The settings that decide what a crawl finds. Pace, limits of a run and output may change while it is resumed."""
+    """The settings that decide the result of a crawl. A resumed run may change pace, limits and output."""
     scope = config.scope.model_dump(mode="json", exclude={"max_pages", "max_time"})
     sections = {"site": config.site, "urls": config.urls, "obey": config.obey, "content": config.content}
     dumped = {name: section.model_dump(mode="json") for name, section in sections.items()} | {"scope": scope}
@@ -129,7 +129,7 @@ def result_settings(config: Config) -> dict[str, object]:
 
 
 def parse_url_setting(text: str, what: str, params: UrlParams) -> Url:
-    """A URL that a person gave, in canonical form; ``what`` names it in the UsageError for one that cannot be used."""
+    """A URL of the configuration in canonical form; ``what`` names it in the UsageError for a bad one."""
     if not text:
         raise UsageError(f"{what} is missing: siteatlas crawl https://example.com/ -o DIR")
     try:
@@ -147,5 +147,5 @@ def parse_url_setting(text: str, what: str, params: UrlParams) -> Url:
 
 
 def _default_sitemap_url(seed: Url) -> Url:
-    """The sitemap's URL when none is given: in the directory of the start URL."""
+    """The default URL of the sitemap: in the directory of the start URL."""
     return Url(seed.partition("?")[0].rpartition("/")[0] + "/sitemap.xml")

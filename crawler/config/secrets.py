@@ -1,4 +1,4 @@
-"""Secrets that are named rather than written: ``env:NAME`` and ``file:PATH``. Never shows one."""
+"""Secrets in the configuration, by name: ``env:NAME`` and ``file:PATH``. Masks passwords in messages."""
 
 import os
 import re
@@ -8,9 +8,9 @@ from crawler.errors import UsageError
 
 
 def reveal_secret(text: str) -> str:
-    """The secret that a setting names, or the setting itself. Raises UsageError when there is none.
+    """The secret that a setting names, or the setting itself. Raises UsageError for a missing one.
 
-    A service of systemd that was given a file as a credential reads that instead: the file itself may be for root only.
+    In a service of systemd a credential replaces the file, which may be readable for root only.
     """
     kind, _, name = text.partition(":")
     if kind == "env" and name:
@@ -24,25 +24,25 @@ def reveal_secret(text: str) -> str:
         try:
             return _secret_path(name).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise UsageError(f"cannot read the secret file:{name}: {why}") from None
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise UsageError(f"cannot read the secret file:{name}: {reason}") from None
     return text
 
 
 def credential_name(path: str) -> str:
-    """The name of the credential that stands for a file: https://systemd.io/CREDENTIALS/"""
+    """The name of the credential for a file: https://systemd.io/CREDENTIALS/"""
     return path.strip("/").replace("/", "-")
 
 
 def _secret_path(path: str) -> Path:
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
-    given = Path(folder, credential_name(path)) if folder else None
-    return given if given and given.is_file() else Path(path)
+    credential = Path(folder, credential_name(path)) if folder else None
+    return credential if credential and credential.is_file() else Path(path)
 
 
 _login = re.compile(r"""((?:\w[\w+.-]*:)?//)?[^\s'",]*:[^\s'",]*@""")
 
 
 def mask_password(text: str) -> str:
-    """A text in which ``user:password@`` of an address reads ``***@``, be the address right or wrong."""
+    """A text with ``***@`` in place of the ``user:password@`` of a URL, even of a bad one."""
     return _login.sub(r"\1***@", text)

@@ -1,4 +1,4 @@
-"""What every section of the configuration is, and the kinds of numbers in them."""
+"""The base of all sections of the configuration, and the sections for audits, notifications, uploads and schedules."""
 
 import re
 from typing import Annotated, Literal
@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from crawler.units import parse_duration
 
 PositiveInt = Annotated[int, Field(ge=1)]
-
 PositiveSeconds = Annotated[float, Field(gt=0)]
 
 

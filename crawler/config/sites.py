@@ -1,4 +1,4 @@
-"""The sites of one configuration: which there are, what each is told, and that none of them is in another's way.
+"""The sites of one configuration: their settings, and checks that no two of them write to the same place.
 
 ``[sites.NAME.output]`` and so on override, key by key, the sections that all sites share.
 """
@@ -15,11 +15,8 @@ from crawler.config.config import Config
 from crawler.config.load import SITES, build_config
 from crawler.errors import UsageError
 
-_SHARED_SECTION: Final = "daemon"  # the section that no site has of its own
-EXCLUSIVE_KEYS: Final = (
-    "cron",
-    "every",
-)  # of a schedule: who says the one does without the other of those below
+_SHARED_SECTION: Final = "daemon"  # the section that is for all sites
+EXCLUSIVE_KEYS: Final = ("cron", "every")  # of a schedule: a site's own key drops the other shared one
 _PATH_KEYS: Final = {
     "output": ("directory",),
     "state": ("directory",),
@@ -30,8 +27,10 @@ _PATH_KEYS: Final = {
     "webhook": ("template",),
     "email": ("template",),
 }
-_HOME_PATH_KEYS: Final = {"upload": ("sftp_key", "sftp_known_hosts")}  # where ~ is the home, as for ssh
-_SECRET_KEYS: Final = {  # that may name a file
+_HOME_PATH_KEYS: Final = {
+    "upload": ("sftp_key", "sftp_known_hosts")
+}  # where ~ is the home directory, as for ssh
+_SECRET_KEYS: Final = {  # whose values may name a file
     "fetch": ("basic_auth", "proxy", "headers", "cookies"),
     "indexnow": ("key",),
     "webhook": ("urls", "secret"),
@@ -42,10 +41,7 @@ _name = re.compile(r"[A-Za-z0-9._-]+")
 
 
 class SitePaths(Struct, frozen=True):
-    """Where a site writes: ``sitemap`` is the file that is announced, ``state`` the directory of its state.
-
-    ``elsewhere`` is the place that the sitemap is uploaded to, "" for none.
-    """
+    """Where a site writes: the file of its sitemap, the directory of its state, and the target of its upload or ""."""
 
     name: str
     sitemap: Path
@@ -56,25 +52,24 @@ class SitePaths(Struct, frozen=True):
 def split_sites(
     tables: dict[str, Any], source: str, flag_of: Callable[[str], str] = str
 ) -> dict[str, dict[str, Any]]:
-    """The tables of each site by its name, in the order of the file; by "" when there is but one, without a name.
+    """The tables of each site by name, in the order of the file; "" is the name of a single site.
 
-    Everything in them is known and fits. Raises UsageError that names the source and the key as it stands there.
+    All tables are valid. Raises UsageError that names the source and the key in it.
     """
     shared = {name: table for name, table in tables.items() if name != SITES}
     if SITES not in tables:
         return {"": shared}
     build_config(shared, source, flag_of)
-    named = tables[SITES]
-    if not isinstance(named, dict) or not named:
+    sites = tables[SITES]
+    if not isinstance(sites, dict) or not sites:
         raise UsageError(f"{SITES} in {source} needs a table for each site, such as [{SITES}.shop.site]")
-    return {name: _merge_shared(shared, name, own, source, flag_of) for name, own in named.items()}
+    return {name: _merge_shared(shared, name, own, source, flag_of) for name, own in sites.items()}
 
 
 def resolve_paths(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The tables of one site with relative paths taken from ``folder``, where their file is.
+    """The tables of one site with paths relative to ``folder``, the directory of their file.
 
-    A scheduler starts commands in a directory of its own: were paths relative to that, a state would be looked for
-    where there is none.
+    A scheduler starts commands in its own directory, where no state is.
     """
     if folder == Path():
         return tables
@@ -97,18 +92,18 @@ def resolve_paths(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _map_texts(value: Any, folder: Path, change: Callable[[Path, str], str]) -> Any:
-    """A text, or each text of a list or a table, changed; whatever else it is the configuration will tell."""
+    """A text, or each text of a list or a table, changed; the validation reports other values."""
     if isinstance(value, list):
-        return [_map_texts(each, folder, change) for each in value]
+        return [_map_texts(item, folder, change) for item in value]
     if isinstance(value, dict):
-        return {name: _map_texts(each, folder, change) for name, each in value.items()}
+        return {name: _map_texts(item, folder, change) for name, item in value.items()}
     return change(folder, value) if isinstance(value, str) and value else value
 
 
 def _path_from(folder: Path, path: str) -> str:
     if path.startswith(("env:", "file:")):
         return _secret_from(folder, path)
-    is_none = "://" in path or path == "-" or path.lstrip().startswith("{")  # the JSON of an account itself
+    is_none = "://" in path or path == "-" or path.lstrip().startswith("{")  # the JSON of an account
     return path if is_none else str(folder / path)
 
 
@@ -121,7 +116,7 @@ def _secret_from(folder: Path, text: str) -> str:
 
 
 def choose_sites(known: Sequence[str], wanted: Sequence[str], source: str) -> list[str]:
-    """The names that are ``wanted``, in the order of the source; all of them when none is named. Raises UsageError."""
+    """The ``wanted`` names in the order of the source; all names if none is wanted. Raises UsageError."""
     for name in wanted:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
@@ -167,14 +162,16 @@ def _merge_shared(
     sections = dict.fromkeys([*shared, *own])
     merged = {section: {**shared.get(section, {}), **own.get(section, {})} for section in sections}
     if "report" not in own.get("audit", {}) and (report := shared.get("audit", {}).get("report")):
-        merged["audit"]["report"] = str(Path(report) / name)  # or each would replace that of the others
+        merged["audit"]["report"] = str(
+            Path(report) / name
+        )  # or the sites would replace each other's reports
     if "schedule" in own:
         drop_overridden_key(merged["schedule"], own["schedule"])
     return merged
 
 
 def drop_overridden_key(schedule: dict[str, Any], given: Container[str]) -> None:
-    """Take out of a schedule what no longer holds, as the keys that are ``given`` now say when runs begin."""
+    """Drop ``cron`` from a schedule when ``every`` is given, and the reverse."""
     for key, other in (EXCLUSIVE_KEYS, EXCLUSIVE_KEYS[::-1]):
         if key in given and other not in given:
             schedule.pop(other, None)

@@ -1,4 +1,4 @@
-"""Where a public site is really read: the words of ``--source`` and ``--resolve``, checked and made values."""
+"""The source that a public site is read from: ``--source`` and ``--resolve``, checked."""
 
 import ipaddress
 import re
@@ -17,12 +17,12 @@ from crawler.url.mirror import Mirror
 from crawler.url.normalize import InvalidUrl, host_of, normalize_url, origin_of, path_of
 
 _scheme = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://").match
-_LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")  # what a development server may call itself
+_LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")  # names of a development server
 
 
 @dataclass(frozen=True, slots=True)
 class SiteSource:
-    """A server (``mirror``) or a folder that stands for ``public``, a directory's URL. ``shown`` is for people."""
+    """A server (``mirror``) or a folder that is read for ``public``, the URL of a directory."""
 
     public: str
     display_name: str
@@ -31,132 +31,129 @@ class SiteSource:
 
     @property
     def secret_origin(self) -> str:
-        """The origin that gets the secrets: that of the server; with a folder nobody is asked for the public one."""
+        """The origin that gets the secrets: that of the server. With a folder no request goes there."""
         return origin_of(Url(self.mirror.source if self.mirror else self.public))
 
     def transports(self, inner: Transports) -> Transports:
-        """The transports of a crawl that reads the site here, and all else by ``inner``."""
+        """The transports that read the site from here, and all other URLs by ``inner``."""
         if self.mirror:
             return ServerTransports(inner, self.mirror)
         return FolderTransports(inner, self.folder, self.public) if self.folder else inner
 
 
 def read_source(config: Config, start: Url) -> SiteSource | None:
-    """What stands for the public start URL, None when that is asked itself. Raises UsageError.
+    """The source for the public start URL, None without one. Raises UsageError.
 
-    A folder, and a URL with a path, stand for the directory of the start URL; a URL without a path for its origin.
+    A folder, or a URL with a path, is read for the directory of the start URL; a URL without a path for its origin.
     """
-    given = config.fetch.source
-    if not given:
+    text = config.fetch.source
+    if not text:
         return None
     public = path_of(start).rpartition("/")[0] + "/"
-    named = _scheme(given)
-    if named is None:
+    scheme = _scheme(text)
+    if scheme is None:
         return SiteSource(
-            origin_of(start) + public, given, folder=_folder_source(given, proxy=bool(config.fetch.proxy))
+            origin_of(start) + public, text, folder=_folder_source(text, proxy=bool(config.fetch.proxy))
         )
-    where = _server_source(given, named[1].lower())
-    inside = path_of(where)
-    if inside in ("/", public):
-        public = inside = "/"
-    here, there = origin_of(start) + public, origin_of(where) + inside
-    hosts = _own_names(where, host_header(config))
-    names = [there, *(f"{scheme}://{each}{inside}" for each in hosts for scheme in ("http", "https"))]
-    names.append(origin_of(start) + inside)
+    server = _server_source(text, scheme[1].lower())
+    path = path_of(server)
+    if path in ("/", public):
+        public = path = "/"
+    public_url, server_url = origin_of(start) + public, origin_of(server) + path
+    hosts = _own_names(server, host_header(config))
+    names = [server_url, *(f"{web}://{host}{path}" for host in hosts for web in ("http", "https"))]
+    names.append(origin_of(start) + path)
     canonical = dict.fromkeys(normalize_url(name) for name in names)
-    mirror = Mirror(here, there, tuple(name for name in canonical if not here.startswith(name)))
-    return SiteSource(here, there.removesuffix("/"), mirror)
+    mirror = Mirror(
+        public_url, server_url, tuple(name for name in canonical if not public_url.startswith(name))
+    )
+    return SiteSource(public_url, server_url.removesuffix("/"), mirror)
 
 
 def address_overrides(config: Config) -> dict[str, tuple[str, ...]]:
-    """The addresses that ``--resolve`` gives, by ``host:port``. Raises UsageError."""
+    """The addresses of ``--resolve`` by ``host:port``. Raises UsageError."""
     try:
-        found = dict(map(read_override, config.fetch.resolve))
+        overrides = dict(map(read_override, config.fetch.resolve))
     except ValueError as error:
         raise UsageError(f"--resolve: {error}") from None
-    if found and config.fetch.proxy:
-        raise UsageError("--resolve and --proxy exclude each other: it is the proxy that resolves names")
-    return found
+    if overrides and config.fetch.proxy:
+        raise UsageError("--resolve and --proxy exclude each other: the proxy resolves names")
+    return overrides
 
 
 def server_key(config: Config, start: Url) -> str:
-    """Names the server behind the public URLs: what one said (an ETag, say) means nothing to another. "" for the
-    public one, found as everybody finds it."""
-    found = read_source(config, start)
-    parts = [str(found.folder.resolve()) if found.folder else found.display_name] if found else []
-    if called := host_header(config):
-        parts.append(f"Host {called}")
-    doors = address_overrides(config) if not (found and found.folder) else {}
-    ours = f"{host_of(Url(found.secret_origin + '/' if found else start))}:"
-    parts += [f"{door} at {','.join(doors[door])}" for door in sorted(doors) if door.startswith(ours)]
+    """A key of the server behind the public URLs, since validators hold for one server; "" for the public one."""
+    source = read_source(config, start)
+    parts = [str(source.folder.resolve()) if source.folder else source.display_name] if source else []
+    if host := host_header(config):
+        parts.append(f"Host {host}")
+    overrides = address_overrides(config) if not (source and source.folder) else {}
+    own = f"{host_of(Url(source.secret_origin + '/' if source else start))}:"
+    parts += [f"{key} at {','.join(overrides[key])}" for key in sorted(overrides) if key.startswith(own)]
     return "; ".join(parts)
 
 
 def host_header(config: Config) -> str:
-    """The Host that is sent to the source in the place of the usual one, or ""."""
+    """The Host header that the configuration sets, or ""."""
     return next(
         (reveal_secret(value) for name, value in config.fetch.headers.items() if name.lower() == "host"), ""
     )
 
 
-def _server_source(given: str, scheme: str) -> Url:
+def _server_source(text: str, scheme: str) -> Url:
     if scheme not in ("http", "https"):
         hint = "; name the folder itself" if scheme == "file" else ""
-        raise UsageError(f"--source wants an http(s) URL or a folder, not {scheme}:{hint}")
+        raise UsageError(f"--source needs an http(s) URL or a folder, not {scheme}:{hint}")
     try:
-        where = normalize_url(given)
+        url = normalize_url(text)
     except InvalidUrl as error:
         raise UsageError(f"--source cannot be used: {error}") from None
-    authority, _, rest = given.partition("://")[2].partition("/")
+    authority, _, rest = text.partition("://")[2].partition("/")
     if "@" in authority:
         raise UsageError(
             "--source carries a user name or password, which is not used: give them with --basic-auth"
         )
     if "?" in rest or "#" in rest:
-        raise UsageError(
-            f'--source "{given}" is one page: it wants where the whole site is, {origin_of(where)}'
-        )
-    return where if where.endswith("/") else Url(f"{where}/")
+        raise UsageError(f'--source "{text}" is one page: name the whole site, {origin_of(url)}')
+    return url if url.endswith("/") else Url(f"{url}/")
 
 
-def _folder_source(given: str, *, proxy: bool) -> Path:
-    folder, said = Path(given), mask_password(given)
+def _folder_source(text: str, *, proxy: bool) -> Path:
+    folder, shown = Path(text), mask_password(text)
     try:
         is_there, is_folder = folder.exists(), folder.is_dir()
     except (OSError, ValueError) as error:
-        raise UsageError(f"--source: the folder {said!r} cannot be read: {_error_text(error)}") from None
+        raise UsageError(f"--source: the folder {shown!r} cannot be read: {_error_text(error)}") from None
     if not is_there:
-        like_a_host = "." in folder.parts[0].strip(".") or ":" in given if folder.parts else False
-        hint = f"; did you mean http://{said}?" if like_a_host and given.isprintable() else ""
-        raise UsageError(f"--source: there is no folder {said!r}{hint}")
+        like_a_host = "." in folder.parts[0].strip(".") or ":" in text if folder.parts else False
+        hint = f"; did you mean http://{shown}?" if like_a_host and text.isprintable() else ""
+        raise UsageError(f"--source: there is no folder {shown!r}{hint}")
     if not is_folder:
-        raise UsageError(f"--source: {said!r} is no folder")
+        raise UsageError(f"--source: {shown!r} is no folder")
     if proxy:
-        raise UsageError(
-            "--source with a folder and --proxy exclude each other: nothing is asked for by HTTP"
-        )
+        raise UsageError("--source with a folder and --proxy exclude each other: a folder needs no HTTP")
     return folder
 
 
 def _error_text(error: OSError | ValueError) -> str:
-    return (isinstance(error, OSError) and error.strerror) or "it is no name of one"
+    return (isinstance(error, OSError) and error.strerror) or "the name is not valid"
 
 
-def _own_names(where: Url, called: str) -> Iterator[str]:
-    """What a server at ``where`` may take for its own host and port, as URLs write them."""
-    port = origin_of(where).partition("://")[2].removeprefix(host_of(where))
-    yield host_of(where) + port
-    if _is_loopback(host_of(where)):
+def _own_names(server: Url, host: str) -> Iterator[str]:
+    """The hosts with ports that a server may use for itself in URLs. ``host`` is the Host header for it, or ""."""
+    port = origin_of(server).partition("://")[2].removeprefix(host_of(server))
+    yield host_of(server) + port
+    if _is_loopback(host_of(server)):
         yield from (name + port for name in _LOOPBACK_HOSTS)
-    if called:
+    if host:
         try:
-            bare = host_of(normalize_url(f"http://{called}/"))
+            bare = host_of(normalize_url(f"http://{host}/"))
         except InvalidUrl:
             raise UsageError(
                 "-H 'Host: …' names no host, like www.example.com or www.example.com:8080"
             ) from None
-        # Some put their own port behind any name, as nginx does when it adds a slash to the name of a directory.
-        yield from (called, bare + port)
+        # Some add their port to any name, as nginx does when it redirects to a directory with a slash.
+        yield from (host, bare + port)
 
 
 def _is_loopback(name: str) -> bool:

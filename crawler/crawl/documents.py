@@ -1,4 +1,4 @@
-"""Finds what a person named: a file, the sitemap in a folder, the standard input, a document by URL."""
+"""Opens the documents named on the command line: files, the sitemap in a folder, standard input, URLs."""
 
 import re
 import sys
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from crawler.crawl.download import Downloader
 
 FOLDER_NAMES: Final = ("sitemap.xml", "sitemap_index.xml", "sitemap-index.xml", "sitemap.xml.gz")
-
-ROOT_NAMES: Final = FOLDER_NAMES[:2]  # of a site
+ROOT_NAMES: Final = FOLDER_NAMES[:2]  # at the root of a site
 _HTML: Final = re.compile(
     rb"\s*(?><!--.*?-->\s*|<\?xml[^>]*>\s*)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 ).match
@@ -24,9 +23,9 @@ _HTML: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class DocumentSource:
-    """A document: where its bytes come from, its public address or "", and who opens what it leads to.
+    """A document: its bytes, its public URL or "", and the opener of the documents it names.
 
-    Without an opener that is looked for beside a file.
+    Without an opener, the reader looks for these beside the file.
     """
 
     source: Path | bytes | BinaryIO
@@ -40,18 +39,20 @@ def is_url(word: str) -> bool:
 
 
 def named_files(words: Sequence[str], url: str) -> dict[str, Path]:
-    """The file that each word means that is one. ``url`` is the address of the files. Raises UsageError."""
+    """The file of each word that names one. ``url`` is the public URL of the files. Raises UsageError."""
     if url:
         try:
             Location(url)
         except InvalidLocation as error:
             raise UsageError(f"--url: {error}") from None
-    found = {word: _sitemap_in(Path(word)) for word in words if word != "-" and not is_url(word)}
+    files = {word: _sitemap_in(Path(word)) for word in words if word != "-" and not is_url(word)}
     if url and len(words) == len(set(filter(is_url, words))):
-        raise UsageError("--url is the address of a file, and what was named are URLs already")
+        raise UsageError("--url is the URL of a file, but only URLs are named")
     if url and not url.endswith("/") and len(words) > 1:
-        raise UsageError("--url names one file; for several it is their directory, and ends with a slash")
-    return found
+        raise UsageError(
+            "--url names one file; for several files, give their directory: a URL that ends with a slash"
+        )
+    return files
 
 
 def open_documents(
@@ -61,9 +62,9 @@ def open_documents(
     remote: "Downloader | None",
     say: Callable[[str], None],
 ) -> Iterator[DocumentSource]:
-    """The places in the order named, each opened when its turn comes. NothingCrawlable for a URL without an answer.
+    """The documents in the order named, each opened in its turn. Raises NothingCrawlable for a URL that fails.
 
-    A URL of a page means the sitemaps of its site, which ``say`` is told.
+    The URL of a page stands for the sitemaps of its site; ``say`` prints which.
     """
     for word in words:
         if word == "-":
@@ -80,14 +81,14 @@ def open_documents(
 
 def _open_url(url: str, remote: "Downloader") -> DocumentSource:
     try:
-        where, content = remote.locate(url)
+        final_url, content = remote.locate(url)
     except SourceError as error:
         raise NothingCrawlable(str(error)) from None
-    return DocumentSource(content, where, remote.open)
+    return DocumentSource(content, final_url, remote.open)
 
 
 def _may_be_a_page(url: str) -> bool:
-    """Whether a URL is not plainly that of a sitemap or feed, which is judged even when it answers with a page."""
+    """Whether a URL may be that of a page: its name does not end as that of a sitemap or feed does."""
     name = urlsplit(url).path.rpartition("/")[2].lower()
     return not name.endswith((".xml", ".gz", ".txt", ".rss", ".atom"))
 
@@ -95,47 +96,47 @@ def _may_be_a_page(url: str) -> bool:
 def _documents_of_page(
     url: str, remote: "Downloader", say: Callable[[str], None]
 ) -> Iterator[DocumentSource]:
-    """The document at a URL; of a page the sitemaps of its site, as robots.txt names them or where they usually are."""
+    """The document at a URL; for a page the sitemaps of its site, from robots.txt or at their usual URLs."""
     try:
-        place = _open_url(url, remote)
-        if not (isinstance(place.source, bytes) and looks_like_html(place.source)):
-            yield place
+        document = _open_url(url, remote)
+        if not (isinstance(document.source, bytes) and looks_like_html(document.source)):
+            yield document
             return
     except NothingCrawlable:
         if not urlsplit(url).path.endswith("/"):
             raise
     site = "://".join(urlsplit(url)[:2])
     if named := sitemaps_in(remote.robots(f"{site}/robots.txt") or b""):
-        say(f"{url} is no sitemap; these are named by robots.txt: {', '.join(named[:5])}")
-        yield from (_open_url(each, remote) for each in named)
+        say(f"{url} is not a sitemap; robots.txt names: {', '.join(named[:5])}")
+        yield from (_open_url(sitemap, remote) for sitemap in named)
         return
     for name in ROOT_NAMES:
         try:
-            place = _open_url(f"{site}/{name}", remote)
+            document = _open_url(f"{site}/{name}", remote)
         except NothingCrawlable:
             continue
-        if isinstance(place.source, bytes) and not looks_like_html(place.source):
-            say(f"{url} is no sitemap; {place.url} is")
-            yield place
+        if isinstance(document.source, bytes) and not looks_like_html(document.source):
+            say(f"{url} is not a sitemap; {document.url} is")
+            yield document
             return
     raise NothingCrawlable(
-        f"{url} is no sitemap, robots.txt names none, and there is no {' or '.join(ROOT_NAMES)}: name its URL"
+        f"{url} is not a sitemap, robots.txt names none, and there is no {' or '.join(ROOT_NAMES)}: name its URL"
     )
 
 
 def looks_like_html(content: bytes) -> bool:
-    """Whether it is HTML."""
+    """Whether a document is HTML, judged by its first bytes."""
     return bool(_HTML(content[:4096]))
 
 
 def _sitemap_in(path: Path) -> Path:
     if path.is_dir():
-        inside = next((path / name for name in FOLDER_NAMES if (path / name).is_file()), None)
-        if inside is None:
+        sitemap = next((path / name for name in FOLDER_NAMES if (path / name).is_file()), None)
+        if sitemap is None:
             raise UsageError(f"the folder {str(path)!r} has no {' or '.join(FOLDER_NAMES[:2])}")
-        return inside
+        return sitemap
     if not path.exists():
-        like_a_url = len(path.parts) > 1 and "." in path.parts[0] and str(path).isprintable()
-        hint = f"; did you mean https://{path}?" if like_a_url else ""
+        is_like_url = len(path.parts) > 1 and "." in path.parts[0] and str(path).isprintable()
+        hint = f"; did you mean https://{path}?" if is_like_url else ""
         raise UsageError(f"there is no file {str(path)!r}{hint}")
     return path

@@ -1,4 +1,4 @@
-"""Opens sitemaps by URL for whoever reads synchronously: one at a time, at a pace, redirects followed and noted."""
+"""Downloads sitemaps by URL for synchronous readers: one at a time, throttled, with redirects noted."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -29,37 +29,35 @@ from sitemap import SourceError
 
 MAX_REDIRECTS: Final = 5
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())  # a sitemap's URL keeps all of its parameters
-
-
 _NOT_FOUND_STATUSES: Final = frozenset({404, 410})
 
 
 class DocumentNotFound(SourceError):
-    """The server says that there is no such document."""
+    """The server answers 404 or 410."""
 
 
 class Downloader:
-    """Fetches documents while it is entered. ``redirects`` are pairs of the URL asked for and the one that answered.
+    """Fetches documents while entered. ``redirects`` holds pairs of the requested URL and the final one.
 
-    ``unpacked`` are the URLs of files that are packed, and were unpacked on their way because the server called that a
-    content coding (as Apache does with its AddEncoding). ``private`` are the reasons, one for each host, why hosts at
-    private addresses were not asked.
+    ``unpacked`` holds the URLs of gzip files that the server sent with a Content-Encoding (Apache's AddEncoding), so
+    that they arrived decompressed. ``private`` holds one reason for each host that was not fetched because it is at a
+    private address.
 
-    ``homes`` are the origins that the operator names: they may be at private addresses, and the first of them gets the
-    secrets of the configuration. Nothing else may be private. With a ``source`` the first of them is read there.
-    robots.txt is not asked, since a person named the URL; :meth:`ask_leave` does.
+    ``origins`` are those that the operator names. They may be at private addresses; the first gets the secrets of the
+    configuration, and is read from the ``source`` if there is one. robots.txt is not obeyed, since a person named the
+    URL, except by :meth:`check_robots`.
     """
 
     def __init__(
-        self, config: Config, homes: Sequence[str], max_bytes: int, source: SiteSource | None = None
+        self, config: Config, origins: Sequence[str], max_bytes: int, source: SiteSource | None = None
     ) -> None:
         self.redirects: list[tuple[str, str]] = []
         self.unpacked: set[str] = set()
         self.private: set[str] = set()
         self._config = config
-        self._origins = homes
+        self._origins = origins
         self._source = source
-        # One byte more than is read, so that it is the reader who says that the document is too large.
+        # One byte more than the reader takes, so that the reader reports a document that is too large.
         self._body = BodyLimits(wire=max_bytes + 1, decoded=max_bytes + 1, refuse=max(100 * 2**20, max_bytes))
         self._stack = ExitStack()
         self._portal: BlockingPortal
@@ -88,34 +86,34 @@ class Downloader:
         self._stack.__exit__(kind, error, trace)
 
     def open(self, url: str) -> bytes:
-        """The document at a URL, redirects followed. SourceError says why there is none."""
+        """The content of a URL, after redirects. Raises SourceError."""
         return self._portal.call(self._document, url, self._body).body
 
     def locate(self, url: str) -> tuple[str, bytes]:
-        """The URL that a document really has, at the end of its redirects, and its content. SourceError as ``open``."""
+        """The final URL of a document after redirects, and its content. Raises SourceError."""
         reply = self._portal.call(self._document, url, self._body)
         return reply.url, reply.body
 
     def get(self, url: str) -> Reply:
-        """The answer 200 at the end of the redirects, with its headers. SourceError as ``open``."""
+        """The reply with status 200 after redirects. Raises SourceError."""
         return self._portal.call(self._document, url, self._body)
 
     def check_robots(self, url: str) -> None:
-        """Raises SourceError when the robots.txt of its host forbids to ask for a URL."""
+        """Raises SourceError when robots.txt blocks a URL."""
         try:
-            asked = normalize_url(url, _KEEP_ALL_PARAMS)
+            normalized = normalize_url(url, _KEEP_ALL_PARAMS)
         except InvalidUrl as error:
             raise SourceError(str(error)) from None
-        answer = self.rules(origin_of(asked)).can_fetch(asked)
-        if isinstance(answer, Blocked):
-            raise SourceError(f"{url} may not be fetched: {answer.reason}")
+        rule = self.rules(origin_of(normalized)).can_fetch(normalized)
+        if isinstance(rule, Blocked):
+            raise SourceError(f"{url} may not be fetched: {rule.reason}")
 
-    def rules(self, home: str) -> Robots:
-        """The robots.txt of an origin, read as one that is obeyed, or what its absence means."""
-        return self._portal.call(self._robots_cache.get, home)
+    def rules(self, origin: str) -> Robots:
+        """The robots.txt rules of an origin."""
+        return self._portal.call(self._robots_cache.get, origin)
 
     def robots(self, url: str) -> bytes | None:
-        """The content of a robots.txt, or None when there is none to be had."""
+        """The content of a robots.txt, None without one."""
         try:
             return self._portal.call(self._document, url, ROBOTS_BODY).body
         except SourceError:
@@ -129,31 +127,27 @@ class Downloader:
         answer = await follow(partial(self._get_once, body), url, MAX_REDIRECTS, _KEEP_ALL_PARAMS)
         if answer.status == 200:
             self._note(text, url, answer)
-            return self._published(answer)
+            mirror = self._source.mirror if self._source else None
+            return replace(answer, body=mirror.rewrite(answer.body)) if mirror else answer
         if answer.status not in REDIRECTS:
             kind = SourceError if answer.status not in _NOT_FOUND_STATUSES else DocumentNotFound
             raise kind(f"{answer.url} answered {answer.status}{_status_text(answer.status)}")
         target = redirect_target(answer, _KEEP_ALL_PARAMS)
         if isinstance(target, InvalidUrl):
-            raise SourceError(f"{answer.url} redirects nowhere: {target}")
+            raise SourceError(f"{answer.url} redirects to no usable URL: {target}")
         raise SourceError(f"{url} redirects more than {MAX_REDIRECTS} times, at last to {target}")
 
-    def _published(self, reply: Reply) -> Reply:
-        """What a source says of itself it says of the site (one that is packed is left as it is)."""
-        mirror = self._source.mirror if self._source else None
-        return replace(reply, body=mirror.rewrite(reply.body)) if mirror else reply
-
-    def _note(self, text: str, asked: Url, reply: Reply) -> None:
-        if reply.url != asked:
-            self.redirects.append((asked, reply.url))
+    def _note(self, text: str, url: Url, reply: Reply) -> None:
+        if reply.url != url:
+            self.redirects.append((url, reply.url))
         if "gzip" in (reply.header("content-encoding") or "").lower():
             self.unpacked.update((text, reply.url))
 
     def _refusal(self, url: Url) -> str:
-        where = origin_of(url).partition("://")[2]
-        said = f"{where} is at a private address: name it with --host {where} if it is meant"
-        self.private.add(said)
-        return said
+        host = origin_of(url).partition("://")[2]
+        reason = f"{host} is at a private address: allow it with --host {host}"
+        self.private.add(reason)
+        return reason
 
     async def _get_once(self, body: BodyLimits, url: Url) -> Reply:
         try:
@@ -175,5 +169,5 @@ def _status_text(status: int) -> str:
 
 
 def origins_of(urls: Sequence[str]) -> list[str]:
-    """The origins of URLs that a person named, each once. Raises UsageError for one that cannot be used."""
+    """The distinct origins of URLs that a person named. Raises UsageError for a URL that cannot be used."""
     return list(dict.fromkeys(origin_of(parse_url_setting(url, "the URL", _KEEP_ALL_PARAMS)) for url in urls))

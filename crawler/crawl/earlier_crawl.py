@@ -1,4 +1,4 @@
-"""The answers of a crawl that is over, so that another one need not ask again. Reads its state, and never writes."""
+"""The answers of a finished crawl, which another crawl uses in place of requests. Reads its state, never writes."""
 
 import sqlite3
 from typing import Final
@@ -23,7 +23,7 @@ from crawler.model import (
 from crawler.parse.snapshot.diff import compare
 from crawler.state.database import storage_errors
 
-# A URL that only an earlier run led to was asked for its status alone: its links were not followed.
+# Of a URL that only an earlier run led to, the crawl checked the status and did not follow the links.
 _ANSWER: Final = f"""SELECT v.state, v.reason, v.target, v.status, v.trail, v.seen_at, c.type, v.etag, v.last_modified,
   v.header_date, v.page_date, v.page_date_source, c.reading, c.digest, c.text, c.page, c.links
   FROM url u JOIN visit v ON v.id = u.id LEFT JOIN content c ON c.id = v.content
@@ -34,11 +34,15 @@ _decode = msgspec.msgpack.Decoder(Page).decode
 
 
 class EarlierAnswer(Struct, frozen=True):
-    """What a URL answered in an earlier crawl, and the verdict on it. ``page`` is None when no body was read."""
+    """The answer and verdict of a URL in an earlier crawl. ``page`` is None when no body was read.
+
+    ``content`` is the id of the previous visit's content when the page is the same.
+    """
 
     verdict: StatusBadge
     status: int
     page: Page | None
+    content: int | None
     sighting: ResponseMetadata | None
     request: Request | None
 
@@ -46,8 +50,8 @@ class EarlierAnswer(Struct, frozen=True):
 class EarlierCrawl:
     """The answers in ``db``, the state of a crawl of the same site with the same settings.
 
-    The caller holds a read transaction on ``db``, so that a run that begins meanwhile changes nothing here.
-    ``reading`` is the key of the settings that pages must have been read with. Raises StorageError.
+    The caller holds a read transaction on ``db``, so that a run that starts meanwhile changes nothing here.
+    ``reading`` is the key of the settings that the pages must have been parsed with. Raises StorageError.
     """
 
     def __init__(self, db: sqlite3.Connection, reading: str) -> None:
@@ -55,18 +59,18 @@ class EarlierCrawl:
         self._reading = reading
         self._names = LinkNames(db)
 
-    def answer(self, url: Url, before: PreviousVisit | None, now: float) -> EarlierAnswer | None:
-        """The answer of a page; None when the URL must be asked for.
+    def answer(self, url: Url, previous: PreviousVisit | None, now: float) -> EarlierAnswer | None:
+        """The answer of a page; None when the URL must be fetched.
 
-        That is so when the earlier crawl did not ask for it, when it failed for a reason that may pass, and when the
-        answer no longer holds ``now`` (Unix time). ``before`` is what the present crawl remembers of the URL: the page
-        is compared with it, as a parser process compares a page that is fetched.
+        That is so when the earlier crawl did not fetch it, when it ended by a transient failure, and when the answer
+        has expired at ``now`` (Unix time). ``previous`` is the previous visit in the present crawl's state: the page is
+        compared with it, as a parser process compares a fetched page.
         """
         with storage_errors():
             row = self._db.execute(_ANSWER, (url,)).fetchone()
             if row is None:
                 return None
-            name, reason, target, status, trail, *seen, reading, digest, text, packed, links = row
+            name, reason, target, status, trail, *metadata, reading, digest, text, packed, links = row
             state = State(name)
             if state in FAILURES or state is State.UNLINKED or is_failure(state, status):
                 return None
@@ -76,14 +80,16 @@ class EarlierCrawl:
                 page = replace(_decode(packed), links=targets, digest=digest, text=text)
                 if not is_whole or reading != self._reading or (page.expires and page.expires < now):
                     return None
-                if before and before.text and text:
-                    page = replace(page, delta=_encode(compare(before.text, text)))
-        seen_at, content_type, *validators = seen
+                if previous and previous.text and text:
+                    page = replace(page, delta=_encode(compare(previous.text, text)))
+        seen_at, content_type, *validators = metadata
         requests = Request.read(trail)
+        is_same = previous and previous.page and page and page.digest == previous.digest != b""
         return EarlierAnswer(
             StatusBadge(state, reason, target),
             status,
             page,
+            previous.content if previous and is_same else None,
             ResponseMetadata(seen_at, content_type or "", *validators) if seen_at else None,
             requests[-1] if requests else None,
         )

@@ -1,11 +1,9 @@
-"""The engine: the one task group of a crawl. It hands leases to journeys, in the order frontier and lanes allow.
+"""The crawl engine: leases URLs from the frontier to workers as the throttle allows, and decides when to stop.
 
 ::
 
-    frontier.next | no request? settle | lane.start | journey.travel | lane.finish | frontier.settle
-    └──────────── one dispatcher ─────────────┘  └──── one of as many tasks as leases ───┘
-
-It decides nothing about URLs; it decides when to stop.
+    frontier.next | no request? settle | throttle.start | worker.process | frontier.settle
+    └─────────────── one dispatcher ──────────────────┘  └─ one task for each lease ────┘
 """
 
 import asyncio
@@ -26,16 +24,15 @@ from crawler.fetch.throttle import Throttle
 from crawler.model import Done, Lease, Outcome, Retry, State, StatusBadge, Wait
 
 log = logging.getLogger(__name__)
-
-TICK_SECONDS = 0.1  # seconds between looks at the clock: display, commits, limits
-COMMIT_EVERY = 0.2  # seconds an outcome may wait to be durable
-RECHECK_SECONDS = 60.0  # seconds after which the frontier is asked again, whatever it said
-LOG_SECONDS = 60.0  # seconds between two lines of the log that tell how far the crawl is
-STOP_GRACE = 3.0  # seconds that fetches under way get to end when the crawl is stopped
+TICK_SECONDS = 0.1  # between updates of the display, commits and checks of the limits
+COMMIT_EVERY = 0.2  # seconds until an outcome is durable
+RECHECK_SECONDS = 60.0  # the longest wait until the dispatcher calls the frontier again
+LOG_SECONDS = 60.0  # between two lines of progress in the log
+STOP_GRACE = 3.0  # seconds for requests in flight to end when the crawl stops
 
 
 class RunEnd(StrEnum):
-    """Why a crawl ended, as the end of a sentence."""
+    """Why a crawl outcome, as the end of a sentence."""
 
     COMPLETE = "everything was visited"
     MAX_PAGES = "the limit of pages (--max-pages) was reached"
@@ -48,7 +45,7 @@ class RunEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CrawlLimits:
-    """Where a run ends although there is more: pages fetched; seconds in all, of one pause, and lost to trouble."""
+    """The limits of a run: pages fetched; seconds of the whole run, of one Retry-After, and lost to server errors."""
 
     max_pages: int | None = None
     max_time: float | None = None
@@ -58,7 +55,7 @@ class CrawlLimits:
 
 @dataclass(slots=True)
 class Tally:
-    """How far a crawl is. ``known`` counts the URLs that are in scope, ``done`` those of them that have ended."""
+    """Progress of a crawl. ``known`` counts the URLs in scope, ``done`` those of them that are settled."""
 
     known: int = 0
     done: int = 0
@@ -76,31 +73,30 @@ Watch = Callable[[Tally], None]
 
 
 class CrawlEngine:
-    """Runs one crawl to its end. ``watch`` is told the tally every tick. ``more`` is asked when nothing is left, until
-    it answers no, to let the frontier know of what else is to be visited.
+    """Runs one crawl to its end. Calls ``watch`` with the tally every tick.
 
-    :meth:`run` raises StorageError when the state cannot be kept; everything else that can happen is an Ending.
+    When nothing is left, it calls ``more``, which may admit more URLs, until that answers False.
     """
 
     def __init__(
         self,
         frontier: Frontier,
-        journey: PageWorker,
-        lanes: Throttle,
+        worker: PageWorker,
+        throttle: Throttle,
         limits: CrawlLimits,
         watch: Watch,
         more: Callable[[], bool] | None = None,
     ) -> None:
         self._frontier = frontier
         self._more = more
-        self._worker = journey
-        self._throttle = lanes
+        self._worker = worker
+        self._throttle = throttle
         self._limits = limits
         self._watch = watch
-        self._slots = lanes.capacity
+        self._slots = throttle.capacity
         self._out = 0
         self._leased = 0
-        self._leases: asyncio.Queue[Lease] = asyncio.Queue()  # leases that no task has taken up yet
+        self._leases: asyncio.Queue[Lease] = asyncio.Queue()  # not yet taken by a task
         self._changed = asyncio.Event()
         self._ending: RunEnd | None = None
         self._fatal: StorageError | None = None
@@ -109,18 +105,18 @@ class CrawlEngine:
         self.tally = Tally()
 
     def stop(self, ending: RunEnd) -> None:
-        """Hand out nothing more, and end for this reason."""
+        """Lease no more URLs, and end for this reason."""
         if self._ending is None:
             self._ending = ending
         self._wake()
 
     @property
     def stopping(self) -> bool:
-        """Whether an end was asked for."""
+        """Whether the crawl is to end."""
         return self._ending is not None
 
     async def run(self) -> RunEnd:
-        """Crawl until nothing is left, a limit is reached or somebody calls :meth:`stop`."""
+        """Crawl until nothing is left, a limit is reached or :meth:`stop` is called. Raises StorageError."""
         self._started = time.monotonic()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._tick)
@@ -158,7 +154,7 @@ class CrawlEngine:
                     await self._start(lease, now)
 
     def _next(self, now: float) -> Lease | Wait | Done:
-        # a section of the site may be out of order, and the rest well: then something else is worth a try
+        # one section of the site may fail while the rest works: then try another part
         far = bool(self._error_budget.last_error) and self._throttle.is_asked_in_vain()
         answer = self._frontier.next(now, self._throttle.seconds_until_ready, far=far)
         if isinstance(answer, Done) and self._more:
@@ -169,12 +165,12 @@ class CrawlEngine:
 
     async def _start(self, lease: Lease, now: float) -> None:
         try:
-            ended = self._worker.without_request(lease, now)
+            outcome = self._worker.without_request(lease, now)
         except StorageError as error:
             self._stop_on_storage_error(error)
             return
-        if ended:
-            self._settle(ended)
+        if outcome:
+            self._settle(outcome)
             await anyio.lowlevel.checkpoint()
             return
         self._throttle.start(lease.url, now)
@@ -182,7 +178,7 @@ class CrawlEngine:
         self._leased += 1
         self._leases.put_nowait(lease)
         if self._limits.max_pages and self._leased >= self._limits.max_pages:
-            # the limit ends the crawl only when there is more to do: let the last one say so
+            # the limit ends the crawl only when more is left, which the last pages may decide
             await self._wait_for_leases()
             if not isinstance(self._next(time.time()), Done):
                 self.stop(RunEnd.MAX_PAGES)
@@ -193,7 +189,7 @@ class CrawlEngine:
 
     async def _pause(self, seconds: float) -> None:
         if self._out == 0:
-            # where pages are well the site is not down because others want to wait: they cost time, and no more
+            # when some pages succeed, the site is not down: the others that fail only cost time
             if self._throttle.are_all_down() and not (
                 self.tally.listed and self._throttle.is_asked_in_vain()
             ):
@@ -203,16 +199,16 @@ class CrawlEngine:
             if self._error_budget.is_spent(time.monotonic(), seconds):
                 return self.stop(RunEnd.TROUBLED)
             if seconds > 2:
-                self.tally.paused = self._waits(seconds)
+                self.tally.paused = self._pause_text(seconds)
         with anyio.move_on_after(min(seconds, RECHECK_SECONDS)):
             await self._change()
         self.tally.paused = ""
         return None
 
-    def _waits(self, seconds: float) -> str:
+    def _pause_text(self, seconds: float) -> str:
         asked = " as asked" if self._throttle.has_retry_after(time.time()) else ""
-        why = f": {self._error_budget.last_error}" if self._error_budget.last_error else ""
-        return f"waiting {seconds:.0f} s{asked}{why}"
+        error = f": {self._error_budget.last_error}" if self._error_budget.last_error else ""
+        return f"waiting {seconds:.0f} s{asked}{error}"
 
     async def _work(self) -> None:
         while True:
@@ -220,38 +216,38 @@ class CrawlEngine:
 
     async def _process(self, lease: Lease) -> None:
         try:
-            ended = await self._worker.process(lease)
+            outcome = await self._worker.process(lease)
         except Exception as error:
             log.exception("internal error on %s", lease.url)
             self.tally.internal_errors += 1
-            ended = Outcome(lease, StatusBadge(State.INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
+            outcome = Outcome(lease, StatusBadge(State.INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
         finally:
             self._out -= 1
             self._wake()
-        self._settle(ended)
-        self._count_error_time(ended)
+        self._settle(outcome)
+        self._count_error_time(outcome)
 
-    def _settle(self, ended: Outcome | Retry) -> None:
+    def _settle(self, outcome: Outcome | Retry) -> None:
         if self._fatal:
-            return  # what was rolled back may be half of what this builds on; the next run asks again
+            return  # the outcome may build on what was rolled back; the next run fetches the URL again
         try:
-            if isinstance(ended, Retry):
-                self._frontier.retry(ended)
+            if isinstance(outcome, Retry):
+                self._frontier.retry(outcome)
             else:
-                self._frontier.settle(ended)
+                self._frontier.settle(outcome)
         except StorageError as error:
             self._stop_on_storage_error(error)
 
-    def _count_error_time(self, ended: Outcome | Retry) -> None:
-        """Count what the server's trouble costs, and end when that is enough. What has failed stays settled."""
-        lease, now = ended.lease, time.monotonic()
-        own = self._throttle.own_delay(lease.url)
-        if isinstance(ended, Retry):
-            self._error_budget.record_failure(now, ended.reason, own)
-        elif is_failure(ended.verdict.state, ended.status):
-            self._error_budget.record_failure(now, ended.verdict.reason, own)
+    def _count_error_time(self, outcome: Outcome | Retry) -> None:
+        """Charge failures to the error budget, and stop when it is spent."""
+        lease, now = outcome.lease, time.monotonic()
+        own_delay = self._throttle.own_delay(lease.url)
+        if isinstance(outcome, Retry):
+            self._error_budget.record_failure(now, outcome.reason, own_delay)
+        elif is_failure(outcome.verdict.state, outcome.status):
+            self._error_budget.record_failure(now, outcome.verdict.reason, own_delay)
         else:
-            return self._error_budget.record_success(now, own, had_failed=lease.attempts > 0)
+            return self._error_budget.record_success(now, own_delay, had_failed=lease.attempts > 0)
         if self._error_budget.is_spent(now):
             self.stop(RunEnd.TROUBLED)
         return None
@@ -264,12 +260,12 @@ class CrawlEngine:
         self._changed.set()
 
     async def _change(self) -> None:
-        """Wait until a lease has ended or an end was asked for, from now on."""
+        """Wait until a lease ends or the crawl stops."""
         self._changed.clear()
         await self._changed.wait()
 
     async def _tick(self) -> None:
-        committed = told = time.monotonic()
+        committed = logged = time.monotonic()
         while True:
             await anyio.sleep(TICK_SECONDS)
             now = time.monotonic()
@@ -283,8 +279,8 @@ class CrawlEngine:
                     self._stop_on_storage_error(error)
             self._count()
             self._watch(self.tally)
-            if now - told >= LOG_SECONDS:
-                told = now
+            if now - logged >= LOG_SECONDS:
+                logged = now
                 log.info("%s", _progress_line(self.tally))
 
     def _count(self) -> None:

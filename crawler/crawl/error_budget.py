@@ -1,23 +1,23 @@
-"""The time that a run loses to a server in trouble, and when it is enough. Pure; every time is an argument.
+"""The error budget: the time that server errors may cost a run. Pure; every time is an argument.
 
-Lost is the time before a try that failed for now (it timed out) and after it (we waited before the next request). What
-is regained, so that no site is given up that only wants to be asked slowly:
+A transient failure costs the time before it (a time-out) and after it (the pause before the next request). These earn
+time back, so that the crawl does not give up a site that only needs a slow pace:
 
-- time in which one good answer followed another, and ``FRESH`` seconds for each good answer;
-- as soon as a page that had failed is answered: waiting helps. Then ``WORTH`` seconds for each good answer since the
-  last such page. So a rate limit may go on for hours, while pages that fail whenever they are asked for may not.
+- the time between two good answers, and ``SECONDS_PER_ANSWER`` for each good answer;
+- a good answer of a page that failed before, for waiting helps: ``SECONDS_PER_ANSWER_AFTER_WAIT`` for each good answer
+  since the last such page. So a rate limit may last for hours, but pages that always fail may not.
 """
 
 from typing import Final
 
-SECONDS_PER_ANSWER: Final = 1.0  # seconds of waiting that any page is worth
-SECONDS_PER_ANSWER_AFTER_WAIT: Final = 10.0  # seconds of waiting that a page is worth when waiting has helped
+SECONDS_PER_ANSWER: Final = 1.0
+SECONDS_PER_ANSWER_AFTER_WAIT: Final = 10.0
 
 
 class ErrorBudget:
-    """Counts for one run, from ``now`` on, on a clock that never goes back. ``longest``: seconds it may lose in all.
+    """The budget of one run: ``longest`` seconds in all. Every ``now`` is of a monotonic clock.
 
-    Public state: ``lost`` (seconds so far) and ``why`` (what the last try that failed said, or "").
+    Public state: ``spent_seconds``, and ``last_error`` (the reason of the last request if it failed, or "").
     """
 
     def __init__(self, longest: float, now: float) -> None:
@@ -27,13 +27,13 @@ class ErrorBudget:
         self._last = now
         self._good = 0
 
-    def record_failure(self, now: float, why: str, own: float) -> None:
-        """A try failed for now. ``own``: seconds between two requests that are our own pace, and no loss."""
+    def record_failure(self, now: float, reason: str, own: float) -> None:
+        """Charge a transient failure. ``own``: seconds between two requests at our own pace, which cost nothing."""
         self.spent_seconds += max(0.0, now - self._last - own)
-        self._last, self.last_error = now, why
+        self._last, self.last_error = now, reason
 
     def record_success(self, now: float, own: float, *, had_failed: bool) -> None:
-        """A page was answered, after earlier tries in vain or at once."""
+        """Earn time back for a good answer. ``had_failed``: the page had failed before."""
         passed = (
             max(0.0, now - self._last - own) if self.last_error else self._last - now
         ) - SECONDS_PER_ANSWER
@@ -45,7 +45,7 @@ class ErrorBudget:
         self._last, self.last_error = now, ""
 
     def is_spent(self, now: float, pause: float = 0.0) -> bool:
-        """Whether all is lost that may be, or would be by a pause of so many seconds that follows."""
+        """Whether the budget is spent, or would be after a pause of so many seconds."""
         if not pause:
             return self.spent_seconds >= self._longest
         return bool(self.last_error) and self.spent_seconds + now - self._last + pause > self._longest

@@ -1,6 +1,6 @@
-"""The judge: how a URL ends, from its answer and its page. An ordered table; the first rule that speaks wins.
+"""Indexability: the verdict on a URL from its reply and its page, by an ordered table; the first rule that fits wins.
 
-Fetches nothing and knows no frontier. :func:`table` prints the rules in their order.
+Pure. :func:`indexability_table` prints the rules in their order.
 """
 
 from collections.abc import Callable
@@ -15,8 +15,6 @@ from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl
 from crawler.url.params import UrlParams
 from crawler.url.scope import Scope
 
-"""Statuses that may be gone at the next try."""
-"""Ends that say nothing about the page: it may be there, as it was, another time."""
 _STATUS_MEANINGS: Final = {
     401: "it asks for a login", 403: "forbidden", 404: "not found", 410: "gone", 429: "too many requests",
     451: "unavailable for legal reasons", 500: "internal error", 502: "bad gateway", 503: "unavailable",
@@ -25,11 +23,11 @@ _STATUS_MEANINGS: Final = {
 _UNREAD_PREFIXES: Final = (
     "links cut at ",
     "reading stopped after ",
-)  # how faults begin that tell of a part of a page only
+)  # of faults that say that only a part of the page was read
 
 
 class RuleInput(Struct, frozen=True):
-    """What a rule may look at."""
+    """Input of a rule."""
 
     reply: Reply
     page: Page | None
@@ -37,7 +35,7 @@ class RuleInput(Struct, frozen=True):
 
 
 class IndexabilityRule(NamedTuple):
-    """A rule of the table: its name, how a URL ends by it, and what finds out."""
+    """A rule of the table: its name, the state it gives, and its decision."""
 
     name: str
     state: State
@@ -45,7 +43,7 @@ class IndexabilityRule(NamedTuple):
 
 
 class IndexabilityJudge:
-    """Judges the answers of one crawl. ``params`` are those that every URL of the crawl was made with."""
+    """Judges the replies of one crawl. ``params`` normalize the URLs of the crawl."""
 
     def __init__(
         self,
@@ -60,16 +58,16 @@ class IndexabilityJudge:
         self.respect_canonical = respect_canonical
 
     def verdict(self, reply: Reply, page: Page | None) -> StatusBadge:
-        """How the URL of a reply ends. ``page`` is what its body says, None when it was not read."""
+        """The verdict on a reply. ``page`` is its parsed body, None when it was not parsed."""
         case = RuleInput(reply, page, self)
         for rule in INDEXABILITY_RULES:
             verdict = rule.decide(case)
             if verdict is not None:
                 return verdict if verdict.state is State.INDEXABLE else _in_part(verdict, case)
-        raise AssertionError("the last rule takes everything")
+        raise AssertionError("the last rule fits every reply")
 
     def failure(self, failure: Failure) -> StatusBadge:
-        """How a URL ends that gave no usable answer, when no further try is made."""
+        """The verdict on a failure after the last retry."""
         is_bad = failure.code.startswith(("http.", "body.", "redirect."))
         state = State.BAD_ANSWER if is_bad else State.UNREACHABLE
         if failure.code.startswith("internal."):
@@ -78,13 +76,13 @@ class IndexabilityJudge:
 
 
 def is_readable(reply: Reply) -> bool:
-    """Whether the body is to be parsed: a page by its status, and HTML, a feed or unknown by its Content-Type."""
+    """Whether to parse the body: status 200, and a Content-Type of HTML, of a feed, or unknown."""
     label = parse_media_type(reply.header("content-type") or "")
     return reply.status == 200 and (label in FEED_TYPES or is_html_type(label) is not False)
 
 
 def indexability_table() -> str:
-    """The rules in their order, one a line: number, name, and the state that a URL gets by it."""
+    """The rules in their order, one per line: number, name and state."""
     return "\n".join(
         f"{number:2}. {rule.name:<42} {rule.state.value}" for number, rule in enumerate(INDEXABILITY_RULES, 1)
     )
@@ -92,7 +90,7 @@ def indexability_table() -> str:
 
 def _redirect(case: RuleInput) -> StatusBadge | None:
     reply = case.reply
-    # A 300 may name one choice of several (RFC 9110 15.4.1); without one it is no answer to go by.
+    # A 300 may name one choice of several in its Location (RFC 9110 15.4.1).
     if reply.status not in REDIRECTS and not (reply.status == 300 and reply.header("location")):
         return None
     target = redirect_target(reply, case.judge.params)
@@ -158,7 +156,7 @@ def _noindex(case: RuleInput) -> StatusBadge | None:
     page = case.page
     if not case.judge.respect_noindex or page is None:
         return None
-    # a page that is not modified was read at another time
+    # after a 304, the page was parsed at another time
     is_over = page.expires is not None and page.expires < case.reply.fetched_at
     evidence = page.noindex or (page.expires_evidence if is_over else "")
     return StatusBadge(State.NOINDEX, evidence) if evidence else None
@@ -188,7 +186,7 @@ def _indexable(case: RuleInput) -> StatusBadge:
 
 
 def _in_part(verdict: StatusBadge, case: RuleInput) -> StatusBadge:
-    """The verdict on a page that is not indexed, with what was not read of it: that may link to others all the same."""
+    """The verdict on a page that is not indexable, with the part that was not read: it may have links."""
     unread = _unread(case) if case.page and case.page.is_html else []
     return (
         StatusBadge(verdict.state, "; ".join([verdict.reason, *unread]), verdict.target)
@@ -198,10 +196,9 @@ def _in_part(verdict: StatusBadge, case: RuleInput) -> StatusBadge:
 
 
 def _unread(case: RuleInput) -> list[str]:
-    said = [f"only the beginning was read: {case.reply.cut}"] if case.reply.cut else []
-    return said + [
-        each for each in (case.page.faults if case.page else []) if each.startswith(_UNREAD_PREFIXES)
-    ]
+    cut = [f"only the beginning was read: {case.reply.cut}"] if case.reply.cut else []
+    faults = case.page.faults if case.page else []
+    return cut + [fault for fault in faults if fault.startswith(_UNREAD_PREFIXES)]
 
 
 def _notes(case: RuleInput) -> list[str]:
@@ -213,7 +210,7 @@ def _notes(case: RuleInput) -> list[str]:
         shown = " and ".join(page.canonicals[:2])
         notes.append(f"{len(page.canonicals)} canonicals that disagree count as none: {shown}")
     notes += page.canonical_faults[:2]
-    others = [each for each in page.faults if not each.startswith(_UNREAD_PREFIXES)]
+    others = [fault for fault in page.faults if not fault.startswith(_UNREAD_PREFIXES)]
     notes += [*others[:2], *page.video_faults[:2]]
     if page.refresh == case.reply.url:
         notes.append("it refreshes itself")
@@ -237,4 +234,4 @@ INDEXABILITY_RULES: Final = (
     IndexabilityRule("left out by a pattern", State.EXCLUDED, _unlisted(State.EXCLUDED)),
     IndexabilityRule("everything else", State.INDEXABLE, _indexable),
 )
-"""The table. Source of what search engines drop: https://developers.google.com/search/docs/crawling-indexing/http-network-errors."""
+"""The table. Source for what search engines drop: https://developers.google.com/search/docs/crawling-indexing/http-network-errors."""

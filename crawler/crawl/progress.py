@@ -1,4 +1,4 @@
-"""The progress of a crawl as one line, and its log for runs without a terminal."""
+"""Progress of a crawl: one line for a terminal, and log lines for runs without one."""
 
 import logging
 import time
@@ -9,12 +9,11 @@ from crawler.crawl.engine import Tally
 from crawler.units import clock_text
 
 log = logging.getLogger(__name__)
-
-_MINUTE = 60.0  # seconds between two lines of a log
+_LOG_SECONDS = 60.0  # between two lines
 
 
 class ProgressLogger:
-    """Logs how far a crawl is, for those who are at no terminal: about once a minute, and the first time it waits."""
+    """Logs the progress of a crawl about once a minute, and the first time it waits."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -23,10 +22,10 @@ class ProgressLogger:
         self._waited = False
 
     def watch(self, tally: Tally) -> None:
-        """Log it, if it is time."""
+        """Log a line if one is due."""
         now = self._clock()
         is_first_wait = bool(tally.paused) and not self._waited
-        if now - self._then < _MINUTE and not is_first_wait:
+        if now - self._then < _LOG_SECONDS and not is_first_wait:
             return
         self._waited = self._waited or is_first_wait
         seconds = max(now - self._then, 1.0)
@@ -36,9 +35,9 @@ class ProgressLogger:
 
 
 def progress_line(tally: Tally, rate: float, growth: float) -> str:
-    """One line. ``rate`` is URLs done a second, ``growth`` URLs found a second.
+    """One line. ``rate`` is URLs done per second, ``growth`` URLs discovered per second.
 
-    The time left is told only once finding has all but ended: before that, it would be a guess.
+    It names the time left only when few URLs are still discovered: before that it would be a guess.
     """
     parts = [f"{tally.done:,} of {tally.known:,} found"]
     if rate > 0:

@@ -1,4 +1,4 @@
-"""The second visit: what makes a request conditional, what a 304 stands for, what of an answer is remembered.
+"""Revalidation: conditional requests, what a 304 stands for, and what the state keeps of previous visits.
 
 https://www.rfc-editor.org/rfc/rfc9110#section-13 , https://www.rfc-editor.org/rfc/rfc9111#section-4.3
 """
@@ -19,54 +19,53 @@ from crawler.units import w3c
 
 
 def conditional_headers(before: PreviousVisit | None) -> list[tuple[str, str]]:
-    """What makes a request conditional: a server then answers 304 without a body (RFC 9110 13.1.2 and 13.1.3).
+    """The conditional headers of a request, which a server may answer with 304 (RFC 9110 13.1.2 and 13.1.3).
 
-    A page that a header kept out is read whole: a 304 need not say that the header is gone (RFC 9110 15.4.5).
+    None for a page with noindex in a header: a 304 need not say that the header is gone (RFC 9110 15.4.5).
     """
     if before is None or before.is_due or not before.validates:
         return []
     if before.page and before.page.noindex.startswith(HEADER):
         return []
-    seen = before.sighting
-    named = (("If-None-Match", seen.etag), ("If-Modified-Since", seen.last_modified))
-    return [(name, value) for name, value in named if value]
+    stored = before.sighting
+    headers = (("If-None-Match", stored.etag), ("If-Modified-Since", stored.last_modified))
+    return [(name, value) for name, value in headers if value]
 
 
 def request_record(answer: Reply | Failure, conditional: bool, now: float) -> Request:
-    """How a request is remembered that was answered at ``now`` (Unix time)."""
+    """The record of a request that was answered at ``now`` (Unix time)."""
     if isinstance(answer, Failure):
         return Request(now, answer.code, conditional, 0, answer.elapsed)
     return Request(answer.fetched_at, str(answer.status), conditional, answer.wire_bytes, answer.elapsed)
 
 
 def merge_304(answer: Reply, before: PreviousVisit) -> Reply:
-    """The answer that a 304 stands for: what was stored, brought up to date by its header fields (RFC 9111 4.3.4)."""
-    seen = before.sighting
-    stored = (
-        ("content-type", seen.content_type),
-        ("etag", seen.etag),
-        ("last-modified", seen.last_modified),
+    """The reply that a 304 stands for: the stored one, updated with the headers of the 304 (RFC 9111 4.3.4)."""
+    stored = before.sighting
+    headers = (
+        ("content-type", stored.content_type),
+        ("etag", stored.etag),
+        ("last-modified", stored.last_modified),
     )
     fresh = {name for name, _ in answer.headers}
-    kept = [(name, value) for name, value in stored if value and name not in fresh]
-    return replace(answer, status=200, headers=(*answer.headers, *kept))
+    stale = [(name, value) for name, value in headers if value and name not in fresh]
+    return replace(answer, status=200, headers=(*answer.headers, *stale))
 
 
 def apply_304_robots(answer: Reply, page: Page, token: str) -> Page:
-    """A page that was stored, with what the X-Robots-Tag of a 304 says of it now. ``token`` is our product token."""
-    asked = NO_DIRECTIVES
+    """The stored page with the X-Robots-Tag of a 304 applied. ``token`` is our product token."""
+    directives = NO_DIRECTIVES
     for value in answer.header_all("x-robots-tag"):
-        asked = asked.merge(read_header(value, token, answer.fetched_at))
+        directives = directives.merge(read_header(value, token, answer.fetched_at))
     return replace(
         page,
-        noindex=page.noindex or asked.noindex_at(answer.fetched_at),
-        nofollow=page.nofollow or asked.nofollow,
+        noindex=page.noindex or directives.noindex_at(answer.fetched_at),
+        nofollow=page.nofollow or directives.nofollow,
     )
 
 
 def response_metadata(answer: Reply, page: Page | None) -> ResponseMetadata:
-    """What a good answer says about itself. One that was read in part only has nothing to be asked by the next time:
-    "not modified" would not say that it is more than what was read."""
+    """The metadata of a good reply. A reply that was cut gets no validators: a 304 would not bring the missing part."""
     last_modified = answer.header("last-modified") or ""
     moment = credible_last_modified(
         last_modified, answer.header("date") or "", answer.fetched_at, answer.elapsed
@@ -83,31 +82,28 @@ def response_metadata(answer: Reply, page: Page | None) -> ResponseMetadata:
 
 
 def content_to_store(answer: Reply, page: Page | None) -> Page | None:
-    """What is worth remembering of an answer: what was read, or that it is no page, if a server can say "the same"."""
+    """The content to store: the page, or the fact that there is none if the server can answer 304 for it."""
     if answer.status != 200 or page is not None:
         return page
     return Page(is_html=False) if answer.header("etag") or answer.header("last-modified") else None
 
 
-MAX_NAMES: Final = 200_000  # URLs whose names are kept in memory, about 200 bytes each
-
-
+MAX_NAMES: Final = 200_000  # URLs in memory, about 200 bytes each
 _SELECT_PREVIOUS: Final = """SELECT c.reading, c.id, c.digest, c.text, c.page, c.links, c.type, m.full_run,
   m.source_key, m.etag, m.last_modified, m.header_date, m.page_date, m.page_date_source, m.seen_at
   FROM memory m JOIN content c ON c.id = m.content WHERE m.id = ?"""
-
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 
 
 class LinkNames:
-    """The URLs that packed links stand for, in the state of one site. Raises StorageError."""
+    """The URLs of packed links, in the state of one site. Raises StorageError."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._names: dict[int, Url] = {}
 
     def links(self, packed: bytes) -> tuple[list[tuple[Url, int]], bool]:
-        """The links by name, and whether these are all: what nobody met for long is forgotten."""
+        """The links with their URLs, and whether these are all: the state purges URLs that no run meets any more."""
         names = self._names
         links = []
         is_whole = True
@@ -130,14 +126,11 @@ class LinkNames:
 
 
 class PreviousVisits:
-    """Answers for one run.
+    """The previous visits of URLs, for one run. Raises StorageError.
 
-    ``reading`` is the key of the settings that pages are read with: of what was read with others only the text is
-    recalled, to be compared. ``source_key`` names the server that is asked: validators of another are not used. A body
-    is due to be read whole again after at most ``refetch_every`` runs (0: never), so that a server that answers "not
-    modified" for everything is found out.
-
-    Raises StorageError.
+    ``reading`` is the key of the settings that pages are parsed with: of a page that was parsed with others, only the
+    text is used, for comparison. ``source_key`` names the server: validators of another server are not used. After at
+    most ``refetch_every`` runs (0: never) a body is fetched in full, in case a server answers 304 for everything.
     """
 
     def __init__(
@@ -150,19 +143,19 @@ class PreviousVisits:
         self._refetch_every = refetch_every
         self._names = LinkNames(db)
         with storage_errors():
-            some = "SELECT 1 FROM memory WHERE content IS NOT NULL LIMIT 1"
-            self._is_empty = db.execute(some).fetchone() is None  # nothing is added before the run has ended
+            query = "SELECT 1 FROM memory WHERE content IS NOT NULL LIMIT 1"
+            self._is_empty = db.execute(query).fetchone() is None  # rows are added only at the end of a run
 
     def get(self, number: int, kind: DocumentKind) -> PreviousVisit | None:
-        """What is remembered of the URL with this id, which is to be read as this kind now, or None."""
+        """The previous visit of the URL with this id, None without one. ``kind``: how the URL is parsed now."""
         if self._is_empty:
             return None
         with storage_errors():
             row = self._db.execute(_SELECT_PREVIOUS, (number,)).fetchone()
             if row is None:
                 return None
-            reading, content, digest, text, page, links, label, full_run, source_key, *seen = row
-            etag, last_modified, header_date, page_date, page_date_source, seen_at = seen
+            reading, content, digest, text, page, links, label, full_run, source_key, *metadata = row
+            etag, last_modified, header_date, page_date, page_date_source, seen_at = metadata
             sighting = ResponseMetadata(
                 seen_at or 0.0, label, etag, last_modified, header_date, page_date, page_date_source
             )
@@ -183,6 +176,6 @@ class PreviousVisits:
     def _is_due(self, number: int, full_run: int | None) -> bool:
         if not self._refetch_every or full_run is None:
             return False
-        # between half of the runs and all of them, so that not all pages are due in the same run
+        # after half to all of the runs, so that not all pages are due in the same run
         early = number % (self._refetch_every // 2 + 1)
         return self._run - full_run >= self._refetch_every - early

@@ -1,9 +1,4 @@
-"""The visiting of a site: its parts are put together, and run until nothing is left or something stops them.
-
-::
-
-    rulebook, fetcher, pool, lanes, recall | journey | engine(frontier, journey)
-"""
+"""One visit of a site: builds the parts of the crawl from its plan, and runs the engine until the crawl ends."""
 
 import hashlib
 import logging
@@ -21,19 +16,22 @@ import anyio
 import msgspec
 from msgspec.structs import replace
 
-from crawler.config import fetcher as fetching
 from crawler.config import source as sources
 from crawler.config.config import Config
+from crawler.config.fetcher import build_fetcher
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.earlier_crawl import EarlierCrawl
 from crawler.crawl.engine import CrawlEngine, CrawlLimits, RunEnd, Tally, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import IndexabilityJudge
+from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
+from crawler.crawl.page_fetcher import FetchOptions, PageFetcher
 from crawler.crawl.revalidation import PreviousVisits
-from crawler.crawl.worker import PageWorker, WorkerOptions, WorkerParts
+from crawler.crawl.worker import PageParser, PageWorker
 from crawler.errors import NothingCrawlable
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
+from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.throttle import Throttle, ThrottleOptions
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, StatusBadge
 from crawler.parse.html.page import ReadOptions
@@ -47,106 +45,97 @@ from crawler.state.store import Store
 from crawler.url.normalize import normalize_url, origin_of
 from crawler.version import __version__
 
-
-def parse_settings_key(ready: CrawlPlan) -> str:
-    """A short name for everything that decides what is read in a page: what was read otherwise cannot be reused."""
-    config = ready.config
-    said = (
-        parser_options(ready),
-        config.obey.nofollow,
-        config.scope.sitemap_seeds,
-        config.fetch.max_body,
-        __version__,
-    )
-    return hashlib.blake2b(msgspec.msgpack.encode(said), digest_size=8).hexdigest()
-
-
-def source_key(ready: CrawlPlan) -> str:
-    """A short name for the server that is asked: validators are of one server."""
-    return sources.server_key(ready.config, ready.seed)
-
-
-def seed_urls(ready: CrawlPlan, robots: Robots) -> list[DiscoveredUrl]:
-    """Where the crawl begins: the start URL, and the site's own sitemaps if they are wanted."""
-    found = [DiscoveredUrl(ready.seed, DiscoveredBy.SEED, 0)]
-    if ready.config.scope.sitemap_seeds:
-        given = (*robots.sitemaps, f"{origin_of(ready.seed)}/sitemap.xml")
-        named = dict.fromkeys(normalize_url(url, ready.params.keeping_all) for url in given)
-        found += [
-            DiscoveredUrl(url, DiscoveredBy.SITEMAP, 0, kind=DocumentKind.SITEMAP)
-            for url in named
-            if url != ready.seed
-        ]
-    return found
-
-
-def build_judge(ready: CrawlPlan) -> IndexabilityJudge:
-    """Who judges the pages."""
-    obey = ready.config.obey
-    return IndexabilityJudge(ready.scope, ready.params, obey.noindex, obey.canonical)
-
-
-def worker_options(config: Config) -> WorkerOptions:
-    """What a journey is told."""
-    fetch = config.fetch
-    return WorkerOptions(
-        retries=fetch.retries,
-        max_redirects=fetch.max_redirects,
-        obey_nofollow=config.obey.nofollow,
-        page_body=BodyLimits(wire=fetch.max_download, decoded=fetch.max_body),
-        sitemap_body=BodyLimits(wire=fetch.max_sitemap, decoded=fetch.max_sitemap),
-        max_crawl_delay=config.obey.max_crawl_delay,
-        max_retry_after=config.pace.max_retry_after,
-        follow_sitemaps=config.scope.sitemap_seeds,
-        token=product_token(fetch.user_agent),
-    )
-
-
-def parser_options(ready: CrawlPlan) -> ParserOptions:
-    """What the parser processes are told."""
-    content, parse = ready.config.content, ready.config.parse
-    options = ReadOptions(
-        images=content.images,
-        videos=content.videos,
-        alternates=content.alternates,
-        dates=content.lastmod in ("observed", "page"),
-        max_links=parse.max_links,
-        token=product_token(ready.config.fetch.user_agent),
-    )
-    return ParserOptions(options, ready.params, parse.timeout, parse.memory)
-
-
-Clock = Callable[[], float]
-
-
-"""Gives Unix time: that of a run, and of the answers that are dated by it."""
-
-
-HasMore = Callable[[SqliteFrontier], bool]
-
-
-"""Lets a frontier in which nothing is left know of what else is to be visited."""
-
-
 log = logging.getLogger(__name__)
 
+Clock = Callable[[], float]
+"""Gives Unix time: that of a run, and of the answers that are dated by it."""
 
-SPARE_LEASES: Final = (
-    4  # documents on their way to each parser process beyond the fetches under way: keeps it fed
-)
+HasMore = Callable[[SqliteFrontier], bool]
+"""Admits more URLs to a frontier in which nothing is left; False when there are no more."""
+
+SPARE_LEASES: Final = 4  # for each parser process, beyond the requests in flight: keeps it busy
 
 
 @dataclass(frozen=True, slots=True)
 class VisitResult:
-    """How the visiting went: its ending, its tally, and what robots.txt had odd about it."""
+    """How a visit ended, its tally, and notes on robots.txt and on what was left out."""
 
     ending: RunEnd
     tally: Tally
     notes: tuple[str, ...]
 
 
+def parse_settings_key(plan: CrawlPlan) -> str:
+    """A digest of the settings that decide what a page yields: content parsed with others is not reused."""
+    config = plan.config
+    settings = (
+        parser_options(plan),
+        config.obey.nofollow,
+        config.scope.sitemap_seeds,
+        config.fetch.max_body,
+        __version__,
+    )
+    return hashlib.blake2b(msgspec.msgpack.encode(settings), digest_size=8).hexdigest()
+
+
+def source_key(plan: CrawlPlan) -> str:
+    """A digest of the server that is fetched from: validators hold for one server."""
+    return sources.server_key(plan.config, plan.seed)
+
+
+def seed_urls(plan: CrawlPlan, robots: Robots) -> list[DiscoveredUrl]:
+    """The seeds: the start URL, and the site's own sitemaps unless the configuration leaves them out."""
+    seeds = [DiscoveredUrl(plan.seed, DiscoveredBy.SEED, 0)]
+    if plan.config.scope.sitemap_seeds:
+        urls = (*robots.sitemaps, f"{origin_of(plan.seed)}/sitemap.xml")
+        sitemaps = dict.fromkeys(normalize_url(url, plan.params.keeping_all) for url in urls)
+        seeds += [
+            DiscoveredUrl(url, DiscoveredBy.SITEMAP, 0, kind=DocumentKind.SITEMAP)
+            for url in sitemaps
+            if url != plan.seed
+        ]
+    return seeds
+
+
+def build_judge(plan: CrawlPlan) -> IndexabilityJudge:
+    """The judge of the pages of a plan."""
+    obey = plan.config.obey
+    return IndexabilityJudge(plan.scope, plan.params, obey.noindex, obey.canonical)
+
+
+def fetch_options(config: Config) -> FetchOptions:
+    """The limits of the fetch step."""
+    fetch = config.fetch
+    return FetchOptions(
+        BodyLimits(wire=fetch.max_download, decoded=fetch.max_body),
+        BodyLimits(wire=fetch.max_sitemap, decoded=fetch.max_sitemap),
+        config.obey.max_crawl_delay,
+    )
+
+
+def parser_options(plan: CrawlPlan) -> ParserOptions:
+    """The options of the parser processes."""
+    content, parse = plan.config.content, plan.config.parse
+    options = ReadOptions(
+        images=content.images,
+        videos=content.videos,
+        alternates=content.alternates,
+        dates=content.lastmod in ("observed", "page"),
+        max_links=parse.max_links,
+        token=product_token(plan.config.fetch.user_agent),
+    )
+    return ParserOptions(options, plan.params, parse.timeout, parse.memory)
+
+
+def build_robots_cache(plan: CrawlPlan, store: Store, fetcher: Fetcher, clock: Clock) -> RobotsCache:
+    """The robots.txt of every origin, obeyed as the plan says, with the copies in the state."""
+    agent, obey = plan.config.fetch.user_agent, plan.config.obey.robots
+    kept = RobotsStore(store.db)
+    return RobotsCache(fetcher, agent, obey=obey, kept=kept, params=plan.params, clock=clock)
+
+
 def open_frontier(plan: CrawlPlan, store: Store) -> SqliteFrontier:
-    """The frontier of the run, with the scope at its door."""
+    """The frontier of the run, which admits what the scope admits."""
     scope = plan.scope
 
     def admit(find: DiscoveredUrl) -> StatusBadge | None:
@@ -163,84 +152,95 @@ def open_frontier(plan: CrawlPlan, store: Store) -> SqliteFrontier:
     )
 
 
+def _throttle(plan: CrawlPlan) -> Throttle:
+    pace = plan.config.pace
+    folder = origin_of(plan.seed) if plan.source and plan.source.folder else ""
+    options = ThrottleOptions(pace.concurrency, pace.rate, pace.delay)
+    return Throttle(options, plan.processes * SPARE_LEASES, folder)
+
+
+def _limits(config: Config) -> CrawlLimits:
+    scope, pace = config.scope, config.pace
+    return CrawlLimits(scope.max_pages, scope.max_time, pace.max_retry_after, pace.max_error_time)
+
+
+def _worker(plan: CrawlPlan, fetcher: PageFetcher, pool: ParsePool, frontier: SqliteFrontier) -> PageWorker:
+    config = plan.config
+    options = OutcomeOptions(config.fetch.max_redirects, config.obey.nofollow, config.scope.sitemap_seeds)
+    return PageWorker(
+        fetcher,
+        PageParser(pool, product_token(config.fetch.user_agent)),
+        OutcomeBuilder(build_judge(plan), frontier, options),
+        RetryPolicy(config.fetch.retries, longest_asked=config.pace.max_retry_after),
+    )
+
+
 async def visit(  # noqa: PLR0913 - two of them have a default
     plan: CrawlPlan,
     store: Store,
-    waiting: SqliteFrontier,
+    frontier: SqliteFrontier,
     watch: Watch,
     more: HasMore,
     clock: Clock = time.time,
     earlier: EarlierCrawl | None = None,
 ) -> VisitResult:
-    """Crawl until nothing is left or something stops it; ``more`` is asked when nothing is left, until
-    it answers no. What an ``earlier`` crawl answers is not asked for again.
+    """Crawl until nothing is left or something stops the crawl. URLs that ``earlier`` answers are not fetched.
 
-    Raises NothingCrawlable when robots.txt allows nothing, StorageError.
+    When nothing is left, ``more`` may admit more URLs, until it answers False. Raises NothingCrawlable when robots.txt
+    allows nothing, and StorageError.
     """
-    config = plan.config
     async with AsyncExitStack() as stack:
-        fetcher = await stack.enter_async_context(
-            fetching.build_fetcher(config, [origin_of(plan.seed)], clock, plan.source)
-        )
-        rules = build_robots_cache(plan, store, fetcher, clock)
-        robots = await _start_robots(plan, rules)
+        fetcher = await stack.enter_async_context(_fetcher(plan, clock))
+        robots_cache = build_robots_cache(plan, store, fetcher, clock)
+        robots = await _seed_robots(plan, robots_cache)
         pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
-        pace = ThrottleOptions(config.pace.concurrency, config.pace.rate, config.pace.delay)
-        folder = origin_of(plan.seed) if plan.source and plan.source.folder else ""
-        lanes = Throttle(pace, plan.processes * SPARE_LEASES, folder)
-        recall = PreviousVisits(
+        throttle = _throttle(plan)
+        previous_visits = PreviousVisits(
             store.db,
             store.run.number,
             parse_settings_key(plan),
             source_key(plan),
-            config.fetch.refetch_every,
+            plan.config.fetch.refetch_every,
         )
-        parts = WorkerParts(rules, fetcher, pool, build_judge(plan), lanes, waiting, recall, earlier)
-        journey = PageWorker(parts, worker_options(config))
-        limits = CrawlLimits(
-            config.scope.max_pages,
-            config.scope.max_time,
-            config.pace.max_retry_after,
-            config.pace.max_error_time,
+        page_fetcher = PageFetcher(
+            fetcher, robots_cache, throttle, previous_visits, earlier, fetch_options(plan.config)
         )
+        worker = _worker(plan, page_fetcher, pool, frontier)
 
         def further() -> bool:
-            return waiting.review_postponed() or more(waiting) or waiting.review_postponed()
+            return frontier.review_postponed() or more(frontier) or frontier.review_postponed()
 
-        engine = CrawlEngine(waiting, journey, lanes, limits, watch, further)
-        waiting.admit(seed_urls(plan, robots))
+        engine = CrawlEngine(frontier, worker, throttle, _limits(plan.config), watch, further)
+        frontier.admit(seed_urls(plan, robots))
         async with _stop_on_signals(engine):
             ending = await engine.run()
-        return VisitResult(ending, engine.tally, (*robots.notes, *waiting.notes.values()))
+        return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values()))
 
 
 async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.time) -> None:
-    """See whether a site can be visited at all, before what takes long. Raises NothingCrawlable, StorageError."""
-    async with fetching.build_fetcher(plan.config, [origin_of(plan.seed)], clock, plan.source) as fetcher:
-        await _start_robots(plan, build_robots_cache(plan, store, fetcher, clock))
+    """Check early whether the site can be crawled at all. Raises NothingCrawlable, StorageError."""
+    async with _fetcher(plan, clock) as fetcher:
+        await _seed_robots(plan, build_robots_cache(plan, store, fetcher, clock))
 
 
-def build_robots_cache(plan: CrawlPlan, store: Store, fetcher: Fetcher, clock: Clock) -> RobotsCache:
-    """The robots.txt of every origin, as the plan obeys it, with the copies that the state keeps."""
-    agent, obey = plan.config.fetch.user_agent, plan.config.obey.robots
-    kept = RobotsStore(store.db)
-    return RobotsCache(fetcher, agent, obey=obey, kept=kept, params=plan.params, clock=clock)
+def _fetcher(plan: CrawlPlan, clock: Clock) -> Fetcher:
+    return build_fetcher(plan.config, [origin_of(plan.seed)], clock, plan.source)
 
 
-async def _start_robots(plan: CrawlPlan, rules: RobotsCache) -> Robots:
-    home = origin_of(plan.seed)
-    robots = await rules.get(home)
+async def _seed_robots(plan: CrawlPlan, robots_cache: RobotsCache) -> Robots:
+    origin = origin_of(plan.seed)
+    robots = await robots_cache.get(origin)
     if robots.access is RobotsAccess.NOTHING:
-        raise NothingCrawlable(f"nothing can be crawled on {home}: {robots.reason}")
+        raise NothingCrawlable(f"nothing can be crawled on {origin}: {robots.reason}")
     return robots
 
 
 @asynccontextmanager
 async def _stop_on_signals(engine: CrawlEngine) -> AsyncIterator[None]:
-    """SIGINT and SIGTERM stop the engine, which saves what it has; a second one ends the process where it stands.
+    """SIGINT and SIGTERM stop the engine, which saves its state; a second signal ends the process at once.
 
-    Only the main thread hears signals (https://docs.python.org/3/library/signal.html#signals-and-threads): in another,
-    whoever began it cancels it.
+    Only the main thread receives signals (https://docs.python.org/3/library/signal.html#signals-and-threads): in
+    another thread, the caller cancels the visit.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -248,30 +248,30 @@ async def _stop_on_signals(engine: CrawlEngine) -> AsyncIterator[None]:
 
     async def listen() -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            ready.set()
+            listening.set()
             async for number in signals:
                 if engine.stopping:
                     if sys.stderr.isatty():
-                        os.write(2, b"\x1b[?25h\r\n")  # the live display hid the cursor
-                    os._exit(128 + number)  # what is committed is consistent; that is what state is for
-                log.warning("stopping: what is known is saved; once more to stop at once")
+                        os.write(2, b"\x1b[?25h\r\n")  # shows the cursor, which the live display hides
+                    os._exit(128 + number)  # the committed state is consistent
+                log.warning("stopping: the crawl saves its state; send the signal again to stop at once")
                 engine.stop(RunEnd.INTERRUPTED)
 
-    ready = anyio.Event()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    listening = anyio.Event()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(listen)
-            await ready.wait()
+            await listening.wait()
             yield
             tasks.cancel_scope.cancel()
-    finally:  # an event loop that listens no more leaves the usual handlers behind
-        for number, handler in before.items():
+    finally:  # anyio restores the default handlers, not these
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
 def changes_text(run: Run, visited: VisitResult, judged: Completeness) -> Run:
-    """The record with what this process did added to what earlier ones did of the same run."""
+    """The record of a run with the completeness, and with this visit added to the earlier visits of the same run."""
     tally = visited.tally
     return replace(
         run,

@@ -1,4 +1,4 @@
-"""Which network addresses and ports a crawl may connect to. Pure: knows addresses, resolves and connects nothing."""
+"""Address policy: the network addresses and ports that a crawl may connect to. Pure."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ def _bracketed(host: str) -> str:
 
 
 class OriginTarget(Struct, frozen=True):
-    """One origin. ``host`` has no brackets; ``address`` is where to connect, or "" when somebody else resolves."""
+    """One origin. ``host`` has no brackets; ``address`` is where to connect, or "" when the transport resolves."""
 
     origin: str
     scheme: str
@@ -30,7 +30,7 @@ class OriginTarget(Struct, frozen=True):
 
     @classmethod
     def of(cls, origin: str) -> Self:
-        """Take an origin in canonical form apart (``https://example.com``, ``http://[::1]:8000``)."""
+        """The target of an origin in canonical form (``https://example.com``, ``http://[::1]:8000``)."""
         scheme, _, authority = origin.partition("://")
         host, _, port = authority.rpartition(":")
         if not host or port.endswith("]"):
@@ -48,20 +48,20 @@ class OriginTarget(Struct, frozen=True):
 
     @property
     def pinned(self) -> str:
-        """The origin with the address in the place of the host, if there is an address."""
+        """The origin with the address in place of the host, if there is an address."""
         return f"{self.scheme}://{_bracketed(self.address or self.host)}:{self.port}"
 
 
 class AddressKind(Enum):
-    """What kind of place an address is."""
+    """The kind of an address."""
 
     PUBLIC = "public"
     PRIVATE = "private"
     METADATA = "metadata"
 
 
-# IANA IPv4 Special-Purpose Address Registry (RFC 6890 and successors) without regard to its few globally reachable
-# anycast entries (no website is there), multicast (RFC 5771) and the reserved class E (RFC 1112).
+# IANA IPv4 Special-Purpose Address Registry (RFC 6890 and successors), even its few globally reachable anycast
+# entries, where no website is; multicast (RFC 5771) and the reserved class E (RFC 1112).
 _SPECIAL_V4 = tuple(
     map(
         IPv4Network,
@@ -88,14 +88,10 @@ _SPECIAL_V4 = tuple(
     )
 )
 
-
 # Only 2000::/3 is global unicast (RFC 4291, section 2.4; IANA IPv6 Global Unicast Address Assignments); these parts
 # of it are not (IANA IPv6 Special-Purpose Address Registry).
 _UNICAST_V6 = IPv6Network("2000::/3")
-
-
 _SPECIAL_V6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2620:4f:8000::/48", "3fff::/20")))
-
 
 # Prefixes that carry an IPv4 address, with the number of bits to its right.
 _EMBEDDING_RANGES = (
@@ -104,12 +100,9 @@ _EMBEDDING_RANGES = (
     (IPv6Network("::/96"), 0),  # IPv4-compatible, RFC 4291 (deprecated)
     (IPv6Network("2002::/16"), 80),  # 6to4, RFC 3056
 )
-
-
 _TEREDO = IPv6Network("2001::/32")  # RFC 4380: server in bits 32..63, client inverted in the last 32
 
-
-# Where cloud providers hand out credentials to whoever asks from the machine itself.
+# Where cloud providers give credentials to processes of the machine itself.
 _METADATA = frozenset(
     map(
         ipaddress.ip_address,
@@ -127,7 +120,6 @@ _METADATA = frozenset(
     )
 )
 
-
 # Fetch Standard, section 2.11 "Port blocking" (bad ports).
 # fmt: off
 _BAD_PORTS = frozenset((
@@ -136,16 +128,14 @@ _BAD_PORTS = frozenset((
     515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723,
     2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ))
-
-
 # fmt: on
 
 
 @lru_cache(maxsize=4096)
 def address_kind(address: str) -> AddressKind:
-    """What kind of place a numeric address is; a scope id (``%eth0``) is allowed. Raises ValueError for anything else.
+    """The kind of a numeric address, which may have a scope id (``%eth0``). Raises ValueError for anything else.
 
-    An IPv6 address that carries an IPv4 address is what the IPv4 address is.
+    An IPv6 address that carries an IPv4 address is of the kind of that.
     """
     return _kind_of(ipaddress.ip_address(address))
 
@@ -171,9 +161,9 @@ def _kind_of(address: IPv4Address | IPv6Address) -> AddressKind:
 
 
 def _worst_kind(*addresses: IPv4Address) -> AddressKind:
-    found = {_kind_of(address) for address in addresses}
+    kinds = {_kind_of(address) for address in addresses}
     return next(
-        kind for kind in (AddressKind.METADATA, AddressKind.PRIVATE, AddressKind.PUBLIC) if kind in found
+        kind for kind in (AddressKind.METADATA, AddressKind.PRIVATE, AddressKind.PUBLIC) if kind in kinds
     )
 
 
@@ -187,12 +177,12 @@ def is_numeric(host: str) -> bool:
 
 
 class AddressPolicy(Struct, frozen=True):
-    """The rule «public pages never lead to private places», for one crawl.
+    """The rule that public pages never lead to private addresses, for one crawl.
 
-    ``private`` holds ``host:port`` of the seed and whatever else the operator allows to be at a private address, in
-    lower case, an IPv6 host in brackets (``intranet.example:80``, ``[::1]:8000``). Hosts in ``private`` may be public
-    just as well. ``metadata`` extends the permission of those hosts to metadata addresses. ``is_named`` says that the
-    operator names every host and port that is asked: all may be private, and no port is blocked.
+    ``private`` holds ``host:port`` of the seed and of other hosts that may be at a private address, in lower case, an
+    IPv6 host in brackets (``intranet.example:80``, ``[::1]:8000``); they may be public too. ``metadata`` allows these
+    hosts metadata addresses. ``is_named``: the operator names every host and port, so all may be private, and no port
+    is blocked.
     """
 
     private: frozenset[str] = frozenset()
@@ -207,7 +197,7 @@ class AddressPolicy(Struct, frozen=True):
         return cls(frozenset(OriginTarget.of(origin).host_port for origin in (*origins, *allowed)), metadata)
 
     def check_port(self, port: int) -> None:
-        """Raise FetchError for a port that is blocked whatever the host is."""
+        """Raise FetchError for a blocked port."""
         if port in _BAD_PORTS and not self.is_named:
             raise FetchError(FailureCode.BLOCKED_PORT, f"port {port}")
 
@@ -216,10 +206,10 @@ class AddressPolicy(Struct, frozen=True):
         return all(address_kind(address) is AddressKind.PUBLIC for address in addresses)
 
     def permit(self, host_port: str, addresses: list[str], was_public: bool = False) -> list[str]:
-        """The addresses of a host that may be connected to, in the order given.
+        """The permitted addresses of a host, in their order.
 
-        As soon as one address is public the others are dropped; ``was_public`` says that this host had a public address
-        before in this crawl, so that it cannot turn into a private one. Raises FetchError when nothing is left.
+        If one address is public, the others are dropped. ``was_public``: the host had a public address earlier in this
+        crawl, so it cannot become private. Raises FetchError when no address is left.
         """
         kinds = {address: address_kind(address) for address in addresses}
         public = [address for address in addresses if kinds[address] is AddressKind.PUBLIC]

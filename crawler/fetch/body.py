@@ -1,4 +1,4 @@
-"""Puts a body together from its pieces, decoded and within bounds. Sans-I/O: it is fed what came off the wire."""
+"""Decodes a body from its chunks, within limits. Pure (sans-I/O)."""
 
 import re
 
@@ -7,9 +7,9 @@ from crawler.fetch.errors import FailureCode, FetchError
 from crawler.fetch.limits import BodyLimits
 
 ACCEPTED = "gzip, deflate, br, zstd"
-"""What to offer in Accept-Encoding: what is decoded here."""
+"""The Accept-Encoding: the content codings that this module decodes."""
 
-_SLICE_BYTES = 8 * 1024  # most input given to a decompressor between two looks at the ratio
+_SLICE_BYTES = 8 * 1024  # of input between two checks of the ratio
 _SNIFF_BYTES = 1024
 _BINARY_BYTES = re.compile(
     rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]"
@@ -18,41 +18,41 @@ _BOMS = (b"\xfe\xff", b"\xff\xfe", b"\xef\xbb\xbf")
 
 
 def split_codings(values: list[str]) -> list[str]:
-    """The codings that Content-Encoding fields state, lower case, in the order applied, without ``identity``."""
+    """The codings of Content-Encoding fields in lower case, in the order applied, without ``identity``."""
     names = (name.strip().lower() for value in values for name in value.split(","))
     return [name for name in names if name and name != "identity"]
 
 
 def looks_like_text(body: bytes) -> bool:
-    """Whether the first KiB has nothing in it that text never has (WHATWG MIME Sniffing, section 7.2)."""
+    """Whether the first KiB has no byte that text never has (WHATWG MIME Sniffing, section 7.2)."""
     return body.startswith(_BOMS) or not _BINARY_BYTES.search(body[:_SNIFF_BYTES])
 
 
 class BodyDecoder:
-    """A push decoder: ``feed`` what arrives until it says that it wants no more, then ``finish``.
+    """A push decoder: call ``feed`` until it returns False, then ``finish``.
 
-    ``codings`` are the names in Content-Encoding, in the order applied (RFC 9110, section 8.4). Names that are not
-    known are passed over, and the result must then look like text. ``cut`` says why the body is only a prefix, or is
-    "". ``wire`` counts the bytes fed. Memory stays within the decoded limit and a few MiB.
+    ``codings`` are the names in Content-Encoding, in the order applied (RFC 9110, section 8.4). Unknown names are
+    ignored, and the result must then look like text. ``cut`` says why the body is only a prefix, or is "". ``wire``
+    counts the bytes received. Memory stays within the decoded limit and a few MiB.
     """
 
     def __init__(self, codings: list[str], limits: BodyLimits) -> None:
-        """Raises FetchError when more codings are stacked than allowed."""
+        """Raises FetchError for too many codings."""
         if len(codings) > limits.codings:
             raise FetchError(FailureCode.BODY_TOO_MANY_CODINGS, ", ".join(codings[:8]))
-        made = [decoder_for(name, limits.zstd_window) for name in reversed(codings)]
-        self._layers: list[Coding] = [layer for layer in made if layer is not None]
+        decoders = [decoder_for(name, limits.zstd_window) for name in reversed(codings)]
+        self._layers: list[Coding] = [decoder for decoder in decoders if decoder is not None]
         self._unknown = [name for name in codings if decoder_for(name, limits.zstd_window) is None]
         self._limits = limits
-        self._passed = [0] * len(self._layers)  # bytes each layer gave out
-        self._taken = 0  # bytes given to the first layer
+        self._passed = [0] * len(self._layers)  # bytes out of each layer
+        self._taken = 0  # bytes into the first layer
         self._out: list[bytes] = []
         self.size = 0
         self.wire = 0
         self.cut = ""
 
     def feed(self, chunk: bytes) -> bool:
-        """Take the next bytes off the wire; False when no more are wanted. Raises FetchError (``body.*``)."""
+        """Decode the next bytes received; False when the body is cut. Raises FetchError (``body.*``)."""
         if self.cut:
             return False
         over = self.wire + len(chunk) - self._limits.wire
@@ -73,13 +73,13 @@ class BodyDecoder:
         return not self._full()
 
     def so_far(self) -> bytes:
-        """What is decoded of the body."""
+        """The body decoded so far."""
         body = self._out[0] if len(self._out) == 1 else b"".join(self._out)
         self._out = [body]
         return body
 
     def finish(self) -> bytes:
-        """The body. Raises FetchError if it ends in the middle of a coding, or is no text where it has to be."""
+        """The body. Raises FetchError if a coding is incomplete, or an unknown coding does not look like text."""
         body = self.so_far()
         if self.wire and not self.cut and not all(layer.complete() for layer in self._layers):
             raise FetchError(FailureCode.BODY_TRUNCATED, f"{self.size:,} bytes could be decoded")

@@ -1,19 +1,18 @@
-"""Which time limit of a fetch runs next, and which one ended it. Reads no clock: it is told the time."""
+"""The time limits of one fetch: which one is next, and which one ended the fetch. Pure; every time is an argument."""
 
 from collections.abc import Callable
 
 from crawler.fetch.errors import FailureCode, FetchError
 from crawler.fetch.limits import FetchLimits
 
-# The deadline is moved only when it moves by more than this share of the idle limit: moving it costs a timer.
+# The deadline moves only by more than this share of the idle limit, since each move costs a timer.
 _SLACK = 0.05
 
 
 class Deadline:
     """The time limits of one fetch over its stages: waiting for the head, then reading the body.
 
-    ``at`` is when to give up, in the seconds of the clock that ``now`` arguments come from. ``moved`` is called with it
-    whenever it changes.
+    ``at`` is when the fetch fails, on the clock of the ``now`` arguments. Calls ``on_change`` with it when it moves.
     """
 
     def __init__(self, limits: FetchLimits, now: float) -> None:
@@ -37,7 +36,7 @@ class Deadline:
         self._move(min(self._end, now + self._limits.idle))
 
     def body_received(self, size: int, now: float) -> None:
-        """So many bytes of the body came. Raises FetchError when they come too slowly."""
+        """Count bytes of the body. Raises FetchError when they arrive too slowly."""
         limits = self._limits
         self._window_bytes += size
         if now - self._window_start >= limits.rate_window:

@@ -1,4 +1,4 @@
-"""The origins a crawl talks to: each resolved once, checked, pinned to an address, and given one transport."""
+"""Connections to origins: each is resolved once, checked, pinned to an address, and gets one transport."""
 
 import ipaddress
 import re
@@ -14,24 +14,21 @@ from crawler.fetch.transports import Transports
 from crawler.url.normalize import InvalidUrl, host_of, normalize_url
 
 HostResolver = Callable[[str, int], Awaitable[list[str]]]
-
-"""From a host name and a port to numeric addresses, best first. Raises OSError (socket.gaierror) without any."""
-
-
-_FAMILY_DELAY = 0.25  # seconds until the next address is tried as well (RFC 8305, section 5)
+"""Resolves a host name and a port to numeric addresses, best first. Raises OSError (socket.gaierror) without any."""
+_FAMILY_DELAY = 0.25  # seconds until the next address is tried too (RFC 8305, section 5)
 
 
 async def system_resolver(host: str, port: int) -> list[str]:
     """The addresses of a name as the operating system knows them."""
-    found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 class OriginConnection:
-    """An origin that can be talked to now.
+    """An origin with an open transport.
 
-    ``answered`` says that it has answered before over this transport. ``url`` is the URL to make requests with, where
-    the transport goes by their ``target`` extension: httpx takes three times as long to parse each URL anew.
+    ``answered``: it has answered over this transport. ``url`` is the URL of requests if the transport takes the path
+    from their ``target`` extension, because httpx takes three times as long when it parses each URL.
     """
 
     def __init__(
@@ -46,7 +43,7 @@ class OriginConnection:
 
 
 class OriginConnections:
-    """Keeps the places. ``take`` and ``give_back`` come in pairs; ``retire`` makes the next ``take`` resolve again."""
+    """The open origins. Pair ``acquire`` with ``release``; after ``retire`` the next ``acquire`` resolves again."""
 
     def __init__(
         self,
@@ -54,58 +51,58 @@ class OriginConnections:
         policy: AddressPolicy,
         resolver: HostResolver,
         connect: float,
-        most: int = 128,
+        limit: int = 128,
     ) -> None:
-        """``connect`` bounds lookup and probing in seconds, ``most`` is how many idle origins are remembered."""
+        """``connect`` limits lookup and connecting, in seconds; ``limit`` is the number of origins to keep open."""
         self._transports = transports
         self._policy = policy
         self._resolver = resolver
         self._connect = connect
-        self._most = most
-        self._places: dict[str, OriginConnection] = {}
+        self._limit = limit
+        self._connections: dict[str, OriginConnection] = {}
         self._opening: dict[str, anyio.Lock] = {}
         self._public: set[str] = set()  # host:port that had a public address: they cannot become private
 
     async def acquire(self, origin: str) -> OriginConnection:
-        """The place for an origin in canonical form. Raises FetchError."""
-        place = self._places.get(origin)
-        if place is None:
-            place = await self._open_once(origin)
-        place.use_count += 1
-        return place
+        """The connection of an origin in canonical form. Raises FetchError."""
+        connection = self._connections.get(origin)
+        if connection is None:
+            connection = await self._open_once(origin)
+        connection.use_count += 1
+        return connection
 
-    async def release(self, place: OriginConnection) -> None:
-        """End the use of a place. Safe to call while cancelled."""
-        place.use_count -= 1
-        if place.retired and not place.use_count:
-            await _close(place)
+    async def release(self, connection: OriginConnection) -> None:
+        """End the use of a connection. Safe to call while cancelled."""
+        connection.use_count -= 1
+        if connection.retired and not connection.use_count:
+            await _close(connection)
 
-    def retire(self, place: OriginConnection) -> None:
-        """Forget the address of a place; its transport is closed when nobody uses it any more."""
-        if self._places.get(place.target.origin) is place:
-            del self._places[place.target.origin]
-        place.retired = True
+    def retire(self, connection: OriginConnection) -> None:
+        """Drop a connection and its address; its transport closes after its last use."""
+        if self._connections.get(connection.target.origin) is connection:
+            del self._connections[connection.target.origin]
+        connection.retired = True
 
     async def aclose(self) -> None:
         """Close all transports."""
-        places, self._places = list(self._places.values()), {}
-        for place in places:
-            place.retired = True
-            await _close(place)
+        connections, self._connections = list(self._connections.values()), {}
+        for connection in connections:
+            connection.retired = True
+            await _close(connection)
 
     async def _open_once(self, origin: str) -> OriginConnection:
         lock = self._opening.setdefault(origin, anyio.Lock())
         try:
             async with lock:
-                place = self._places.get(origin)
-                if place is None:
-                    place = await self._open(OriginTarget.of(origin))
-                    self._places[origin] = place
+                connection = self._connections.get(origin)
+                if connection is None:
+                    connection = await self._open(OriginTarget.of(origin))
+                    self._connections[origin] = connection
         finally:
             if not lock.statistics().tasks_waiting and not lock.locked():
                 self._opening.pop(origin, None)
-        await self._make_room(place)
-        return place
+        await self._make_room(connection)
+        return connection
 
     async def _open(self, target: OriginTarget) -> OriginConnection:
         self._policy.check_port(target.port)
@@ -137,14 +134,14 @@ class OriginConnections:
             raise FetchError(FailureCode.DNS_TEMPORARY, detail) from error
         except OSError as error:
             raise diagnose_lookup(error) from error
-        except UnicodeError as error:  # Python's own IDNA codec refuses names that DNS could not have either
+        except UnicodeError as error:  # Python's IDNA codec refuses names that DNS cannot have
             raise FetchError(FailureCode.DNS_NXDOMAIN, "not a valid host name") from error
         if not addresses:
             raise FetchError(FailureCode.DNS_NXDOMAIN)
         return addresses
 
     async def _fastest(self, target: OriginTarget, addresses: list[str]) -> str:
-        """The address that accepts a connection first, each with a head start over the next (RFC 8305)."""
+        """The address that accepts a connection first; each has a head start over the next (RFC 8305)."""
         winners: list[str] = []
         errors: list[OSError] = []
         with anyio.move_on_after(self._connect):
@@ -173,13 +170,13 @@ class OriginConnections:
         raise diagnose(errors[-1], tls=False, in_body=False) from errors[-1]
 
     async def _make_room(self, new: OriginConnection) -> None:
-        if len(self._places) <= self._most:
+        if len(self._connections) <= self._limit:
             return
-        for origin, place in list(self._places.items()):
-            if not place.use_count and place is not new:
-                del self._places[origin]
-                place.retired = True
-                await _close(place)
+        for origin, connection in list(self._connections.items()):
+            if not connection.use_count and connection is not new:
+                del self._connections[origin]
+                connection.retired = True
+                await _close(connection)
                 return
 
 
@@ -194,43 +191,42 @@ def _interleave_families(addresses: list[str]) -> list[str]:
     return mixed
 
 
-async def _close(place: OriginConnection) -> None:
+async def _close(connection: OriginConnection) -> None:
     with anyio.CancelScope(shield=True):
-        await place.transport.aclose()
+        await connection.transport.aclose()
 
 
 _OVERRIDE = re.compile(r"([^\[\]:/?#@*+-][^\[\]:/?#@*]*|\[[^\]/?#@]*\]):([0-9]{1,5}):(.+)").fullmatch
-
 _OVERRIDE_FORM = "HOST:PORT:ADDRESS, like www.example.com:443:10.0.0.5"
 
 
 def read_override(text: str) -> tuple[str, tuple[str, ...]]:
     """The ``host:port`` and the addresses, best first, of ``HOST:PORT:ADDRESS[,ADDRESS]…``.
 
-    An IPv6 address may stand in brackets. Raises ValueError with a sentence for what is none, for a host that is an
-    address already, and for an address that is none. See https://curl.se/docs/manpage.html#--resolve, whose wildcards
-    and prefixes are not taken: an address for every host would take in hosts that only pages name.
+    An IPv6 address may be in brackets. Raises ValueError with a sentence for another form, for a host that is an
+    address, and for a bad address. See https://curl.se/docs/manpage.html#--resolve; its wildcards and prefixes are not
+    supported, because an address for every host would include hosts that only pages name.
     """
-    wish = _OVERRIDE(text.strip())
-    if wish is None or not 0 < int(wish[2]) < 65_536:
+    match = _OVERRIDE(text.strip())
+    if match is None or not 0 < int(match[2]) < 65_536:
         raise ValueError(f"{text!r} is not {_OVERRIDE_FORM}")
     try:
-        name = host_of(normalize_url(f"http://{wish[1]}/")).strip("[]")
+        name = host_of(normalize_url(f"http://{match[1]}/")).strip("[]")
     except InvalidUrl as error:
         raise ValueError(f"{text!r} is not {_OVERRIDE_FORM}: {error}") from None
     if is_numeric(name):
         raise ValueError(f"{text!r}: {name} is an address already, and needs no other")
-    return f"{name}:{int(wish[2])}", tuple(_parse_address(part, text) for part in wish[3].split(","))
+    return f"{name}:{int(match[2])}", tuple(_parse_address(part, text) for part in match[3].split(","))
 
 
 def resolver_with_overrides(
     overrides: Mapping[str, tuple[str, ...]], otherwise: HostResolver = system_resolver
 ) -> HostResolver:
-    """A resolver that knows these addresses by ``host:port`` and asks another one for all else."""
+    """A resolver with these addresses by ``host:port``, and another resolver for all other hosts."""
 
     async def resolve(name: str, port: int) -> list[str]:
-        given = overrides.get(f"{name}:{port}")
-        return list(given) if given else await otherwise(name, port)
+        addresses = overrides.get(f"{name}:{port}")
+        return list(addresses) if addresses else await otherwise(name, port)
 
     return resolve
 

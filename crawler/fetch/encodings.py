@@ -1,4 +1,4 @@
-"""The content codings of HTTP, each as a decompressor with bounded steps. Knows one coding at a time and no totals."""
+"""The content codings of HTTP, each as a decompressor with bounded steps. Pure."""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -11,34 +11,34 @@ from isal import igzip_lib, isal_zlib
 from crawler.fetch.errors import FailureCode, FetchError
 
 PIECE_BYTES = 256 * 1024
-"""Most bytes that a decompressor gives out at once (zstd: a few times that)."""
+"""Bytes of the largest piece of output (zstd: a few times that)."""
 
 _DECODE_ERRORS: tuple[type[Exception], ...] = (igzip_lib.IsalError, zlib.error)  # type: ignore[assignment]
 _GZIP = b"\x1f\x8b"  # RFC 1952, section 2.3.1
-# zstd gives out all it has at once. A block is at least 4 bytes and gives at most 128 KiB (RFC 8878, section 3.1.1.2),
+# zstd returns all output at once. A block is at least 4 bytes and gives at most 128 KiB (RFC 8878, section 3.1.1.2),
 # so this much input is at most 4 MiB of output.
 _ZSTD_SLICE = 128
 
 
 class Coding(Protocol):
-    """One content coding, undone."""
+    """A decoder of one content coding."""
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
-        """What ``data`` decodes to, in pieces. Raises FetchError when it is broken or asks for too much memory."""
+        """Decode ``data`` in pieces. Raises FetchError when it is invalid or needs too much memory."""
         ...
 
     def complete(self) -> bool:
-        """Whether the end of the stream was reached, and what guards it (length, checksum) was right."""
+        """Whether the stream has ended, with the right length and checksum."""
         ...
 
 
 class Gzip:
-    """RFC 1952: all members. What follows the last one is ignored, as browsers and gzip(1) do."""
+    """RFC 1952: all members. Bytes after the last one are ignored, as browsers and gzip(1) do."""
 
     def __init__(self) -> None:
         self._stream = isal_zlib.decompressobj(wbits=31)
         self._ended = False
-        self._held = b""  # the first byte of what may be a further member
+        self._held = b""  # the first byte of what may be another member
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """Decode; see :class:`Coding`."""
@@ -66,7 +66,7 @@ class Gzip:
 
 
 class Deflate:
-    """RFC 9110, section 8.4.1.2: the zlib format; and raw deflate, which some servers send under this name."""
+    """RFC 9110, section 8.4.1.2: the zlib format; and raw deflate, which some servers send."""
 
     def __init__(self) -> None:
         self._stream: isal_zlib.Decompress | None = None
@@ -98,9 +98,7 @@ class Brotli:
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """Decode; see :class:`Coding`."""
-        while (
-            data or not self._stream.is_finished()
-        ):  # bytes behind the end are an error, however they arrive
+        while data or not self._stream.is_finished():  # bytes after the end are an error
             try:
                 out = self._stream.process(data, output_buffer_limit=PIECE_BYTES)
             except brotli.error as error:
@@ -117,7 +115,7 @@ class Brotli:
 
 
 class Zstd:
-    """RFC 8878: all frames. A frame that asks for a larger window than allowed is refused as a bomb."""
+    """RFC 8878: all frames. A frame with a window over the limit is refused as a bomb."""
 
     def __init__(self, window: int) -> None:
         self._context = zstandard.ZstdDecompressor(max_window_size=window)
@@ -160,9 +158,9 @@ def _inflate(stream: isal_zlib.Decompress, data: bytes) -> Iterator[bytes]:
 
 def decoder_for(name: str, zstd_window: int) -> Coding | None:
     """The decoder for a coding by its lower-case name, or None. ``zstd_window`` is in bytes."""
-    made: Callable[[], Coding] | None = _BY_NAME.get(name)
-    if made is not None:
-        return made()
+    coding: Callable[[], Coding] | None = _BY_NAME.get(name)
+    if coding is not None:
+        return coding()
     return Zstd(zstd_window) if name == "zstd" else None
 
 

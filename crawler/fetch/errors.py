@@ -1,4 +1,4 @@
-"""The ways a fetch can fail: codes, whether another try may help, and the sentence a person reads. Does no I/O."""
+"""Fetch failures: their codes, whether a retry may help, their sentences, and how exceptions become failures."""
 
 import re
 import socket
@@ -12,7 +12,7 @@ from crawler.model import Failure
 
 
 class FailureCode(StrEnum):
-    """Stable reason codes. They are part of reports and of stored state, so they never change their meaning."""
+    """Stable reason codes. Reports and stored state contain them, so their meaning never changes."""
 
     DNS_NXDOMAIN = "net.dns_nxdomain"
     DNS_TEMPORARY = "net.dns_temporary"
@@ -108,7 +108,7 @@ _FAILURES: dict[FailureCode, tuple[bool, str]] = {
 
 
 class FetchError(Exception):
-    """A fetch has failed for a known reason. Never leaves :mod:`crawler.fetch`: it becomes a ``Failure`` there."""
+    """A fetch failed for a known reason. Inside :mod:`crawler.fetch` only: it becomes a ``Failure``."""
 
     def __init__(self, code: FailureCode, detail: str = "") -> None:
         super().__init__(code, detail)
@@ -117,7 +117,7 @@ class FetchError(Exception):
 
 
 def failure(code: FailureCode, host: str, detail: str = "", elapsed: float = 0.0) -> Failure:
-    """The value for a failure at ``host``; ``detail`` is put in brackets behind the sentence of the code."""
+    """The failure at ``host``; ``detail`` follows the sentence of the code in brackets."""
     transient, sentence = _FAILURES[code]
     message = sentence.format(host=host)
     if detail:
@@ -127,14 +127,10 @@ def failure(code: FailureCode, host: str, detail: str = "", elapsed: float = 0.0
 
 # OpenSSL's X509_V_ERR_* numbers
 _CERT_EXPIRED = 10
-
 _CERT_WRONG_HOST = frozenset((62, 64))
-
-
 _NOT_AFTER = re.compile(r"not valid after (\d+)")
 
-
-# Pieces of messages of hyper, rustls, reqwest, httpcore and h11, lower case. The first that fits names the fault.
+# Parts of messages of hyper, rustls, reqwest, httpcore and h11, in lower case. The first match decides.
 _MESSAGE_WORDS: tuple[tuple[FailureCode, tuple[str, ...]], ...] = (
     (FailureCode.TLS_EXPIRED, ("certificate expired",)),
     (FailureCode.TLS_HOSTNAME, ("not valid for name", "notvalidforname")),
@@ -190,7 +186,7 @@ _NO_SUCH_NAME = frozenset(
 
 
 def diagnose_lookup(error: OSError) -> FetchError:
-    """The failure for an error of a resolver: the name does not exist, or nobody can say now (RFC 3493, 6.1)."""
+    """The failure for an error of a resolver: the name does not exist, or DNS fails for now (RFC 3493, 6.1)."""
     gone = isinstance(error, socket.gaierror) and error.errno in _NO_SUCH_NAME
     return FetchError(FailureCode.DNS_NXDOMAIN if gone else FailureCode.DNS_TEMPORARY)
 
@@ -198,8 +194,8 @@ def diagnose_lookup(error: OSError) -> FetchError:
 def diagnose(error: Exception, *, tls: bool, in_body: bool) -> FetchError:
     """The failure for an exception of a transport.
 
-    ``tls`` says that the origin is https, ``in_body`` that the head of the answer had arrived. What nothing is known
-    about becomes ``http.bad_response`` or ``net.reset`` when httpx's class says so, else ``internal.error``.
+    ``tls``: the origin is https. ``in_body``: the head of the answer had arrived. The class of an httpx exception may
+    give ``http.bad_response`` or ``net.reset``; any other unknown exception is ``internal.error``.
     """
     if isinstance(error, FetchError):
         return error
@@ -246,17 +242,17 @@ def _by_class(causes: list[BaseException]) -> tuple[FailureCode, str] | None:
 
 
 def _by_words(causes: list[BaseException]) -> tuple[FailureCode, str] | None:
-    said = " ".join(str(cause) for cause in causes if not isinstance(cause, BaseExceptionGroup)).lower()
+    message = " ".join(str(cause) for cause in causes if not isinstance(cause, BaseExceptionGroup)).lower()
     for code, words in _MESSAGE_WORDS:
-        if any(word in said for word in words):
+        if any(word in message for word in words):
             return code, _detail(code, causes)
     return None
 
 
 def _detail(code: FailureCode, causes: list[BaseException]) -> str:
     text = str(causes[0])
-    if code is FailureCode.TLS_EXPIRED and (found := _NOT_AFTER.search(text)):
-        return f"expired on {datetime.fromtimestamp(int(found[1]), UTC):%Y-%m-%d %H:%M} UTC"
+    if code is FailureCode.TLS_EXPIRED and (match := _NOT_AFTER.search(text)):
+        return f"expired on {datetime.fromtimestamp(int(match[1]), UTC):%Y-%m-%d %H:%M} UTC"
     if code in (FailureCode.TLS_HOSTNAME, FailureCode.TLS_UNTRUSTED, FailureCode.TLS_PROTOCOL):
         return text.rpartition("certificate: ")[2].rpartition("(Connect): ")[2][:200]
     return ""
@@ -265,7 +261,7 @@ def _detail(code: FailureCode, causes: list[BaseException]) -> str:
 def _by_exception(error: Exception, *, tls: bool) -> tuple[FailureCode, str]:
     match error:
         case httpx.ConnectTimeout():
-            # Both transports say "timed out" when TCP stood and the handshake did not end.
+            # Both transports say "timed out" when TCP is connected and the handshake does not end.
             return (
                 FailureCode.TIME_TLS if tls and "timed out" in str(error) else FailureCode.TIME_CONNECT
             ), ""

@@ -1,4 +1,4 @@
-"""The conversation about one URL: request, head, body. Knows HTTP and the limits; connects and resolves nothing."""
+"""One HTTP exchange: sends the request, reads head and body within the limits."""
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -19,20 +19,13 @@ _KEPT_HEADERS = frozenset(
     b"content-type content-length content-encoding content-language content-disposition location link x-robots-tag"
     b" refresh last-modified etag date age retry-after server cf-mitigated".split()
 )
-
 """The header fields that later stages read; the others are dropped before they are decoded."""
-
-
-_NO_BODY = httpx.ByteStream(
-    b""
-)  # given to a request, it saves httpx the search for fields that a body would need
-
-
+_NO_BODY = httpx.ByteStream(b"")  # saves httpx the search for the fields of a body
 _LENGTH = re.compile(rb"[0-9]{1,18}")
 
 
 class HttpResponse(NamedTuple):
-    """What came back: the status, the kept headers, the decoded body, bytes received and why the body is cut."""
+    """A response: status, headers, decoded body, bytes received, and why the body is cut."""
 
     status: int
     headers: tuple[Header, ...]
@@ -42,10 +35,10 @@ class HttpResponse(NamedTuple):
 
 
 class HttpExchange:
-    """One request for one URL; ``fields`` are its header fields, ``content`` the body of what is no GET.
+    """One request for one URL; ``fields`` are its header fields, ``content`` the body of a request that is no GET.
 
-    A second request is sent in two cases only, each at most once, and only of a GET: a kept-alive connection turns out
-    to be closed (RFC 9112, section 9.3.1), and a body is labelled as compressed but is plain text.
+    A GET is sent a second time in two cases, at most once: a kept-alive connection was closed (RFC 9112, section
+    9.3.1), or a body is labelled as compressed but is plain text.
     """
 
     def __init__(
@@ -63,17 +56,17 @@ class HttpExchange:
         self._fields = fields
         self._limits = limits
         self._deadline = deadline
-        self._plain = False  # ask for no coding, and believe the body more than its label
+        self._plain = False  # request no content coding, and ignore the label of a plain body
         self._first = b""  # the first bytes of the body as received
         self._head: tuple[int, tuple[Header, ...]] | None = None
         self._body: BodyDecoder | None = None
 
-    async def run(self, place: OriginConnection) -> HttpResponse:
-        """Talk to the server. Raises FetchError, and nothing else but cancellation."""
+    async def run(self, connection: OriginConnection) -> HttpResponse:
+        """Send the request and read the response. Raises FetchError only."""
         try:
-            return await self._request(place)
+            return await self._request(connection)
         except FetchError as error:
-            reused = error.code is FailureCode.RESET and place.answered
+            reused = error.code is FailureCode.RESET and connection.answered
             mislabelled = error.code in (
                 FailureCode.BODY_DECODE_ERROR,
                 FailureCode.BODY_TRUNCATED,
@@ -82,10 +75,10 @@ class HttpExchange:
                 raise
             self._plain = mislabelled
         self._deadline.request_sent(anyio.current_time())
-        return await self._request(place)
+        return await self._request(connection)
 
     def arrived(self) -> HttpResponse | None:
-        """What there is of an answer whose body failed, if its head is enough."""
+        """The response without the rest of its body, after a failure, if the limits allow that."""
         if not self._limits.body.is_optional or self._head is None:
             return None
         body = self._body.so_far() if self._body else b""
@@ -93,8 +86,8 @@ class HttpExchange:
             *self._head, body, self._body.wire if self._body else 0, "the rest did not arrive"
         )
 
-    async def _request(self, place: OriginConnection) -> HttpResponse:
-        tls = place.target.scheme == "https"
+    async def _request(self, connection: OriginConnection) -> HttpResponse:
+        tls = connection.target.scheme == "https"
         fields = self._fields
         if self._plain:
             fields = httpx.Headers(fields)
@@ -103,14 +96,14 @@ class HttpExchange:
         try:
             request = httpx.Request(
                 self._method,
-                place.url or self._url,
+                connection.url or self._url,
                 headers=fields,
                 stream=_NO_BODY if self._method == "GET" else None,
                 content=self._content,
                 extensions={"target": self._url[start:].encode("ascii")},
             )
-            response = await place.transport.handle_async_request(request)
-        except Exception as error:  # the fence: a transport is foreign code
+            response = await connection.transport.handle_async_request(request)
+        except Exception as error:  # a transport may raise anything
             raise diagnose(error, tls=tls, in_body=False) from error
         stream = response.stream
         if not isinstance(stream, httpx.AsyncByteStream):
@@ -119,7 +112,7 @@ class HttpExchange:
         try:
             answer = await self._read(response, chunks)
         except BaseException as error:
-            # In the middle of the body: this closes the connection, also while we are being cancelled.
+            # In the middle of the body: close the connection, also when cancelled.
             with anyio.CancelScope(shield=True):
                 if isinstance(chunks, AsyncGenerator):
                     await chunks.aclose()
@@ -158,20 +151,20 @@ class HttpExchange:
         return BodyDecoder(names, self._limits.body)
 
     def _headers(self, response: httpx.Response) -> tuple[Header, ...]:
-        size, kept = 0, []
+        size, headers = 0, []
         for raw_name, value in response.headers.raw:
             size += len(raw_name) + len(value) + 4  # ": " and the line end
             name = raw_name.lower()
             if name in _KEPT_HEADERS:
                 # RFC 9110, section 5.5: bytes over 127 are opaque; latin-1 keeps them as they are
-                kept.append((name.decode("ascii"), value.decode("latin-1")))
+                headers.append((name.decode("ascii"), value.decode("latin-1")))
             elif name == b"transfer-encoding" and value.strip().lower() not in (b"chunked", b"identity"):
-                raise FetchError(FailureCode.BAD_RESPONSE, "a transfer coding that was not asked for")
+                raise FetchError(FailureCode.BAD_RESPONSE, "a transfer coding that was not requested")
             if name == b"content-length" and response.status_code != 304:
                 self._check_length(value)
         if size > self._limits.headers:
             raise FetchError(FailureCode.HEADER_TOO_LARGE, f"{size:,} bytes")
-        return tuple(kept)
+        return tuple(headers)
 
     def _check_length(self, value: bytes) -> None:
         if _LENGTH.fullmatch(value) and int(value) > self._limits.body.refuse:

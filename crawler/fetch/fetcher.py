@@ -1,4 +1,4 @@
-"""Fetches one URL: one request, one answer, within every limit; no redirect is followed, no exception let out."""
+"""Fetches one URL within all limits. Follows no redirect and raises no exception."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ from crawler.fetch.limits import BodyLimits, FetchLimits
 from crawler.fetch.transports import CallerTransport, Transports
 from crawler.model import Failure, Reply, Url
 
-# Failures that speak about the way to a host: its addresses are looked up again next time.
+# Failures to connect: the host is resolved again next time.
 _CONNECTION_CODES = frozenset(
     (
         FailureCode.REFUSED,
@@ -39,7 +39,7 @@ class Fetcher:
     """Fetches URLs for one crawl. Close it when done, or use it as an async context manager.
 
     ``transports`` is a kind of transport (:class:`ReqwestTransports`, :class:`HttpxTransports`), or any httpx
-    transport, which then resolves names itself and is not closed here. ``clock`` gives Unix time in seconds.
+    transport, which resolves names itself and which the caller closes. ``clock`` gives Unix time in seconds.
     """
 
     def __init__(
@@ -83,15 +83,14 @@ class Fetcher:
         method: str = "GET",
         content: bytes = b"",
     ) -> Reply | Failure:
-        """GET one URL, once (see :class:`Exchange` for the two cases of a second request), or send ``content`` to it.
+        """GET one URL (:class:`HttpExchange` may send it a second time), or send ``content`` to it.
 
         ``headers`` are added to the request (``If-None-Match`` …); ``body`` replaces the limits of the body. Every
-        status is a ``Reply``. Never raises, but for cancellation. A site that is read elsewhere is asked for there, and
-        the ``Reply`` has the URL that was given here.
+        status is a ``Reply``. Raises nothing. With a mirror the request goes there, but the ``Reply`` has ``url``.
         """
         started, sent_at = anyio.current_time(), self._clock()
-        asked = self._transports.request_url(url)
-        origin = asked[: asked.index("/", 8)]
+        request_url = self._transports.request_url(url)
+        origin = request_url[: request_url.index("/", 8)]
         deadline = Deadline(self._limits, started)
         error: FetchError | None = None
         answer: HttpResponse | None = None
@@ -101,11 +100,11 @@ class Fetcher:
             try:
                 limits = self._limits if body is None else replace(self._limits, body=body)
                 fields = self._fields_for(origin, headers)
-                exchange = HttpExchange(asked, fields, limits, deadline, method, content)
+                exchange = HttpExchange(request_url, fields, limits, deadline, method, content)
                 answer = await self._run_exchange(origin, exchange)
             except FetchError as known:
                 error = known
-            except Exception as unknown:  # noqa: BLE001 - the fence: whatever it is, one page must not end the crawl
+            except Exception as unknown:  # noqa: BLE001 - no page may end the crawl
                 error = diagnose(unknown, tls=origin.startswith("https:"), in_body=False)
         now = anyio.current_time()
         if answer or (answer := exchange.arrived() if exchange else None):
@@ -115,26 +114,26 @@ class Fetcher:
         return failure(error.code, origin.partition("://")[2], error.detail, now - started)
 
     async def _run_exchange(self, origin: str, exchange: HttpExchange) -> HttpResponse:
-        place = await self._origins.acquire(origin)
+        connection = await self._origins.acquire(origin)
         try:
-            answer = await exchange.run(place)
+            answer = await exchange.run(connection)
         except FetchError as error:
             if error.code in _CONNECTION_CODES:
-                self._origins.retire(place)
+                self._origins.retire(connection)
             raise
         else:
-            place.answered = True
+            connection.answered = True
             return answer
         finally:
-            await self._origins.release(place)
+            await self._origins.release(connection)
 
     def _fields_for(self, origin: str, headers: Iterable[Header]) -> httpx.Headers:
-        # Made once for each origin: httpx takes longer to make these than the network layer takes for a request.
+        # Cached for each origin: building them takes httpx longer than a request takes the transport.
         fields = self._fields.get(origin)
         if fields is None:
-            own = self._identity.headers_for(origin)
-            if all(name.lower() != "host" for name, _ in own):
-                own = (("Host", origin.partition("://")[2]), *own)
-            fields = self._fields[origin] = httpx.Headers([*own, ("Accept-Encoding", ACCEPTED)])
+            identity = self._identity.headers_for(origin)
+            if all(name.lower() != "host" for name, _ in identity):
+                identity = (("Host", origin.partition("://")[2]), *identity)
+            fields = self._fields[origin] = httpx.Headers([*identity, ("Accept-Encoding", ACCEPTED)])
         more = [(name.encode(), value.encode("latin-1")) for name, value in headers]
         return httpx.Headers([*fields.raw, *more]) if more else fields

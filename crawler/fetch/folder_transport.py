@@ -1,9 +1,9 @@
-"""A folder of built pages as an httpx transport: it answers what a plain static server would. Reads files, no more.
+"""An httpx transport that serves a folder of built pages as a plain static server does.
 
 ========================  ==========================================================================================
 ``/a/``                   ``a/index.html``
 ``/a``                    the file ``a``; where there is ``a/index.html``, a redirect to ``/a/``; else ``a.html``
-a name with a dot first   404, and so is every name that a path of this system cannot have
+a name with a dot first   404, as every name that a path of this system cannot have
 a link out of the folder  403
 no regular file           404: a FIFO or a device is never opened
 ========================  ==========================================================================================
@@ -25,7 +25,7 @@ from typing_extensions import override
 from crawler.fetch import http_date
 
 PIECE_BYTES: Final = 256 * 1024
-"""Bytes read at once. Most pages are smaller, and cost one step in another thread."""
+"""Bytes read at once. Most pages are smaller, and take one step in another thread."""
 
 _TYPES: Final = {
     "html": "text/html", "htm": "text/html", "xhtml": "application/xhtml+xml", "xht": "application/xhtml+xml",
@@ -41,7 +41,7 @@ _NO_FILE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, er
 
 
 class _FileResponse(NamedTuple):
-    """A status with its fields, the first bytes of the body, and what the others are read from: -1 for none."""
+    """A status, its fields, the first bytes of the body, the file descriptor of the rest (-1: none) and its size."""
 
     status: int
     fields: list[tuple[str, str]]
@@ -53,7 +53,7 @@ class _FileResponse(NamedTuple):
 class FolderTransport(httpx.AsyncBaseTransport):
     """Answers GET requests for a public directory from ``folder``; ``public`` is its URL, with a slash at the end.
 
-    The fields and the redirects are those of nginx, ETag included, and so are the conditions of a request.
+    Header fields, redirects, ETag and conditional requests are as in nginx.
     """
 
     def __init__(self, folder: Path, public: str) -> None:
@@ -70,24 +70,24 @@ class FolderTransport(httpx.AsyncBaseTransport):
         fields = [("Date", formatdate(usegmt=True)), *answer.fields]
         return httpx.Response(answer.status, headers=fields, stream=_FileBody(answer), request=request)
 
-    def _respond(self, target: bytes, asked: httpx.Headers) -> _FileResponse:
+    def _respond(self, target: bytes, request_headers: httpx.Headers) -> _FileResponse:
         path, mark, query = target.partition(b"?")
         try:
             file = self._file(path)
             if file is None:
                 return _status_response(404)
             if file is _SLASH:
-                where = (path + b"/" + mark + query).decode("ascii")
-                # Whole, because of a path that begins with two slashes, which would name another host.
-                return _FileResponse(301, [("Location", self._origin + where), ("Content-Length", "0")])
-            return self._respond_with(file, asked)
+                target_path = (path + b"/" + mark + query).decode("ascii")
+                # An absolute URL, because a path that starts with two slashes would name another host.
+                return _FileResponse(301, [("Location", self._origin + target_path), ("Content-Length", "0")])
+            return self._respond_with(file, request_headers)
         except PermissionError:
             return _status_response(403)
-        except OSError:  # a disk, or too many open files: it may be better later
+        except OSError:  # a disk error or too many open files: may pass
             return _status_response(500)
 
     def _file(self, path: bytes) -> Path | None:
-        """The file that a path means, None if there is none, _SLASH if the path needs a slash at its end."""
+        """The file of a path, None without one, _SLASH if the path needs a slash at its end."""
         if not path.startswith(self._prefix):
             return None
         names = [os.fsdecode(unquote_to_bytes(name)) for name in path[len(self._prefix) :].split(b"/")]
@@ -102,27 +102,27 @@ class FolderTransport(httpx.AsyncBaseTransport):
             return _SLASH
         return _regular_file(place.with_name(f"{names[-1]}.html"))
 
-    def _respond_with(self, file: Path, asked: httpx.Headers) -> _FileResponse:
+    def _respond_with(self, file: Path, request_headers: httpx.Headers) -> _FileResponse:
         real = file.resolve()
         if not real.is_relative_to(self._root):
             return _status_response(403)
         opened = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         answer = _status_response(404)
         try:
-            answer = _read_file(opened, file, asked)
+            answer = _read_file(opened, file, request_headers)
         finally:
             if answer.more < 0:
                 os.close(opened)
         return answer
 
 
-def _read_file(opened: int, file: Path, asked: httpx.Headers) -> _FileResponse:
+def _read_file(opened: int, file: Path, request_headers: httpx.Headers) -> _FileResponse:
     found = os.fstat(opened)
     if not stat.S_ISREG(found.st_mode):
         return _status_response(404)
     etag, modified = _etag(found), _last_modified(found)
     fields = [("ETag", etag), *modified]
-    if _is_unchanged(asked, etag, found.st_mtime):
+    if _is_unchanged(request_headers, etag, found.st_mtime):
         return _FileResponse(304, fields)
     fields += [*_type(file), ("Content-Length", str(found.st_size))]
     first = os.read(opened, min(PIECE_BYTES, found.st_size))
@@ -135,7 +135,7 @@ def _status_response(status: int) -> _FileResponse:
 
 
 def _regular_file(place: Path) -> Path | None:
-    """The place, if a regular file is there."""
+    """The path if it is a regular file, else None."""
     try:
         return place if stat.S_ISREG(place.stat().st_mode) else None
     except PermissionError:
@@ -147,34 +147,34 @@ def _regular_file(place: Path) -> Path | None:
 
 
 def _etag(found: os.stat_result) -> str:
-    """As nginx has it, and the time of the last change of any kind: builds may give all files one time and one size."""
+    """nginx's ETag and the ctime, because builds may give files the same time and size."""
     return f'"{int(found.st_mtime):x}-{found.st_size:x}-{found.st_ctime_ns:x}"'
 
 
 def _last_modified(found: os.stat_result) -> list[tuple[str, str]]:
     try:
         return [("Last-Modified", formatdate(int(found.st_mtime), usegmt=True))]
-    except (ValueError, OverflowError, OSError):  # a time that no calendar has
+    except (ValueError, OverflowError, OSError):  # out of range
         return []
 
 
-def _is_unchanged(asked: httpx.Headers, etag: str, modified: float) -> bool:
-    """Whether the conditions of a request ask for no body (https://www.rfc-editor.org/rfc/rfc9110#section-13.2.2)."""
-    known = asked.get("if-none-match")
+def _is_unchanged(request_headers: httpx.Headers, etag: str, modified: float) -> bool:
+    """Whether a conditional request gets a 304 (https://www.rfc-editor.org/rfc/rfc9110#section-13.2.2)."""
+    known = request_headers.get("if-none-match")
     if known is not None:
-        return any(one.strip().removeprefix("W/") in (etag, "*") for one in known.split(","))
-    since = http_date.parse_http_date(asked.get("if-modified-since", ""), time.time())
+        return any(tag.strip().removeprefix("W/") in (etag, "*") for tag in known.split(","))
+    since = http_date.parse_http_date(request_headers.get("if-modified-since", ""), time.time())
     return since is not None and int(modified) <= since
 
 
 def _type(file: Path) -> list[tuple[str, str]]:
-    """The Content-Type by the last suffix; none for a name without one, whose bytes must tell."""
+    """The Content-Type by the last suffix; none without a suffix, so that the parser sniffs the bytes."""
     suffix = file.suffix.lower().removeprefix(".")
     return [("Content-Type", _TYPES.get(suffix, _DEFAULT_TYPE))] if suffix else []
 
 
 class _FileBody(httpx.AsyncByteStream):
-    """The body of an answer, piece by piece. Raises httpx.RemoteProtocolError for a file that was cut meanwhile."""
+    """The body of a response in pieces. Raises httpx.RemoteProtocolError for a file that is truncated meanwhile."""
 
     def __init__(self, answer: _FileResponse) -> None:
         self._next = answer.body

@@ -1,4 +1,4 @@
-"""The three date forms of HTTP, read strictly (RFC 9110 5.6.7). Knows no header."""
+"""Parses the three date forms of HTTP strictly (RFC 9110 5.6.7). Pure."""
 
 import re
 from calendar import timegm
@@ -17,22 +17,22 @@ _asctime = re.compile(rf"{_DAY} {_MONTH} ([ 0-9][0-9]) {_TIME} ([0-9]{{4}})").fu
 
 
 def parse_http_date(text: str, now: float) -> float | None:
-    """Unix time in seconds, or None when the text is none of the three forms or names no moment.
+    """Unix time in seconds, or None for another form or a date that does not exist.
 
     ``now`` (Unix time) places the two-digit years of RFC 850 dates: one that seems more than 50 years in the
-    future is in the past. The name of the weekday is not compared with the date.
+    future is in the past. The weekday is not checked.
     """
     return _parse_forms(text.strip(" \t"), datetime.fromtimestamp(now, UTC).year)
 
 
-@lru_cache(maxsize=256)  # pages of a second share a Date, and those of a deploy a Last-Modified
+@lru_cache(maxsize=256)  # pages share Date and Last-Modified
 def _parse_forms(text: str, this_year: int) -> float | None:
-    if found := _imf_fixdate(text):
-        day, month, year, *clock = found.groups()
-    elif found := _asctime(text):
-        month, day, *clock, year = found.groups()
-    elif found := _rfc850(text):
-        day, month, short, *clock = found.groups()
+    if match := _imf_fixdate(text):
+        day, month, year, *clock = match.groups()
+    elif match := _asctime(text):
+        month, day, *clock, year = match.groups()
+    elif match := _rfc850(text):
+        day, month, short, *clock = match.groups()
         year = str(_century(int(short), this_year))
     else:
         return None

@@ -1,4 +1,4 @@
-"""httpx's own transport for one origin, connecting to the address that was checked. Decides nothing about addresses."""
+"""httpx's own transport for one origin, which connects to the checked address."""
 
 import contextlib
 import ssl
@@ -16,8 +16,10 @@ from crawler.fetch.limits import FetchLimits, TransportOptions
 
 
 class PinnedTransport(httpx.AsyncBaseTransport):
-    """``httpx.AsyncHTTPTransport`` whose connections go to ``target.address``; Host, SNI and the name that the
-    certificate must be for stay those of the URL. Requests must be for the origin of ``target``."""
+    """An ``httpx.AsyncHTTPTransport`` that connects to ``target.address``, for requests to the origin of ``target``.
+
+    Host, SNI and the checked name of the certificate stay those of the URL.
+    """
 
     def __init__(self, target: OriginTarget, options: TransportOptions, limits: FetchLimits) -> None:
         self._inner = httpx.AsyncHTTPTransport(
@@ -28,7 +30,7 @@ class PinnedTransport(httpx.AsyncBaseTransport):
             proxy=options.proxy or None,
         )
         self._pinned = httpx.URL(f"{target.pinned}/")
-        # A forward proxy is asked for the whole URL (RFC 9112, section 3.2.2).
+        # A forward proxy gets the absolute URL (RFC 9112, section 3.2.2).
         self._prefix = target.origin.encode() if options.proxy and target.scheme == "http" else b""
         self._extensions = {
             "sni_hostname": target.host,
@@ -68,10 +70,10 @@ class PinnedTransport(httpx.AsyncBaseTransport):
 
 
 class _PinnedBody(httpx.AsyncByteStream):
-    """The body of an answer, closed in a way that leaves nothing behind.
+    """The body of a response, which closes without leftovers.
 
-    httpcore would take bytes behind the end of a body as the answer to the next request, and its nested generators
-    warn on trio when they are left in the middle.
+    httpcore takes bytes after the end of a body as the next response, and its nested generators warn on trio when they
+    are not exhausted.
     """
 
     def __init__(self, response: httpx.Response) -> None:
@@ -96,14 +98,14 @@ class _PinnedBody(httpx.AsyncByteStream):
     @override
     async def aclose(self) -> None:
         body: Any = getattr(getattr(self._stream, "_httpcore_stream", None), "_stream", None)
-        connection = getattr(body, "_connection", None)  # nothing public leads there
+        connection = getattr(body, "_connection", None)  # there is no public way
         if isinstance(connection, httpcore.AsyncHTTP11Connection) and not self._is_clean(connection):
             await self._network.aclose()
             with contextlib.suppress(httpx.TransportError):
-                async for _ in self._chunks:  # to the error that ends the generators
+                async for _ in self._chunks:  # until an error ends the generators
                     pass
             await body.aclose()
-            await connection.aclose()  # after the body, which may have called the connection idle
+            await connection.aclose()  # after the body, which may mark the connection as idle
         await self._stream.aclose()
 
     def _is_clean(self, connection: httpcore.AsyncHTTP11Connection) -> bool:
@@ -112,8 +114,8 @@ class _PinnedBody(httpx.AsyncByteStream):
 
 @lru_cache(maxsize=16)
 def _ssl_context(ca_file: Path | None, insecure: bool) -> ssl.SSLContext:
-    # Like the Rust client: what the system trusts; and httpx's bundle, since not every Python finds the system's.
-    # Loading all of that takes tens of milliseconds, too long for each origin.
+    # What the system trusts, as in the Rust client, and httpx's bundle, since not every Python finds the system's.
+    # Cached, because loading takes tens of milliseconds.
     context = httpx.create_ssl_context(verify=not insecure, trust_env=False)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if not insecure:

@@ -1,4 +1,4 @@
-"""Who we are to a server: the user agent, and credentials bound to the one origin they were given for."""
+"""The identity of the crawler in requests: its user agent, and credentials that are bound to one origin. Pure."""
 
 import base64
 import re
@@ -8,7 +8,6 @@ from typing_extensions import override
 
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-
 Header = tuple[str, str]
 
 
@@ -16,7 +15,7 @@ class Credentials(Struct, frozen=True):
     """Secrets for exactly one origin (``https://example.com``, no path). They are never sent anywhere else.
 
     ``headers`` are pairs of name and value, ``basic_auth`` is user and password, ``cookies`` pairs of name and value.
-    Raises ValueError for names and values that cannot stand in a header (RFC 9110, section 5.5).
+    Raises ValueError for names and values that a header cannot have (RFC 9110, section 5.5).
     """
 
     origin: str
@@ -27,7 +26,7 @@ class Credentials(Struct, frozen=True):
     def __post_init__(self) -> None:
         for name, value in (*self.headers, *self.cookies):
             if not _TOKEN.fullmatch(name):
-                raise ValueError(f"{name!r} is no name of a header or cookie")
+                raise ValueError(f"{name!r} is not a valid name of a header or cookie")
             _check_value(name, value)
         if any(";" in value for _, value in self.cookies):
             raise ValueError("a cookie value has a semicolon in it; give each cookie by itself")
@@ -50,7 +49,7 @@ class Credentials(Struct, frozen=True):
 
 
 class Identity(Struct, frozen=True):
-    """What every request says about us; ``user_agent`` should carry a URL where people can read who we are."""
+    """The header fields of every request; ``user_agent`` should contain a URL about the crawler."""
 
     user_agent: str
     accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.5"

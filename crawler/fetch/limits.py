@@ -1,22 +1,21 @@
-"""How much time and how many bytes one fetch may take. Values only."""
+"""The limits of a fetch in time and bytes, and the options of transports. Pure values."""
 
 from pathlib import Path
 
 from msgspec import Struct
 
 KIB = 1024
-
 MIB = 1024 * KIB
 
 
 class BodyLimits(Struct, frozen=True):
-    """Bounds of a body, in bytes where nothing else is said.
+    """Limits of a body, in bytes.
 
     A body over ``wire`` or ``decoded`` is cut there and its prefix is kept. A body whose Content-Length is over
     ``refuse`` is not read at all. More than ``ratio`` decoded bytes for each byte received, once ``ratio_after`` bytes
     are decoded, is a bomb. ``codings`` is how many content codings may be stacked; ``zstd_window`` the largest window
-    a zstd frame may ask for (8 MiB is what RFC 8878, section 3.1.1.1.2, and RFC 9659 ask of everybody). With
-    ``is_optional`` an answer counts once its head is there: a body that breaks off or does not end is cut there.
+    a zstd frame may have (8 MiB by RFC 8878, section 3.1.1.1.2, and RFC 9659). With ``is_optional`` a response is
+    good once its head has arrived: a body that fails is cut there.
     """
 
     wire: int = 20 * MIB
@@ -30,18 +29,16 @@ class BodyLimits(Struct, frozen=True):
 
 
 PAGE_BODY = BodyLimits()
-
 SITEMAP_BODY = BodyLimits(wire=64 * MIB, decoded=64 * MIB)
-
 ROBOTS_BODY = BodyLimits(wire=MIB, decoded=500 * KIB)
 
 
 class FetchLimits(Struct, frozen=True):
-    """Bounds of one fetch, times in seconds.
+    """Limits of one fetch, times in seconds.
 
     ``connect`` covers name lookup, connecting and the handshake, ``first_byte`` everything until the head of the
-    answer is complete, ``idle`` a pause inside the body, ``total`` the whole fetch. A body that brings less than
-    ``rate`` bytes a second over ``rate_window`` seconds is given up. ``headers`` is the size of all header lines.
+    answer is complete, ``idle`` a pause inside the body, ``total`` the whole fetch. A body with less than ``rate``
+    bytes per second over ``rate_window`` seconds fails. ``headers`` is the size of all header lines.
     """
 
     connect: float = 10.0
@@ -57,8 +54,8 @@ class FetchLimits(Struct, frozen=True):
 class TransportOptions(Struct, frozen=True):
     """Options of every kind of transport.
 
-    ``proxy`` is a URL (``http://user:password@host:port``, ``socks5h://…``) or "" for none; the environment is never
-    asked. ``ca_file`` is a PEM bundle to trust besides the system's authorities. ``insecure_hosts`` are host names
+    ``proxy`` is a URL (``http://user:password@host:port``, ``socks5h://…``) or "" for none; the environment is
+    ignored. ``ca_file`` is a PEM bundle to trust besides the system's authorities. ``insecure_hosts`` are host names
     whose certificate is not checked. ``idle`` is how many idle connections to an origin are kept open.
     """
 

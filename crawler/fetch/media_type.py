@@ -1,12 +1,10 @@
-"""What a Content-Type value names, however it is written. Looks at no body."""
+"""Media types: reads a Content-Type, and gives that of a published file. Pure."""
 
 import re
 from typing import Final
 
 HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
-
 FEED_TYPES: Final = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
-
 _UNKNOWN_TYPES: Final = frozenset(
     {"", "*/*", "unknown/unknown", "application/unknown", "text/xml", "application/xml"}
 )
@@ -15,9 +13,9 @@ _essence = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
 
 def parse_media_type(value: str) -> str:
-    """Type and subtype in lower case, without parameters; "" when the value names none.
+    """Type and subtype in lower case, without parameters; "" without a valid one.
 
-    In a list with commas the first that is well formed counts, as some servers send the header twice.
+    In a list with commas the first valid one counts, because some servers send the header twice.
     """
     for piece in value.split(","):
         name = piece.partition(";")[0].strip(" \t\r\n")
@@ -27,7 +25,7 @@ def parse_media_type(value: str) -> str:
 
 
 def is_html_type(name: str) -> bool | None:
-    """True for HTML, False for something else, None when only the bytes can tell: no label, or XML of any kind."""
+    """True for HTML, False for another type, None when the bytes decide: no type, or XML of any kind."""
     if name in HTML_TYPES:
         return True
     return None if name in _UNKNOWN_TYPES else False
@@ -40,18 +38,15 @@ _TYPE_BY_SUFFIX: Final = {
     ".rss": "application/rss+xml",
     ".css": "text/css; charset=utf-8",
     ".xsl": "text/xsl",
+    ".gz": "application/gzip",
 }
-
-_GZIP_TYPE: Final = "application/gzip"
-
-_DEFAULT_TYPE: Final = "application/octet-stream"
 
 
 def content_type(name: str) -> str:
-    """The value of the header.
+    """The Content-Type of a published file, by its name.
 
-    A packed file is a gzip file that readers of sitemaps unpack themselves, and never one with a Content-Encoding
+    A .gz file is served as gzip, which readers of sitemaps unpack, and never with a Content-Encoding
     (https://www.sitemaps.org/protocol.html, https://www.rfc-editor.org/rfc/rfc6713).
     """
     suffix = name[name.rfind(".") :].lower() if "." in name else ""
-    return _GZIP_TYPE if suffix == ".gz" else _TYPE_BY_SUFFIX.get(suffix, _DEFAULT_TYPE)
+    return _TYPE_BY_SUFFIX.get(suffix, "application/octet-stream")

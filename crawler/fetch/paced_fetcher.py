@@ -1,4 +1,4 @@
-"""Fetches what is no page of the crawl: at the pace of its origin, again while that may help, along redirects."""
+"""Fetches URLs outside the crawl: throttled for each origin, with retries, and along redirects."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterable
@@ -17,16 +17,16 @@ from crawler.model import Failure, Reply, Url
 from crawler.url.normalize import InvalidUrl, origin_of
 from crawler.url.params import UrlParams
 
-MAX_WAIT: Final = 60.0  # seconds that an origin may ask for before it counts as not answering
+MAX_WAIT: Final = 60.0  # the longest pause in seconds that an origin may request
 AnswerT = TypeVar("AnswerT", bound=Reply | Failure | None)
 
 
 class AskedToWait(Exception):
-    """An origin wants no request for longer than ``LONGEST_WAIT``. The text is a sentence."""
+    """An origin requests a pause of more than ``MAX_WAIT``. The text is a sentence."""
 
 
 class PacedFetcher:
-    """One request at a time to each origin, at ``pace``. ``clock`` gives Unix time."""
+    """Sends requests to each origin at ``pace``, with retries. ``clock`` gives Unix time."""
 
     def __init__(
         self, fetcher: Fetcher, pace: ThrottleOptions, retries: int, clock: Callable[[], float] = time.time
@@ -39,12 +39,12 @@ class PacedFetcher:
     async def fetch(
         self, url: Url, headers: Iterable[Header] = (), body: BodyLimits | None = None
     ) -> Reply | Failure:
-        """The answer, asked for again while that may help. Raises AskedToWait."""
-        home = origin_of(url)
+        """The answer, after retries. Raises AskedToWait."""
+        origin = origin_of(url)
         async for _ in Retries(self._policy, url):
-            while (wait := self.lanes.seconds_until_ready(home, self._clock())) > 0:
+            while (wait := self.lanes.seconds_until_ready(origin, self._clock())) > 0:
                 if wait > MAX_WAIT:
-                    raise AskedToWait(f"{home} wants no request for {wait:,.0f} seconds: try again later")
+                    raise AskedToWait(f"{origin} wants no request for {wait:,.0f} seconds: try again later")
                 await anyio.sleep(wait)
             self.lanes.start(url, self._clock())
             try:
@@ -58,17 +58,19 @@ class PacedFetcher:
         return answer
 
 
-async def follow(ask: Callable[[Url], Awaitable[AnswerT]], url: Url, most: int, params: UrlParams) -> AnswerT:
-    """The answer at the end of ``most`` redirects at most, across origins; a redirect that leads nowhere, or one more.
+async def follow(
+    fetch: Callable[[Url], Awaitable[AnswerT]], url: Url, limit: int, params: UrlParams
+) -> AnswerT:
+    """The answer after at most ``limit`` redirects, across origins; a redirect when it has no usable target.
 
-    ``params`` are those that the URLs on the way are made with.
+    ``params`` normalize the targets.
     """
-    for _ in range(most):
-        answer = await ask(url)
+    for _ in range(limit):
+        answer = await fetch(url)
         if not isinstance(answer, Reply) or answer.status not in REDIRECTS:
             return answer
         target = redirect_target(answer, params)
         if isinstance(target, InvalidUrl):
             return answer
         url = target
-    return await ask(url)
+    return await fetch(url)

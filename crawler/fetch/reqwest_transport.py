@@ -1,4 +1,4 @@
-"""An httpx transport for one origin over the Rust client ``reqwest``. Raises httpx's exceptions and no others."""
+"""An httpx transport for one origin over the Rust client ``reqwest``. Raises httpx's exceptions only."""
 
 import asyncio
 import re
@@ -19,15 +19,14 @@ from crawler.fetch.limits import FetchLimits, TransportOptions
 
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 
-# pyreqwest gives no access to a header value with bytes over 127. When one of these has such a value, the request is
-# sent again by httpx's transport; of all others such values are left out.
+# pyreqwest cannot read header values with bytes over 127. For one of these headers the request is sent again by
+# httpx's transport; such values of other headers are dropped.
 _NEEDED = frozenset(("location", "link", "refresh", "x-robots-tag", "content-type"))
 
-# A request that is cancelled while it waits for the head goes on inside pyreqwest until its own time-outs end it, so
-# these follow ours closely, in seconds.
+# A cancelled request continues inside pyreqwest until its own time-outs, which therefore follow ours closely (seconds).
 _TIMEOUT_MARGIN = 0.1
 
-# In this order: the first that fits an exception names it.
+# The first match decides.
 _EXCEPTION_TYPES: tuple[tuple[type[rust.PyreqwestError], type[httpx.TransportError]], ...] = (
     (rust.ConnectTimeoutError, httpx.ConnectTimeout),
     (rust.RequestTimeoutError, httpx.ReadTimeout),
@@ -44,9 +43,9 @@ _EXCEPTION_TYPES: tuple[tuple[type[rust.PyreqwestError], type[httpx.TransportErr
 
 
 class ReqwestTransport(httpx.AsyncBaseTransport):
-    """Sends the requests of one origin, whose name is pinned to ``target.address`` when there is one.
+    """Sends the requests of one origin, to ``target.address`` if there is one.
 
-    Bodies come as they are on the wire, in whole chunks, with nothing read ahead. Redirects, cookies, Referer,
+    Bodies arrive as on the wire, in whole chunks, without read-ahead. Redirects, cookies, Referer,
     decompression and proxies from the environment are off.
     """
 
@@ -55,9 +54,7 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
         self._authority = target.origin.partition("://")[2].encode()
         self._setup = (target, options, limits)
         self._client = _client(target, options, limits)
-        self._raw: list[
-            tuple[bytes, bytes]
-        ] = []  # the fields of the last request, which are those of the next
+        self._raw: list[tuple[bytes, bytes]] = []  # fields of the last request, mostly those of the next
         self._fields: list[tuple[str, str]] = []
         self._fallback: httpx.AsyncBaseTransport | None = None
 
@@ -93,7 +90,7 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
 
     async def _send_with_fallback(self, request: httpx.Request) -> httpx.Response:
         if self._fallback is None:
-            from crawler.fetch.httpx_transport import PinnedTransport  # noqa: PLC0415 - hardly ever needed
+            from crawler.fetch.httpx_transport import PinnedTransport  # noqa: PLC0415 - rarely needed
 
             self._fallback = PinnedTransport(*self._setup)
         return await self._fallback.handle_async_request(request)
@@ -107,7 +104,7 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
 
 
 def _decode_fields(raw: list[tuple[bytes, bytes]], authority: bytes) -> list[tuple[str, str]]:
-    """The fields as text, without a Host that the client writes by itself."""
+    """The fields as text, without the Host that the client adds itself."""
     return [
         (name.decode("latin-1"), value.decode("latin-1"))
         for name, value in raw
@@ -145,22 +142,21 @@ class _ReqwestBody(httpx.AsyncByteStream):
 async def _raise_cancellation() -> None:
     """Raise the cancellation of the scope that caused it, if one did.
 
-    pyreqwest answers a cancellation with a CancelledError of its own, which anyio cannot tell from a foreign one and
-    would let through its scope.
+    pyreqwest raises its own CancelledError on cancellation, which anyio does not recognise as that of its scope.
     """
     await anyio.lowlevel.checkpoint_if_cancelled()
 
 
 def _readable_fields(response: Response, needed: frozenset[str]) -> list[tuple[bytes, bytes]] | None:
-    """The header fields whose values can be had; None if one that is needed cannot."""
-    found: list[tuple[bytes, bytes]] = []
+    """The readable header fields; None if a needed one is not readable."""
+    fields: list[tuple[bytes, bytes]] = []
     for name in dict.fromkeys(response.headers.keys()):
         try:
-            found.extend((name.encode(), value.encode()) for value in response.headers.getall(name))
+            fields.extend((name.encode(), value.encode()) for value in response.headers.getall(name))
         except ValueError:
             if name in needed:
                 return None
-    return found
+    return fields
 
 
 def _httpx_error(error: rust.PyreqwestError, request: httpx.Request) -> httpx.TransportError:
@@ -180,7 +176,7 @@ def _client(target: OriginTarget, options: TransportOptions, limits: FetchLimits
             raise ValueError(
                 f"no connection to {target.origin} is possible with these options: {error}"
             ) from error
-    # The system has no authorities at all, as in the smallest containers: use the bundle that httpx uses.
+    # The system has no certificate authorities, as in small containers: use the bundle of httpx.
     import certifi  # noqa: PLC0415 - a dependency of httpx, needed only here
 
     builder = _builder(target, options, limits)

@@ -1,4 +1,4 @@
-"""The loop of every retry that waits in place. The frontier and the schedule come back later, by the same rule."""
+"""The retry loop of everything that waits in place. Frontier and schedule retry later, by the same policy."""
 
 from collections.abc import Awaitable, Callable
 from typing import Self
@@ -12,9 +12,9 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class Retries:
-    """The tries of one thing: ``async for _ in Retries(policy)`` tries, waits and tries again, until it is left.
+    """Attempts with pauses: the body of ``async for _ in Retries(policy)`` is one attempt; leave it on success.
 
-    Set ``asked`` to the seconds that the other side asks to wait before the next try, None for a pause of our own.
+    Set ``asked`` to the seconds of a Retry-After before the next attempt, None for our own pause.
     """
 
     def __init__(self, policy: RetryPolicy, key: str = "", sleep: Sleep = anyio.sleep) -> None:
@@ -26,7 +26,7 @@ class Retries:
         return self
 
     async def __anext__(self) -> int:
-        """The number of tries before this one."""
+        """The number of failed attempts so far."""
         if self._failures:
             pause = self._policy.delay(self._failures - 1, self._key, self.asked)
             if pause is None:

@@ -1,60 +1,45 @@
-"""The pace at one origin: when the next request may start. A state machine without a clock; every time is an argument.
+"""The throttle: when the next request to an origin may start. A pure state machine; every time is an argument.
 
-What slows a lane, from the mildest to the strongest:
+What slows the requests to an origin, from the mildest to the strongest:
 
-- ``rate`` and ``delay``: two starts are never closer than that, and no more than ``concurrency`` requests are out.
-- Latency, unless ``rate`` is 0: when answers take much longer than this origin's usual time, fewer requests are out at
-  once, and at one, a pause follows. When answers are quick again, both recover (additive increase, multiplicative
-  decrease). Errors of the server count as slow answers.
-- 429 and 503: nothing starts until Retry-After has passed, or else 1, 2, 4 … 300 seconds; and fewer are out at once.
-  When that has been in vain eight times, and for five minutes, the lane is ``down``.
-- Failures to connect: after five in a row nothing starts for 2, 4, 8 … seconds, then one request tries. When that has
-  been in vain several times the lane is ``down``.
+- ``rate`` and ``delay`` keep starts apart, and at most ``concurrency`` requests are in flight.
+- Latency, unless ``rate`` is 0: when answers take much longer than usual for this origin, fewer requests are in flight,
+  and, once there is one only, a pause follows each. When answers are quick again, both recover (additive increase,
+  multiplicative decrease). Server errors count as slow answers.
+- 429 and 503: no request starts until Retry-After has passed, or else 1, 2, 4 … 300 seconds; and fewer are in flight.
+  When that fails eight times in a row, over five minutes, the origin is ``down``.
+- Failures to connect: after five in a row no request starts for 2, 4, 8 … seconds, then one probes. When that fails
+  several times the origin is ``down``.
 """
 
 from typing import Final
 
 from msgspec import Struct
 
-from crawler.fetch.retry import RetryPolicy, parse_retry_after
+from crawler.fetch.retry import WAIT_STATUSES, RetryPolicy, parse_retry_after
 from crawler.model import Failure, Reply, Url
 from crawler.url.normalize import origin_of
 
 FULL_WAIT_SECONDS: Final = 0.01
-
-"""Seconds that a full lane asks to wait. What it waits for is the end of a request, which nobody can foretell."""
-
+"""The wait when all requests of an origin are in flight: until one ends, which no clock can tell."""
 FAILURES_TO_OPEN: Final = 5
-
 OPENINGS_TO_BE_DOWN: Final = 5
-
 WAITS_UNTIL_STUCK: Final = 3
-
 WAITS_TO_BE_DOWN: Final = 8
-
 WAITED_TO_BE_DOWN: Final = 300.0  # seconds; Retry-After may be short
-
 SLOW_FACTOR: Final = 3.0  # times the usual latency
-
 MIN_SLOWDOWN_SECONDS: Final = 0.1  # seconds above the usual latency; less is noise
-
 _REFUSED: Final = RetryPolicy()  # pauses after 429 and 503 without a Retry-After
-
 _NOT_CONNECTED: Final = RetryPolicy(first=2.0, longest=600.0)
-
-_WAIT_STATUSES: Final = frozenset({429, 503})
-
 _NO_CONNECTION_CODES: Final = ("net.", "tls.", "time.connect", "time.tls", "time.first_byte")
-
 _CONNECTED_CODES: Final = ("http.", "body.", "time.")
 
 
 class ThrottleOptions(Struct, frozen=True):
-    """How hard one origin is worked.
+    """The pace at one origin.
 
-    ``concurrency`` requests out at once at most, ``rate`` starts a second at most (0: full speed, which does not adapt
-    to latency either), ``delay`` seconds between two starts at least, ``max_pause`` seconds that latency alone may
-    add between two requests.
+    At most ``concurrency`` requests in flight and ``rate`` starts per second (0: full speed, without adapting to
+    latency), at least ``delay`` seconds between two starts; latency adds at most ``max_pause`` seconds.
     """
 
     concurrency: int = 4
@@ -65,11 +50,11 @@ class ThrottleOptions(Struct, frozen=True):
 
 
 class OriginThrottle:
-    """The pace at one origin. Times are Unix time in seconds.
+    """The throttle of one origin. Times are Unix time in seconds.
 
-    Public state: ``parked_until`` (nothing starts before), ``asked_until`` (the same as far as the server named it),
-    ``gap`` (seconds between two starts at least), ``in_flight``, ``allowed`` (requests out at once for now) and
-    ``down`` (the origin has stopped answering).
+    Public state: ``paused_until`` (no request starts before), ``asked_until`` (the same by Retry-After only), ``delay``
+    (the minimum between two starts), ``in_flight``, ``allowed`` (the present limit of requests in flight) and ``down``
+    (the origin has stopped answering).
     """
 
     def __init__(self, pace: ThrottleOptions) -> None:
@@ -78,8 +63,8 @@ class OriginThrottle:
         self.asked_until = 0.0
         self.in_flight = 0
         self.down = False
-        self._most = float(pace.concurrency)
-        self._window = self._most
+        self._limit = float(pace.concurrency)
+        self._window = self._limit
         self.delay = max(1.0 / pace.rate if pace.rate > 0 else 0.0, pace.delay)
         self._next = 0.0
         self._adapts = pace.adaptive and pace.rate > 0
@@ -93,19 +78,19 @@ class OriginThrottle:
 
     @property
     def allowed(self) -> int:
-        """Requests that may be out at once for now; 1 while it is not known whether the origin answers again."""
+        """The present limit of requests in flight; 1 while probing whether the origin answers again."""
         return 1 if self._openings else max(1, int(self._window))
 
     @property
     def is_stuck(self) -> bool:
-        """Whether the origin has asked to wait several times in a row."""
+        """Whether several waits in a row were in vain."""
         return self._asked_in_a_row >= WAITS_UNTIL_STUCK
 
     def set_crawl_delay(self, seconds: float) -> None:
-        """robots.txt asks for this pause between two requests: one at a time, and so far apart."""
+        """Obey a Crawl-delay of robots.txt: one request at a time, and so far apart."""
         self.delay = max(self.delay, seconds)
         if seconds > 0:
-            self._most = self._window = 1.0
+            self._limit = self._window = 1.0
 
     def seconds_until_start(self, now: float) -> float:
         """Seconds until a request may start; 0 for now."""
@@ -119,7 +104,7 @@ class OriginThrottle:
         self._next = now + self.delay
 
     def finish(self, now: float, answer: Reply | Failure | None) -> None:
-        """A request ended. None: it was given back without having been sent."""
+        """A request ended; None: it was never sent."""
         self.in_flight -= 1
         if answer is None:
             return
@@ -131,18 +116,18 @@ class OriginThrottle:
                 self._connected(started)
             return
         self._connected(started)
-        if answer.status in _WAIT_STATUSES:
+        if answer.status in WAIT_STATUSES:
             self._on_wait_request(now, started, parse_retry_after(answer.header("retry-after"), now))
             return
         if started >= self._asked_at:
             self._asked_in_a_row = 0
         self._adapt(now, answer)
 
-    def _on_wait_request(self, now: float, started: float, asked: float | None) -> None:
-        # Answers to requests that were out already are the same "stop", said once more.
+    def _on_wait_request(self, now: float, started: float, retry_after: float | None) -> None:
+        # Answers to requests that were in flight already repeat the same demand.
         is_news = started >= self._asked_at
-        if asked is not None and asked >= 1.0:
-            self.asked_until = self.paused_until = max(self.paused_until, now + asked)
+        if retry_after is not None and retry_after >= 1.0:
+            self.asked_until = self.paused_until = max(self.paused_until, now + retry_after)
         elif is_news:
             self.paused_until = max(self.paused_until, now + _REFUSED.pause(self._asked_in_a_row))
         if is_news:
@@ -160,7 +145,7 @@ class OriginThrottle:
 
     def _not_connected(self, now: float, started: float) -> None:
         if started < self._opened_at:
-            return  # it was out already when the others failed
+            return  # it was in flight already when the others failed
         self._failed_in_a_row += 1
         if self._failed_in_a_row >= FAILURES_TO_OPEN or self._openings:
             self._openings += 1
@@ -171,7 +156,7 @@ class OriginThrottle:
 
     def _adapt(self, now: float, answer: Reply) -> None:
         if not self._adapts:
-            self._window = min(self._most, self._window + 1.0 / max(1.0, self._window))
+            self._window = min(self._limit, self._window + 1.0 / max(1.0, self._window))
             return
         change = self._latency.observe(now, answer.elapsed, answer.status >= 500)
         if change < 0:
@@ -181,7 +166,7 @@ class OriginThrottle:
         elif change > 0:
             self._latency.shorten()
             if not self._latency.pause:
-                self._window = min(self._most, self._window + 1.0 / self._window)
+                self._window = min(self._limit, self._window + 1.0 / self._window)
         if self._latency.pause:
             self._next = max(self._next, now + self._latency.pause)
 
@@ -197,11 +182,11 @@ class _LatencyControl:
         self._slowed_at = 0.0
 
     def observe(self, now: float, seconds: float, is_error: bool) -> int:
-        """-1: slow down, 1: recover, 0: leave it, because the last change has not shown yet."""
+        """-1: slow down, 1: recover, 0: wait until the last change takes effect."""
         if not self._usual:
             self._usual = self._recent = seconds
         self._recent += 0.3 * (seconds - self._recent)
-        # The usual time is near the quicker answers: it falls fast, and rises so slowly that an overload shows.
+        # The usual latency follows quick answers fast and slow ones slowly, so that an overload shows.
         step = 0.1 * (seconds - self._usual) if seconds < self._usual else 0.01 * (self._recent - self._usual)
         self._usual += 0.0 if is_error else step
         is_slow = is_error or self._recent > max(
@@ -215,31 +200,31 @@ class _LatencyControl:
         return -1
 
     def lengthen(self) -> None:
-        """Twice the pause, from half the time an answer takes to twice that time, or a second."""
+        """Double the pause, from half the latency to twice the latency, or a second."""
         longest = min(self._max_pause, max(1.0, 2 * self._recent))
         self.pause = min(longest, max(2 * self.pause, self._recent / 2))
 
     def shorten(self) -> None:
-        """Half the pause, down to none."""
+        """Halve the pause, down to none."""
         self.pause = self.pause / 2 if self.pause > 0.05 else 0.0
 
 
 class Throttle:
-    """``spare`` leases may be out beyond the connections of one origin: pages being read need no connection.
+    """The throttles of all origins. ``spare`` leases may be out beyond the connections of one origin, for parsing.
 
-    ``folder`` is an origin that nobody serves, since its pages are read from a folder: no pace is kept there.
+    ``folder`` is the origin whose pages are read from a folder, without a throttle.
     """
 
     def __init__(self, pace: ThrottleOptions, spare: int, folder: str = "") -> None:
         self._pace = pace
         self._folder = folder
-        self._lanes: dict[str, OriginThrottle] = {}
+        self._throttles: dict[str, OriginThrottle] = {}
         self.capacity = pace.concurrency + spare
 
-    def seconds_until_ready(self, home: str, now: float) -> float:
+    def seconds_until_ready(self, origin: str, now: float) -> float:
         """Seconds until a request may start at an origin, 0 for now."""
-        lane = self._lanes.get(home)
-        return lane.seconds_until_start(now) if lane else 0.0
+        throttle = self._throttles.get(origin)
+        return throttle.seconds_until_start(now) if throttle else 0.0
 
     def start(self, url: Url, now: float) -> None:
         """A request starts."""
@@ -249,30 +234,30 @@ class Throttle:
         """A request ended; None: it was never sent."""
         self._origin_throttle(origin_of(url)).finish(now, answer)
 
-    def set_crawl_delay(self, home: str, seconds: float) -> None:
-        """robots.txt asks for this pause between two requests."""
-        if home != self._folder:
-            self._origin_throttle(home).set_crawl_delay(seconds)
+    def set_crawl_delay(self, origin: str, seconds: float) -> None:
+        """Obey a Crawl-delay of robots.txt at an origin."""
+        if origin != self._folder:
+            self._origin_throttle(origin).set_crawl_delay(seconds)
 
     def own_delay(self, url: Url) -> float:
-        """Seconds between two requests to the origin of a URL that are our own pace: rate, delay or Crawl-delay."""
+        """Seconds between two requests to the origin of a URL by our own pace: rate, delay or Crawl-delay."""
         return self._origin_throttle(origin_of(url)).delay
 
     def has_retry_after(self, now: float) -> bool:
-        """Whether some origin has named the time before which nothing starts there."""
-        return any(lane.asked_until > now for lane in self._lanes.values())
+        """Whether a Retry-After of some origin is still running."""
+        return any(throttle.asked_until > now for throttle in self._throttles.values())
 
     def is_asked_in_vain(self) -> bool:
-        """Whether waiting has been in vain at some origin several times in a row."""
-        return any(lane.is_stuck for lane in self._lanes.values())
+        """Whether several waits in a row were in vain at some origin."""
+        return any(throttle.is_stuck for throttle in self._throttles.values())
 
     def are_all_down(self) -> bool:
-        """Every origin has stopped answering."""
-        return bool(self._lanes) and all(lane.down for lane in self._lanes.values())
+        """Whether every origin has stopped answering."""
+        return bool(self._throttles) and all(throttle.down for throttle in self._throttles.values())
 
-    def _origin_throttle(self, home: str) -> OriginThrottle:
-        lane = self._lanes.get(home)
-        if lane is None:
-            pace = ThrottleOptions(self._pace.concurrency, 0, 0) if home == self._folder else self._pace
-            lane = self._lanes[home] = OriginThrottle(pace)
-        return lane
+    def _origin_throttle(self, origin: str) -> OriginThrottle:
+        throttle = self._throttles.get(origin)
+        if throttle is None:
+            pace = ThrottleOptions(self._pace.concurrency, 0, 0) if origin == self._folder else self._pace
+            throttle = self._throttles[origin] = OriginThrottle(pace)
+        return throttle

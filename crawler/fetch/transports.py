@@ -1,4 +1,4 @@
-"""The kinds of transports a fetcher can use, and the socket every kind fits. Sends nothing itself."""
+"""The kinds of transports of a fetcher, and their common protocol."""
 
 from pathlib import Path
 from typing import Protocol
@@ -18,26 +18,28 @@ class Transports(Protocol):
     """A kind of transport."""
 
     def request_url(self, url: Url) -> Url:
-        """Where to ask for a URL: at the URL itself, unless the site is read elsewhere."""
+        """The URL to request for a URL: itself, or that of a mirror."""
         ...
 
     def needs_address(self, target: OriginTarget) -> bool:
-        """Whether ``open`` wants this target with a checked address; False when nobody or somebody else resolves it."""
+        """Whether ``open`` needs a checked address in this target; False when the transport resolves or needs none."""
         ...
 
     @property
     def by_target(self) -> bool:
-        """Whether the path of a request is taken from its ``target`` extension and its URL may be just the origin."""
+        """Whether the path of a request comes from its ``target`` extension, and its URL may be the origin alone."""
         ...
 
     def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
-        """A transport for the requests of one origin, which the caller closes. Raises OSError when the CA file cannot
-        be read, ValueError for an option that does not work."""
+        """A transport for the requests of one origin, which the caller closes.
+
+        Raises OSError for an unreadable CA file, ValueError for a bad option.
+        """
         ...
 
 
 class _OwnTransports:
-    """What both kinds of our own share: one transport for each target, and a proxy that resolves names itself."""
+    """The common part of our own kinds: one transport for each target, and a proxy that resolves names itself."""
 
     by_target = True
 
@@ -67,13 +69,13 @@ class HttpxTransports(_OwnTransports):
 
     def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
         """See :class:`Transports`."""
-        from crawler.fetch.httpx_transport import PinnedTransport  # noqa: PLC0415 - a tenth of a second not everybody needs
+        from crawler.fetch.httpx_transport import PinnedTransport  # noqa: PLC0415 - takes a tenth of a second
 
         return PinnedTransport(target, self._options, self._limits)
 
 
 class CallerTransport:
-    """One transport of the caller's for everything. It resolves names itself and stays the caller's to close."""
+    """One transport of the caller for all origins. It resolves names itself, and the caller closes it."""
 
     by_target = False
 
@@ -94,7 +96,7 @@ class CallerTransport:
 
 
 class _UnclosedTransport(httpx.AsyncBaseTransport):
-    """A transport that is not ours to close."""
+    """A transport that only its owner closes."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
         self._transport = transport
@@ -105,7 +107,7 @@ class _UnclosedTransport(httpx.AsyncBaseTransport):
 
 
 class _WrappedTransports:
-    """A kind of transport that is another one but for what a subclass says."""
+    """A wrapper around another kind of transport."""
 
     def __init__(self, inner: Transports) -> None:
         self._inner = inner
@@ -125,7 +127,7 @@ class _WrappedTransports:
 
 
 class ServerTransports(_WrappedTransports):
-    """Asks the source of a mirror for what is public there."""
+    """Requests public URLs from the source of a mirror."""
 
     def __init__(self, inner: Transports, mirror: Mirror) -> None:
         super().__init__(inner)
@@ -137,7 +139,7 @@ class ServerTransports(_WrappedTransports):
 
 
 class FolderTransports(_WrappedTransports):
-    """Reads the origin of ``public``, a directory's URL, from the folder that stands for that directory."""
+    """Reads the origin of ``public``, the URL of a directory, from a folder with the pages of that directory."""
 
     def __init__(self, inner: Transports, folder: Path, public: str) -> None:
         super().__init__(inner)

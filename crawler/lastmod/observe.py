@@ -1,17 +1,17 @@
-"""What a run observed of each page: whether it changed, what changed, and the date that is told of it.
-
-::
-
-    seen.deltas | survey | seen.mark | seen.stamps | lastmod | seen.date
-"""
+"""Observes each page of a run: whether it changed, what changed, and its lastmod."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from crawler.lastmod import policy as lastmod
-from crawler.lastmod.policy import SourcedDate
+from crawler.lastmod.policy import (
+    LastmodPolicy,
+    SourcedDate,
+    date_of_known_page,
+    date_of_new_page,
+    why_distrusted,
+)
 from crawler.lastmod.significance import ChangeHistory, SignificanceModel, build_significance_model
 from crawler.lastmod.store import ObservationStore, PageObservation
 from crawler.model import ResponseMetadata
@@ -19,56 +19,52 @@ from crawler.parse.snapshot.diff import Delta
 from crawler.state.database import transaction
 from crawler.state.runs import Run
 
-MAX_EVIDENCE: Final = 3  # differences that are told of a page
+MAX_EVIDENCE: Final = 3  # differences named for a page
 
 
 @dataclass(frozen=True, slots=True)
 class SiteObservation:
-    """What a run learnt about the site as a whole: its habits, and why its Last-Modified is distrusted, or "".
+    """What a run observed of the whole site: its change history, and why its Last-Modified is distrusted, or "".
 
-    ``policy`` is that by which the dates were chosen.
+    ``policy`` is the one that gave the dates.
     """
 
     habits: Mapping[int, ChangeHistory]
     distrust: str
-    policy: lastmod.LastmodPolicy
+    policy: LastmodPolicy
 
 
-def observe(
-    db: sqlite3.Connection, run: Run, policy: lastmod.LastmodPolicy, source_key: str
-) -> SiteObservation:
-    """Judge all pages of a run and date them; once more after a crash, with the same result. Raises StorageError."""
-    seen = ObservationStore(db, run.number)
+def observe(db: sqlite3.Connection, run: Run, policy: LastmodPolicy, source_key: str) -> SiteObservation:
+    """Mark the changed pages of a run and date all pages. Repeatable after a crash. Raises StorageError."""
+    store = ObservationStore(db, run.number)
     with transaction(db):
-        seen.mark_all_unchanged()
-        differs = next(seen.deltas(), None) is not None
-        sample = seen.sample() if differs else ()  # taking pages apart is dear, and for nothing here
-        judged = build_significance_model(
-            seen.change_history, lambda: (delta for _, delta in seen.deltas()), sample
+        store.mark_all_unchanged()
+        differs = next(store.deltas(), None) is not None
+        sample = store.sample() if differs else ()  # only needed to compare; slow
+        model = build_significance_model(
+            store.change_history, lambda: (delta for _, delta in store.deltas()), sample
         )
-        seen.mark_changed(_change_texts(judged, seen.deltas()))
-        distrust = seen.distrust or lastmod.why_distrusted(*seen.stamps(source_key))
-        is_other = seen.policy not in ("", policy)
-        for pages in seen.pages():
+        store.mark_changed(_change_texts(model, store.deltas()))
+        distrust = store.distrust or why_distrusted(*store.stamps(source_key))
+        is_other = store.policy not in ("", policy)
+        for pages in store.pages():
             known = (_for_policy(page, policy, is_other=is_other) for page in pages)
-            seen.store_dates(_with_dates(known, run.started, policy, trusted=not distrust))
-    return SiteObservation(judged.change_history, distrust, policy)
+            store.store_dates(_with_dates(known, run.started, policy, trusted=not distrust))
+    return SiteObservation(model.change_history, distrust, policy)
 
 
-def _change_texts(
-    judged: SignificanceModel, deltas: Iterable[tuple[int, Delta]]
-) -> Iterator[tuple[str, int]]:
+def _change_texts(model: SignificanceModel, deltas: Iterable[tuple[int, Delta]]) -> Iterator[tuple[str, int]]:
     for number, delta in deltas:
-        if differences := judged.significant_changes(delta):
-            said = [f"{'-' if each.gone else '+'} {each.text}" for each in differences if each.text]
-            more = f"; {len(said) - MAX_EVIDENCE:,} more" if len(said) > MAX_EVIDENCE else ""
-            yield "; ".join(said[:MAX_EVIDENCE]) + more, number
+        if differences := model.significant_changes(delta):
+            texts = [f"{'-' if change.gone else '+'} {change.text}" for change in differences if change.text]
+            more = f"; {len(texts) - MAX_EVIDENCE:,} more" if len(texts) > MAX_EVIDENCE else ""
+            yield "; ".join(texts[:MAX_EVIDENCE]) + more, number
 
 
-def _for_policy(page: PageObservation, policy: lastmod.LastmodPolicy, *, is_other: bool) -> PageObservation:
-    """A page as the policy is to know it. The dates of one that ``is_other`` are no ground to go on from.
+def _for_policy(page: PageObservation, policy: LastmodPolicy, *, is_other: bool) -> PageObservation:
+    """The page as the policy sees it. When another policy gave its date (``is_other``), it counts as new.
 
-    But ``observed`` keeps them, for they may be observations of its own; only what has none is as never seen.
+    But ``observed`` keeps a date, which may be its own observation.
     """
     if is_other and (policy != "observed" or not (page.lastmod or page.changed)):
         return page._replace(before=None)
@@ -76,7 +72,7 @@ def _for_policy(page: PageObservation, policy: lastmod.LastmodPolicy, *, is_othe
 
 
 def _with_dates(
-    pages: Iterable[PageObservation], now: float, policy: lastmod.LastmodPolicy, *, trusted: bool
+    pages: Iterable[PageObservation], now: float, policy: LastmodPolicy, *, trusted: bool
 ) -> Iterator[tuple[str, str, int]]:
     for page in pages:
         sighting = ResponseMetadata(
@@ -86,9 +82,9 @@ def _with_dates(
             page_date_source=page.page_date_source,
         )
         if page.before is None:
-            dated = lastmod.date_of_new_page(sighting, policy, trusted)
+            dated = date_of_new_page(sighting, policy, trusted)
         else:
             before = SourcedDate(page.lastmod or "", page.lastmod_source or "")
             since = page.last_visit if page.changed else None
-            dated = lastmod.date_of_known_page(before, sighting, since, now, policy, trusted)
+            dated = date_of_known_page(before, sighting, since, now, policy, trusted)
         yield dated.lastmod, dated.source, page.id

@@ -1,4 +1,4 @@
-"""What a run saw of pages that were seen before: their differences for the survey, and the dates that come of it."""
+"""The observations of a run in the state: the differences of its pages, and their lastmod."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +10,7 @@ from crawler.lastmod.significance import SAMPLE_SIZE, ChangeHistory
 from crawler.parse.snapshot.diff import Delta, content_keys
 from crawler.state.database import storage_errors
 
-# What is compared in this run: pages that were read before, and read or known to be the same now.
+# The pages compared in this run: parsed in an earlier run, and parsed or unchanged in this one.
 _FROM_COMPARED: Final = """FROM visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content
   WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL"""
 _DELTAS: Final = f"""SELECT v.id, c.delta {_FROM_COMPARED} AND v.content != m.content AND c.run = ? AND c.delta != x''
@@ -18,27 +18,25 @@ _DELTAS: Final = f"""SELECT v.id, c.delta {_FROM_COMPARED} AND v.content != m.co
 _SAMPLE: Final = (
     f"SELECT c.text {_FROM_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
 )
-# All that were read as pages, listed or not: what hides for a night and comes back has the date it had. What was read
-# before as something else is seen for the first time.
+# All parsed pages, listed or not: a page that comes back keeps its date. A URL that was no page before is new.
 _PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date_source, v.seen_at,
     v.changed, iif(length(b.text) > 0 OR m.lastmod != '', m.content, NULL), m.lastmod, m.lastmod_source, m.seen_at
   FROM visit v JOIN content c ON c.id = v.content LEFT JOIN memory m ON m.id = v.id
     LEFT JOIN content b ON b.id = m.content
   WHERE v.id > ? AND v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id LIMIT 1000"""
-# Of pages only: the date of a feed is that of its newest entry, wherever that stands
+# Pages only: the date of a feed is that of its newest entry
 _COUNT_STAMPS: Final = f"""SELECT count(*), coalesce(sum(v.last_modified != m.last_modified), 0) {_FROM_COMPARED}
   AND length(c.text) > 0 AND v.changed = 0 AND v.last_modified != '' AND m.last_modified != '' AND m.source_key = ?"""
 
 _DISTRUST_KEY: Final = "last_modified_distrusted"  # keys of the table about
 _POLICY_KEY: Final = "lastmod_policy"
-
 _decode_delta = msgspec.msgpack.Decoder(Delta).decode
 _decode_history = msgspec.msgpack.Decoder(ChangeHistory).decode
 _encode = msgspec.msgpack.Encoder().encode
 
 
 class PageObservation(NamedTuple):
-    """A page with its evidence; ``before`` and what follows are of the last run that saw it, if any did."""
+    """A page with its evidence; ``before`` and the following are of its previous visit, None without one."""
 
     id: int
     content: int
@@ -55,20 +53,20 @@ class PageObservation(NamedTuple):
 
 
 class ObservationStore:
-    """Reads and writes for :mod:`crawler.lastmod.observe`. Every method may raise StorageError."""
+    """Reads and writes the observations. Every method may raise StorageError."""
 
     def __init__(self, db: sqlite3.Connection, run: int) -> None:
         self._db = db
         self._run = run
 
     def deltas(self) -> Iterator[tuple[int, Delta]]:
-        """The pages whose answer differed, with what differed."""
+        """The pages with differences, and these."""
         with storage_errors():
             for number, packed in self._db.execute(_DELTAS, (self._run,)):
                 yield number, _decode_delta(packed)
 
     def sample(self) -> Iterator[tuple[list[int], float]]:
-        """What some of all compared pages hold, and how many pages each stands for."""
+        """The content keys of some compared pages, and how many pages each stands for."""
         with storage_errors():
             (count,) = self._db.execute(f"SELECT count(*) {_FROM_COMPARED}").fetchone()
             texts = self._db.execute(_SAMPLE, (count, SAMPLE_SIZE)).fetchall()
@@ -77,7 +75,7 @@ class ObservationStore:
 
     @property
     def change_history(self) -> dict[int, ChangeHistory]:
-        """What the site does run after run."""
+        """The change history of the site."""
         with storage_errors():
             return {
                 key: _decode_history(packed)
@@ -85,7 +83,7 @@ class ObservationStore:
             }
 
     def store_site(self, habits: Mapping[int, ChangeHistory], distrust: str, policy: str) -> None:
-        """Keep the habits of the site, why its Last-Modified is distrusted, and by what policy its dates were chosen.
+        """Store the change history, why Last-Modified is distrusted, and the policy that gave the dates.
 
         Part of the caller's transaction.
         """
@@ -97,7 +95,7 @@ class ObservationStore:
             self._db.executemany("INSERT INTO habit (key, habit) VALUES (?, ?)", rows)
 
     def mark_all_unchanged(self) -> None:
-        """Take all pages that were seen before for unchanged, until they are marked otherwise."""
+        """Mark all known pages as unchanged."""
         with storage_errors():
             self._db.execute(
                 "UPDATE visit SET changed = 0, evidence = '' WHERE content IS NOT NULL"
@@ -105,18 +103,18 @@ class ObservationStore:
             )
 
     def mark_changed(self, changed: Iterable[tuple[str, int]]) -> None:
-        """Say of pages what changed on them."""
+        """Mark pages as changed, with the evidence."""
         with storage_errors():
             self._db.executemany("UPDATE visit SET changed = 1, evidence = ? WHERE id = ?", changed)
 
     @property
     def distrust(self) -> str:
-        """Why an earlier run found that Last-Modified is not to be believed, or ""."""
+        """Why an earlier run distrusts Last-Modified, or ""."""
         return self._about(_DISTRUST_KEY)
 
     @property
     def policy(self) -> str:
-        """By what policy the dates that are remembered were chosen, or "" when that is not known."""
+        """The policy that gave the stored dates, or "" when unknown."""
         return self._about(_POLICY_KEY)
 
     def _about(self, key: str) -> str:
@@ -125,13 +123,13 @@ class ObservationStore:
         return str(row[0]) if row else ""
 
     def stamps(self, source_key: str) -> tuple[int, int]:
-        """Of the unchanged pages with a Last-Modified, how many there are, and on how many it moved."""
+        """The number of unchanged pages with a Last-Modified, and of those where it moved."""
         with storage_errors():
             pages, moved = self._db.execute(_COUNT_STAMPS, (source_key,)).fetchone()
         return pages, moved
 
     def pages(self) -> Iterator[list[PageObservation]]:
-        """The pages, some at a time; between two of these the tables may be written."""
+        """The pages in batches; the tables may be written between two batches."""
         last = -1
         while True:
             with storage_errors():
@@ -142,6 +140,6 @@ class ObservationStore:
             last = rows[-1][0]
 
     def store_dates(self, dates: Iterable[tuple[str, str, int]]) -> None:
-        """Keep lastmod and source of pages."""
+        """Store the lastmod and source of pages."""
         with storage_errors():
             self._db.executemany("UPDATE visit SET lastmod = ?, lastmod_source = ? WHERE id = ?", dates)

@@ -1,4 +1,4 @@
 """robots.txt (RFC 9309) and robots meta rules: ``rules.py`` and ``meta.py`` decide and are pure.
 
-``cache.py`` is the front door of a crawl; ``store.py`` keeps fetched rules in the state. May import fetch, state, url.
+Front door: ``cache.py``, which fetches; ``store.py`` keeps the answers in the state. May import fetch, state, url.
 """

@@ -1,4 +1,4 @@
-"""The robots.txt of every origin, fetched once and again when it expires. What an answer means is decided in robots."""
+"""The robots.txt of every origin: fetched once, and again when it expires. ``rules.py`` decides what answers mean."""
 
 import time
 from collections.abc import Callable
@@ -23,12 +23,10 @@ MAX_RETRIES: Final = RetryPolicy(2, first=0.5, longest=150.0)
 
 
 class RobotsCache:
-    """``obey=False`` reads the files for the sitemaps they name, and allows everything.
+    """The rules of every origin of a crawl. ``obey=False`` allows everything, and reads only the Sitemap lines.
 
-    ``kept`` keeps every answer across runs. Each run asks anew; when an origin cannot be reached, the copy that is
-    kept holds for as long as one may be used at all (RFC 9309 2.3.1.4 and 2.4: 24 hours).
-
-    ``params`` are those that every URL of the crawl is made with; ``clock`` gives Unix time.
+    ``kept`` stores every answer across runs. Each run fetches anew; for an unreachable origin the stored copy holds for
+    24 hours (RFC 9309 2.3.1.4 and 2.4). ``params`` normalize the URLs of the crawl; ``clock`` gives Unix time.
     """
 
     def __init__(
@@ -47,37 +45,34 @@ class RobotsCache:
         self._kept = kept
         self._clock = clock
         self._params = params.keeping_all
-        self._known: dict[str, Robots] = {}
-        self._asking: dict[str, anyio.Lock] = {}
+        self._cache: dict[str, Robots] = {}
+        self._locks: dict[str, anyio.Lock] = {}
 
-    def cached(self, home: str, now: float) -> Robots | None:
-        """The rules of an origin, if they are known and have not expired."""
-        robots = self._known.get(home)
+    def cached(self, origin: str, now: float) -> Robots | None:
+        """The rules of an origin, None when they are unknown or expired."""
+        robots = self._cache.get(origin)
         return robots if robots and robots.expires > now else None
 
-    async def get(self, home: str) -> Robots:
-        """The rules of an origin; asks for them when they are not known. Never raises for what a server does.
-
-        Raises StorageError when they cannot be kept.
-        """
-        if known := self.cached(home, self._clock()):
-            return known  # before anything is waited for: this is asked for every page
-        async with self._asking.setdefault(home, anyio.Lock()):
+    async def get(self, origin: str) -> Robots:
+        """The rules of an origin, fetched when they are unknown. Raises StorageError, but nothing for a bad server."""
+        if known := self.cached(origin, self._clock()):
+            return known  # without waiting, since every page needs this
+        async with self._locks.setdefault(origin, anyio.Lock()):
             now = self._clock()
-            known = self.cached(home, now)
+            known = self.cached(origin, now)
             if known is None:
-                kept = self._kept.get(home) if self._kept and self._obey else None
-                copy = kept.last_readable(self._user_agent) if kept else None
-                known = self._known[home] = previous_or_fresh(await self._fetch(home), copy, now)
+                stored = self._kept.get(origin) if self._kept and self._obey else None
+                copy = stored.last_readable(self._user_agent) if stored else None
+                known = self._cache[origin] = previous_or_fresh(await self._fetch(origin), copy, now)
             return known
 
-    async def _fetch(self, home: str) -> Robots:
-        async for _ in Retries(MAX_RETRIES, home):
-            answer = await self._follow(normalize_url(f"{home}/robots.txt"))
+    async def _fetch(self, origin: str) -> Robots:
+        async for _ in Retries(MAX_RETRIES, origin):
+            answer = await self._follow(normalize_url(f"{origin}/robots.txt"))
             now = self._clock()
             robots = robots_from_response(answer, self._user_agent, now)
             if self._kept:
-                self._kept.put(home, robots, answer if isinstance(answer, Reply) else None, now)
+                self._kept.put(origin, robots, answer if isinstance(answer, Reply) else None, now)
             permanent = isinstance(answer, Failure) and not answer.transient
             if not self._obey or robots.access is not RobotsAccess.NOTHING or permanent:
                 break
@@ -88,6 +83,6 @@ class RobotsCache:
 
 
 def _allow_all(robots: Robots) -> Robots:
-    allowed = allow_all("robots.txt is ignored, as asked", robots.expires)
+    allowed = allow_all("robots.txt is ignored, as configured", robots.expires)
     allowed.sitemaps = robots.sitemaps
     return allowed

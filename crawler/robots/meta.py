@@ -1,4 +1,4 @@
-"""What meta robots and X-Robots-Tag ask of an indexer. Knows no HTML and no HTTP, only names and values.
+"""Robots directives (noindex and its kin) of meta tags and of the X-Robots-Tag header. Pure.
 
 The rules are those of https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag: names and values in
 any case, lists with commas, statements add up and the most restrictive wins. A statement counts when it is for all
@@ -15,7 +15,7 @@ from msgspec import Struct
 from crawler.fetch import http_date
 
 HEADER: Final = "X-Robots-Tag"
-"""How the evidence of a header begins."""
+"""The start of the evidence of a header."""
 _VALUED: Final = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
 _RESTRICTING: Final = frozenset({"noindex", "none", "nofollow", "noimageindex"})
 _PLAIN: Final = _RESTRICTING | {"all", "index", "follow", "noarchive", "nocache", "nosnippet", "notranslate"}
@@ -29,9 +29,9 @@ _unprintable = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010
 
 
 class Directives(Struct, frozen=True):
-    """What was asked. ``noindex`` is the evidence in the author's words, or "".
+    """The directives of a page. ``noindex`` is the evidence in the author's words, or "".
 
-    ``expires`` is Unix time after which the page must not be indexed, with its own evidence.
+    ``expires`` is the Unix time after which the page must not be indexed, with its own evidence.
     """
 
     noindex: str = ""
@@ -63,15 +63,15 @@ NO_DIRECTIVES: Final = Directives()
 
 
 def read_meta(name: str, content: str, token: str = "", now: float = 0.0) -> Directives:
-    """What ``<meta name=… content=…>`` asks. ``token`` is our product token; ``now`` places two-digit years."""
-    who = name.strip().lower()
-    if who != "robots" and (not token or who != token.lower()):
+    """The directives of ``<meta name=… content=…>``. ``token`` is our product token; ``now`` places two-digit years."""
+    robot = name.strip().lower()
+    if robot != "robots" and (not token or robot != token.lower()):
         return NO_DIRECTIVES
-    return _read(content, token, f"meta {who}", now)
+    return _read(content, token, f"meta {robot}", now)
 
 
 def read_header(value: str, token: str = "", now: float = 0.0) -> Directives:
-    """What one X-Robots-Tag value asks. A ``botname:`` speaks for what follows it, up to the next one."""
+    """The directives of one X-Robots-Tag value. A ``botname:`` holds for what follows it, up to the next one."""
     return _read(value, token, HEADER, now)
 
 

@@ -1,8 +1,7 @@
-"""What robots.txt allows (RFC 9309), also when it cannot be had. Fetches nothing.
+"""The rules of robots.txt (RFC 9309), also when it is unavailable or unreachable. Pure.
 
-The rules are matched by ``protego``, the Sitemap lines read by ``sitemap``. Here is what stands around them: what an
-answer means (2.3.1), which bytes are read (2.5), which group is ours (2.2.1), and which line decided, for the
-explanation.
+``protego`` matches the rules, ``sitemap`` reads the Sitemap lines. This module decides what an answer means (2.3.1),
+which bytes are read (2.5), which group is ours (2.2.1), and which line explains a decision.
 """
 
 import re
@@ -19,14 +18,14 @@ from crawler.url.params import UrlParams
 from sitemap import sitemap_lines
 
 MAX_BYTES: Final = 500 * 1024
-"""Bytes that are read, from RFC 9309 2.5. What follows is left out, from the last whole line on."""
+"""Bytes that are parsed (RFC 9309 2.5), up to the last whole line."""
 MAX_LINE: Final = 16_664
-"""Characters of a line that are read: eight times the longest URL that search engines take."""
+"""Characters of a line that are parsed: eight times the longest URL that search engines accept."""
 MAX_SITEMAPS: Final = 500
 MAX_AGE: Final = 24 * 3600.0
-"""Seconds that an answer may be used at most (RFC 9309 2.4)."""
+"""Seconds that an answer may be used (RFC 9309 2.4)."""
 MAX_AGE_UNREACHABLE: Final = 600.0
-"""Seconds after which a robots.txt that could not be had should be asked for again."""
+"""Seconds after which an unreachable robots.txt is fetched again."""
 
 _token = re.compile(r"[A-Za-z0-9_-]+")
 _compatible = re.compile(r"\(compatible;\s*([A-Za-z0-9_-]+)", re.IGNORECASE).search
@@ -46,11 +45,11 @@ _UNMATCHABLE_AGENT: Final = "."  # a name that no product token can match
 
 
 class RobotsAccess(Enum):
-    """What governs an origin."""
+    """What decides for an origin."""
 
     RULES = "the rules of robots.txt"
     EVERYTHING = "no robots.txt: everything is allowed"
-    NOTHING = "robots.txt could not be had: nothing is allowed"
+    NOTHING = "robots.txt is unreachable: nothing is allowed"
 
 
 class Allowed(Struct, frozen=True):
@@ -58,7 +57,7 @@ class Allowed(Struct, frozen=True):
 
 
 class Blocked(Struct, frozen=True):
-    """The URL must not be fetched. ``line`` counts from 1; it is 0 when no rule but a missing answer decides."""
+    """The URL must not be fetched. ``line`` counts from 1; it is 0 when the lack of an answer decides."""
 
     line: int
     text: str
@@ -80,10 +79,10 @@ class _Rule(Struct, frozen=True):
 
 
 class Robots:
-    """What one origin allows us. Made by :func:`from_answer` or :func:`parse`.
+    """The rules of one origin for us. Made by :func:`robots_from_response` or :func:`parse_robots`.
 
-    ``access`` says what governs; ``reason`` why, in a sentence. ``expires`` is the Unix time until which this holds.
-    ``sitemaps`` are the URLs it names, ``notes`` what is odd about it, each a sentence.
+    ``access`` says what decides, ``reason`` why, in a sentence. ``expires`` is the Unix time until which this holds.
+    ``sitemaps`` are the URLs of its Sitemap lines, ``notes`` its faults, each a sentence.
     """
 
     def __init__(
@@ -106,7 +105,7 @@ class Robots:
             self.sitemaps, self.notes = _sitemaps(sitemap_lines(text))
 
     def can_fetch(self, url: Url) -> Allowed | Blocked:
-        """Whether a URL of this origin may be fetched, with the line that forbids it."""
+        """Whether a URL of this origin may be fetched, with the line that blocks it."""
         if self.access is RobotsAccess.EVERYTHING:
             return ALLOWED
         if self.access is RobotsAccess.NOTHING:
@@ -116,14 +115,14 @@ class Robots:
         return self._explain(url)
 
     def crawl_delay(self, cap: float) -> float | None:
-        """Seconds between two requests that our group asks for, at most ``cap``; None when it asks for none."""
+        """The Crawl-delay of our group in seconds, at most ``cap``; None without one."""
         if self.access is not RobotsAccess.RULES:
             return None
-        asked = self._protego.crawl_delay(self._token)
-        return None if asked is None else min(asked, cap)
+        delay = self._protego.crawl_delay(self._token)
+        return None if delay is None else min(delay, cap)
 
     def allowing_rule(self, url: Url) -> str:
-        """The rule that allows a URL that may be fetched, as in ``Blocked.reason``; "" when no rule matches it."""
+        """The rule that allows an allowed URL, as in ``Blocked.reason``; "" when no rule matches it."""
         rule = self._longest(url, _ALLOW) if self.access is RobotsAccess.RULES else None
         return Blocked(rule.line, rule.text).reason if rule else ""
 
@@ -142,7 +141,7 @@ class Robots:
         return None
 
     def _alone(self, rule: _Rule) -> Protego:
-        """The rule as the only disallow of a file, so that whoever matches rules also says which one matched."""
+        """The rule as the only one of a file, so that protego says whether this rule matches."""
         single = self._single.get(rule.line)
         if single is None:
             single = self._single[rule.line] = Protego.parse(f"User-agent: *\nDisallow: {rule.value}")
@@ -150,7 +149,7 @@ class Robots:
 
 
 def product_token(user_agent: str) -> str:
-    """The name robots.txt knows us by: ``siteatlas`` for ``Siteatlas/1.0 (+https://example.com/bot)``.
+    """Our name in robots.txt: ``siteatlas`` for ``Siteatlas/1.0 (+https://example.com/bot)``.
 
     A browser-like string names its robot after "compatible;". A string without a name gives "*".
     """
@@ -162,10 +161,9 @@ def product_token(user_agent: str) -> str:
 
 
 def robots_from_response(answer: Reply | Failure, user_agent: str, now: float) -> Robots:
-    """What the answer to a request for /robots.txt means (RFC 9309 2.3.1). Redirects were followed before, if any.
+    """The rules from the answer to a request for /robots.txt (RFC 9309 2.3.1), after redirects.
 
-    2xx: its rules. 3xx that lead nowhere (too many, a loop, no target) and 4xx: unavailable, everything is
-    allowed. 429, 5xx, every other status and every failure: unreachable, nothing is allowed.
+    2xx: the rules in it. 3xx without a usable target (too many, a loop) and 4xx: unavailable, everything is allowed. 429, 5xx, every other status and every failure: unreachable, nothing is allowed.
     """
     if isinstance(answer, Failure):
         return disallow_all(f"robots.txt cannot be fetched: {answer.message}", now)
@@ -182,17 +180,17 @@ def robots_from_response(answer: Reply | Failure, user_agent: str, now: float) -
 
 
 def disallow_all(reason: str, now: float) -> Robots:
-    """Nothing is allowed (RFC 9309 2.3.1.4), for this reason."""
+    """Rules that allow nothing (RFC 9309 2.3.1.4), for this reason."""
     return Robots(RobotsAccess.NOTHING, reason, now + MAX_AGE_UNREACHABLE)
 
 
 def allow_all(reason: str, now: float) -> Robots:
-    """Everything is allowed, for this reason: the operator said so."""
+    """Rules that allow everything, for this reason."""
     return Robots(RobotsAccess.EVERYTHING, reason, now + MAX_AGE)
 
 
 def previous_or_fresh(fresh: Robots, previous: Robots | None, now: float) -> Robots:
-    """The previous answer while it still holds, when there is none now (RFC 9309 2.3.1.4); else the fresh one."""
+    """The previous rules while they hold if robots.txt is unreachable now (RFC 9309 2.3.1.4); else the fresh ones."""
     if (
         fresh.access is RobotsAccess.NOTHING
         and previous
@@ -204,7 +202,7 @@ def previous_or_fresh(fresh: Robots, previous: Robots | None, now: float) -> Rob
 
 
 def parse_robots(body: bytes, user_agent: str, now: float) -> Robots:
-    """The rules of a robots.txt as our product token reads them. Whatever does not parse is passed over."""
+    """The rules of a robots.txt for our product token. Lines that do not parse are ignored."""
     token = product_token(user_agent)
     text, notes = _decode(body)
     robots = Robots(RobotsAccess.RULES, "robots.txt", now + MAX_AGE, text, token)
@@ -216,7 +214,7 @@ def _decode(body: bytes) -> tuple[str, list[str]]:
     notes = []
     if len(body) > MAX_BYTES:
         notes.append(f"robots.txt is larger than {MAX_BYTES:,} bytes; what follows is not read")
-        # A rule cut short would forbid more than was meant.
+        # A rule that is cut would block more than it should.
         kept = body[:MAX_BYTES]
         body = kept[: max(kept.rfind(b"\n"), kept.rfind(b"\r")) + 1]
     encoding = "utf-8"
@@ -230,18 +228,18 @@ def _decode(body: bytes) -> tuple[str, list[str]]:
 
 
 def _own_records(lines: list[str], token: str) -> list[tuple[str, str]]:
-    """The file as we read it: for each line its field and value, or two empty strings.
+    """The field and value of each line, or two empty strings.
 
-    User-agent lines carry a product token, which is ours (``*`` is everybody's) or not, and nothing else counts
-    (2.2.1). Lines that are no rules are gone, because they must not end a group (2.2.4).
+    A User-agent line has our product token, ``*``, or a name that never matches (2.2.1). Lines that are no rules are
+    empty, because they must not end a group (2.2.4).
     """
     records = []
     for line in lines:
-        found = _record(line[:MAX_LINE].partition("#")[0])
-        if found is None:
+        match = _record(line[:MAX_LINE].partition("#")[0])
+        if match is None:
             records.append(("", ""))
             continue
-        name, value = found[1].lower(), found[2]
+        name, value = match[1].lower(), match[2]
         if name.startswith("user"):
             name, value = _AGENT, _agent_of(value, token)
         elif name.startswith("di"):
@@ -258,7 +256,7 @@ def _agent_of(value: str, token: str) -> str:
 
 
 def _group_rules(lines: list[str], records: list[tuple[str, str]], token: str, field: str) -> list[_Rule]:
-    """The rules of one kind of our group, longest first, as they stand in the file."""
+    """The rules of one kind in our group, longest first."""
     groups: dict[str, list[_Rule]] = {}
     current: set[str] = set()
     is_open = False  # the record before was a user-agent line
@@ -272,8 +270,8 @@ def _group_rules(lines: list[str], records: list[tuple[str, str]], token: str, f
             if name == field and value:
                 shown = _spaces.sub(" ", lines[number - 1]).strip()
                 rule = _Rule(number, shown[:200], value, _literal_start(value))
-                for who in current:
-                    groups[who].append(rule)
+                for agent in current:
+                    groups[agent].append(rule)
     ours = groups.get(token, groups.get("*", []))
     return sorted(ours, key=lambda rule: -len(rule.value))
 
@@ -283,17 +281,15 @@ def _literal_start(value: str) -> str:
     return start[0] if start and value.startswith("/") else ""
 
 
-def _sitemaps(named: Iterable[str]) -> tuple[tuple[Url, ...], tuple[str, ...]]:
-    found: dict[Url, None] = {}
+def _sitemaps(texts: Iterable[str]) -> tuple[tuple[Url, ...], tuple[str, ...]]:
+    urls: dict[Url, None] = {}
     notes = []
-    for text in named:
+    for text in texts:
         try:
-            found[normalize_url(text, UrlParams(drop=()))] = None
+            urls[normalize_url(text, UrlParams(drop=()))] = None
         except InvalidUrl as error:
-            notes.append(
-                f"a Sitemap line is passed over, because it needs a whole http(s) URL: {error.message}"
-            )
-        if len(found) >= MAX_SITEMAPS:
-            notes.append(f"more than {MAX_SITEMAPS} Sitemap lines; the others are passed over")
+            notes.append(f"a Sitemap line is ignored, because it needs a whole http(s) URL: {error.message}")
+        if len(urls) >= MAX_SITEMAPS:
+            notes.append(f"more than {MAX_SITEMAPS} Sitemap lines; the others are ignored")
             break
-    return tuple(found), tuple(notes[:20])
+    return tuple(urls), tuple(notes[:20])

@@ -1,4 +1,4 @@
-"""The robots.txt of every origin in the state: the table ``robots``, with the last copy that could be read."""
+"""The robots.txt of every origin in the state: its last answer and its last readable copy. The table ``robots``."""
 
 import sqlite3
 from typing import Final
@@ -24,10 +24,10 @@ _PUT_UNREACHABLE: Final = """INSERT INTO robots (origin, fetched_at, status, sai
 
 
 class StoredRobots(Struct, frozen=True):
-    """What is kept of one origin. Times are Unix times.
+    """The robots.txt of one origin. Times are Unix times.
 
-    ``fetched_at``, ``status`` (None: no answer) and ``said``, a sentence, are of the last answer. ``body`` is of the
-    last one whose rules could be read, which came at ``copy_at`` (None: there is none).
+    ``fetched_at``, ``status`` (None: no answer) and ``said``, its meaning in a sentence, are of the last answer.
+    ``body`` is the last readable one, of the time ``copy_at`` (None: there is none).
     """
 
     fetched_at: float
@@ -37,11 +37,11 @@ class StoredRobots(Struct, frozen=True):
     copy_at: float | None
 
     def last_readable(self, user_agent: str) -> Robots | None:
-        """The rules that could be read last, valid for as long as they were then, or None."""
+        """The rules of the last readable copy, with their original expiry, or None."""
         return None if self.copy_at is None else parse_robots(self.body, user_agent, self.copy_at)
 
     def current(self, user_agent: str) -> Robots:
-        """What has held since the last answer, whatever it was."""
+        """The rules that hold since the last answer."""
         copy = self.last_readable(user_agent)
         if copy is not None and self.copy_at == self.fetched_at:
             return copy
@@ -51,24 +51,24 @@ class StoredRobots(Struct, frozen=True):
 
 
 class RobotsStore:
-    """Keeps the answers in the state of one site. Every method raises StorageError when the state refuses.
+    """Stores the answers in the state of one site. Every method may raise StorageError.
 
-    Nothing here begins or ends a transaction: what is written is part of the caller's, if there is one.
+    A write is part of the caller's transaction, if there is one.
     """
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def get(self, origin: str) -> StoredRobots | None:
-        """What is kept of an origin, or None when it was never asked."""
+        """The stored robots.txt of an origin, None without one."""
         with storage_errors():
             row = self._db.execute(_GET, (origin,)).fetchone()
         return StoredRobots(*row) if row else None
 
     def put(self, origin: str, robots: Robots, answer: Reply | None, now: float) -> None:
-        """Keep what an origin answered, None: nothing, and what that means. ``now`` is Unix time.
+        """Store an answer (None: there was none) and its rules. ``now`` is Unix time.
 
-        An answer that means "unreachable" leaves the copy before it, for RFC 9309 2.3.1.4; every other one ends it.
+        An "unreachable" answer keeps the stored copy (RFC 9309 2.3.1.4); every other answer replaces it.
         """
         status = answer.status if answer else None
         with storage_errors():

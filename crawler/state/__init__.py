@@ -1,4 +1,4 @@
-"""The state of a site on disk: one SQLite file that outlives the runs. Front door: ``store.py``.
+"""The state of a site on disk: one SQLite file that all runs share. Front door: ``store.py``.
 
-Owns what opens, locks and migrates SQLite files, and the tables that several packages share.
+Opens, locks and migrates SQLite files, and holds the tables that several packages use.
 """

@@ -1,6 +1,6 @@
-"""The one place that opens SQLite files: how one is created, recognised, brought up to date, read and refused.
+"""Opens SQLite files: creates, recognises, migrates, reads and refuses them. No other module does.
 
-Who owns a file describes it as a :class:`Database`: its tables in SQL, their version, and what to do when it is lost.
+A package describes its file as a :class:`Database`: its tables in SQL, their version, and the remedy for a bad file.
 """
 
 import os
@@ -18,7 +18,7 @@ from crawler.version import __version__
 
 @contextmanager
 def storage_errors(what: str = "the state") -> Iterator[None]:
-    """The fence: what SQLite raises ends here, as StorageError that says what is wrong and what helps."""
+    """Turns errors of SQLite into a StorageError that names the fault and the remedy."""
     try:
         yield
     except sqlite3.Error as error:
@@ -35,11 +35,11 @@ def transaction(db: sqlite3.Connection, what: str = "the state") -> Iterator[Non
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
-    """What file of ours it is: one of this ``mark`` (SQLite's application_id), in the ``tables`` of this ``version``.
+    """One kind of file: its SQLite ``application_id``, its ``tables`` and their ``version``.
 
-    ``file`` is its name in a directory. A message says that it cannot be used as ``what`` and ends with the ``remedy``;
-    ``absent`` says of a directory that there is none. ``steps`` lead from each older version to the one after it.
-    One that is made anew every time needs neither mark nor version.
+    ``file`` is its name in a directory. Messages say that it cannot be used as ``description`` and end with the
+    ``remedy``; ``absent_message`` says that a directory has none. ``migrations`` lead from each older version to the
+    next. A file that is always created anew needs neither application_id nor version.
     """
 
     file: str
@@ -52,21 +52,21 @@ class Database:
     migrations: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
 
     def is_in(self, directory: Path) -> bool:
-        """Whether a directory has one. Raises StorageError for an account that may not know."""
+        """Whether a directory has one. Raises StorageError when the account may not look there."""
         return _is_there(directory / self.file)
 
     def open(self, path: Path, *, is_durable: bool = True, timeout: float = 5.0) -> sqlite3.Connection:
-        """Open or create one for its one writer. Every commit survives a power loss if it ``is_durable``.
+        """Open or create the file for its only writer. If ``is_durable``, every commit survives a power loss.
 
-        One of an older version is brought to this one first; a copy of it is kept beside it. Raises StorageError for a
-        file that is not ours or not usable, UsageError for one that a newer version wrote. ``timeout``: in seconds.
+        Migrates a file of an older version, and keeps a copy of it beside. Raises StorageError for a file of another
+        program or a bad one, UsageError for one of a newer version. ``timeout`` is in seconds.
         """
         with self.used(path), _opened(path, timeout) as db:
             self._prepare(db, path, is_durable=is_durable)
             return db
 
     def create(self, path: Path) -> sqlite3.Connection:
-        """An empty one in the place of an older one, for what need not survive anything. Raises StorageError."""
+        """Replace the file with an empty one that need not survive a crash. Raises StorageError."""
         with self.used(path):
             path.unlink(missing_ok=True)
             with _opened(path) as db:
@@ -77,9 +77,9 @@ class Database:
                 return db
 
     def open_read_only(self, path: Path) -> sqlite3.Connection:
-        """Open one for reading only, also while another process is writing to it.
+        """Open the file for reading, even while another process writes to it.
 
-        Raises UsageError when there is none or when it is of another version, StorageError when it cannot be read.
+        Raises UsageError when there is none or it has another version, StorageError when it cannot be read.
         """
         if not _is_there(path):
             raise UsageError(self.absent_message.format(path.parent))
@@ -92,16 +92,13 @@ class Database:
 
     @contextmanager
     def reading(self, directory: Path) -> Iterator[sqlite3.Connection]:
-        """The one in a directory, for reading only and closed at the end.
-
-        Raises as :meth:`look`, and StorageError for what cannot be read of it later.
-        """
+        """The file in a directory, open for reading. Raises as :meth:`open_read_only`, also for later errors."""
         path = directory / self.file
         with closing(self.open_read_only(path)) as db, storage_errors(str(path)):
             yield db
 
     def copy_in_memory(self, directory: Path) -> sqlite3.Connection:
-        """A copy of the one in a directory that nobody keeps, empty if there is none. Raises as :meth:`reading`."""
+        """A copy in memory of the file in a directory, empty if there is none. Raises as :meth:`reading`."""
         db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         if not self.is_in(directory):
             self._create(db)
@@ -112,17 +109,17 @@ class Database:
 
     @contextmanager
     def used(self, path: Path) -> Iterator[None]:
-        """The fence around a file, also for damaged values: StorageError that names the file and the remedy."""
+        """Turns errors of a file, and damaged values in it, into a StorageError that names the file and the remedy."""
         try:
             yield
         except (sqlite3.Error, msgspec.MsgspecError, OSError) as error:
             if isinstance(error, PermissionError) or (
                 isinstance(error, sqlite3.Error) and not _may_use(path)
             ):
-                said = f"{path} is not for this account to use: run as the one that it belongs to"
+                reason = f"this account may not use {path}: run as the account that owns it"
             else:
-                said = f"{path} cannot be used as {self.description}: {_fault(error, self.remedy)}"
-            raise StorageError(said) from None
+                reason = f"{path} cannot be used as {self.description}: {_fault(error, self.remedy)}"
+            raise StorageError(reason) from None
 
     def _prepare(self, db: sqlite3.Connection, path: Path, *, is_durable: bool) -> None:
         is_empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
@@ -142,10 +139,10 @@ class Database:
         db.executescript(f"BEGIN; {self.tables} {marks} COMMIT;")
 
     def _recognise(self, db: sqlite3.Connection, path: Path) -> int:
-        """The version of a database of ours. Raises StorageError, UsageError for all others."""
-        (mark,) = db.execute("PRAGMA application_id").fetchone()
+        """The version of the file. Raises StorageError for a file of another program, UsageError for a newer one."""
+        (application_id,) = db.execute("PRAGMA application_id").fetchone()
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if mark != self.application_id:
+        if application_id != self.application_id:
             raise StorageError(f"{path} is a database of another program; {self.remedy}")
         if version > self.version:
             raise UsageError(
@@ -155,10 +152,9 @@ class Database:
         return int(version)
 
     def _migrate(self, db: sqlite3.Connection, path: Path, version: int) -> None:
-        """Bring it from ``version`` to this one in one transaction. Raises sqlite3.Error, OSError.
+        """Migrate the file from ``version`` in one transaction. Raises sqlite3.Error, OSError.
 
-        A process that is killed in it leaves the old version, and the next start begins again. The database as it was
-        stays beside it as ``state.db.v1`` and so on.
+        A process that dies meanwhile leaves the old version. A copy of that stays beside it as ``state.db.v1``, say.
         """
         _back_up(db, path.with_name(f"{path.name}.v{version}"))
         with _begin_immediate(db):
@@ -169,10 +165,10 @@ class Database:
 
 @contextmanager
 def _opened(path: Path, timeout: float = 5.0, mode: str = "rw") -> Iterator[sqlite3.Connection]:
-    """A connection, which is closed if what is done with it first fails. Raises sqlite3.Error, OSError."""
+    """A connection, which is closed if the block fails. Raises sqlite3.Error, OSError."""
     if mode == "rw":
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-    # check_same_thread: a connection is used by one thread at a time, whichever runs the event loop
+    # check_same_thread: one thread at a time uses a connection, whichever runs the event loop
     db = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
         timeout,
@@ -189,14 +185,14 @@ def _opened(path: Path, timeout: float = 5.0, mode: str = "rw") -> Iterator[sqli
 
 
 def _fault(error: Exception, remedy: str) -> str:
-    """What is wrong, and what helps: the ``remedy``, if nothing helps that leaves the file where it is."""
+    """The fault and its remedy: ``remedy`` when the file itself is bad."""
     match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return "another process is writing to it; run again when that has ended"
+            return "another process is writing to it; run again when that process has ended"
         case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
             return f"{error}; free space, then run again"
         case sqlite3.SQLITE_READONLY:
-            return "it may only be read; run as the account that it belongs to, on a disk that can be written"
+            return "it may only be read; run as the account that owns it, on a writable disk"
         case sqlite3.SQLITE_CORRUPT:
             return f"it is damaged ({error}); {remedy}"
     return f"{error.strerror if isinstance(error, OSError) else error}; {remedy}"
@@ -207,14 +203,14 @@ def _is_there(path: Path) -> bool:
         return path.is_file()
     except OSError as error:
         raise StorageError(
-            f"cannot look at {path}: {error.strerror}; run as the account that it belongs to"
+            f"cannot look at {path}: {error.strerror}; run as the account that owns it"
         ) from None
 
 
 def _may_use(path: Path) -> bool:
-    """Whether this account may use a database, which is written to beside it even by who only looks."""
+    """Whether this account may use a database: SQLite writes files beside it even to read it."""
     modes = ((path, os.R_OK | os.W_OK), (path.parent, os.W_OK | os.X_OK))
-    return all(os.access(each, mode, effective_ids=True) for each, mode in modes)
+    return all(os.access(place, mode, effective_ids=True) for place, mode in modes)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The lock of a directory: held by the one process that works in it, and asked after by those that look."""
+"""The lock of a state directory: one process holds it, others can see which."""
 
 import fcntl
 import os
@@ -11,9 +11,9 @@ LOCK: Final = "lock"
 
 
 def hold_lock(directory: Path, name: str = LOCK, flag: str = "--state") -> int:
-    """Hold the state directory for this process; the kernel lets go when the process dies, however it dies.
+    """Lock the state directory for this process. The kernel releases the lock when the process dies.
 
-    Returns the file descriptor that holds the lock. Raises StateInUse, StorageError that names the ``flag``.
+    Returns the file descriptor that holds the lock. Raises StateInUse, and StorageError that names the ``flag``.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -36,10 +36,7 @@ def hold_lock(directory: Path, name: str = LOCK, flag: str = "--state") -> int:
 
 
 def lock_holder(directory: Path, name: str = LOCK) -> str:
-    """The process that is working on the state in a directory, by its id or as "unknown"; "" when none is.
-
-    Raises StorageError when that cannot be found out.
-    """
+    """The id of the process that works on the state in a directory, "unknown", or "" for none. Raises StorageError."""
     try:
         descriptor = os.open(directory / name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -47,7 +44,7 @@ def lock_holder(directory: Path, name: str = LOCK) -> str:
     except OSError as error:
         raise StorageError(f"cannot look at the state in {directory}: {error.strerror}") from None
     try:
-        # shared, so that two who look are not in each other's way, and let go of at once
+        # shared, so that two processes can look at once; released below
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"

@@ -1,4 +1,4 @@
-"""The steps from each older version of the state to the one after it."""
+"""Migrations of the state: the step from each older version to the next."""
 
 import sqlite3
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from crawler.state.schema import STATE_TABLES, STATE_VERSION
 
 
 def _from_1(db: sqlite3.Connection) -> None:
-    """Version 1 knew one crawl. What it published is out there, and an unfinished one can be gone on with."""
+    """Version 1 kept one crawl: published, or unfinished and to be resumed."""
     finished = (
         db.execute("SELECT 1 FROM about WHERE key = 'finished' AND value = 'yes'").fetchone() is not None
     )
@@ -22,8 +22,7 @@ def _from_1(db: sqlite3.Connection) -> None:
     db.execute("INSERT INTO about SELECT * FROM about_1 WHERE key != 'finished'")
     db.execute("INSERT INTO url SELECT id, url FROM url_1")
     if finished:
-        # Its pages were read without keeping what they said, so that nothing can be compared with them. They are
-        # published with dates, which stay until a page is seen to change.
+        # Version 1 kept no content to compare with. The published dates stay until a page changes.
         db.execute(
             "INSERT INTO content (id, run, reading, digest, type, links, page, text)"
             " SELECT id, 0, '', x'', '', x'', NULL, x'' FROM url_1 WHERE state = 'indexable'"
@@ -40,7 +39,7 @@ def _from_1(db: sqlite3.Connection) -> None:
         db.execute("DELETE FROM about WHERE key = 'settings'")
     else:
         db.execute("INSERT INTO run (number, started, version) VALUES (1, strftime('%s', 'now'), '')")
-        # Without what its pages said they cannot be listed as they were read: they are asked for again.
+        # Without their content the indexable pages cannot be listed: they are fetched again.
         db.execute(
             "INSERT INTO visit (id, origin, kind, state, found, depth, source, reason, attempts, due, status,"
             " target) SELECT id, origin, kind, iif(state = 'indexable', 'pending', state), found, depth, source,"
@@ -52,8 +51,7 @@ def _from_1(db: sqlite3.Connection) -> None:
 
 
 MIGRATIONS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {1: _from_1}
-
-"""What leads from each version to the one after it."""
+"""The migration from each version to the next."""
 
 
 STATE_DB: Final = Database(

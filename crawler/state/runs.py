@@ -1,4 +1,4 @@
-"""The records of a site's runs: the table ``run``, one row for each, as values."""
+"""The records of a site's runs, as values: the table ``run``."""
 
 import sqlite3
 from enum import StrEnum
@@ -21,11 +21,10 @@ class PublishedFile(Struct, frozen=True):
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """One run, in the columns of the table. Times are Unix times, ``seconds`` and ``bytes`` add up over its parts.
+    """One run, in the columns of the table. Times are Unix times; ``seconds`` and ``bytes`` add up when it is resumed.
 
-    ``ended`` is None while it is going on, and when it was cut short and can be gone on with. ``exit_code`` is None
-    for one of which no part has come to its end: it is going on, or its process was killed. ``because`` says why
-    something is missing: of the site, or of the files elsewhere.
+    ``ended`` is None while it is running, and when it was cut short and can be resumed. ``exit_code`` is None until its
+    first process ends: it is running, or was killed. ``because`` says why it is incomplete: the crawl, or the upload.
     """
 
     number: int
@@ -53,62 +52,55 @@ class Run(Struct, frozen=True, kw_only=True):
 
     @property
     def sitemap_url(self) -> str:
-        """The address of the set that it published, "" for none: that of the first file, which leads to the others."""
+        """The URL of the published sitemap, or "": that of the first file, which is the index if there are several."""
         return self.files[0].url if self.files else ""
 
     @property
     def is_open(self) -> bool:
-        """Whether it is going on, or can be gone on with."""
+        """Whether it is running or can be resumed."""
         return self.ended is None
 
     @property
     def has_figures(self) -> bool:
-        """Whether its numbers were counted: not when it came to nothing, or before a part of it has ended."""
+        """Whether its numbers are counted: not when it came to nothing, or before its first process has ended."""
         return self.exit_code is not None and self.outcome != "nothing"
 
 
 PUBLISHING_OUTCOMES: Final = ("published", "unchanged")
-
-"""The outcomes of runs after which the set that they listed is out there."""
+"""The outcomes of runs whose sitemap is published afterwards."""
 
 ROLLED_BACK: Final = "rolled back"
-
-"""The outcome of going back: the set of an earlier run is out there."""
+"""The outcome of a rollback: the sitemap of an earlier run is published again."""
 
 
 _COLUMNS: Final = Run.__struct_fields__
-
 _NAMES: Final = ", ".join(_COLUMNS)
-
 _SELECT_RUNS: Final = f"SELECT {_NAMES} FROM run"  # noqa: S608 - names of our own
-
 _WRITE_RUN: Final = f"INSERT OR REPLACE INTO run ({_NAMES}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
-
 _HAS_CHANGES: Final = "added + changed + removed + moved + deindexed > 0"
-
 _AS_JSON: Final = ("notes", "files")
 
 
 class RunsPage:
-    """The records in the state of one site. Every method raises StorageError when the state refuses.
+    """The records in the state of one site. Every method may raise StorageError.
 
-    Nothing here begins or ends a transaction: what is written is part of the caller's, if there is one.
+    A write is part of the caller's transaction, if there is one.
     """
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def begin(self, now: float, version: str) -> Run:
-        """The run that is to be worked on: the unfinished one, as it stands, or a new one that starts ``now``."""
+        """The run to work on: the unfinished one, or a new one that starts ``now``."""
         if unfinished := self._read("WHERE ended IS NULL ORDER BY number DESC LIMIT 1"):
             return unfinished[0]
-        before = self.last(1)
-        run = Run(number=before[0].number + 1 if before else 1, started=now, version=version)
+        previous = self.last(1)
+        run = Run(number=previous[0].number + 1 if previous else 1, started=now, version=version)
         self.write(run)
         return run
 
     def write(self, run: Run) -> None:
-        """Keep a record as it is now, in place of what was kept of it. One that has ``ended`` is closed by this."""
+        """Store a record in place of the old one. With ``ended`` this closes the run."""
         values = [
             msgspec.json.encode(value).decode() if name in _AS_JSON else value
             for name, value in zip(_COLUMNS, msgspec.structs.astuple(run), strict=True)
@@ -117,30 +109,30 @@ class RunsPage:
             self._db.execute(_WRITE_RUN, values)
 
     def last(self, count: int, before: int | None = None) -> list[Run]:
-        """So many runs at most, the newest first; ``before`` a number only those that were older."""
+        """The last runs, the newest first, at most ``count``; only those before the run with number ``before``."""
         if before is None:
             return self._read("ORDER BY number DESC LIMIT ?", count)
         return self._read("WHERE number < ? ORDER BY number DESC LIMIT ?", before, count)
 
     def changed(self) -> Run | None:
-        """The last run that changed anything, however long ago that was."""
-        found = self._read(f"WHERE {_HAS_CHANGES} ORDER BY number DESC LIMIT 1")
-        return found[0] if found else None
+        """The last run that changed anything."""
+        runs = self._read(f"WHERE {_HAS_CHANGES} ORDER BY number DESC LIMIT 1")
+        return runs[0] if runs else None
 
     def published(self) -> Run | None:
-        """The run whose files are out there; None when none was published."""
-        found = self._read("WHERE files != '[]' ORDER BY number DESC LIMIT 1")
-        return found[0] if found else None
+        """The last run whose files are published, None without one."""
+        runs = self._read("WHERE files != '[]' ORDER BY number DESC LIMIT 1")
+        return runs[0] if runs else None
 
     def wrote(self) -> Run | None:
-        """The run that these files are of: one after it found them as they should be."""
-        found = self._read("WHERE files != '[]' AND outcome != 'unchanged' ORDER BY number DESC LIMIT 1")
-        return found[0] if found else None
+        """The run that wrote the published files; later runs left them unchanged."""
+        runs = self._read("WHERE files != '[]' AND outcome != 'unchanged' ORDER BY number DESC LIMIT 1")
+        return runs[0] if runs else None
 
     def get(self, number: int) -> Run:
-        """The run of that number. UsageError, which says what runs there are, when there is none."""
-        if found := self._read("WHERE number = ?", number):
-            return found[0]
+        """The run of that number. Raises UsageError that names the last one when there is none."""
+        if runs := self._read("WHERE number = ?", number):
+            return runs[0]
         newest = self.last(1)
         known = f"the last one is {newest[0].number}" if newest else "none was begun yet"
         raise UsageError(f"there is no run {number} of this site: {known}")
@@ -158,19 +150,19 @@ def _read_run(row: dict[str, object]) -> Run:
 
 
 class RunStatus(StrEnum):
-    """What a run that ended means for the schedule."""
+    """What the end of a run means for the schedule."""
 
-    DONE = "done"  # what was due is done; a limit of its own or a refusal for a good reason is an end too
-    FAILED = "failed"  # it is worth trying again, later and later
-    BUSY = "busy"  # another process works on the site; tried again, and no failure
-    STOPPED = "stopped"  # the daemon ended it; the next daemon goes on with it at once
-    BROKEN = "broken"  # only a person can help: the configuration is wrong
+    DONE = "done"  # finished; also by a limit of its own, or refused by the gate
+    FAILED = "failed"  # retried, after growing pauses
+    BUSY = "busy"  # another process works on the site; retried, but no failure
+    STOPPED = "stopped"  # the daemon stopped it; the next daemon resumes it at once
+    BROKEN = "broken"  # the configuration is wrong, which only a person can fix
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
-    """How a run ended, as whoever ran it tells. ``exit_code`` is negative for a signal that killed it.
+    """How a run ended, as its process reports. ``exit_code`` is negative for a signal that killed it.
 
-    ``untold`` says that others could not be told of it for now.
+    ``untold``: some notifications could not be sent yet. ``told`` is the last message of the run.
     """
 
     exit_code: int
@@ -182,7 +174,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
 
 
 class CompletenessLevel(StrEnum):
-    """What a run is worth, the best first."""
+    """How complete a crawl is, the best first."""
 
     COMPLETE = "complete"
     DEGRADED = "degraded"  # some of the site failed
@@ -190,7 +182,7 @@ class CompletenessLevel(StrEnum):
 
 
 class Completeness(Struct, frozen=True):
-    """The verdict. ``because`` names every limit that was met and everything that failed, or is ""."""
+    """How complete a crawl is. ``reason`` names every limit that was reached and everything that failed, or is ""."""
 
     kind: CompletenessLevel
     reason: str = ""

@@ -1,15 +1,13 @@
-"""The tables of the state, as they are in this version. Everything that reads or writes them builds on this page.
+"""The SQL tables of the state, in the present version.
 
-``url`` names every URL once and for ever, so that ids in packed links stay true. ``visit`` is the frontier of the run
-that is going on, or of the last one. ``content`` holds what was read of pages, in whichever run that was. ``memory`` is
-the last observation of each URL; ``listing`` the set that this run is about to publish, ``published`` the one that is
-out there. ``run`` and ``change`` are the records of all runs.
+``url`` gives every URL a permanent id, which packed links use. ``visit`` is the frontier of the present or the last
+run. ``content`` holds parsed pages of any run. ``memory`` is the last observation of each URL; ``listing`` the set that
+the run is about to publish, ``published`` the published one. ``run`` and ``change`` are the records of all runs.
 """
 
 from typing import Final
 
 STATE_VERSION: Final = 2
-
 STATE_TABLES: Final = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 

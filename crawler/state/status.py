@@ -1,4 +1,4 @@
-"""How a site stands, as its state tells without a run: what is published, what is going on, which runs there were."""
+"""The status of a site from its state: what is published, which process works on it, and its runs."""
 
 import sqlite3
 from pathlib import Path
@@ -13,13 +13,11 @@ from crawler.state.runs import Run, RunsPage
 
 
 class StateStatus(Struct, frozen=True, kw_only=True):
-    """A site as it stands. ``holder`` is the process that is working on it, or "".
+    """The status of a site. ``holder`` is the process that works on it, or "".
 
-    ``sitemap_url`` is where what is published is, or will be when nothing is: with gzip one file has another address
-    than an index.
-    ``pages`` is how many are published, ``kept`` how many of them failed lately and keep their place; ``published`` is
-    the last run after which its files are out there, and ``wrote`` the number of the one that wrote them. ``runs`` are
-    the last ones, the newest first.
+    ``sitemap_url`` is the URL of the published sitemap, or the planned one. ``pages`` counts the published pages,
+    ``kept`` those of them that failed lately and stay listed. ``published`` is the last run whose files are published,
+    ``wrote`` the number of the run that wrote these. ``runs`` are the last ones, the newest first.
     """
 
     url: str
@@ -34,43 +32,43 @@ class StateStatus(Struct, frozen=True, kw_only=True):
 
     @property
     def unfinished(self) -> Run | None:
-        """The run that is going on, or that the next one goes on with."""
+        """The run that is running, or that the next one resumes."""
         return self.runs[0] if self.runs and self.runs[0].is_open else None
 
 
 def state_status(directory: Path, runs: int) -> StateStatus:
-    """Look at the state in a directory, also while a run is working on it. ``runs`` is how many are told of.
+    """The status of the state in a directory, with its last ``runs``; also while a run works on it.
 
-    Raises UsageError when there is no state or one of another version, StorageError when it cannot be read.
+    Raises UsageError when published_run is no state or it has another version, StorageError when it cannot be read.
     """
     with STATE_DB.reading(directory) as db:
-        db.execute("BEGIN")  # everything from one moment
+        db.execute("BEGIN")  # a consistent view
         about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url')"))
         pages, kept = _published_counts(db)
         records = RunsPage(db)
-        there = records.published()
+        published_run = records.published()
         wrote = records.wrote()
         return StateStatus(
             url=about.get("url", ""),
-            sitemap_url=(there and there.sitemap_url) or about.get("sitemap_url", ""),
+            sitemap_url=(published_run and published_run.sitemap_url) or about.get("sitemap_url", ""),
             directory=directory,
             holder=lock_holder(directory),
             pages=pages,
             kept=kept,
-            published=there,
+            published=published_run,
             wrote=wrote.number if wrote else None,
             runs=records.last(runs),
         )
 
 
 def published_sitemap_url(directory: Path, planned: Url) -> Url:
-    """Where the sitemap is that is published, as a state tells; ``planned`` when none is, or the state does not."""
+    """The URL of the published sitemap; ``planned`` without one, or without a readable state."""
     try:
         with STATE_DB.reading(directory) as db:
-            there = RunsPage(db).published()
-    except SiteatlasError:  # whoever needs more of it will tell
+            published_run = RunsPage(db).published()
+    except SiteatlasError:  # who needs the state itself reports the error
         return planned
-    return Url(there.sitemap_url) if there else planned
+    return Url(published_run.sitemap_url) if published_run else planned
 
 
 def _published_counts(db: sqlite3.Connection) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The state of one site on disk: which directory, which run, begun or to be gone on with. Opens the frontier in it."""
+"""The state of one site: locks its directory, opens its database, and begins or resumes a run."""
 
 import hashlib
 import os
@@ -28,8 +28,6 @@ _PURGE_CONTENT: Final = (
     " AND id NOT IN (SELECT content FROM visit WHERE content IS NOT NULL)"
     " AND id NOT IN (SELECT content FROM published)"
 )
-
-
 _FORGET_PAGES: Final = (
     "DELETE FROM visit",
     "DELETE FROM listing",
@@ -44,9 +42,9 @@ _FORGET_PAGES: Final = (
 
 
 def forget_pages(db: sqlite3.Connection) -> None:
-    """Forget what is known of the pages, so that all are seen for the first time and placed anew.
+    """Delete what is known of the pages, so that all count as new. Raises StorageError.
 
-    What is published, and the records of the runs, stay: the gate compares with them. Raises StorageError.
+    The published set and the records of the runs stay, because the gate compares with them.
     """
     with transaction(db):
         for statement in _FORGET_PAGES:
@@ -54,13 +52,13 @@ def forget_pages(db: sqlite3.Connection) -> None:
 
 
 def purge_content(db: sqlite3.Connection) -> None:
-    """What was read by runs that came to nothing goes. Part of the caller's transaction. Raises StorageError."""
+    """Delete content that no table refers to. Part of the caller's transaction. Raises StorageError."""
     with storage_errors():
         db.execute(_PURGE_CONTENT)
 
 
 def state_directory(root: Path, sitemap_url: Url) -> Path:
-    """The directory of a site's state: readable for people, and distinct for distinct sitemaps."""
+    """The directory of a site's state: a readable name, distinct for each sitemap."""
     digest = hashlib.blake2b(sitemap_url.encode(), digest_size=4).hexdigest()
     readable = re.sub(r"[^a-z0-9.-]+", "-", sitemap_url.partition("://")[2].rpartition("/")[0].lower()).strip(
         ".-"
@@ -73,9 +71,9 @@ GENERATIONS_DIRECTORY: Final = "generations"
 
 @contextmanager
 def lock_state(directory: Path, *, about: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Hold the state of a site. One that has none gets it if it is told what is kept ``about`` it.
+    """Lock the state of a site. With ``about``, creates a state that is missing, with these entries.
 
-    Raises UsageError when it has none, StateInUse, StorageError.
+    Raises UsageError when it is missing, StateInUse, StorageError.
     """
     path = directory / STATE_DB.file
     if about is None:
@@ -91,20 +89,19 @@ def lock_state(directory: Path, *, about: Mapping[str, str] | None = None) -> It
 
 
 class Resume(Enum):
-    """What becomes of what is there when a run begins."""
+    """What a new run does with the state."""
 
-    ALWAYS = auto()  # an unfinished run is gone on with
-    IF_SAME_SETTINGS = auto()  # the same, unless it was begun with other settings: then it is dropped
-    NEVER = auto()  # an unfinished run is dropped; what earlier runs learnt is kept
-    FRESH = auto()  # what is known of the pages is forgotten; what is published, and the records, stay
+    ALWAYS = auto()  # resume an unfinished run
+    IF_SAME_SETTINGS = auto()  # the same, but drop one that began with other settings
+    NEVER = auto()  # drop an unfinished run; keep what earlier runs stored
+    FRESH = auto()  # delete what is known of the pages; keep the published set and the records
 
 
 class Store:
-    """The state of one site, locked for this process while entered. ``run`` is the record of the run to be worked on.
+    """The state of one site, locked for this process while entered. ``run`` is the record of the run to work on.
 
-    ``settings`` are those that decide the result of a crawl; an unfinished one is resumed only with the same. ``about``
-    is kept for people and commands that only look. ``now`` is Unix time. ``renamed`` maps names of settings, as earlier
-    versions stored them, to their present names.
+    ``settings`` decide the result of a crawl; an unfinished one is resumed only with the same. ``about`` is stored for
+    commands that show the state. ``now`` is Unix time. ``renamed`` maps old names of settings to their present names.
     Raises StateInUse, StorageError, UsageError on entering.
     """
 
@@ -123,7 +120,7 @@ class Store:
         self._settings = settings
         self._renamed = renamed or {}
         self._begin = begin
-        self._told = about or {}
+        self._about = about or {}
         self._now = time.time() if now is None else now
         self._lock = -1
         self._db: sqlite3.Connection | None = None
@@ -166,11 +163,11 @@ class Store:
 
     @property
     def is_first(self) -> bool:
-        """Whether nothing was published yet when the state was opened."""
+        """Whether nothing was published when the state was opened."""
         return self._is_first
 
     def record_failure(self, error: SiteatlasError, now: float) -> None:
-        """Record that the run came to nothing. One that had begun before stays open, to be gone on with."""
+        """Record that the run came to nothing. A resumed run stays open, to be resumed again."""
         ended = None if self.resumed else now
         seconds = self.run.seconds + max(0.0, now - self._now)
         record = replace(
@@ -195,20 +192,20 @@ class Store:
         if self.resumed:
             self._run = runs.begin(self._now, __version__)
             return
-        before = runs.last(1)
+        previous = runs.last(1)
         with transaction(self.db):
             self.db.execute("DELETE FROM run WHERE ended IS NULL")
             self._run = runs.begin(self._now, __version__)
             self.db.execute("DELETE FROM visit")
             self.db.execute("DELETE FROM listing")
-            if before and before[0].outcome not in PUBLISHING_OUTCOMES:  # one that did has swept
+            if previous and previous[0].outcome not in PUBLISHING_OUTCOMES:  # the others have purged
                 purge_content(self.db)
             settings = msgspec.json.encode(self._settings, order="deterministic").decode()
-            for key, value in {**self._told, "settings": settings}.items():
+            for key, value in {**self._about, "settings": settings}.items():
                 self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
 
     def _is_begun(self) -> bool:
-        """Whether there is an unfinished run worth going on with: one that knows at least a URL."""
+        """Whether there is an unfinished run to resume, with at least one URL."""
         if self._begin not in (Resume.ALWAYS, Resume.IF_SAME_SETTINGS):
             return False
         with storage_errors():
@@ -216,17 +213,17 @@ class Store:
             return self.db.execute(unfinished).fetchone() is not None
 
     def _has_same_settings(self) -> bool:
-        """Whether the unfinished run was begun with these settings; UsageError when it was not, and that matters."""
+        """Whether the unfinished run has the same settings. Raises UsageError if not, with Resume.ALWAYS."""
         with storage_errors():
             row = self.db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
         stored: dict[str, object] = msgspec.json.decode(row[0]) if row else {}
-        before = {self._renamed.get(key, key): value for key, value in stored.items()}
-        now = msgspec.json.decode(msgspec.json.encode(self._settings))
-        # what an older version did not know yet, it did as this one does by default
-        changed = sorted(key for key, value in before.items() if value != now.get(key))
+        previous = {self._renamed.get(key, key): value for key, value in stored.items()}
+        current = msgspec.json.decode(msgspec.json.encode(self._settings))
+        # settings that an older version did not have had the present defaults
+        changed = sorted(key for key, value in previous.items() if value != current.get(key))
         if changed and self._begin is Resume.ALWAYS:
             raise UsageError(
                 f"an unfinished crawl of this site was begun with other settings ({', '.join(changed)}); repeat them "
-                f"to go on with it, or drop it and keep what earlier runs learnt with --restart"
+                f"to resume it, or drop it and keep what earlier runs learnt with --restart"
             )
         return not changed

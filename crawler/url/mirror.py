@@ -1,8 +1,7 @@
-"""The place where a public site's pages are really read (a staging server), and the names it has for the site. Pure.
+"""Mirrors: a staging server that a public site is read from, and its names for the site. Pure.
 
-Everything else knows public URLs only. A URL becomes public where it is made (:mod:`crawler.url.normalize`), and
-becomes
-that of the other place where it is asked for (:mod:`crawler.fetch`).
+All other modules know public URLs only. :mod:`crawler.url.normalize` makes a URL public, and :mod:`crawler.fetch`
+replaces it by that of the mirror for the request.
 """
 
 from msgspec import Struct
@@ -11,11 +10,10 @@ from crawler.model import Url
 
 
 class Mirror(Struct, frozen=True):
-    """A public directory and where its pages are read; every text is a canonical URL that ends with a slash.
+    """A public directory and its source; every text is a canonical URL that ends with a slash.
 
-    ``public`` and ``source`` are the same directory under its two names; what is outside ``public`` on its origin is
-    read from the same path of the source's. ``names`` are what the source may call ``public``, none of which
-    ``public`` begins with.
+    ``public`` and ``source`` are the two URLs of the directory; the rest of the public origin is read from the same
+    path at the source's origin. ``names`` are the names of the source for ``public``; none is a prefix of ``public``.
     """
 
     public: str
@@ -24,30 +22,30 @@ class Mirror(Struct, frozen=True):
 
     @property
     def is_deep(self) -> bool:
-        """Whether a path of the public origin may be the source's name for another one."""
+        """Whether a path of the public origin may be the source's name for another path."""
         return self.names != () and any(name.startswith(_origin(self.public)) for name in self.names)
 
     def public_url(self, url: Url) -> Url:
-        """The public URL of what the source calls ``url``, in canonical form; every other URL as it is."""
-        while url.startswith(self.names):  # again and again, so that a public URL is its own
+        """The public URL for a canonical URL of the source; any other URL as it is."""
+        while url.startswith(self.names):  # repeat, so that a public URL stays as it is
             name = next(name for name in self.names if url.startswith(name))
             url = Url(self.public + url[len(name) :])
         return url
 
     def request_url(self, url: Url) -> Url:
-        """Where to ask for a public URL; a URL of another origin as it is."""
+        """The URL to request for a public URL; a URL of another origin as it is."""
         if url.startswith(self.public):
             return Url(self.source + url[len(self.public) :])
-        home = _origin(self.public)
-        return Url(_origin(self.source) + url[len(home) :]) if url.startswith(home) else url
+        origin = _origin(self.public)
+        return Url(_origin(self.source) + url[len(origin) :]) if url.startswith(origin) else url
 
     def rewrite(self, body: bytes) -> bytes:
-        """A body with the public name in the place of the others, so that what two servers wrote can be compared."""
+        """A body with the public URL in place of the names, so that bodies of both servers can be compared."""
         for name in self.names:
             body = body.replace(name.encode(), self.public.encode())
         return body
 
 
 def _origin(directory: str) -> str:
-    """Scheme, host and port, with the slash that ends them."""
+    """Scheme, host and port, with a slash at the end."""
     return directory[: directory.index("/", 8) + 1]

@@ -1,21 +1,21 @@
-"""The canonical form of a URL: one string for one resource. Knows nothing of scope, robots or the network.
+"""The canonical form of a URL: one string for one resource. Pure.
 
 A text is parsed as in a browser (https://url.spec.whatwg.org/#concept-basic-url-parser, by ``ada-url``),
-and then written in this form:
+and then serialized in this form:
 
 1. Only ``http`` and ``https``. Everything else is refused.
-2. Scheme and host in lower case; IDN as A-labels; IPv4 and IPv6 in their shortest form; default ports gone.
-3. The dots that end a host are gone (``example.com.`` is ``example.com``); userinfo and fragment are gone.
+2. Scheme and host in lower case; IDN as A-labels; IPv4 and IPv6 in their shortest form; default ports removed.
+3. The dots that end a host are removed (``example.com.`` is ``example.com``), and so are userinfo and fragment.
 4. Dot segments are resolved; ``//`` inside a path is kept; an empty path is ``/``.
 5. Percent-escapes are in upper case, and those of unreserved characters are decoded: ``%7e`` is ``~``
    (RFC 3986 6.2.2.1 and 6.2.2.2). All others stay: ``%2F`` is not ``/``.
 6. Whatever RFC 3986 does not allow in a path or a query is percent-encoded: controls, space,
    ``" < > \\ ^ ` { | } [ ]``, characters beyond ASCII as UTF-8 (in a query: as the page's encoding), and a
    ``%`` that begins no escape (``%25``).
-7. An empty query is gone (``/a?`` is ``/a``); the order of parameters is kept, and so are repeated ones.
+7. An empty query is removed (``/a?`` is ``/a``); the order of parameters is kept, and so are repeated ones.
 8. Tracking parameters and session ids are dropped from the query, and from path parameters
-   (``;jsessionid=…``), by name: see :class:`crawler.url.params.Params`.
-9. What a staging server calls the site becomes the public name: see :class:`crawler.url.mirror.Mirror`.
+   (``;jsessionid=…``), by name: see :class:`crawler.url.params.UrlParams`.
+9. The names of a staging server for the site become the public one: see :class:`crawler.url.mirror.Mirror`.
 
 The form is stable: the canonical form of a canonical URL is itself. A lone surrogate counts as U+FFFD.
 """
@@ -27,8 +27,7 @@ import ada_url
 import webencodings
 
 from crawler.model import Url
-from crawler.url import params as without
-from crawler.url.params import UrlParams
+from crawler.url.params import UrlParams, clean_path, clean_query
 
 _beyond_ascii = re.compile(r"[^\x00-\x7f]+")
 
@@ -36,19 +35,19 @@ _beyond_ascii = re.compile(r"[^\x00-\x7f]+")
 def encode_query(href: str, encoding: str) -> str:
     """``href`` with the characters beyond ASCII of its query percent-encoded in a document's encoding.
 
-    ``encoding`` is a WHATWG name. Characters that it cannot write become ``%26%23`` number ``%3B``. A page in UTF-16,
-    or in an encoding that is not known, sends UTF-8, which is left to the URL parser
+    ``encoding`` is a WHATWG name. Characters that it cannot encode become ``%26%23`` number ``%3B``. For UTF-16 and
+    unknown encodings the URL parser uses UTF-8
     (https://url.spec.whatwg.org/#query-state, https://encoding.spec.whatwg.org/#get-an-output-encoding).
     """
-    known = webencodings.lookup(encoding)
+    codec = webencodings.lookup(encoding)
     before, mark, query = href.partition("#")[0].partition("?")
-    if not query or known is None or known.name.startswith(("utf-", "x-user", "replacement")):
+    if not query or codec is None or codec.name.startswith(("utf-", "x-user", "replacement")):
         return href
-    encode = known.codec_info.encode
+    encode = codec.codec_info.encode
 
-    def escaped(found: re.Match[str]) -> str:
+    def escaped(match: re.Match[str]) -> str:
         out = []
-        for character in found[0]:
+        for character in match[0]:
             try:
                 out.append("".join(f"%{byte:02X}" for byte in encode(character)[0]))
             except UnicodeError:
@@ -59,12 +58,11 @@ def encode_query(href: str, encoding: str) -> str:
 
 
 MAX_INPUT: Final = 65_536
-
-"""Characters of a text that is still parsed. No server takes what is longer, and it would fill memory."""
+"""Characters of the longest text that is parsed. No server accepts longer URLs."""
 
 
 class InvalidUrl(ValueError):
-    """A text that is no URL to us.
+    """A text that is not a usable URL.
 
     ``code`` is stable: ``url.invalid`` (no URL by WHATWG), ``url.scheme`` (not http or https) or
     ``url.too_long`` (over :data:`MAX_INPUT` characters). ``message`` is one sentence that names the text,
@@ -79,8 +77,7 @@ class InvalidUrl(ValueError):
 
 DEFAULT_PARAMS: Final = UrlParams()
 
-
-# A URL as WHATWG writes it that is canonical already. Most are, and this is what makes them cheap.
+# A URL that the WHATWG parser gives in canonical form already, as most are: the fast path.
 _clean = re.compile(
     r"https?://[a-z0-9_-]+(?:\.[a-z0-9_-]+)*(?::[0-9]+)?/[A-Za-z0-9._~/!$&'()*+,:@=-]*", re.ASCII
 ).fullmatch
@@ -90,13 +87,9 @@ _parts = re.compile(
 ).match
 
 _scheme = re.compile(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.\-\t\r\n]*):").match
-
 _to_fix = re.compile(r"%(?:[0-9A-Fa-f]{2})?|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]")
-
 _userinfo = re.compile(r"//[^/@]*@")
-
 _outside_host = re.compile(r"[\"`{}]").search  # WHATWG lets these stand in a host, RFC 3986 does not
-
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -106,7 +99,7 @@ def normalize_url(text: str, params: UrlParams = DEFAULT_PARAMS) -> Url:
 
 
 def join_url(base: str, href: str, params: UrlParams = DEFAULT_PARAMS, encoding: str = "") -> Url:
-    """The canonical form of a reference found in a document with this base URL. Raises :class:`InvalidUrl`.
+    """The canonical form of a reference in a document with this base URL. Raises :class:`InvalidUrl`.
 
     ``encoding`` is the WHATWG name of the document's encoding, "" for UTF-8. It only matters for characters
     beyond ASCII in the query, which browsers send in it (https://url.spec.whatwg.org/#query-state).
@@ -137,7 +130,7 @@ def path_of(url: Url) -> str:
 
 
 def path_and_query(url: Url) -> str:
-    """Everything after the origin: what robots.txt rules are matched with and what a request line carries."""
+    """Everything after the origin, as robots.txt rules and request lines use it."""
     return url[url.index("/", 8) :]
 
 
@@ -146,7 +139,7 @@ def _parse(text: str, base: str | None) -> str:
         scheme = _scheme(text)
         if scheme and scheme[1].lower() not in ("http", "https"):
             raise _wrong_scheme(scheme[1])
-        raise InvalidUrl("url.too_long", f"a URL of {len(text):,} characters is not read: {_shown(text)}")
+        raise InvalidUrl("url.too_long", f"a URL of {len(text):,} characters is too long: {_shown(text)}")
     end = text.find("#")
     if end >= 0:
         text = text[:end]
@@ -157,7 +150,7 @@ def _parse(text: str, base: str | None) -> str:
 
 
 def _parse_again(text: str, base: str | None) -> str:
-    """The parser takes no lone surrogates: put U+FFFD in their place and see whether that was all."""
+    """Parse again with U+FFFD in place of lone surrogates, which the parser refuses."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     try:
         return ada_url.normalize_url(whole) if base is None else ada_url.join_url(base, whole)
@@ -167,11 +160,11 @@ def _parse_again(text: str, base: str | None) -> str:
 
 
 def _canonical(href: str, text: str, params: UrlParams) -> Url:
-    url = Url(href) if _clean(href) else _written(href, text, params)
+    url = Url(href) if _clean(href) else _serialize(href, text, params)
     return url if params.mirror is None else params.mirror.public_url(url)
 
 
-def _written(href: str, text: str, params: UrlParams) -> Url:
+def _serialize(href: str, text: str, params: UrlParams) -> Url:
     parts = _parts(href)
     if parts is None:
         if not href.startswith(("http://", "https://")):
@@ -184,9 +177,9 @@ def _written(href: str, text: str, params: UrlParams) -> Url:
     if not bare:
         raise InvalidUrl("url.invalid", f"no host in {_shown(text)}")
     fixed = _to_fix.sub(_fix, where)
-    kept = without.clean_path(fixed, params) if ";" in fixed else fixed
+    kept = clean_path(fixed, params) if ";" in fixed else fixed
     if query:
-        query = without.clean_query(_to_fix.sub(_fix, query), params)
+        query = clean_query(_to_fix.sub(_fix, query), params)
     url = f"{scheme}{bare}{port or ''}{kept}{'?' if query else ''}{query}"
     if bare != name or kept != fixed:
         # Without its dots a name may be an IPv4 address, and "..;x=1" without its parameter is a dot segment.
@@ -194,8 +187,8 @@ def _written(href: str, text: str, params: UrlParams) -> Url:
     return Url(url)
 
 
-def _fix(found: re.Match[str]) -> str:
-    text = found[0]
+def _fix(match: re.Match[str]) -> str:
+    text = match[0]
     if len(text) == 3:
         character = chr(int(text[1:], 16))
         return character if character in _UNRESERVED else text.upper()

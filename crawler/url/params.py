@@ -1,7 +1,4 @@
-"""What canonical URLs are made with: which parameters say nothing about a resource, and where the site is mirrored.
-
-Also the URL parts without those parameters.
-"""
+"""Query and path parameters that canonical URLs drop, and the mirror that they replace. Pure."""
 
 import re
 from collections.abc import Callable
@@ -21,14 +18,14 @@ _CLICK_IDS: Final = """
 """
 _SESSION_IDS: Final = "phpsessid jsessionid aspsessionid* cfid cftoken"
 TRACKING_PARAMS: Final[tuple[str, ...]] = (*_CLICK_IDS.split(), *_SESSION_IDS.split())
-"""Parameters that never choose what a page shows. Names some sites use for content (``sid``) are not here."""
+"""Parameters that never change what a page shows. Names that some sites use for content (``sid``) are not here."""
 
 
 class UrlParams(Struct, frozen=True, cache_hash=True):
-    """Which parameters are dropped, by name, as shell patterns (``utm_*``) without regard to case.
+    """How URLs are normalized. ``drop`` are names of parameters, as shell patterns (``utm_*``) in any case.
 
-    They apply to the query and to path parameters alike. ``keep`` wins over ``drop``. ``mirror`` is the place whose
-    names for the site are replaced by the public ones.
+    They apply to the query and to path parameters. ``keep`` wins over ``drop``. The names of ``mirror`` for the site
+    are replaced by the public one.
     """
 
     drop: tuple[str, ...] = TRACKING_PARAMS
@@ -37,18 +34,18 @@ class UrlParams(Struct, frozen=True, cache_hash=True):
 
     @property
     def keeping_all(self) -> "UrlParams":
-        """The same for what is shown rather than visited: no parameter is dropped."""
+        """The same without dropping parameters, for URLs that are shown and not crawled."""
         return UrlParams((), (), self.mirror)
 
 
 def clean_query(query: str, params: UrlParams) -> str:
-    """A query, without its ``?``, less the dropped parameters. Order, repetitions and empty pairs stay."""
+    """A query, without its ``?``, without the dropped parameters. Order, repetitions and empty pairs stay."""
     is_dropped = _dropper(params)
     return "&".join([pair for pair in query.split("&") if not is_dropped(pair.partition("=")[0])])
 
 
 def clean_path(path: str, params: UrlParams) -> str:
-    """A path less the dropped parameters (``/a;jsessionid=1/b`` is ``/a/b``). It may gain dot segments."""
+    """A path without the dropped parameters (``/a;jsessionid=1/b`` is ``/a/b``). It may gain dot segments."""
     is_dropped = _dropper(params)
     segments = []
     for segment in path.split("/"):

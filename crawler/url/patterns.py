@@ -1,12 +1,11 @@
-"""Patterns of URLs, as operators write them. Knows no scope.
+"""URL patterns of the configuration (include, exclude). Pure.
 
 - ``/private/*``: a glob that begins with ``/`` is matched with path and query.
 - ``*/print/*``, ``https://example.com/*``: any other glob is matched with the whole URL.
 - ``re:[?&]page=\\d+$``: a regular expression, searched for in the whole URL.
 
-A glob matches from beginning to end, with regard to case; ``*`` stands for any characters, ``/`` included, ``?`` for
-one, ``[ab]`` for one of these. A regular expression is the operator's own: a slow one slows the crawl. It never sees
-more than the 8,192 characters that a crawled URL has at most.
+A glob matches the whole text, with regard to case; ``*`` stands for any characters with ``/``, ``?`` for one, ``[ab]``
+for one of these. A slow regular expression slows the crawl; a crawled URL has at most 8,192 characters.
 """
 
 import re
@@ -20,7 +19,7 @@ _beyond_ascii = re.compile(r"[^\x21-\x7e]+")
 
 
 class ScopeError(ValueError):
-    """A setting of the scope cannot be used. The message names it, and says what would do."""
+    """A bad setting of the scope. The message names it and the remedy."""
 
 
 class UrlPattern:
@@ -39,7 +38,7 @@ class UrlPattern:
                 where = "" if error.pos is None else f" at position {error.pos + 3}"
                 raise ScopeError(f'"{text}" is no regular expression: {error.msg}{where}') from None
         elif text[:1] in ("/", "*", "?", "[") or text.startswith(("http://", "https://")):
-            ascii_only = _beyond_ascii.sub(lambda found: quote(found[0]), text)
+            ascii_only = _beyond_ascii.sub(lambda match: quote(match[0]), text)
             self._match = re.compile(translate(ascii_only)).match
         else:
             hint = (
@@ -53,7 +52,7 @@ class UrlPattern:
 
 
 def compile_patterns(name: str, texts: tuple[str, ...]) -> tuple[UrlPattern, ...]:
-    """The patterns of one setting. Raises ScopeError that names the setting, the pattern and what is wrong with it."""
+    """The patterns of one setting. Raises ScopeError that names the setting, the pattern and its fault."""
     patterns = []
     for text in texts:
         try:

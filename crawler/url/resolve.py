@@ -1,4 +1,4 @@
-"""The references of a document resolved in bulk. Remembers answers, because the links of a site repeat."""
+"""Resolves the references of documents in bulk, with a cache, because the links of a site repeat. Pure."""
 
 import re
 from collections import Counter
@@ -10,12 +10,12 @@ from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, join_url
 from crawler.url.params import UrlParams
 
 ENTRY_BYTES: Final = 256
-"""Bytes that one answer takes besides its texts, roughly."""
-_MAX_CACHED_LENGTH: Final = 2_048  # characters of a reference that is still remembered
-_MAX_STEPS: Final = 64  # slashes of a directory whose steps are kept
-_REFUSED: Final = Url("")  # in a table; a plain lookup tells it from what was never seen
+"""Bytes of one cache entry besides its texts, roughly."""
+_MAX_CACHED_LENGTH: Final = 2_048  # characters of a reference in the cache
+_MAX_STEPS: Final = 64  # slashes of a directory whose steps are computed
+_REFUSED: Final = Url("")  # in the cache, for a reference that is refused
 
-# What may follow a canonical directory as it is: steps up or the root, then segments that begin with no dot.
+# A reference that needs no parser: steps up or the root, then segments that do not start with a dot.
 _plain = re.compile(
     r"(/|(?:\.\./)*+)((?:[A-Za-z0-9_~!$&'()*+,=@-][A-Za-z0-9._~!$&'()*+,=@-]*+/)*+"
     r"(?:[A-Za-z0-9_~!$&'()*+,=@-][A-Za-z0-9._~!$&'()*+,=@-]*+)?)"
@@ -25,10 +25,10 @@ _LEADING: Final = "".join(map(chr, range(33)))  # C0 controls and space, which a
 
 
 class _AnswerCache:
-    """The answers kept for one directory or one origin in one encoding; ``size`` is roughly their bytes.
+    """The answers for one directory or one origin in one encoding; ``size`` is roughly their bytes.
 
     ``steps`` are the directory and all above it, the origin last: None until they are needed, and empty when no
-    reference may be put behind them as it is.
+    reference may be appended to them as it is.
     """
 
     __slots__ = ("answers", "size", "steps")
@@ -40,11 +40,11 @@ class _AnswerCache:
 
 
 class UrlResolver:
-    """Resolves references, remembering the answers: the links of a site repeat from page to page.
+    """Resolves references with a cache.
 
-    An answer is kept per directory of the base, or per origin when the reference does not depend on the
-    directory, so that a menu costs one resolution for a whole site. ``memory`` bounds the bytes of what is kept,
-    roughly; the oldest directories go first. ``refused`` counts the distinct refusals by their code.
+    An answer is cached per directory of the base, or per origin when the reference does not depend on the directory,
+    so that a menu costs one resolution for a whole site. ``memory`` limits the bytes of the cache, roughly; the oldest
+    directories are dropped first. ``refused`` counts the distinct refusals by their code.
     """
 
     def __init__(self, params: UrlParams = DEFAULT_PARAMS, memory: int = 16 * 2**20) -> None:
@@ -60,7 +60,7 @@ class UrlResolver:
 
     @property
     def keeping_all(self) -> "UrlResolver":
-        """The same for what is shown rather than visited: no parameter is dropped."""
+        """The same without dropping parameters, for URLs that are shown and not crawled."""
         if self._whole is None:
             self._whole = UrlResolver(self.params.keeping_all, self._memory // 8)
         return self._whole
@@ -77,7 +77,7 @@ class UrlResolver:
         return [near(href) or far(href) or ask(href) for href in hrefs]
 
     def refusal(self, base: str, href: str, encoding: str = "") -> InvalidUrl | None:
-        """Why ``href`` is refused, worked out anew, or None when it is not."""
+        """Why ``href`` is refused, None when it is not."""
         try:
             join_url(base, href, self.params, encoding)
         except InvalidUrl as error:
@@ -121,7 +121,7 @@ class UrlResolver:
         return answer or None
 
     def _plainly(self, href: str) -> tuple[_AnswerCache, Url] | None:
-        """The answer for most references, which is the start of the base and then the reference as it stands."""
+        """The answer for most references: the start of the base and then the reference as it is."""
         if len(href) > _MAX_CACHED_LENGTH:
             return None
         steps = self._near.steps
@@ -131,12 +131,12 @@ class UrlResolver:
             return None
         origin = steps[-1]
         if href.startswith(origin):
-            found = _plain(href, len(origin))
-            return (self._far, Url(href)) if found and not found[1] else None
-        found = _plain(href)
-        if found is None:
+            match = _plain(href, len(origin))
+            return (self._far, Url(href)) if match and not match[1] else None
+        match = _plain(href)
+        if match is None:
             return None
-        up, rest = found.groups()
+        up, rest = match.groups()
         if up == "/":
             return self._far, Url(origin + rest)
         return self._near, Url(steps[min(len(up) // 3, len(steps) - 1)] + rest)
@@ -144,7 +144,7 @@ class UrlResolver:
     def _steps(self) -> tuple[str, ...]:
         directory = self._directory
         if self.params.mirror is not None and self.params.mirror.is_deep:
-            return ()  # a path may be a name of the site itself
+            return ()  # a path may be a name of the mirror for the site
         try:
             if directory.count("/") > _MAX_STEPS or join_url(directory, "", self.params) != directory:
                 return ()
@@ -159,19 +159,19 @@ class UrlResolver:
     def _table_for(self, href: str) -> _AnswerCache | None:
         if len(href) > _MAX_CACHED_LENGTH:
             return None
-        seen = href.lstrip(_LEADING)
-        if not seen or seen[0] in "?#":
+        stripped = href.lstrip(_LEADING)
+        if not stripped or stripped[0] in "?#":
             return None  # depends on the whole base
-        if seen[0] in "/\\":
+        if stripped[0] in "/\\":
             return self._far
-        scheme = _scheme(seen)
+        scheme = _scheme(stripped)
         if scheme is None:
             return self._near
-        if any(character in seen for character in "\t\n\r"):
-            return None  # they vanish in parsing, so what stands there is not what is seen
+        if any(character in stripped for character in "\t\n\r"):
+            return None  # the parser removes them, so the text is not what it parses
         # "https:x" against an https base is a relative reference (https://url.spec.whatwg.org/#scheme-state).
         is_web = scheme[1].lower() in ("http", "https")
-        return None if is_web and seen[scheme.end() : scheme.end() + 1] not in ("/", "\\") else self._far
+        return None if is_web and stripped[scheme.end() : scheme.end() + 1] not in ("/", "\\") else self._far
 
     def _join(self, href: str) -> Url:
         try:

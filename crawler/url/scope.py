@@ -1,14 +1,14 @@
-"""Which URLs belong to the crawl, and which of them the sitemap may list. Knows nothing of robots or of answers.
+"""Scope: which URLs are crawled, and which of them the sitemap may list. Pure.
 
-The scope is the location rule (https://www.sitemaps.org/protocol.html#location): what lies in the sitemap's directory,
+The scope is the location rule (https://www.sitemaps.org/protocol.html#location): the URLs in the sitemap's directory,
 on its scheme, host and port. An operator may widen it to more hosts:
 
 - ``subdomains``: the hosts of the same registrable domain are crawled, for their links. The location rule still
   keeps their pages out of the sitemap.
 - ``hosts``: these are crawled, with the hosts below them when a registrable domain (or ``*.example.org``) is named,
-  and their pages are listed. A search engine accepts that only when the robots.txt of
-  such a host names the sitemap (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits), which is the operator's
-  to see to: :meth:`Scope.needs_cross_submit` tells these pages apart.
+  and their pages are listed. Search engines accept that only when the robots.txt of
+  such a host names the sitemap (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits), which the operator
+  must ensure: :meth:`Scope.needs_cross_submit` finds these pages.
 """
 
 from functools import cache
@@ -24,28 +24,18 @@ __all__ = ["MAX_FETCHED_LENGTH", "MAX_LISTED_LENGTH", "CrawlBounds", "Scope", "S
 
 
 MAX_FETCHED_LENGTH: Final = 8_192
-
-"""Characters of a URL that is still fetched."""
-
+"""Characters of the longest URL that is fetched."""
 MAX_LISTED_LENGTH: Final = 2_047
-
-"""Characters of a URL in a sitemap: "less than 2,048" (https://www.sitemaps.org/protocol.html#locdef)."""
+"""Characters of the longest URL in a sitemap: "less than 2,048" (https://www.sitemaps.org/protocol.html#locdef)."""
 
 MIN_LISTED_LENGTH: Final = 12  # the schema's tLoc, minLength
-
-
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
-
-# Plain integers: flags are asked about once for every link, and operations of an enum are slow.
-_SEED: Final = int(DiscoveredBy.SEED)
-
-_NOFOLLOW: Final = int(DiscoveredBy.NOFOLLOW)
 
 
 class CrawlBounds(Struct, frozen=True):
-    """Where a crawl stops following, because nothing good lies there.
+    """Bounds of depth and path, for crawler traps.
 
-    ``max_depth`` counts clicks from the start. A path with more than ``max_segments`` segments, or that repeats one
+    ``max_depth`` counts clicks from the start URL. A path with more than ``max_segments`` segments, or that repeats one
     segment, or a sequence of them, more than ``max_repeats`` times in a row, is a trap.
     """
 
@@ -57,11 +47,11 @@ class CrawlBounds(Struct, frozen=True):
 class _NamedHost(NamedTuple):
     name: str
     port: str  # "" for the default ports of both schemes
-    is_domain: bool  # the hosts below it are meant too
+    is_domain: bool  # includes its subdomains
 
 
 class Scope:
-    """Answers two questions: :meth:`admit` (is a URL crawled?) and :meth:`may_list` (may the sitemap list it?).
+    """Decides whether a URL is crawled (:meth:`admit`) and whether the sitemap may list it (:meth:`may_list`).
 
     ``include`` and ``exclude`` are patterns as in :mod:`crawler.url.patterns`. Raises :class:`ScopeError` for a pattern
     or a host that cannot be used.
@@ -76,9 +66,9 @@ class Scope:
         subdomains: bool = False,
         hosts: tuple[str, ...] = (),
     ) -> None:
-        where = path_of(sitemap_url)
+        path = path_of(sitemap_url)
         self.origin = origin_of(sitemap_url)
-        self.directory = self.origin + where[: where.rfind("/") + 1]
+        self.directory = self.origin + path[: path.rfind("/") + 1]
         self.bounds = bounds
         self._include = compile_patterns("include", include)
         self._exclude = compile_patterns("exclude", exclude)
@@ -89,10 +79,10 @@ class Scope:
     def admit(
         self, url: Url, depth: int, found: int, kind: DocumentKind = DocumentKind.PAGE
     ) -> StatusBadge | None:
-        """None when the URL is crawled, else how it ends, with the rule that says so.
+        """None when the URL is crawled, else the verdict with the rule that refuses it.
 
-        A seed is crawled wherever it lies on a host of ours: patterns, directory and depth choose among what it leads
-        to. A sitemap file needs a host of ours only, in either scheme; what it lists is asked about one by one.
+        A seed needs a host of the scope only: patterns, directory and depth apply to the URLs found from it. A sitemap
+        file needs a host of the scope only, with either scheme; its entries are admitted one by one.
         """
         if len(url) > MAX_FETCHED_LENGTH:
             reason = f"{len(url):,} characters long; over {MAX_FETCHED_LENGTH:,} it is not fetched"
@@ -100,17 +90,17 @@ class Scope:
         if kind is DocumentKind.SITEMAP:
             is_ours = host_of(url) == host_of(Url(self.directory)) or self._relation(url) != ""
             return None if is_ours else self._foreign(url)
-        standing = self._relation(url)
-        if not standing:
+        relation = self._relation(url)
+        if not relation:
             return self._foreign(url)
-        if found & _SEED:
+        if found & DiscoveredBy.SEED:
             return None
-        if standing == "own" and not url.startswith(self.directory):
+        if relation == "own" and not url.startswith(self.directory):
             return StatusBadge(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
         return self._refused_by_pattern(url) or self._refused_by_bound(url, depth, found)
 
     def may_list(self, url: Url) -> StatusBadge | None:
-        """None when the sitemap may list the URL, else how it ends although it is a page like any other."""
+        """None when the sitemap may list the URL, else the verdict with the reason."""
         if len(url) > MAX_LISTED_LENGTH:
             reason = f"{len(url):,} characters long; a sitemap takes less than {MAX_LISTED_LENGTH + 1:,}"
             return StatusBadge(State.TOO_LONG, reason)
@@ -118,20 +108,20 @@ class Scope:
             return StatusBadge(
                 State.OUT_OF_SCOPE, f"the sitemap schema takes no URL under {MIN_LISTED_LENGTH} characters"
             )
-        standing = self._relation(url)
-        if standing == "subdomain":
+        relation = self._relation(url)
+        if relation == "subdomain":
             reason = (
                 f"{origin_of(url)} is crawled for its links; a sitemap in {self.directory} cannot list it"
             )
             return StatusBadge(State.OUT_OF_SCOPE, f"{reason} unless the host is named as one of the site's")
-        if not standing:
+        if not relation:
             return self._foreign(url)
-        if standing == "own" and not url.startswith(self.directory):
+        if relation == "own" and not url.startswith(self.directory):
             return StatusBadge(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
         return self._refused_by_pattern(url)
 
     def needs_cross_submit(self, url: Url) -> bool:
-        """Whether a listed URL counts only if the robots.txt of its host names the sitemap."""
+        """Whether the robots.txt of the URL's host must name the sitemap for search engines to accept the URL."""
         return self._relation(url) == "named"
 
     def _foreign(self, url: Url) -> StatusBadge:
@@ -142,26 +132,26 @@ class Scope:
         return StatusBadge(State.OUT_OF_SCOPE, f"another host: {host_of(url)}")
 
     def _relation(self, url: Url) -> str:
-        """What the origin of a URL is to us: "own", "named", "subdomain" or "" for foreign."""
-        home = origin_of(url)
-        if home == self.origin:
+        """How the origin of a URL belongs to the scope: "own", "named", "subdomain" or "" for foreign."""
+        origin = origin_of(url)
+        if origin == self.origin:
             return "own"
         if not (self._named or self._subdomains):
             return ""
-        standing = self._origins.get(home)
-        if standing is None:
-            standing = self._judge_origin(url)
+        relation = self._origins.get(origin)
+        if relation is None:
+            relation = self._judge_origin(url)
             if len(self._origins) < 10_000:
-                self._origins[home] = standing
-        return standing
+                self._origins[origin] = relation
+        return relation
 
     def _judge_origin(self, url: Url) -> str:
-        name, door = host_of(url), _scheme_and_port(url)
+        name, (scheme, port) = host_of(url), _scheme_and_port(url)
         for named in self._named:
-            is_open = door[1] == named.port or (not named.port and door[1] == _DEFAULT_PORTS[door[0]])
+            is_open = port == named.port or (not named.port and port == _DEFAULT_PORTS[scheme])
             if is_open and (name == named.name or (named.is_domain and name.endswith(f".{named.name}"))):
                 return "named"
-        if self._subdomains and door == _scheme_and_port(Url(self.directory)):
+        if self._subdomains and (scheme, port) == _scheme_and_port(Url(self.directory)):
             domain = registrable_domain(host_of(Url(self.directory)))
             return "subdomain" if domain and (name == domain or name.endswith(f".{domain}")) else ""
         return ""
@@ -184,14 +174,14 @@ class Scope:
             return StatusBadge(
                 State.TOO_DEEP, f"{depth} clicks from the start; the limit is {self.bounds.max_depth}"
             )
-        if found == _NOFOLLOW:
+        if found == DiscoveredBy.NOFOLLOW:
             return StatusBadge(State.NOFOLLOW, "only links that say nofollow lead here")
         return None
 
 
-def why_path_is_trap(where: str, bounds: CrawlBounds) -> str:
-    """What makes a path look endless, in a sentence, or "". The cost is bounded by ``bounds.max_segments``."""
-    segments = where.split("/")[1:]
+def why_path_is_trap(path: str, bounds: CrawlBounds) -> str:
+    """Why a path looks like a crawler trap, in a sentence, or "". ``bounds.max_segments`` limits the cost."""
+    segments = path.split("/")[1:]
     count = len(segments)
     if count > bounds.max_segments:
         return f"trap.path_segments: {count} path segments; the limit is {bounds.max_segments}"
@@ -213,7 +203,7 @@ def registrable_domain(name: str) -> str:
 
     From the snapshot of https://publicsuffix.org in ``tldextract``, private suffixes included; nothing is fetched.
     """
-    # A tenth of a second, for the few crawls that need it.
+    # The import takes a tenth of a second, and few crawls need it.
     from tldextract import TLDExtract  # noqa: PLC0415
 
     extract = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
@@ -235,10 +225,8 @@ def _named_host(text: str) -> _NamedHost:
 
 
 def _scheme_and_port(url: Url) -> tuple[str, str]:
-    """Scheme and port."""
-    home = origin_of(url)
-    scheme = home.partition(":")[0]
-    port = home.rpartition(":")[2]
+    origin = origin_of(url)
+    scheme, port = origin.partition(":")[0], origin.rpartition(":")[2]
     return scheme, port if port.isdigit() else _DEFAULT_PORTS[scheme]
 
 
@@ -247,9 +235,9 @@ def _and_more(patterns: tuple[UrlPattern, ...]) -> str:
 
 
 def alias_origins(start: Url) -> list[str]:
-    """The origins that lead to the same site as that of ``start``, as nearly all servers have it, without that one."""
-    home = origin_of(start)
-    port = home[home.index("://") + 3 + len(host_of(start)) :]
+    """The other origins that usually lead to the same site as ``start``: http or https, with or without www."""
+    own = origin_of(start)
+    port = own[own.index("://") + 3 + len(host_of(start)) :]
     bare = host_of(start).removeprefix("www.")
-    every = (f"{scheme}://{www}{bare}{port}" for scheme in ("https", "http") for www in ("", "www."))
-    return [each for each in every if each != home]
+    origins = (f"{scheme}://{www}{bare}{port}" for scheme in ("https", "http") for www in ("", "www."))
+    return [origin for origin in origins if origin != own]

@@ -20,7 +20,7 @@ from crawler.config import plan as planning
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import is_readable
 from crawler.crawl.revalidation import response_metadata
-from crawler.crawl.visit import build_judge, parser_options, worker_options
+from crawler.crawl.visit import build_judge, fetch_options, parser_options
 from crawler.lastmod.policy import date_of_new_page
 from crawler.model import (
     DiscoveredBy,
@@ -109,7 +109,7 @@ class Bench:
 
     def _fetch(self, urls: list[Url]) -> tuple[float, list[Reply]]:
         body, tasks_at_a_time = (
-            worker_options(self._plan.config).page_body,
+            fetch_options(self._plan.config).page_body,
             self._plan.config.pace.concurrency,
         )
         replies: dict[Url, Reply] = {}

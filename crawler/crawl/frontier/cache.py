@@ -1,4 +1,4 @@
-"""What the frontier answers from memory: the id, the depth and the evidence of URLs it saw lately. Bounded."""
+"""The frontier's memory: id, depth and evidence of recent URLs, bounded, and the number of URLs in each state."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from crawler.model import CLICK_WAYS, DiscoveredBy, DiscoveredUrl, Lease, State, Url
 
 MAX_CACHED = 100_000  # URLs, about 250 bytes each
-
-
-_FLAG_BITS = DiscoveredBy.SPELLING.bit_length()  # the last flag of Found
-
+_FLAG_BITS = DiscoveredBy.SPELLING.bit_length()  # the last flag of DiscoveredBy
 _DEPTH_BITS = 20  # bits of depth behind them; the id is the rest
 
 _FLAG_MASK, _DEPTH_MASK = (1 << _FLAG_BITS) - 1, (1 << _DEPTH_BITS) - 1
@@ -18,7 +15,7 @@ _EVIDENCE_MASK = (1 << _FLAG_BITS + _DEPTH_BITS) - 1  # depth and flags
 
 
 class UrlCache:
-    """A cache of packed integers. What it does not know, the database does."""
+    """A cache of packed integers over the database."""
 
     def __init__(self) -> None:
         self._packed: dict[Url, int] = {}
@@ -43,12 +40,10 @@ class UrlCache:
     def link_ids(
         self, lease: Lease, links: list[tuple[Url, int]], know: Callable[[DiscoveredUrl], int]
     ) -> list[tuple[int, int]]:
-        """The ids of a page's links with their flags. Most are known with all this evidence already; ``know`` is asked
-        for the rest."""
-        here = (
-            min(lease.depth, _DEPTH_MASK) << _FLAG_BITS | _FLAG_MASK
-        )  # no more than this is as near as this page ...
-        click = min(lease.depth + 1, _DEPTH_MASK) << _FLAG_BITS | _FLAG_MASK  # ... or a click away from it
+        """The ids of a page's links with their flags. ``know`` admits URLs and evidence that are new."""
+        # The largest packed evidence of a URL that is no deeper than this page, or than a click away from it.
+        here = min(lease.depth, _DEPTH_MASK) << _FLAG_BITS | _FLAG_MASK
+        click = min(lease.depth + 1, _DEPTH_MASK) << _FLAG_BITS | _FLAG_MASK
         ids = []
         packed_of = self._packed.get
         for url, found in links:
@@ -66,7 +61,7 @@ class UrlCache:
 
 
 class StateCounts:
-    """Counts that would cost a scan of the table each time."""
+    """The number of URLs in each state, which a query would count by a scan of the table."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         states = db.execute("SELECT state, count(*) FROM visit GROUP BY state")
@@ -76,23 +71,23 @@ class StateCounts:
 
     @property
     def counts(self) -> Mapping[State, int]:
-        """URLs in each state that has any."""
+        """The number of URLs in each state that has any."""
         return {state: count for state, count in self._counts.items() if count}
 
     @property
     def waiting(self) -> Iterable[str]:
-        """The origins with pending URLs, the first known first."""
+        """The origins with pending URLs, in the order of their discovery."""
         return self._waiting
 
-    def move(self, home: str, before: State | None, after: State) -> None:
-        """A URL of an origin changed its state; None: it is new."""
+    def move(self, origin: str, before: State | None, after: State) -> None:
+        """Count a URL of an origin that changed its state; ``before`` is None for a new URL."""
         if before is not None:
-            self._add(home, before, -1)
-        self._add(home, after, 1)
+            self._add(origin, before, -1)
+        self._add(origin, after, 1)
 
-    def _add(self, home: str, state: State, step: int) -> None:
+    def _add(self, origin: str, state: State, step: int) -> None:
         self._counts[state] = self._counts.get(state, 0) + step
         if state is State.PENDING:
-            self._waiting[home] = self._waiting.get(home, 0) + step
-            if not self._waiting[home]:
-                del self._waiting[home]
+            self._waiting[origin] = self._waiting.get(origin, 0) + step
+            if not self._waiting[origin]:
+                del self._waiting[origin]

@@ -1,10 +1,10 @@
-"""The outlinks of a page as bytes: for each kind of evidence, ascending ids as distances between them (LEB128)."""
+"""The outlinks of a page as bytes: for each set of flags, ascending ids as differences (LEB128)."""
 
 from collections.abc import Iterable
 
 
 def pack_links(links: Iterable[tuple[int, int]]) -> bytes:
-    """Distinct targets as bytes, about one or two each. A link is the id of its target and its flags of Found."""
+    """Distinct links as bytes, about one or two each. A link is the id of its target and flags of DiscoveredBy."""
     by_flags: dict[int, list[int]] = {}
     for number, flags in links:
         by_flags.setdefault(flags, []).append(number)
@@ -32,7 +32,7 @@ def _append_distances(out: bytearray, numbers: Iterable[int]) -> None:
 
 
 def unpack_links(packed: bytes) -> list[tuple[int, int]]:
-    """The links that :func:`pack` wrote, by flags and then by id."""
+    """The links that :func:`pack_links` wrote, by flags and then by id."""
     links: list[tuple[int, int]] = []
     numbers = _numbers(packed)
     start = 0
@@ -48,7 +48,7 @@ def unpack_links(packed: bytes) -> list[tuple[int, int]]:
 
 
 def _numbers(packed: bytes) -> list[int]:
-    if packed.isascii():  # none of them takes more than one byte
+    if packed.isascii():  # every number takes one byte
         return list(packed)
     numbers: list[int] = []
     value = shift = 0

@@ -28,11 +28,9 @@ from crawler.url.normalize import origin_of
 
 READ_AHEAD = 256  # pending URLs of an origin read at once
 _NO_METADATA = ResponseMetadata(0.0)
-IDLE_SECONDS = 60.0  # seconds to wait when only the end of what is out can bring more
-
-# ends that another way to the URL undoes
+IDLE_SECONDS = 60.0  # to wait when only leases that are out can bring more
+# states that more evidence may revise
 _REVISABLE = {State.NOFOLLOW, State.TOO_DEEP, State.UNLINKED, State.TRAP}
-
 _SELECT_URL = (
     "SELECT u.id, v.found, v.depth, v.state FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"
 )
@@ -46,13 +44,11 @@ _SETTLE_VISIT = """UPDATE visit SET state = ?, reason = ?, status = ?, target = 
 
 
 class SqliteFrontier:
-    """See :class:`crawler.crawl.frontier.Frontier`. ``admission`` is asked once for each URL; ``by_level`` hands out
-    nothing
-    deeper while something nearer is out, so that depths are exact whatever the order of answers. ``run`` is the number
-    of the run, and ``reading`` the key of the settings that pages are read with. ``patience`` is that with what a site
-    makes up by itself (:mod:`crawler.crawl.frontier.traps`).
+    """See :class:`crawler.crawl.frontier.Frontier`. Every method may raise StorageError.
 
-    Every method may raise StorageError.
+    ``admission`` decides once about each URL. ``by_level`` leases no URL while a less deep one is out, so that depths
+    are exact whatever the order of answers. ``run`` is the number of the run, ``reading`` the key of the settings that
+    pages are parsed with, ``patience`` the limit of the trap detector (:mod:`crawler.crawl.frontier.traps`).
     """
 
     def __init__(
@@ -77,10 +73,10 @@ class SqliteFrontier:
             self._state_counts = StateCounts(db)
             self._trap_detector = TrapDetector(db, self._state_counts, self._out, patience)
         self.notes = self._trap_detector.notes
-        """What a person should know of what was left out, by path."""
+        """Notes on crawler traps that were left out, by path."""
 
     def _forget(self) -> None:
-        """A change did not come about: what memory holds of it is not so."""
+        """Drop what memory holds of a change that failed."""
         self._known.clear()
         self._trap_detector.reset()
 
@@ -90,14 +86,14 @@ class SqliteFrontier:
                 self._ensure_known(find)
 
     def _ensure_known(self, find: DiscoveredUrl) -> int:
-        """The id of a URL, which is known afterwards; evidence of it is merged."""
+        """The id of a URL. Inserts a new URL, and merges evidence of a known one."""
         known = self._known.get(find.url)
         if known is None:
             row = self._db.execute(_SELECT_URL, (find.url,)).fetchone()
             if row is None or row[1] is None:
                 return self._insert(find, row[0] if row else None)
             *known, state = row
-            if state == State.TRAP:  # every way to it counts
+            if state == State.TRAP:  # every link to it counts
                 return self._merge(find, row[0], row[1] | find.found, min(row[2], find.depth))
             self._known.put(find.url, *known)
         number, found, depth = known
@@ -106,38 +102,38 @@ class SqliteFrontier:
         return number
 
     def _insert(self, find: DiscoveredUrl, number: int | None) -> int:
-        """A URL that is new to this run; ``number`` is its id if an earlier one knew it."""
+        """Insert a URL that is new to this run; ``number`` is its id if an earlier run knew it."""
         verdict = self._admission(find) or self._trap_detector.refusal(find)
         state = verdict.state if verdict else State.PENDING
         reason = verdict.reason if verdict else ""
-        home = origin_of(find.url)
+        origin = origin_of(find.url)
         if number is None:
             number = self._db.execute("INSERT INTO url (url) VALUES (?)", (find.url,)).lastrowid
             assert number is not None  # noqa: S101 - SQLite answers an INSERT with its row
-        row = (number, home, find.kind, state, find.found, find.depth, find.source, reason)
+        row = (number, origin, find.kind, state, find.found, find.depth, find.source, reason)
         self._db.execute(_INSERT_VISIT, row)
-        self._state_counts.move(home, None, state)
+        self._state_counts.move(origin, None, state)
         if state is State.PENDING:
-            self._drop_read_ahead(home, find.depth)
+            self._drop_read_ahead(origin, find.depth)
         if state is not State.TRAP:
             self._known.put(find.url, number, find.found, find.depth)
         return number
 
     def _merge(self, find: DiscoveredUrl, number: int, found: int, depth: int) -> int:
         self._db.execute("UPDATE visit SET found = ?, depth = ? WHERE id = ?", (found, depth, number))
-        state, kind, home = self._db.execute(
+        state, kind, origin = self._db.execute(
             "SELECT state, kind, origin FROM visit WHERE id = ?", (number,)
         ).fetchone()
         if state == State.TRAP and self._trap_detector.template_of(find):
             return number
         self._known.put(find.url, number, found, depth)
         if kind == DocumentKind.SITEMAP and find.kind is DocumentKind.PAGE:
-            # robots.txt or an index called a page a sitemap: it is read again, as what links to it takes it for
+            # robots.txt or an index calls it a sitemap, but links treat it as a page: fetch it again as a page
             kind, state = DocumentKind.PAGE, State.NOFOLLOW if state == State.SITEMAP_FILE else state
             self._db.execute("UPDATE visit SET kind = ?, attempts = 0, due = 0 WHERE id = ?", (kind, number))
-            self._ahead.pop(home, None)
+            self._ahead.pop(origin, None)
             if state == State.NOFOLLOW:
-                self._state_counts.move(home, State.SITEMAP_FILE, State.NOFOLLOW)
+                self._state_counts.move(origin, State.SITEMAP_FILE, State.NOFOLLOW)
         if State(state) in _REVISABLE:
             verdict = self._admission(DiscoveredUrl(find.url, found, depth, find.source, DocumentKind(kind)))
             after = verdict.state if verdict else State.PENDING
@@ -146,39 +142,39 @@ class SqliteFrontier:
                 "UPDATE visit SET state = ?, reason = ?, source = coalesce(?, source) WHERE id = ?",
                 (after, verdict.reason if verdict else "", source, number),
             )
-            self._state_counts.move(home, State(state), after)
+            self._state_counts.move(origin, State(state), after)
             if after is State.PENDING:
-                self._drop_read_ahead(home, depth)
+                self._drop_read_ahead(origin, depth)
         return number
 
-    def _drop_read_ahead(self, home: str, depth: int) -> None:
-        """Forget what was read ahead when something nearer to the start turns up."""
-        ahead = self._ahead.get(home)
+    def _drop_read_ahead(self, origin: str, depth: int) -> None:
+        """Drop the URLs read ahead when a less deep one is admitted."""
+        ahead = self._ahead.get(origin)
         if ahead and depth < ahead[-1].depth:
             ahead.clear()
 
-    # ---------------------------------------------------------------- handing out
-
     def next(self, now: float, ready: ReadyIn, *, far: bool = False) -> Lease | Wait | Done:
         wait = None
-        for home in self._state_counts.waiting:
-            pause = ready(home, now)
+        for origin in self._state_counts.waiting:
+            pause = ready(origin, now)
             if pause <= 0:
-                lease = self._first_due(home, now, far)
+                lease = self._first_due(origin, now, far)
                 if lease:
                     self._out[lease.id] = lease
                     return lease
-                pause = self._until_due(home, now)
+                pause = self._until_due(origin, now)
             wait = pause if wait is None else min(wait, pause)
         if wait is None and not self._out:
             return Done()
         return Wait(IDLE_SECONDS if wait is None else wait)
 
-    def _first_due(self, home: str, now: float, far: bool) -> Lease | None:
-        ahead = self._ahead.setdefault(home, deque())
+    def _first_due(self, origin: str, now: float, far: bool) -> Lease | None:
+        ahead = self._ahead.setdefault(origin, deque())
         if not ahead:
             with storage_errors():
-                rows = self._db.execute(_SELECT_PENDING, (home, now, READ_AHEAD + len(self._out))).fetchall()
+                rows = self._db.execute(
+                    _SELECT_PENDING, (origin, now, READ_AHEAD + len(self._out))
+                ).fetchall()
             ahead.extend(
                 Lease(number, url, depth, attempts, DocumentKind(kind), found)
                 for number, url, depth, attempts, kind, found in rows
@@ -191,11 +187,11 @@ class SqliteFrontier:
         is_deeper = self._by_level and ahead[-1].depth > ahead[0].depth
         return ahead.pop() if far and not is_deeper else ahead.popleft()
 
-    def _until_due(self, home: str, now: float) -> float:
-        """Seconds until a URL of this origin is due, when none is: they are out, or put off."""
+    def _until_due(self, origin: str, now: float) -> float:
+        """Seconds until a URL of this origin is due, when none is due now."""
         with storage_errors():
             (due,) = self._db.execute(
-                "SELECT min(due) FROM visit WHERE state = 'pending' AND origin = ? AND due > ?", (home, now)
+                "SELECT min(due) FROM visit WHERE state = 'pending' AND origin = ? AND due > ?", (origin, now)
             ).fetchone()
         return IDLE_SECONDS if due is None else max(0.001, due - now)
 
@@ -214,26 +210,26 @@ class SqliteFrontier:
                 if outcome.page is None
                 else self._contents.store(outcome, outcome.page, targets)
             )
-            seen = outcome.sighting or _NO_METADATA
+            metadata = outcome.sighting or _NO_METADATA
             self._db.execute(
                 _SETTLE_VISIT,
                 (
                     *(verdict.state, verdict.reason, outcome.status, verdict.target, lease.attempts + 1),
                     outcome.request.line() if outcome.request else "",
                     content,
-                    *(seen.etag, seen.last_modified, seen.header_date),
-                    *(seen.page_date, seen.page_date_source, seen.at or None),
+                    *(metadata.etag, metadata.last_modified, metadata.header_date),
+                    *(metadata.page_date, metadata.page_date_source, metadata.at or None),
                     outcome.request is not None and outcome.request.answer == "200",
                     lease.id,
                 ),
             )
-            home = origin_of(lease.url)
+            origin = origin_of(lease.url)
             after = self._requeue_as_page(lease) or verdict.state
-            self._state_counts.move(home, State.PENDING, after)
+            self._state_counts.move(origin, State.PENDING, after)
         del self._out[lease.id]
 
     def _requeue_as_page(self, lease: Lease) -> State | None:
-        """A sitemap that turned out to be linked as a page while it was out waits once more."""
+        """Make a sitemap pending again that was discovered as a page while it was out."""
         if lease.kind is not DocumentKind.SITEMAP:
             return None
         (kind,) = self._db.execute("SELECT kind FROM visit WHERE id = ?", (lease.id,)).fetchone()
@@ -260,7 +256,7 @@ class SqliteFrontier:
         del self._out[lease.id]
 
     def review_postponed(self) -> bool:
-        """Whether something that was put off is to be visited after all, now that nothing else is left."""
+        """Whether some postponed URLs are visited after all, now that nothing else is left."""
         with self._batch.change():
             return self._trap_detector.review_postponed()
 
@@ -289,7 +285,6 @@ class SqliteFrontier:
                 yield UrlRecord(url, state, reason, found, depth, status)
 
     def hops(self, lease: Lease) -> int:
-        """How many redirects in a row led to this URL and nothing else did."""
         hops, number = 0, lease.id
         with storage_errors():
             while True:

@@ -1,4 +1,4 @@
-"""Transactions of the frontier: each change as a whole or not at all, and many changes to one durable commit."""
+"""The frontier's writes: each change as a whole or not at all, many changes in one durable commit; page content."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -14,15 +14,15 @@ from crawler.state.database import storage_errors
 
 
 def parse_key(key: str, kind: DocumentKind) -> str:
-    """What a document was read as: ``key`` names the settings, and a sitemap is read otherwise than a page."""
+    """The key of the settings that a document is parsed with: a sitemap is parsed in another way than a page."""
     return key if kind is DocumentKind.PAGE else f"{key} {kind.name.lower()}"
 
 
-BATCH_SIZE = 1_000  # changes to one commit at most; how long one may wait for the disk is the engine's to say
+BATCH_SIZE = 1_000  # changes in one commit at most; the engine commits by time
 
 
 class WriteBatch:
-    """The running transaction of one connection. ``undone`` is called when a change did not come about."""
+    """The running transaction of one connection. Calls ``undone`` when a change fails."""
 
     def __init__(self, db: sqlite3.Connection, undone: Callable[[], None]) -> None:
         self._db = db
@@ -39,7 +39,7 @@ class WriteBatch:
             try:
                 yield
             except BaseException:
-                self._undone()  # first: a full disk has undone the whole transaction, and ids will be given again
+                self._undone()  # first: a full disk rolls back the whole transaction, and SQLite reuses its ids
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK TO change")
                     self._db.execute("RELEASE change")
@@ -59,13 +59,11 @@ class WriteBatch:
 
 _PUT_CONTENT: Final = """INSERT INTO content (run, reading, digest, type, links, page, text, delta)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
-
-
 _encode_page = msgspec.msgpack.Encoder().encode
 
 
 class ContentStore:
-    """What a run reads. ``reading`` is the key of the settings that pages are read with."""
+    """Stores the content of pages. ``reading`` is the key of the settings that pages are parsed with."""
 
     def __init__(self, db: sqlite3.Connection, run: int, reading: str) -> None:
         self._db = db
@@ -73,16 +71,16 @@ class ContentStore:
         self._reading = reading
 
     def store(self, outcome: Outcome, page: Page, targets: list[tuple[int, int]]) -> int | None:
-        """Keep what was read, with the ids and flags of its links; answers its id."""
+        """Store a page with the ids and flags of its links, and return the id of the content."""
         kind = outcome.sighting.content_type if outcome.sighting else ""
-        said = replace(page, links=[], digest=b"", text=b"", delta=b"")
+        stripped = replace(page, links=[], digest=b"", text=b"", delta=b"")
         row = (
             self._run,
             parse_key(self._reading, outcome.lease.kind),
             page.digest,
             kind,
             pack_links(targets),
-            _encode_page(said),
+            _encode_page(stripped),
             page.text,
             page.delta,
         )

@@ -1,10 +1,10 @@
-"""Endless URLs: which ones a site makes up by itself, of which template, and whether pages of it still tell anything.
+"""URL templates: which URLs a site generates without end, by which template, and what a page of it contains. Pure.
 
-A URL is an *offspring* when the page it was found on is of its own template: the next day of a calendar, the same list
-with one more filter, a page below a session id that leads to itself under another one. Real pages come like this too
-(articles that only link to articles, the next page of a list), so that an offspring is under no suspicion by itself,
-and all other URLs are under none at all. What tells a trap is that its pages say nothing: no word, picture or page that
-the ones before them had not. Search engines describe such spaces
+A URL is *generated* when the page it is discovered on has the same template: the next day of a calendar, the same list
+with one more filter, a page below a session id that links to itself under another one. Real pages are discovered like
+this too (articles that only link to articles, the next page of a list), so a generated URL alone is no trap. It is a
+trap when its pages have nothing new: no word, picture or page that the ones before them do not have. Search engines
+describe such spaces
 (https://developers.google.com/search/blog/2008/08/to-infinity-and-beyond-no ,
 https://developers.google.com/crawling/docs/faceted-navigation) and leave it to the site to close them.
 """
@@ -18,11 +18,10 @@ from typing import Final, NamedTuple
 from crawler.model import Url
 
 TRAP_PREFIX: Final = "trap.template: "
-"""What the reason of a URL begins with that is left out as one of an endless template."""
-MAX_MARKUP_READ: Final = 200_000  # characters of a page that are looked at
+"""The start of the reason of a URL that is left out because its template is endless."""
+MAX_MARKUP_READ: Final = 200_000  # characters of a page
 _NAMELESS: Final = "…"  # a parameter without a name
-_ECHO_SEGMENT: Final = "…/"  # the template of all paths that repeat what stands above them
-
+_ECHO_SEGMENT: Final = "…/"  # the template of all paths that repeat their own segments
 _MONTHS: Final = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     "|nov(?:ember)?|dec(?:ember)?"
@@ -42,9 +41,9 @@ _dated = re.compile(
 
 
 class UrlTemplate(NamedTuple):
-    """What a URL has in common with its like: ``path`` with figures and dates as ``#``, and the ``names`` of its query.
+    """The common form of similar URLs: ``path`` with figures and dates as ``#``, and the ``names`` of its query.
 
-    The days of a month are of the template of that, and so are the months of a year.
+    The days of a month have the template of the month, and months that of the year.
     """
 
     path: str
@@ -56,7 +55,7 @@ class UrlTemplate(NamedTuple):
         return f"{self.path}?{'&'.join(f'{name}=…' for name in self.names.split('&'))}"
 
 
-@lru_cache(maxsize=64)  # a page is asked about once for each link that leads to something new
+@lru_cache(maxsize=64)  # the same page is the parent of many new URLs
 def template_of(url: str) -> UrlTemplate:
     """The template of a URL. Linear in the URL."""
     start = url.index("/", 8)
@@ -80,11 +79,11 @@ def _name(pair: str) -> str:
 
 
 def shared_template(url: str, parent: str, knows: Callable[[str], bool]) -> UrlTemplate | None:
-    """The template of a URL that is new, when the page it was found on is of the same, else None.
+    """The template of a new URL that its parent page generates, else None.
 
-    A parameter more or less makes no other template of it, as long as there is one left. A path is an offspring too
-    when it hangs below that of the page what ``knows`` says to exist beside that page: a relative link of the kind
-    ``news/about/``, ``news/about/news/`` … goes on for ever.
+    One parameter more or less keeps the template, as long as one is left. A path is generated too when it repeats,
+    below the page, a path that ``knows`` says to exist beside the page: relative links such as ``news/about/``,
+    ``news/about/news/`` … have no end.
     """
     if _varies(url, url.index("/", 8)):
         own, other = template_of(url), template_of(parent)
@@ -110,8 +109,6 @@ def _echo_template(url: str, parent: str, knows: Callable[[str], bool]) -> UrlTe
     return None
 
 
-# ---------------------------------------------------------------------------------------------------- what pages tell
-
 _links_and_tags = re.compile(r"<a\b.*?(?:</a\s*+>|\Z)|<[^>]*+>?", re.DOTALL | re.IGNORECASE).sub
 _word = re.compile(r"[^\W\d_]{2,60}").findall
 _picture = re.compile(r"(?<![\w%-])[\w%-]{1,100}+\.(?:jpe?g|png|gif|webp|avif)\b", re.IGNORECASE).findall
@@ -125,8 +122,10 @@ _DATES: Final = frozenset(
 
 
 class TemplatePage(NamedTuple):
-    """A page of a template as it was read. ``markup`` is "" unless it is one for a sitemap; ``brought`` are pages for a
-    sitemap that were found on it first and are no offspring."""
+    """A page of a template. ``markup`` is "" unless it is indexable.
+
+    ``brought`` are indexable URLs that were first discovered on it and are not generated.
+    """
 
     url: Url
     markup: str
@@ -134,28 +133,25 @@ class TemplatePage(NamedTuple):
 
 
 def page_contents(page: TemplatePage) -> set[str]:
-    """What a page tells: words (not those of links, dates or its own URL), the names of its pictures, what it brought.
+    """The contents of a page: words (not of links, dates or its own URL), names of pictures, URLs it brought.
 
-    Of what it brought with a date in the URL only the template counts, for the days of a calendar bring nothing.
+    Of a URL with a date only the template counts, because the days of a calendar are no news.
     """
-    told = {template_of(url).path if _dated(url, url.index("/", 8)) else url for url in page.brought}
+    contents = {template_of(url).path if _dated(url, url.index("/", 8)) else url for url in page.brought}
     if page.markup:
         markup = page.markup[:MAX_MARKUP_READ]
-        told.update(_picture(markup))
-        told |= {*_word(_links_and_tags(" ", markup).lower())} - {*_word(page.url.lower())} - _DATES
-    return told
-
-
-# ---------------------------------------------------------------------------------------------------- how it is told
+        contents.update(_picture(markup))
+        contents |= {*_word(_links_and_tags(" ", markup).lower())} - {*_word(page.url.lower())} - _DATES
+    return contents
 
 
 def trap_reason(template: UrlTemplate, others: int) -> str:
-    """Why a URL is left out, in a sentence; ``others`` of its like had been found before."""
+    """Why a URL is left out, in a sentence; ``others`` of its template were found before."""
     return f"{TRAP_PREFIX}{others:,} others like {template} had been found on one another before"
 
 
 def exclude_remedy(templates: list[UrlTemplate], url: str) -> str:
-    """The flag that leaves out, for good, all URLs of templates of one path; ``url`` is one of them."""
+    """The flag that excludes all URLs of the templates of one path; ``url`` is one of them."""
     names = templates[0].names.split("&")
     if tokens := [name for name in names if _token(_value(url, name))]:
         return f"--drop-param {shlex.quote(tokens[0])}"
@@ -173,17 +169,16 @@ def _expression(templates: list[UrlTemplate], url: str) -> str:
     if len(templates) > 1:
         fewest = min(template.names.count("&") for template in templates)
         return rf"{where}\?([^&]*&){{{fewest}}}"
-    spelt = [re.escape(each).replace(r"\#", r"\w+") for each in names.split("&") if each != _NAMELESS]
+    spelt = [re.escape(name).replace(r"\#", r"\w+") for name in names.split("&") if name != _NAMELESS]
     return where + r"\?" + "".join(f"(?=(.*&)?(amp;)*{name}(=|&|$))" for name in spelt)
 
 
-def exclude_remedy_of(url: str, said: str) -> str:
-    """The same for a URL that was left out for such a reason; "" for any other."""
-    if not said.startswith(TRAP_PREFIX):
+def exclude_remedy_of(url: str, reason: str) -> str:
+    """The same flag for a URL that was left out for this reason; "" for a reason of another kind."""
+    if not reason.startswith(TRAP_PREFIX):
         return ""
-    return exclude_remedy(
-        [UrlTemplate(f"/{_ECHO_SEGMENT}") if f"/{_ECHO_SEGMENT} " in said else template_of(url)], url
-    )
+    is_echo = f"/{_ECHO_SEGMENT} " in reason
+    return exclude_remedy([UrlTemplate(f"/{_ECHO_SEGMENT}") if is_echo else template_of(url)], url)
 
 
 def _value(url: str, name: str) -> str:
@@ -192,11 +187,10 @@ def _value(url: str, name: str) -> str:
 
 
 def trap_note(templates: list[UrlTemplate], url: str, read: int, vain: int) -> str:
-    """What a person is told of templates of one path that were found to be endless, once for all of their URLs."""
+    """The note on the endless templates of one path, once for all of their URLs."""
     more = f" (and {len(templates) - 1:,} more like it)" if len(templates) > 1 else ""
     return (
-        f"{templates[0]}{more} goes on for ever: {read:,} pages like that were read, the last {vain:,} of them told "
-        f"nothing new, and the rest was left out, such as {url}; {exclude_remedy(templates, url)} leaves "
-        "out all of them, "
-        "--trap-limit 0 reads on"
+        f"{templates[0]}{more} goes on for ever: {read:,} such pages were read, the last {vain:,} of them had "
+        f"nothing new, and the rest was left out, such as {url}; {exclude_remedy(templates, url)} leaves out all of "
+        "them, --trap-limit 0 reads on"
     )

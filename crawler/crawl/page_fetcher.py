@@ -1,0 +1,93 @@
+"""The fetch step of one URL: its robots.txt rule, the answer of an earlier crawl, or one request."""
+
+import time
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from crawler.crawl.earlier_crawl import EarlierAnswer, EarlierCrawl
+from crawler.crawl.revalidation import PreviousVisits, conditional_headers, request_record
+from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits
+from crawler.fetch.throttle import Throttle
+from crawler.model import (
+    DocumentKind,
+    Failure,
+    Lease,
+    PreviousVisit,
+    Reply,
+    Request,
+    State,
+    StatusBadge,
+)
+from crawler.robots.cache import RobotsCache
+from crawler.robots.rules import Blocked, Robots
+from crawler.url.normalize import origin_of
+
+
+class FetchOptions(Struct, frozen=True):
+    """Limits of bodies, and the longest Crawl-delay that is obeyed, in seconds."""
+
+    page_body: BodyLimits = PAGE_BODY
+    sitemap_body: BodyLimits = SITEMAP_BODY
+    max_crawl_delay: float = 60.0
+
+
+class FetchedPage(NamedTuple):
+    """The answer to one request, and the previous visit that made the request conditional."""
+
+    answer: Reply | Failure
+    previous: PreviousVisit | None
+    request: Request
+
+
+class PageFetcher:
+    """Fetches the URL of a lease within the rules of its origin. ``earlier`` answers in place of the server."""
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        robots_cache: RobotsCache,
+        throttle: Throttle,
+        previous_visits: PreviousVisits,
+        earlier: EarlierCrawl | None,
+        options: FetchOptions,
+    ) -> None:
+        self._fetcher = fetcher
+        self._robots_cache = robots_cache
+        self._throttle = throttle
+        self._previous_visits = previous_visits
+        self._earlier = earlier
+        self._options = options
+
+    def without_request(self, lease: Lease, now: float) -> StatusBadge | EarlierAnswer | None:
+        """The answer that needs no request; None when one is needed or robots.txt is not in the cache."""
+        robots = self._robots_cache.cached(origin_of(lease.url), now)
+        return self._known(lease, robots, now) if robots else None
+
+    async def fetch(self, lease: Lease) -> FetchedPage | StatusBadge | EarlierAnswer:
+        """Send one request, and report its end to the throttle. Raises StorageError."""
+        answer: Reply | Failure | None = None
+        origin, options = origin_of(lease.url), self._options
+        try:
+            robots = await self._robots_cache.get(origin)
+            if known := self._known(lease, robots, time.time()):
+                return known
+            if delay := robots.crawl_delay(options.max_crawl_delay):
+                self._throttle.set_crawl_delay(origin, delay)
+            body = options.sitemap_body if lease.kind is DocumentKind.SITEMAP else options.page_body
+            previous = self._previous_visits.get(lease.id, lease.kind)
+            headers = conditional_headers(previous)
+            answer = await self._fetcher.fetch(lease.url, headers=headers, body=body)
+        finally:
+            self._throttle.finish(lease.url, time.time(), answer)
+        return FetchedPage(answer, previous, request_record(answer, bool(headers), time.time()))
+
+    def _known(self, lease: Lease, robots: Robots, now: float) -> StatusBadge | EarlierAnswer | None:
+        rule = robots.can_fetch(lease.url)
+        if isinstance(rule, Blocked):
+            state = State.SITEMAP_FILE if lease.kind is DocumentKind.SITEMAP else State.ROBOTS
+            return StatusBadge(state, rule.reason)
+        if self._earlier is None or lease.kind is not DocumentKind.PAGE:
+            return None
+        return self._earlier.answer(lease.url, self._previous_visits.get(lease.id, lease.kind), now)
