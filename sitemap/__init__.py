@@ -1,6 +1,6 @@
-"""Read, write and check sitemaps. Knows nothing of crawling, and imports nothing that crawls.
+"""Reads, writes and lints sitemaps. Does not depend on the crawler.
 
-A name is loaded when it is first asked for: whoever wants the values only does not pay for the readers and writers.
+Each public name is imported on first use, so a program that needs only the values does not load readers and writers.
 """
 
 from importlib import import_module
@@ -146,7 +146,7 @@ __all__ = [
     "write_index",
 ]
 
-_ROOMS: Final = {
+_MODULES: Final = {
     "cross_submit": "CrossSubmits vouches",
     "dates": "Moment Precision format_date parse_date",
     "errors": (
@@ -186,15 +186,15 @@ _ROOMS: Final = {
     "writer.target": "FileFacts",
     "writer.writer": "SitemapWriter",
 }
-_HOME: Final = {name: room for room, names in _ROOMS.items() for name in names.split()}
+_MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-if not TYPE_CHECKING:  # a type checker that saw this would believe every name
+if not TYPE_CHECKING:  # with __getattr__, a type checker would accept every name
 
     def __getattr__(name: str) -> Any:
-        room = _HOME.get(name)
-        if room is None:
+        module = _MODULE_OF.get(name)
+        if module is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(f"{__name__}.{room}"), name)
+        value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
         return value
 
     def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""Owns cross-submission: whether another host lets a sitemap list its URLs. Opens no connection itself.
+"""Cross-submission: decides whether the robots.txt of another host lets a sitemap list that host's URLs.
 
 https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
 """
@@ -8,26 +8,26 @@ from collections.abc import Callable, Iterable
 from sitemap.location import Location, is_same_document, url_origin
 from sitemap.robots_txt import sitemaps_in
 
-_SHORTEST = len("http://x")  # no host ends before
+_SHORTEST = len("http://x")  # the host of a URL ends here at the earliest
 
 
 def vouches(robots_txt: bytes | str, *sitemap_urls: str) -> bool:
-    """Whether a robots.txt names one of these sitemaps, and so lets it list any URL of the host it was served from."""
-    return any(is_same_document(named, url) for named in sitemaps_in(robots_txt) for url in sitemap_urls)
+    """Whether a robots.txt names one of these sitemaps, and so lets it list any URL of the robots.txt's host."""
+    return any(is_same_document(sitemap, url) for sitemap in sitemaps_in(robots_txt) for url in sitemap_urls)
 
 
 class CrossSubmits:
-    """Knows which URLs of other hosts a sitemap may list, because the robots.txt of their host names it.
+    """Decides which URLs of other hosts a sitemap may list: those of a host whose robots.txt names the sitemap.
 
-    ``index_urls`` are the indexes that lead to the sitemap: naming one of them is as good. ``fetch_robots`` answers
-    the content of a robots.txt, redirects followed, or None when there is none; an OSError counts as None. It is called
-    once for each origin (scheme, host and port), for at most ``max_origins``: any further one vouches for nothing, and
-    ``full`` says that it came to that. ``origins`` has the answer of each origin that was asked. InvalidLocation for a
-    bad address. :meth:`vouched` is what ``SitemapWriter`` takes as ``vouched``.
+    ``index_urls`` are the sitemap indexes that list the sitemap; a robots.txt may name one of them instead.
+    ``fetch_robots`` returns the content of a robots.txt, redirects followed, or None without one; OSError counts as
+    None. It is called once for each origin (scheme, host and port) and for at most ``max_origins``. A further origin
+    vouches for nothing, and ``full`` becomes True. ``origins`` maps each checked origin to the result.
+    :meth:`is_vouched` fits the ``vouched`` parameter of the writer and the linter. InvalidLocation for an invalid URL.
 
         >>> robots = {"https://shop.example/robots.txt": b"Sitemap: https://example.com/sitemap.xml"}
         >>> submits = CrossSubmits("https://example.com/sitemap.xml", robots.get)
-        >>> submits.vouched("https://shop.example/boats"), submits.vouched("https://blog.example/")
+        >>> submits.is_vouched("https://shop.example/boats"), submits.is_vouched("https://blog.example/")
         (True, False)
     """
 
@@ -41,41 +41,41 @@ class CrossSubmits:
         self.origins: dict[str, bool] = {}
         self.full = False
         self._own = Location(sitemap_url).origin
-        self._names = (sitemap_url, *(Location(url).url for url in index_urls))
+        self._sitemap_urls = (sitemap_url, *(Location(url).url for url in index_urls))
         self._fetch = fetch_robots
         self._max_origins = max_origins
-        # What a URL begins with, and the answer: neighbours in a list are of one host.
+        # The start of the last URL and its result: consecutive URLs usually have the same host.
         self._last = ("", False)
 
     def is_vouched(self, url: str) -> bool:
         """Whether the robots.txt of the URL's own origin names the sitemap.
 
-        False for a URL of the sitemap's own origin: for that its directory speaks (:class:`sitemap.Location`), and no
-        robots.txt widens it. False for what is not absolute http(s).
+        False for a URL of the sitemap's own origin, where only the sitemap's directory counts
+        (:class:`sitemap.Location`), and for a URL that is not absolute http(s).
         """
         end = url.find("/", _SHORTEST)
         start = url[:end] if end > 0 else url
         if start != self._last[0]:
-            self._last = (start, self._ask(start))
+            self._last = (start, self._check(start))
         return self._last[1]
 
-    def _ask(self, start: str) -> bool:
+    def _check(self, start: str) -> bool:
         try:
-            where = url_origin(start)
+            origin = url_origin(start)
         except ValueError:
             return False
-        if where == self._own:
+        if origin == self._own:
             return False
-        if where not in self.origins:
+        if origin not in self.origins:
             if len(self.origins) >= self._max_origins:
                 self.full = True
                 return False
-            self.origins[where] = self._names_us(where)
-        return self.origins[where]
+            self.origins[origin] = self._names_sitemap(origin)
+        return self.origins[origin]
 
-    def _names_us(self, where: str) -> bool:
+    def _names_sitemap(self, origin: str) -> bool:
         try:
-            robots_txt = self._fetch(where + "/robots.txt")
+            robots_txt = self._fetch(origin + "/robots.txt")
         except OSError:
             return False
-        return robots_txt is not None and vouches(robots_txt, *self._names)
+        return robots_txt is not None and vouches(robots_txt, *self._sitemap_urls)

@@ -1,4 +1,4 @@
-"""Owns dates: reads every form seen in sitemaps and feeds, writes the two that the XSD allows. Never asks for now.
+"""Parses dates in every form seen in sitemaps and feeds, and writes the two forms that the XSD allows.
 
 https://www.w3.org/TR/NOTE-datetime and https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd (tLastmod)
 """
@@ -13,7 +13,7 @@ from sitemap.errors import SitemapError
 
 
 class Precision(StrEnum):
-    """How much a date says."""
+    """The smallest unit that a date states."""
 
     YEAR = "year"
     MONTH = "month"
@@ -25,16 +25,16 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A date as it was stated: a ``date`` to the day or coarser, else an aware ``datetime``.
+    """A date as stated: a ``date`` if it has no time, else an aware ``datetime``.
 
-    What is not said is 1 in a date and 0 in a time.
+    Units that are not stated are 1 in a date and 0 in a time.
     """
 
     value: date | datetime
     precision: Precision
 
     def instant(self) -> datetime:
-        """The earliest aware datetime it can mean; a date begins at midnight UTC."""
+        """The earliest aware datetime that it can mean; a date begins at midnight UTC."""
         if isinstance(self.value, datetime):
             return self.value
         return datetime(self.value.year, self.value.month, self.value.day, tzinfo=UTC)
@@ -71,29 +71,29 @@ _OFFSET = re.compile(
     r"(?:(?:GMT|UTC|UT)\s*)?(?P<sign>[+\u2212-])(?P<hours>[0-9]{1,2}):?(?P<minutes>[0-9]{2})?(?:\s*(?:\(.*\)|UTC|GMT))?"
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-# RFC 822 section 5.1; its military letters were defined wrongly and count as UTC (RFC 2822 section 4.3).
+# RFC 822 section 5.1; its military letters are defined wrongly and count as UTC (RFC 2822 section 4.3).
 _UTC_NAMES = frozenset({"", "Z", "GMT", "UT", "UTC", "WET", "-0000"})
 _ZONES = {
     "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
-    # In no standard, and seen in feeds.
+    # Not in a standard, but seen in feeds.
     "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "BST": 1, "WEST": 1, "MSK": 3, "JST": 9, "KST": 9,
 }  # fmt: skip
 
 
-def read_date(text: str) -> Moment | None:
-    """The date that a text states, or None when it states none that exists.
+def parse_date(text: str) -> Moment | None:
+    """The date that a text states, or None if it states no existing date.
 
-    Reads W3C datetimes (also basic ISO 8601, a space for the ``T``, AM and PM), RFC 822/1123/850 and asctime dates. A
-    time without a zone counts as UTC. A year before 1 or after 9999 does not exist.
+    Accepts W3C datetimes (also basic ISO 8601, a space for the ``T``, AM and PM), RFC 822/1123/850 and asctime dates. A
+    time without a zone counts as UTC. Years are 1 to 9999.
     """
     text = text.strip()
     if not 4 <= len(text) <= 64:
         return None
     for pattern in (_ISO, _SLASHED, _RFC822, _ASCTIME):
-        found = pattern.fullmatch(text)
-        if found:
+        match = pattern.fullmatch(text)
+        if match:
             try:
-                return _build_moment(found.groupdict())
+                return _build_moment(match.groupdict())
             except (ValueError, OverflowError):
                 return None
     return None
@@ -102,43 +102,40 @@ def read_date(text: str) -> Moment | None:
 def write_date(value: date | datetime, *, fraction: bool = False) -> str:
     """``YYYY-MM-DD`` for a date, ``YYYY-MM-DDThh:mm:ss+00:00`` for a datetime. ValueError for a naive datetime.
 
-    A fraction of a second is cut off unless it is asked for, as clocks have one and pages do not.
+    ``fraction`` keeps the fraction of a second, which is cut off by default.
     """
     if not isinstance(value, datetime):
         return value.isoformat()
     if value.tzinfo is None:
-        raise ValueError("a datetime without a zone cannot be written: attach one, such as datetime.UTC")
+        raise ValueError("a datetime without a time zone cannot be written: add one, such as datetime.UTC")
     value = value.astimezone(UTC)
     return (value if fraction else value.replace(microsecond=0)).isoformat()
 
 
 def format_date(value: date | datetime, *, fraction: bool = False) -> str:
-    """The text of a date, as :func:`write` makes it; SitemapError for a naive datetime and for what is no date.
+    """The text of a date, as from :func:`write_date`. SitemapError for a naive datetime or another type.
 
     >>> format_date(date(2026, 2, 13))
     '2026-02-13'
     """
     if not isinstance(value, date):
-        raise SitemapError(f"{type(value).__name__} is no date: give a date or an aware datetime")
+        raise SitemapError(f"{type(value).__name__} is not a date: pass a date or an aware datetime")
     try:
         return write_date(value, fraction=fraction)
     except (ValueError, OverflowError) as error:
         raise SitemapError(str(error)) from error
 
 
-parse_date = read_date  # so called outside this module
-
-
 def normalize_date(text: str) -> str:
-    """The text in a form that the XSD allows, or "" when it states no day.
+    """The text in a form that the XSD allows, or "" if it does not state a day.
 
-    What is valid already stays as it is, and a fraction of a second is kept: no precision is lost. ``2024`` and
-    ``2024-05`` give "": they are W3C datetimes, but the XSD wants a day and none is known.
+    A valid text stays unchanged, and a fraction of a second is kept. ``2024`` and ``2024-05`` give "": they are W3C
+    datetimes, but the XSD requires a day.
     """
     text = text.strip()
     if is_valid_date(text):
         return text
-    moment = read_date(text)
+    moment = parse_date(text)
     if moment is None or moment.precision in {Precision.YEAR, Precision.MONTH}:
         return ""
     try:
@@ -148,12 +145,12 @@ def normalize_date(text: str) -> str:
 
 
 def is_valid_date(text: str) -> bool:
-    """Whether the XSD and the W3C note both allow the text, and the day exists."""
+    """Whether the XSD and the W3C note allow the text, and the day exists."""
     return bool(text) and to_instant(text) is not None
 
 
 def to_instant(text: str) -> datetime | None:
-    """The aware datetime of a text in a form that :func:`is_valid` accepts, else None. Fast; for comparisons."""
+    """The aware datetime of a text that :func:`is_valid_date` accepts, else None. Fast; for comparisons."""
     if not _is_xsd(text):
         return None
     try:
@@ -163,18 +160,19 @@ def to_instant(text: str) -> datetime | None:
 
 
 def is_later(text: str, than: str) -> bool:
-    """Whether a valid text means a later instant than another, or than none (""). Fast for texts of one form."""
-    if len(text) == len(than) and text[_CLOCK_END:] == than[_CLOCK_END:]:  # the same zone: as texts
+    """Whether a valid date is later than another; "" is earlier than any. Fast for dates of the same form."""
+    if (
+        len(text) == len(than) and text[_CLOCK_END:] == than[_CLOCK_END:]
+    ):  # the same zone: text order is time order
         return text > than
     moment, other = to_instant(text), to_instant(than)
     return moment is not None and (other is None or moment > other)
 
 
 def newest_date(texts: Sequence[str]) -> str | None:
-    """The first of those that mean the latest instant, "" when all are "", or None when one is invalid.
+    """The first of the latest dates, "" if all are "", or None if one is invalid.
 
-    The same as :func:`is_valid` and :func:`is_later` tell of one after the other; texts of one usual form are checked
-    together, in a fraction of the time.
+    Equal to calling :func:`is_valid_date` and :func:`is_later` for each text, but much faster if all have one form.
     """
     joined, shape = " ".join(texts), texts[0].translate(_DIGITS) if texts else ""
     if shape in _USUAL_SHAPES and joined.translate(_DIGITS) == " ".join([shape] * len(texts)):
@@ -191,7 +189,7 @@ def newest_date(texts: Sequence[str]) -> str | None:
 
 
 def _all_exist(texts: Sequence[str]) -> bool:
-    """Whether texts that look like dates, all in the zone of the first, are dates."""
+    """Whether texts in the form of dates, all in the zone of the first, are existing dates."""
     try:
         for _ in map(datetime.fromisoformat, texts):
             pass
@@ -221,36 +219,36 @@ def _year(digits: str) -> int:
 
 
 def _with_clock(day: date, clock: str) -> Moment:
-    found = _CLOCK.fullmatch(clock.strip())
-    if not found:
+    match = _CLOCK.fullmatch(clock.strip())
+    if not match:
         raise ValueError(clock)
-    hour = int(found["hour"])
-    if half := found["half"]:
+    hour = int(match["hour"])
+    if half := match["half"]:
         if not 1 <= hour <= 12:
             raise ValueError(clock)
         hour = hour % 12 + (12 if half[0] in "Pp" else 0)
     carry = timedelta()
-    if hour == 24 and not int(found["minute"] or 0) and not int(found["second"] or 0):
+    if hour == 24 and not int(match["minute"] or 0) and not int(match["second"] or 0):
         hour, carry = 0, timedelta(days=1)  # ISO 8601: the end of the day
-    second = 59 if found["second"] == "60" else int(found["second"] or 0)  # a leap second
-    micro = int((found["fraction"] or "0")[:6].ljust(6, "0"))
-    zone = _zone(found["zone"].strip())
+    second = 59 if match["second"] == "60" else int(match["second"] or 0)  # a leap second
+    micro = int((match["fraction"] or "0")[:6].ljust(6, "0"))
+    zone = _zone(match["zone"].strip())
     value = (
-        datetime(day.year, day.month, day.day, hour, int(found["minute"] or 0), second, micro, zone) + carry
+        datetime(day.year, day.month, day.day, hour, int(match["minute"] or 0), second, micro, zone) + carry
     )
-    if found["fraction"]:
+    if match["fraction"]:
         return Moment(value, Precision.FRACTION)
-    return Moment(value, Precision.SECOND if found["second"] else Precision.MINUTE)
+    return Moment(value, Precision.SECOND if match["second"] else Precision.MINUTE)
 
 
 def _zone(text: str) -> timezone:
-    upper = text.upper().partition("[")[0]  # the name of a zone may follow (RFC 9557)
+    upper = text.upper().partition("[")[0]  # a zone name may follow (RFC 9557)
     if upper in _UTC_NAMES or (len(upper) == 1 and upper.isalpha()):
         return UTC
     if upper in _ZONES:
         return timezone(timedelta(hours=_ZONES[upper]))
-    found = _OFFSET.fullmatch(upper)
-    if not found:
+    match = _OFFSET.fullmatch(upper)
+    if not match:
         raise ValueError(text)
-    offset = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"] or 0))
-    return timezone(-offset if found["sign"] != "+" else offset)
+    offset = timedelta(hours=int(match["hours"]), minutes=int(match["minutes"] or 0))
+    return timezone(-offset if match["sign"] != "+" else offset)

@@ -1,4 +1,4 @@
-"""Owns how a URL or a word is quoted in a message: cut to size, harmless to a terminal, without a password. Pure."""
+"""Escapes text for messages, terminals, URLs and XML. Pure."""
 
 import re
 from typing import Final
@@ -7,8 +7,8 @@ _USERINFO: Final = re.compile(r"//[^/?#]*@")
 
 _MAX_QUOTED: Final = 200  # characters
 
-# Controls (C0, C1), soft hyphens, what turns the line around or ends it, what is never seen (zero width space, word
-# joiner, byte order mark, tags), halves of characters, and what is no character. Joiners stay: words need them.
+# Control characters (C0, C1), soft hyphens, direction marks, line ends, invisible characters (zero width space, word
+# joiner, byte order mark, tags), surrogates and noncharacters. Joiners stay: some languages need them.
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufdd0-\ufdef\ufeff"
     "\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
@@ -16,18 +16,18 @@ _UNSAFE = re.compile(
 
 
 def quote_text(text: str) -> str:
-    """A piece of a document, or what a caller gave, as a sentence may hold it: in quotation marks, on one line."""
+    """Text of a document or caller for use in a message: quoted, on one line, cut to 200 characters, no password."""
     return repr(_USERINFO.sub("//***@", text)[:_MAX_QUOTED])
 
 
 def safe(text: str) -> str:
-    """Text that a terminal shows and never obeys: what controls it or is not seen becomes a visible escape.
+    """Text that is safe to print on a terminal: control and invisible characters become visible escapes.
 
     The direction characters are those of https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters.
     """
     if text.isascii() and text.isprintable():
         return text
-    return _UNSAFE.sub(lambda found: repr(found[0])[1:-1], text)
+    return _UNSAFE.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 XML_DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -40,28 +40,28 @@ _STRAY_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 def escape_uri(url: str) -> str:
-    """The URL as ``xsd:anyURI`` and RFC 3986 section 3 want it: ``[``, ``]``, stray ``%`` and a second ``#`` escaped.
+    """The URL as ``xsd:anyURI`` and RFC 3986 section 3 require: ``[``, ``]``, stray ``%`` and a second ``#`` escaped.
 
-    URLs as browsers write them (``?filter[color]=red``, ``?off=50%``) hold these as they are. Everything else, also
-    what is not ASCII (RFC 3987), is left alone.
+    Browsers leave these unescaped (``?filter[color]=red``, ``?off=50%``). Everything else stays, also non-ASCII
+    characters (RFC 3987).
     """
     if "[" not in url and "]" not in url and "%" not in url and "#" not in url:
         return url
     authority = _AUTHORITY.match(url)  # an IPv6 host keeps its brackets
     head, tail = (authority[0], url[authority.end() :]) if authority else ("", url)
     tail = _STRAY_PERCENT.sub("%25", tail).replace("[", "%5B").replace("]", "%5D")
-    before, mark, fragment = tail.partition("#")
-    return head + before + mark + fragment.replace("#", "%23")
+    path, mark, fragment = tail.partition("#")
+    return head + path + mark + fragment.replace("#", "%23")
 
 
 def escape_xml(text: str) -> str:
-    """Text for an element's content or a quoted attribute, without the characters that XML forbids."""
+    """Text for element content or a quoted attribute, without characters that XML forbids."""
     if "&" in text:
         text = text.replace("&", "&amp;")
     if "<" in text or ">" in text or '"' in text or "'" in text:
         text = text.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;").replace("'", "&apos;")
     if not text.isprintable():
-        # A parser would turn these into others (https://www.w3.org/TR/xml/#sec-line-ends and #AVNormalize).
+        # A parser would change these (https://www.w3.org/TR/xml/#sec-line-ends and #AVNormalize).
         text = (
             FORBIDDEN_CHARACTERS.sub("", text)
             .replace("\r", "&#13;")

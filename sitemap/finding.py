@@ -1,4 +1,4 @@
-"""Owns what is said about a document that is not as it should be: one finding a defect, in bounded number."""
+"""Findings: the defects of a document, in bounded number."""
 
 import sys
 from typing import Final
@@ -7,17 +7,16 @@ from msgspec import Struct
 
 from sitemap.rules import RULES, Severity
 
-MAX_FINDINGS: Final = 20  # of one rule in a document that are kept word for word, unless more are wanted
+MAX_FINDINGS: Final = 20  # kept per rule and document, by default
 
 
 class Finding(Struct, frozen=True):
-    """One thing that is not as it should be: the id of its rule, a sentence that says what is wrong, and where.
+    """One defect: the id of the broken rule, a sentence that says what is wrong, and its place.
 
-    ``file`` is the path or URL of a document, or "" where only one is spoken of, and ``line`` counts from 1; 0: none.
-    The line of what reading finds (order, a value, a tag of an image, video or article, a link) is that of the start
-    tag of the element at fault; the line of what linting finds of an entry is that of its ``url`` or ``sitemap`` tag.
-    ``url`` is the URL that the finding is about; "" if it is about a place in a file. ``times`` is how many defects of
-    its rule it stands for: 1, or all those that were not kept.
+    ``file`` is the path or URL of the document, or "" if there is only one document. ``line`` counts from 1; 0 means no
+    line. A finding of the reader has the line of the faulty element's start tag; a finding of the linter about an entry
+    has the line of its ``url`` or ``sitemap`` tag. ``url`` is the URL that the finding is about, or "" if it is about a
+    place in a file. ``times`` is the number of defects that it stands for: more than 1 if it sums up others.
     """
 
     rule: str
@@ -29,48 +28,48 @@ class Finding(Struct, frozen=True):
 
     @property
     def severity(self) -> Severity:
-        """How bad it is, as the rule says."""
+        """The severity of the rule."""
         return RULES[self.rule].severity
 
 
 class FindingCollector:
-    """Collects the findings of one document. The first ``most`` of a rule are kept (0: all), else their number."""
+    """Collects the findings of one document. Keeps the first ``limit`` of each rule (0: all) and counts the others."""
 
-    def __init__(self, file: str = "", most: int = MAX_FINDINGS) -> None:
-        self.counts: dict[str, int] = {}  # of each rule, also of what was not kept
+    def __init__(self, file: str = "", limit: int = MAX_FINDINGS) -> None:
+        self.counts: dict[str, int] = {}  # by rule, also of findings that are not kept
         self._file = file
-        self.most = most or sys.maxsize  # of one rule that are kept
+        self.limit = limit or sys.maxsize
         self._kept: list[Finding] = []
-        self._told: set[Finding] = set()  # what will be met again
+        self._repeats: set[Finding] = set()  # that the second reading will report again
 
     def read_again(self, line: int) -> None:
-        """From this line on the document is read a second time: what was said of it is not said twice."""
-        self._told = {finding for finding in self._kept if finding.line >= line}
+        """Note that the document is read a second time from this line on, so that no finding is added twice."""
+        self._repeats = {finding for finding in self._kept if finding.line >= line}
 
     def add(self, rule: str, line: int, sentence: str) -> None:
-        """Take down one finding; pieces of the document in it are quoted with :func:`sitemap.escape.shown`."""
-        if self._told and (told := self._finding(rule, line, sentence)) in self._told:
-            self._told.remove(told)
+        """Add one finding. The caller quotes document text with :func:`sitemap.escape.quote_text`."""
+        if self._repeats and (repeat := self._finding(rule, line, sentence)) in self._repeats:
+            self._repeats.remove(repeat)
             return
         count = self.counts[rule] = self.counts.get(rule, 0) + 1
-        if count <= self.most:
+        if count <= self.limit:
             self._kept.append(self._finding(rule, line, sentence))
 
     def has_room(self, rule: str) -> bool:
-        """Whether one more finding of a rule is kept word for word."""
-        return self.counts.get(rule, 0) < self.most
+        """Whether one more finding of a rule would be kept."""
+        return self.counts.get(rule, 0) < self.limit
 
     def count(self, rule: str, times: int) -> None:
-        """Take down so many more findings of a rule of which as many are kept as may be."""
+        """Count more findings of a rule whose limit is reached."""
         if times:
             self.counts[rule] = self.counts.get(rule, 0) + times
 
     def all(self) -> tuple[Finding, ...]:
-        """The findings in order, and for each rule with more of them one that says how many."""
+        """The kept findings in order, then one for each rule with more findings that states their number."""
         more = tuple(
-            self._finding(rule, 0, f"and {count - self.most:,} more like these", count - self.most)
+            self._finding(rule, 0, f"and {count - self.limit:,} more like these", count - self.limit)
             for rule, count in self.counts.items()
-            if count > self.most
+            if count > self.limit
         )
         return (*self._kept, *more)
 

@@ -1,11 +1,11 @@
-"""Owns the names of the formats that are read and written."""
+"""The formats that the package reads and writes."""
 
 from enum import StrEnum
 from typing import Final
 
 
 class Format(StrEnum):
-    """What kind of document it is. Media RSS is RSS or Atom with media elements, not a format of its own.
+    """The format of a document. Media RSS is RSS or Atom with media elements, not a format of its own.
 
     https://www.sitemaps.org/protocol.html#otherformats
     """

@@ -1,4 +1,4 @@
-"""Owns gzip, both ways: writes deterministic members, takes hostile ones apart in bounded pieces."""
+"""Gzip: writes deterministic members, and unpacks hostile ones in bounded pieces."""
 
 import struct
 import zlib
@@ -8,8 +8,8 @@ from typing import BinaryIO, Final
 MAGIC: Final = b"\x1f\x8b"
 # RFC 1952 section 2.3: deflate, no flags, no modification time, system unknown: equal bytes for equal content.
 _HEAD: Final = MAGIC + b"\x08\x00\x00\x00\x00\x00\x00\xff"
-_PIECE: Final = 256 * 1024  # bytes that one step may unpack
-_SLICE: Final = 16 * 1024  # packed bytes of one step: zlib copies what it has not used yet
+_PIECE: Final = 256 * 1024  # bytes unpacked in one step
+_SLICE: Final = 16 * 1024  # packed bytes per step: zlib copies unused input
 _MAX_EMPTY: Final = 1_000  # members without content
 
 
@@ -17,7 +17,7 @@ class GzipWriter:
     """Writes one gzip member to a binary file. The file stays open after :meth:`close`."""
 
     def __init__(self, file: BinaryIO) -> None:
-        from isal import isal_zlib  # noqa: PLC0415 - only who packs pays for it
+        from isal import isal_zlib  # noqa: PLC0415 - loaded only to write
 
         self._file = file
         self._deflate = isal_zlib.compressobj(2, isal_zlib.DEFLATED, -15)
@@ -27,45 +27,45 @@ class GzipWriter:
         file.write(_HEAD)
 
     def write(self, data: bytes) -> None:
-        """Pack and write some content."""
+        """Compress and write data."""
         self._crc = self._crc32(data, self._crc)
         self._size += len(data)
         self._file.write(self._deflate.compress(data))
 
     def close(self) -> None:
-        """Write what is left and the trailer."""
+        """Write the remaining data and the trailer."""
         self._file.write(self._deflate.flush())
         self._file.write(struct.pack("<II", self._crc & 0xFFFFFFFF, self._size & 0xFFFFFFFF))
 
 
 class GzipReader:
-    """Unpacks the members of a gzip stream, fed in pieces. ``fault`` is a sentence, or "" while nothing is wrong."""
+    """Unpacks the members of a gzip stream, fed in pieces. ``fault`` is a sentence, or "" without a fault."""
 
     def __init__(self) -> None:
         self.fault = ""
         self._member = zlib.decompressobj(31)
         self._begun = False
         self._over = False
-        self._left = False
-        self._empty = 0  # members without content since the last content
+        self._interrupted = False
+        self._empty = 0  # consecutive members without content
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """The content of the next piece of the stream, at most 256 KiB at a time. Never raises for bad data."""
-        self._left = True  # until the caller has taken everything
+        self._interrupted = True  # until the caller has consumed everything
         for start in range(0, len(data), _SLICE):
             yield from self._unpack(data[start : start + _SLICE])
-        self._left = False
+        self._interrupted = False
 
     def _unpack(self, data: bytes) -> Iterator[bytes]:
         while data and not self._over:
             if self._member.eof:
                 data = self._next_member(data)
                 continue
-            before = self._member.copy()
+            member = self._member.copy()
             try:
                 content = self._member.decompress(data, _PIECE)
             except zlib.error as error:
-                yield from _decompress_until_broken(before, data)
+                yield from _decompress_until_broken(member, data)
                 self._stop(f"the gzip stream is broken ({error})")
                 return
             self._begun = True
@@ -75,21 +75,21 @@ class GzipReader:
                 yield content
 
     def _next_member(self, data: bytes) -> bytes:
-        """Begin the member that follows, behind padding (RFC 1952 says nothing, tapes and tar write it)."""
+        """Begin the next member, after padding: RFC 1952 does not mention it, but tar and tapes write it."""
         data = data.lstrip(b"\x00")
         if not MAGIC.startswith(data[: len(MAGIC)]):
             self._stop("other data follows the gzip stream")
         elif self._empty > _MAX_EMPTY:
             self._stop(f"more than {_MAX_EMPTY:,} members of the gzip stream are empty")
         elif data:
-            self._empty += 1  # until it shows some content
+            self._empty += 1  # until it yields content
             self._member = zlib.decompressobj(31)
             self._begun = False
         return data
 
     def close(self) -> Iterator[bytes]:
-        """The rest of the content; afterwards ``fault`` is known for good. Nothing for who stopped taking it."""
-        if self._left:
+        """The rest of the content; then ``fault`` is final. Yields nothing if the caller left :meth:`feed` early."""
+        if self._interrupted:
             return
         while not self._over and not self._member.eof:
             try:
@@ -108,7 +108,7 @@ class GzipReader:
 
 
 def _decompress_until_broken(member: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
-    """What comes before a defect, also when that is the checksum at the very end: zlib itself gives nothing of it."""
+    """The content before a defect, even if the defect is the final checksum: zlib itself returns none of it."""
     for start in range(len(data)):
         try:
             content = member.decompress(data[start : start + 1])

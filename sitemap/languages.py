@@ -1,4 +1,4 @@
-"""Owns which language tags search engines understand, and says what is wrong with the others. Pure.
+"""Language codes: those that search engines understand, and what is wrong with the others. Pure.
 
 hreflang: https://developers.google.com/search/docs/specialty/international/localized-versions#language-codes
 news: https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap
@@ -11,7 +11,7 @@ def _split_codes(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# ISO 639-1, https://www.loc.gov/standards/iso639-2/php/code_list.php; codes that were withdrawn are in _REPLACED
+# ISO 639-1, https://www.loc.gov/standards/iso639-2/php/code_list.php; withdrawn codes are in _REPLACED
 LANGUAGES: Final = _split_codes("""
     aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee
     el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io
@@ -49,15 +49,15 @@ REGIONS: Final = _split_codes("""
 _REPLACED: Final = {"iw": "he", "in": "id", "ji": "yi", "jw": "jv", "mo": "ro", "sh": "sr-Latn"}
 _NO_REGIONS: Final = {
     "UK": "the United Kingdom is GB",
-    "EU": "the European Union is no region: leave it out, or name a country",
-    "UN": "the United Nations are no region",
+    "EU": "the European Union is not a region: leave it out, or name a country",
+    "UN": "the United Nations are not a region",
 }
 
 
 def hreflang_fault(code: str) -> str:
-    """Why a value of ``hreflang`` is none, or "". Case does not matter.
+    """Why a value of ``hreflang`` is invalid, or "". Case does not matter.
 
-    A language (ISO 639-1), an optional script (ISO 15924), an optional region (ISO 3166-1 alpha-2), joined by
+    Valid is a language (ISO 639-1), an optional script (ISO 15924), an optional region (ISO 3166-1 alpha-2), joined by
     hyphens; or ``x-default``.
     """
     if code.lower() == "x-default":
@@ -71,38 +71,38 @@ def hreflang_fault(code: str) -> str:
         return fault
     if rest and len(rest[0]) == 4:
         if rest[0].capitalize() not in SCRIPTS:
-            return f"{rest[0]!r} is no script of ISO 15924"
+            return f"{rest[0]!r} is not an ISO 15924 script"
         del rest[0]
     if rest and (fault := _region_fault(rest[0])):
         return fault
-    return "a language, a script and a region are all it may have" if rest[1:] else ""
+    return "it may have only a language, a script and a region" if rest[1:] else ""
 
 
 def news_language_fault(code: str) -> str:
-    """Why a value of ``news:language`` is none, or "". Case does not matter.
+    """Why a value of ``news:language`` is invalid, or "". Case does not matter.
 
-    An ISO 639 code of two or three letters, ``zh-cn`` or ``zh-tw``. Of the three-letter codes, thousands, only the
-    form is checked.
+    Valid is an ISO 639 code of two or three letters, ``zh-cn`` or ``zh-tw``. Only the form of a three-letter code is
+    checked.
     """
-    known = code.lower()
-    if known in {"zh-cn", "zh-tw"} or (len(known) == 3 and known.isascii() and known.isalpha()):
+    lower = code.lower()
+    if lower in {"zh-cn", "zh-tw"} or (len(lower) == 3 and lower.isascii() and lower.isalpha()):
         return ""
-    if "-" in known or "_" in known:
-        return "only zh-cn and zh-tw name a region: write the language alone"
+    if "-" in lower or "_" in lower:
+        return "only zh-cn and zh-tw may have a region: write the language alone"
     return _language_fault(code)
 
 
 def _language_fault(language: str) -> str:
     if language.lower() in LANGUAGES:
         return ""
-    if now := _REPLACED.get(language.lower()):
-        return f"{language!r} was withdrawn from ISO 639-1: write {now!r}"
+    if replacement := _REPLACED.get(language.lower()):
+        return f"{language!r} was withdrawn from ISO 639-1: write {replacement!r}"
     if language.upper() in REGIONS:
         return f"{language!r} is a region: name the language before it"
-    return f"{language[:64]!r} is no language of ISO 639-1"
+    return f"{language[:64]!r} is not an ISO 639-1 language"
 
 
 def _region_fault(region: str) -> str:
     if region.upper() in REGIONS:
         return ""
-    return _NO_REGIONS.get(region.upper(), f"{region[:64]!r} is no region of ISO 3166-1")
+    return _NO_REGIONS.get(region.upper(), f"{region[:64]!r} is not an ISO 3166-1 region")

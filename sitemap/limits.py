@@ -1,4 +1,4 @@
-"""Owns the numbers of the protocols, each once and with its source. Holds no logic."""
+"""The limits of the protocols, each with its source."""
 
 from typing import Final
 
@@ -30,7 +30,7 @@ MAX_VIDEO_CATEGORY: Final = 256  # characters
 
 # https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap
 MAX_NEWS: Final = 1_000  # articles in one file
-NEWS_DAYS: Final = 2  # that an article stays in it
+NEWS_DAYS: Final = 2  # an article stays in a news sitemap
 
 # https://www.rfc-editor.org/rfc/rfc9309#section-2.5
 MAX_ROBOTS_BYTES: Final = 500 * 1024

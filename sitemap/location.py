@@ -1,4 +1,4 @@
-"""Owns the location rule: which URLs a sitemap at an address may list. Pure; touches no network.
+"""The location rule: which URLs a sitemap may list, and the form in which URLs are compared. Pure.
 
 https://www.sitemaps.org/protocol.html#location
 """
@@ -15,27 +15,26 @@ from sitemap.escape import quote_text
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-# What a path or a query cannot hold as it is (RFC 3986 section 3.3), but for the backslash.
+# Characters that a path or a query must escape (RFC 3986 section 3.3), except the backslash.
 _NO_PATH = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%\\]+")
 _NO_HOST = re.compile(r"[\x00-\x20\x7f\"%<>\\^`{|}]")
-_TRIMMED_CHARACTERS = "".join(
-    map(chr, range(0x21))
-)  # dropped by browsers from the end; urlsplit does so at the start only
+# Browsers strip these from both ends; urlsplit strips them only from the start.
+_TRIMMED_CHARACTERS = "".join(map(chr, range(0x21)))
 _BLANK = re.compile(r"[\x00-\x20\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """The address of a sitemap, and what follows from it.
+    """The URL of a sitemap, and what may be listed there.
 
-    InvalidLocation for a URL that is not absolute http(s), holds credentials, white space or control characters.
-    Addresses are compared in one form:
+    InvalidLocation for a URL that is not absolute http(s), or contains credentials, white space or control characters.
+    URLs are compared in one form:
 
-    - scheme, host and port as RFC 3986 section 6.2.3 says: ``HTTP://Example.COM:80`` equals ``http://example.com``;
-    - a host in Unicode equals its punycode (``bücher.example``, ``xn--bcher-kva.example``), and one with a dot at its
-      end (``example.com.``) is another host, as it is to browsers;
-    - paths as RFC 3986 section 6.2.2 says: ``%7E`` equals ``~``, ``%c3`` equals ``%C3``, ``%2F`` is no ``/``, dot
-      segments are resolved, upper and lower case differ; a backslash is the ``/`` that browsers make of it.
+    - scheme, host and port follow RFC 3986 section 6.2.3: ``HTTP://Example.COM:80`` equals ``http://example.com``;
+    - a Unicode host equals its punycode (``bücher.example``, ``xn--bcher-kva.example``), and a trailing dot
+      (``example.com.``) makes it another host, as in browsers;
+    - paths follow RFC 3986 section 6.2.2: ``%7E`` equals ``~``, ``%c3`` equals ``%C3``, ``%2F`` is not ``/``, dot
+      segments are resolved, upper and lower case differ; a backslash counts as ``/``, as in browsers.
 
         >>> catalog = Location("https://example.com/catalog/sitemap.xml")
         >>> catalog.directory, catalog.robots_txt
@@ -45,7 +44,7 @@ class Location:
     """
 
     url: str
-    # The prefix of all that may be listed, in the form to compare.
+    # The prefix of all URLs that may be listed, in the form to compare.
     directory: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -61,28 +60,28 @@ class Location:
 
     @property
     def robots_txt(self) -> str:
-        """The address of the robots.txt that may declare it (RFC 9309 section 2.3)."""
+        """The URL of the robots.txt that may declare the sitemap (RFC 9309 section 2.3)."""
         return self.origin + "/robots.txt"
 
     def covers(self, url: str) -> bool:
-        """Whether a sitemap here may list ``url``. A ``url`` that is not absolute http(s) is never covered."""
+        """Whether the sitemap may list ``url``; False if ``url`` is not absolute http(s)."""
         return is_within(self.directory, url)
 
 
 def directory(sitemap_url: str) -> str:
     """The prefix that every listed URL must have: scheme, host, port and the path up to its last ``/``.
 
-    The query and the fragment of the sitemap's own URL are no part of it. InvalidLocation as for :class:`Location`.
+    It excludes the query and the fragment of the sitemap's URL. InvalidLocation as for :class:`Location`.
     """
     if _BLANK.search(sitemap_url):
         raise InvalidLocation(
-            f"{quote_text(sitemap_url)} holds white space or a control character: percent-encode it"
+            f"{quote_text(sitemap_url)} contains white space or a control character: percent-encode it"
         )
     try:
-        where, path = origin_and_path(sitemap_url)
+        origin, path = origin_and_path(sitemap_url)
     except ValueError as error:
         raise InvalidLocation(f"a sitemap cannot be at {quote_text(sitemap_url)}: {error}") from error
-    return where + path[: path.rfind("/") + 1]
+    return origin + path[: path.rfind("/") + 1]
 
 
 def covers(sitemap_url: str, url: str) -> bool:
@@ -91,9 +90,9 @@ def covers(sitemap_url: str, url: str) -> bool:
 
 
 def is_within(prefix: str, url: str) -> bool:
-    """Like :func:`covers`, for a ``prefix`` that :func:`directory` gave once for many URLs."""
-    # What may move a path elsewhere when it is resolved: dot segments, also escaped, backslashes, and the line ends and
-    # tabs that browsers drop from the midst of a URL. Five searches for a text are faster than one for a pattern.
+    """Like :func:`covers`, for a ``prefix`` from :func:`directory`, which serves many URLs."""
+    # Dot segments, plain or escaped, backslashes, and the line ends and tabs that browsers drop from a URL can move a
+    # path out of the directory. Five substring searches are faster than one regular expression.
     if (
         url.startswith(prefix)
         and url.isprintable()
@@ -101,19 +100,19 @@ def is_within(prefix: str, url: str) -> bool:
     ):
         return True
     try:
-        where, path = origin_and_path(url)
+        origin, path = origin_and_path(url)
     except ValueError:
         return False
-    return (where + path).startswith(prefix)
+    return (origin + path).startswith(prefix)
 
 
 def url_origin(url: str) -> str:
-    """Scheme, host and port of a URL in the form to compare. ValueError when it is not absolute http(s)."""
+    """Scheme, host and port of a URL in the form to compare. ValueError if it is not absolute http(s)."""
     return origin_and_path(url)[0]
 
 
 def is_same_document(url: str, other: str) -> bool:
-    """Whether two URLs, their queries included, lead to one document. False when one is not absolute http(s)."""
+    """Whether two URLs, with their queries, name the same document. False if one is not absolute http(s)."""
     try:
         return form(url) == form(other)
     except ValueError:
@@ -121,14 +120,14 @@ def is_same_document(url: str, other: str) -> bool:
 
 
 def form(url: str) -> str:
-    """A URL in the form to compare, its query included and its fragment left out. ValueError as for :func:`parts`."""
-    where, path = origin_and_path(url)
+    """A URL in the form to compare, with its query, without its fragment. ValueError if it is not absolute http(s)."""
+    origin, path = origin_and_path(url)
     _, mark, query = url.partition("#")[0].partition("?")
-    return where + path + mark + _normal_path(query)
+    return origin + path + mark + _normal_path(query)
 
 
 def origin_and_path(url: str) -> tuple[str, str]:
-    """Origin and path of a URL in the form to compare. ValueError when it is not absolute http(s)."""
+    """Origin and path of a URL in the form to compare. ValueError if it is not absolute http(s)."""
     split = urlsplit(url.rstrip(_TRIMMED_CHARACTERS))
     if split.scheme not in _DEFAULT_PORTS or not split.hostname or "@" in split.netloc:
         raise ValueError("it is not an absolute http or https URL without credentials")
@@ -139,35 +138,34 @@ def origin_and_path(url: str) -> tuple[str, str]:
 
 
 def _host(host: str, *, literal: bool) -> str:
-    """A host, which is in lower case already, as DNS and IPv6 know it."""
-    if literal and "%" not in host:  # the zone of an address means something to one machine only (RFC 6874)
+    """A lower-case host in the form of DNS or IPv6."""
+    if literal and "%" not in host:  # the zone of an address is local to one machine (RFC 6874)
         return f"[{IPv6Address(host).compressed}]"
     if not host.isascii():
-        # What UTS 46 does to nearly all names; where its tables know more, two spellings stay two hosts.
+        # The same as UTS 46 for nearly all names; for the rest, two spellings stay two hosts.
         host = unicodedata.normalize("NFKC", host).lower().replace("\u3002", ".")
         host = ".".join(
             label if label.isascii() else "xn--" + label.encode("punycode").decode()
             for label in host.split(".")
         )
     if _NO_HOST.search(host):
-        raise ValueError(f"{host[:100]!r} is no host name")
+        raise ValueError(f"{host[:100]!r} is not a host name")
     return host
 
 
 def _normal_path(path: str) -> str:
-    """A path or a query with its percent-encoding in the one form of RFC 3986 section 6.2.2."""
+    """A path or a query with its percent-encoding normalized (RFC 3986 section 6.2.2)."""
     path = _NO_PATH.sub(
-        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace")), path
+        lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace")), path
     )
-
     return (_PERCENT.sub(_escaped, path) if "%" in path else path).replace("\\", "/")
 
 
-def _escaped(found: re.Match[str]) -> str:
-    if not found[1]:
+def _escaped(match: re.Match[str]) -> str:
+    if not match[1]:
         return "%25"  # a stray percent sign
-    character = chr(int(found[1], 16))
-    return character if character in _UNRESERVED else found[0].upper()
+    character = chr(int(match[1], 16))
+    return character if character in _UNRESERVED else match[0].upper()
 
 
 def _remove_dot_segments(path: str) -> str:

@@ -1,9 +1,9 @@
-"""The values a sitemap is made of. Pure data: no limits are enforced here and nothing is escaped.
+"""The values that a sitemap consists of. Pure data: nothing here enforces limits or escapes text.
 
-They are immutable and hashable; ``msgspec.structs.replace`` (or ``copy.replace``) makes a changed copy. They are
-msgspec structs because making one takes a tenth of the time of a frozen dataclass, and a reader makes millions.
-Tags that Google no longer reads, or no longer documents, are marked as retired: they are read, and written only when
-asked for by name (:data:`sitemap.RETIRED`).
+The values are immutable and hashable; ``msgspec.structs.replace`` (or ``copy.replace``) makes a changed copy. They are
+msgspec structs because a reader makes millions, and a frozen dataclass takes ten times as long to make.
+Tags that Google no longer reads or documents are retired: they are read, but written only if requested by name
+(:data:`sitemap.RETIRED`).
 https://developers.google.com/search/blog/2022/05/spring-cleaning-sitemap-extensions
 """
 
@@ -21,7 +21,7 @@ class Alternate(Struct, frozen=True, gc=False):
 
 
 class Image(Struct, frozen=True, gc=False):
-    """An image on a page. All but ``loc`` is retired.
+    """An image on a page. All fields except ``loc`` are retired.
 
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
     """
@@ -34,7 +34,7 @@ class Image(Struct, frozen=True, gc=False):
 
 
 class Price(Struct, frozen=True, gc=False):
-    """What a video costs (retired): a decimal amount, an ISO 4217 currency, and what is paid for.
+    """The price of a video (retired): a decimal amount and an ISO 4217 currency.
 
     ``type`` is "purchase" or "rent", ``resolution`` "hd" or "sd"; "" leaves the attribute out. A price has an amount
     and a currency, or a type.
@@ -58,13 +58,13 @@ class TvShow(Struct, frozen=True, gc=False):
 
 
 class Video(Struct, frozen=True, gc=False):
-    """A video on a page, with the tags that Google documents; "" and None mean the tag is left out.
+    """A video on a page; "" and None leave the tag out.
 
     ``duration`` is in seconds, ``rating`` 0.0 to 5.0; dates are W3C datetimes. A ``restriction`` or ``platform`` is
     a pair of relationship ("allow" or "deny") and the space-separated list; ``uploader`` a pair of name and info URL
     ("" for none). The tags from ``category`` on are retired: ``gallery_loc`` is a pair of URL and title ("" for none),
-    a segment a pair of URL and duration, an id a pair of type ("tms:series", "tms:program", "rovi:series",
-    "rovi:program", "freebase", "url") and identifier.
+    each of ``segments`` a pair of URL and duration, each of ``ids`` a pair of type ("tms:series", "tms:program",
+    "rovi:series", "rovi:program", "freebase", "url") and identifier.
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps
     """
 
@@ -96,7 +96,7 @@ class Video(Struct, frozen=True, gc=False):
 
 
 class News(Struct, frozen=True, gc=False):
-    """An article for Google News; the last four are retired.
+    """An article for Google News; the last four fields are retired.
 
     ``publication`` is the name as on news.google.com, ``language`` its ISO 639 code (or zh-cn, zh-tw).
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap
@@ -113,10 +113,10 @@ class News(Struct, frozen=True, gc=False):
 
 
 class Entry(Struct, frozen=True, gc=False):
-    """One ``url`` of a urlset, or one item of a feed: where a page is, and what is known about it.
+    """One ``url`` of a urlset, or one item of a feed: a page and its metadata.
 
-    ``lastmod`` is a W3C datetime in a form the XSD allows, or "" when not known. ``title`` and ``summary`` are plain
-    text and live in feeds only; ``mobile`` (``mobile:mobile``) is retired.
+    ``lastmod`` is a W3C datetime in a form the XSD allows, or "" if unknown. ``title`` and ``summary`` are plain
+    text and occur only in feeds; ``mobile`` (``mobile:mobile``) is retired.
     https://www.sitemaps.org/protocol.html#xmlTagDefinitions
     """
 

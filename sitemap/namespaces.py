@@ -1,4 +1,4 @@
-"""Owns the namespace URIs of sitemaps and feeds. All begin with http: their https forms are other names.
+"""The namespace URIs of sitemaps and feeds. All begin with http; an https form is a different namespace.
 
 https://developers.google.com/search/docs/crawling-indexing/sitemaps/combine-sitemap-extensions
 """

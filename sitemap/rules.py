@@ -1,7 +1,7 @@
-"""The rules that a sitemap is checked against, in one table, and what a rule of siteatlas is.
+"""The rules of the linter, in one table, and what a rule is.
 
-Ids never change their meaning and are never used again. An *error* makes a file or an entry invalid or unusable, a
-*warning* makes search engines distrust or skip something, a *note* is worth knowing and nothing more.
+An id never changes its meaning and is never reused. An *error* makes a file or an entry invalid or unusable. A
+*warning* makes search engines distrust or skip something. A *note* needs no action.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Final
 
 
 class Severity(StrEnum):
-    """How bad a finding is, the worst first. The worse is the greater: ``ERROR > NOTE``, and ``max`` is the worst."""
+    """The severity of a finding, worst first. A worse severity is greater: ``ERROR > NOTE``."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -20,7 +20,7 @@ class Severity(StrEnum):
     def _rank(self) -> int:
         return -list(Severity).index(self)
 
-    # Against another text a severity is compared as the text that it is.
+    # A severity compares with other strings as a string.
     def __lt__(self, other: str) -> bool:
         return self._rank < other._rank if isinstance(other, Severity) else str.__lt__(self, other)
 
@@ -36,10 +36,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule, of lint or of the audit.
+    """One rule of the linter or the audit.
 
-    ``title`` heads a list of its findings and ``remedy`` says what to do about them. ``sentence`` is what the rule
-    demands (lint), or what its findings have in common (audit). ``source`` is the URL where that is written, or "".
+    ``title`` is the heading of its findings, ``remedy`` says what to do about them. ``sentence`` is what the rule
+    requires (linter), or what its findings have in common (audit). ``source`` is the URL of the rule's source, or "".
     """
 
     id: str
@@ -66,99 +66,99 @@ _HREFLANG = "https://developers.google.com/search/docs/specialty/international/l
 
 _TABLE: Final = (
     # The document.
-    Rule("sitemap.not_xml", _E, "No sitemap at all", "A sitemap is XML, a feed or a list of URLs, not an HTML page or anything else.", "Let the URL answer with the sitemap itself: the server sends something else there.", _PROTOCOL + "#otherformats"),
-    Rule("sitemap.empty", _E, "Empty file", "A sitemap has content.", "Write the file anew: what made it left it empty.", _PROTOCOL + "#xmlTagDefinitions"),
-    Rule("sitemap.encoding", _E, "Not UTF-8", "The encoding is UTF-8, and the declaration says no other.", "Write the file in UTF-8, and let its declaration say so.", _PROTOCOL + "#xmlTagDefinitions"),
-    Rule("sitemap.leading_junk", _E, "Something before the XML declaration", "Nothing, not even a blank line, stands before the XML declaration.", "Let the file begin with its XML declaration, without blanks or lines before it.", _XML + "#sec-prolog-dtd"),
-    Rule("sitemap.dtd", _E, "DOCTYPE", "There is no DOCTYPE: readers refuse it, because entities can be traps.", "Take the DOCTYPE out.", _XML + "#sec-prolog-dtd"),
-    Rule("sitemap.root", _E, "Unknown root element", "The root element is urlset, sitemapindex, or that of a feed.", "Let the root element be urlset, or sitemapindex for a list of sitemaps.", _PROTOCOL + "#xmlTagDefinitions"),
+    Rule("sitemap.not_xml", _E, "Not a sitemap", "A sitemap is XML, a feed or a list of URLs, not an HTML page or anything else.", "Make the server send the sitemap at this URL: it sends something else.", _PROTOCOL + "#otherformats"),
+    Rule("sitemap.empty", _E, "Empty file", "A sitemap has content.", "Generate the file again: its generator left it empty.", _PROTOCOL + "#xmlTagDefinitions"),
+    Rule("sitemap.encoding", _E, "Not UTF-8", "The encoding is UTF-8, and the declaration names no other.", "Write the file in UTF-8, and declare UTF-8.", _PROTOCOL + "#xmlTagDefinitions"),
+    Rule("sitemap.leading_junk", _E, "Something before the XML declaration", "Nothing, not even a blank line, stands before the XML declaration.", "Start the file with its XML declaration, without blanks or lines before it.", _XML + "#sec-prolog-dtd"),
+    Rule("sitemap.dtd", _E, "DOCTYPE", "There is no DOCTYPE: readers refuse it, because entities can be traps.", "Remove the DOCTYPE.", _XML + "#sec-prolog-dtd"),
+    Rule("sitemap.root", _E, "Unknown root element", "The root element is urlset, sitemapindex, or that of a feed.", "Use the root element urlset, or sitemapindex for a list of sitemaps.", _PROTOCOL + "#xmlTagDefinitions"),
     Rule("sitemap.namespace", _E, "Wrong namespace", "The namespace is http://www.sitemaps.org/schemas/sitemap/0.9, letter by letter.", "Correct the namespace to http://www.sitemaps.org/schemas/sitemap/0.9.", _PROTOCOL + "#xmlTagDefinitions"),
     Rule("sitemap.extension_namespace", _E, "Wrong namespace of an extension", "An extension has its own namespace, letter by letter, and its prefix is declared.", "Declare the prefix of the extension with the namespace that its documentation gives.", _GOOGLE + "combine-sitemap-extensions"),
-    Rule("sitemap.not_well_formed", _E, "Broken XML", "The XML is well-formed: & < > are escaped, tags are closed, no control characters.", "Write & as &amp; and < as &lt;, close every tag, and drop control characters: an XML library does all that.", _PROTOCOL + "#escaping"),
-    Rule("sitemap.truncated", _E, "Ends too early", "The document ends where its root element ends.", "Write or upload the file anew, as a whole, and rename it into place.", _XML + "#sec-well-formed"),
-    Rule("sitemap.junk", _E, "Something behind the end", "Nothing stands behind the end of the root element.", "Take out what follows the end of the root element.", _XML + "#sec-well-formed"),
-    Rule("sitemap.gzip", _E, "Broken gzip", "A packed sitemap is one sound gzip stream.", "Pack the file anew, as one gzip stream.", "https://www.rfc-editor.org/rfc/rfc1952"),
-    Rule("sitemap.gzip_twice", _W, "Packed twice", "A sitemap is packed once; what is packed twice is usually a server's mistake.", "Pack the file once, and let the server not pack it again.", _PROTOCOL + "#index"),
-    Rule("sitemap.mislabelled", _W, "Name and packing disagree", "A file is packed exactly when its name ends in .gz.", "Let the name end in .gz exactly if the file is packed.", _PROTOCOL + "#index"),
-    Rule("sitemap.too_large", _E, "Larger than 50 MiB", "A sitemap has at most 52,428,800 bytes, unpacked.", "Split the file, and list its parts in an index.", _PROTOCOL + "#index"),
+    Rule("sitemap.not_well_formed", _E, "Broken XML", "The XML is well-formed: & < > are escaped, tags are closed, no control characters.", "Write & as &amp; and < as &lt;, close every tag, and remove control characters: an XML library does this.", _PROTOCOL + "#escaping"),
+    Rule("sitemap.truncated", _E, "Ends too early", "The document ends where its root element ends.", "Write or upload the whole file again, and rename it into place.", _XML + "#sec-well-formed"),
+    Rule("sitemap.junk", _E, "Something after the end", "Nothing follows the end of the root element.", "Remove what follows the end of the root element.", _XML + "#sec-well-formed"),
+    Rule("sitemap.gzip", _E, "Broken gzip", "A compressed sitemap is one valid gzip stream.", "Compress the file again, as one gzip stream.", "https://www.rfc-editor.org/rfc/rfc1952"),
+    Rule("sitemap.gzip_twice", _W, "Compressed twice", "A sitemap is compressed once; a second compression is usually a mistake of the server.", "Compress the file once, and keep the server from compressing it again.", _PROTOCOL + "#index"),
+    Rule("sitemap.mislabelled", _W, "Name and compression disagree", "A file is compressed if and only if its name ends in .gz.", "Give the file a name that ends in .gz if it is compressed, and only then.", _PROTOCOL + "#index"),
+    Rule("sitemap.too_large", _E, "Larger than 50 MiB", "A sitemap has at most 52,428,800 bytes, uncompressed.", "Split the file, and list its parts in an index.", _PROTOCOL + "#index"),
     Rule("sitemap.too_many", _E, "More than 50,000 entries", "A sitemap has at most 50,000 entries.", "Split the file, and list its parts in an index.", _PROTOCOL + "#index"),
-    Rule("sitemap.too_deep", _E, "Nested too deeply", "Elements are not nested deeper than any format needs.", "Take out the elements that no sitemap has.", _PROTOCOL + "#xmlTagDefinitions"),
-    Rule("sitemap.token_too_long", _E, "Tag or text too long", "No tag, comment or text is longer than readers will hold.", "Shorten the tag, the comment or the text, or take it out.", _PROTOCOL + "#xmlTagDefinitions"),
-    Rule("sitemap.value_too_long", _E, "Value too long", "No value is longer than any tag may be.", "Shorten the value, or take it out.", _PROTOCOL + "#xmlTagDefinitions"),
-    Rule("sitemap.no_entries", _E, "No entries", "A urlset has at least one url, an index at least one sitemap; of an empty news sitemap Google only warns.", "List the pages, or take the file out of robots.txt and of its index.", _XSD),
-    Rule("sitemap.mixed", _E, "Pages and sitemaps mixed", "A urlset holds url elements only, a sitemapindex sitemap elements only.", "List pages and sitemaps in different files.", _PROTOCOL + "#index"),
-    Rule("sitemap.order", _E, "Tags in the wrong order", "loc, lastmod, changefreq, priority come in this order, extensions after them.", "Bring the tags into this order: loc, lastmod, changefreq, priority, extensions.", _XSD),
-    Rule("sitemap.repeated", _E, "Tag repeated", "A tag that may occur once occurs once.", "Leave one of the tags, and take out the others.", _XSD),
-    Rule("sitemap.unknown_element", _E, "Unknown element", "Only the elements of the schema occur in the sitemap's namespace.", "Take the element out, or give it the prefix of its extension.", _XSD),
-    Rule("sitemap.text_line", _E, "Line that is no URL", "A text sitemap has one absolute URL on each line and nothing else.", "Leave one absolute URL on each line, and nothing else.", _PROTOCOL + "#otherformats"),
+    Rule("sitemap.too_deep", _E, "Nested too deeply", "Elements are not nested deeper than any format needs.", "Remove the elements that no sitemap has.", _PROTOCOL + "#xmlTagDefinitions"),
+    Rule("sitemap.token_too_long", _E, "Tag or text too long", "No tag, comment or text is longer than readers accept.", "Shorten or remove the tag, the comment or the text.", _PROTOCOL + "#xmlTagDefinitions"),
+    Rule("sitemap.value_too_long", _E, "Value too long", "No value is longer than any tag allows.", "Shorten or remove the value.", _PROTOCOL + "#xmlTagDefinitions"),
+    Rule("sitemap.no_entries", _E, "No entries", "A urlset has at least one url, an index at least one sitemap; for an empty news sitemap Google only warns.", "List the pages, or remove the file from robots.txt and from its index.", _XSD),
+    Rule("sitemap.mixed", _E, "Pages and sitemaps mixed", "A urlset contains only url elements, a sitemapindex only sitemap elements.", "List pages and sitemaps in different files.", _PROTOCOL + "#index"),
+    Rule("sitemap.order", _E, "Tags in the wrong order", "loc, lastmod, changefreq, priority come in this order, extensions after them.", "Put the tags in this order: loc, lastmod, changefreq, priority, extensions.", _XSD),
+    Rule("sitemap.repeated", _E, "Tag repeated", "A tag that may occur once occurs once.", "Keep one of the tags, and remove the others.", _XSD),
+    Rule("sitemap.unknown_element", _E, "Unknown element", "Only the elements of the schema occur in the sitemap's namespace.", "Remove the element, or give it the prefix of its extension.", _XSD),
+    Rule("sitemap.text_line", _E, "Line that is not a URL", "A text sitemap has one absolute URL on each line and nothing else.", "Write one absolute URL on each line, and nothing else.", _PROTOCOL + "#otherformats"),
     # Addresses.
-    Rule("sitemap.loc_missing", _E, "Entry without a URL", "Every entry has a loc.", "Give the entry its URL, or take it out.", _PROTOCOL + "#locdef"),
+    Rule("sitemap.loc_missing", _E, "Entry without a URL", "Every entry has a loc.", "Give the entry its URL, or remove it.", _PROTOCOL + "#locdef"),
     Rule("sitemap.loc_relative", _E, "Relative URL", "A URL is absolute, with its protocol and host.", "Write the whole URL, with https:// and the host.", _PROTOCOL + "#locdef"),
-    Rule("sitemap.loc_invalid", _E, "Invalid URL", "A URL is one that http or https can fetch.", "Correct the URL, or take the entry out.", _PROTOCOL + "#locdef"),
-    Rule("sitemap.loc_too_long", _E, "URL too long", "A URL has fewer than 2,048 characters.", "Take the entry out, or give its page a shorter URL.", _PROTOCOL + "#locdef"),
+    Rule("sitemap.loc_invalid", _E, "Invalid URL", "A URL is one that http or https can fetch.", "Correct the URL, or remove the entry.", _PROTOCOL + "#locdef"),
+    Rule("sitemap.loc_too_long", _E, "URL too long", "A URL has fewer than 2,048 characters.", "Remove the entry, or give its page a shorter URL.", _PROTOCOL + "#locdef"),
     Rule("sitemap.loc_too_short", _E, "URL too short", "A loc has at least 12 characters.", "Write the whole URL, with https:// and the host.", _XSD),
-    Rule("sitemap.loc_encoding", _W, "URL not percent-encoded", "A URL is percent-encoded where RFC 3986 wants it: no blanks, no brackets, no stray %.", "Percent-encode what no URL may hold as it is.", _PROTOCOL + "#escaping"),
-    Rule("sitemap.loc_not_ascii", _N, "URL not in ASCII", "A URL is written in ASCII; readers differ in what they do with others.", "Percent-encode the path, and write the host in Punycode.", _PROTOCOL + "#escaping"),
-    Rule("sitemap.loc_fragment", _W, "URL with a fragment", "A URL has no fragment: search engines ignore what follows a #.", "Take out the # and what follows it, and list the page once.", "https://developers.google.com/search/docs/crawling-indexing/url-structure"),
-    Rule("sitemap.loc_credentials", _E, "URL with a password", "A URL holds no user name and no password.", "Take out the user name and the password, and change the password.", "https://www.rfc-editor.org/rfc/rfc9110#section-4.2.4"),
-    Rule("location.outside", _E, "URL outside the sitemap's directory", "A sitemap lists only what is in its own directory or below, on its own scheme, host and port.", "Move the sitemap up to the directory that holds all it lists, or list these URLs in one of their own.", _PROTOCOL + "#location"),
-    Rule("location.other_host", _E, "URL of another host", "URLs of another host are listed only when its robots.txt names this sitemap.", "Take it out, list it in a sitemap there, or name this one in the robots.txt of that host.", _PROTOCOL + "#sitemaps_cross_submits"),
-    Rule("duplicate.loc", _W, "URL listed twice in a file", "A URL is listed once in a file.", "Take out all entries of the URL but one.", _PROTOCOL + "#locdef"),
+    Rule("sitemap.loc_encoding", _W, "URL not percent-encoded", "A URL is percent-encoded where RFC 3986 requires it: no blanks, no brackets, no stray %.", "Percent-encode the characters that a URL must not contain.", _PROTOCOL + "#escaping"),
+    Rule("sitemap.loc_not_ascii", _N, "URL not in ASCII", "A URL is written in ASCII; readers treat other URLs differently.", "Percent-encode the path, and write the host in Punycode.", _PROTOCOL + "#escaping"),
+    Rule("sitemap.loc_fragment", _W, "URL with a fragment", "A URL has no fragment: search engines ignore what follows a #.", "Remove the # and what follows it, and list the page once.", "https://developers.google.com/search/docs/crawling-indexing/url-structure"),
+    Rule("sitemap.loc_credentials", _E, "URL with a password", "A URL contains no user name and no password.", "Remove the user name and the password, and change the password.", "https://www.rfc-editor.org/rfc/rfc9110#section-4.2.4"),
+    Rule("location.outside", _E, "URL outside the sitemap's directory", "A sitemap lists only what is in its own directory or below, on its own scheme, host and port.", "Move the sitemap up to a directory that contains all listed URLs, or list these URLs in a sitemap of their own.", _PROTOCOL + "#location"),
+    Rule("location.other_host", _E, "URL of another host", "URLs of another host are listed only when its robots.txt names this sitemap.", "Remove the URL, list it in a sitemap of that host, or name this sitemap in the robots.txt of that host.", _PROTOCOL + "#sitemaps_cross_submits"),
+    Rule("duplicate.loc", _W, "URL listed twice in a file", "A URL is listed once in a file.", "Remove all entries of the URL except one.", _PROTOCOL + "#locdef"),
     Rule("duplicate.across_files", _W, "URL listed in several files", "A URL is listed in one file of a set.", "List the URL in one of the files only.", _PROTOCOL + "#locdef"),
     # Indexes.
     Rule("index.nested", _E, "Index inside an index", "A sitemap index lists sitemaps, never another index.", "List the sitemaps of the inner index in the outer one.", _PROTOCOL + "#index"),
-    Rule("index.cycle", _E, "Index leads back to itself", "A sitemap index does not lead back to itself.", "Take out the entry that leads back.", _PROTOCOL + "#index"),
-    Rule("index.too_deep", _E, "Indexes nested too deeply", "Indexes are not nested any deeper: what lies below was not read.", "List the sitemaps in one index.", _PROTOCOL + "#index"),
+    Rule("index.cycle", _E, "Index leads back to itself", "A sitemap index does not lead back to itself.", "Remove the entry that leads back.", _PROTOCOL + "#index"),
+    Rule("index.too_deep", _E, "Indexes nested too deeply", "Indexes are not nested this deeply: what is below was not read.", "List the sitemaps in one index.", _PROTOCOL + "#index"),
     Rule("index.too_many", _E, "More than 50,000 sitemaps", "An index lists at most 50,000 sitemaps.", "Name several indexes in robots.txt.", _PROTOCOL + "#index"),
     Rule("index.outside", _E, "Sitemap outside the index's directory", "An index lists sitemaps in its own directory or below.", "Move the sitemaps below the index's directory, or the index up.", _GOOGLE + "large-sitemaps"),
-    Rule("index.duplicate", _W, "Sitemap listed twice", "A sitemap is listed once in an index.", "Take out all entries of the sitemap but one.", _PROTOCOL + "#index"),
-    Rule("index.child_unreadable", _E, "Sitemap cannot be read", "Every sitemap of an index can be read.", "Mend the sitemap, or take it out of the index.", _PROTOCOL + "#index"),
-    Rule("index.no_lastmod", _N, "Sitemaps without lastmod", "An index tells the lastmod of its sitemaps, so that only changed ones are fetched.", "Let the index tell when each of its sitemaps changed last.", _GOOGLE + "large-sitemaps"),
+    Rule("index.duplicate", _W, "Sitemap listed twice", "A sitemap is listed once in an index.", "Remove all entries of the sitemap except one.", _PROTOCOL + "#index"),
+    Rule("index.child_unreadable", _E, "Sitemap cannot be read", "Every sitemap of an index can be read.", "Fix the sitemap, or remove it from the index.", _PROTOCOL + "#index"),
+    Rule("index.no_lastmod", _N, "Sitemaps without lastmod", "An index states the lastmod of its sitemaps, so that crawlers fetch only changed ones.", "Give each sitemap of the index the lastmod of its last change.", _GOOGLE + "large-sitemaps"),
     # Dates.
-    Rule("lastmod.invalid", _E, "lastmod is no date", "lastmod is a W3C datetime of a day that exists.", "Write the date as YYYY-MM-DD, or leave it out.", _PROTOCOL + "#lastmoddef"),
+    Rule("lastmod.invalid", _E, "lastmod is not a date", "lastmod is a W3C datetime of a day that exists.", "Write the date as YYYY-MM-DD, or leave it out.", _PROTOCOL + "#lastmoddef"),
     Rule("lastmod.form", _E, "lastmod in another form", "lastmod has a form that the schema allows: YYYY-MM-DD, or with time, seconds and zone.", "Write the date as YYYY-MM-DD, or with time, seconds and zone.", _XSD),
-    Rule("lastmod.future", _W, "lastmod in the future", "lastmod is not in the future: search engines reject such dates.", "Let lastmod be the date of the last significant change, or leave it out.", _LASTMOD),
-    Rule("lastmod.too_old", _W, "lastmod too old", "lastmod is not older than the web: 1970 and its like are clocks that were never set.", "Let lastmod be the date of the last significant change, or leave it out.", _LASTMOD),
-    Rule("lastmod.all_equal", _W, "One lastmod for all pages", "Pages change at different times: one date for all of them is the time of a build.", "Let each page have the date of its own last change, or leave lastmod out.", _LASTMOD),
-    Rule("lastmod.build_stamp", _W, "lastmod of a build", "Many pages with one time to the second are the work of a build or an import, not of editors.", "Let each page have the date of its own last change, or leave lastmod out.", _LASTMOD),
-    Rule("lastmod.churn", _W, "Nearly all changed within a day", "Hardly any site changes nearly all of its pages within a day: dates that say so are not believed.", "Move lastmod when the content of a page changes, and not at every build.", _LASTMOD),
+    Rule("lastmod.future", _W, "lastmod in the future", "lastmod is not in the future: search engines reject such dates.", "Set lastmod to the date of the last significant change, or leave it out.", _LASTMOD),
+    Rule("lastmod.too_old", _W, "lastmod too old", "lastmod is not older than the web: 1970 and its like are clocks that were never set.", "Set lastmod to the date of the last significant change, or leave it out.", _LASTMOD),
+    Rule("lastmod.all_equal", _W, "One lastmod for all pages", "Pages change at different times: the same date for all is the time of a build.", "Give each page the date of its own last change, or leave lastmod out.", _LASTMOD),
+    Rule("lastmod.build_stamp", _W, "lastmod of a build", "A build or an import, not editors, gives many pages the same time to the second.", "Give each page the date of its own last change, or leave lastmod out.", _LASTMOD),
+    Rule("lastmod.churn", _W, "Nearly all changed within a day", "Hardly any site changes nearly all of its pages within a day: search engines distrust such dates.", "Change lastmod when the content of a page changes, not at every build.", _LASTMOD),
     Rule("changefreq.invalid", _E, "Invalid changefreq", "changefreq is always, hourly, daily, weekly, monthly, yearly or never.", "Leave changefreq out: search engines do not read it.", _PROTOCOL + "#changefreqdef"),
     Rule("priority.invalid", _E, "Invalid priority", "priority is a number from 0.0 to 1.0.", "Leave priority out: search engines do not read it.", _PROTOCOL + "#prioritydef"),
-    Rule("hint.ignored", _N, "changefreq and priority", "changefreq and priority are read by no large search engine; they only make the file larger.", "Nothing needs to be done; without the two tags the file is smaller.", _GOOGLE + "build-sitemap"),
+    Rule("hint.ignored", _N, "changefreq and priority", "No large search engine reads changefreq and priority; they only make the file larger.", "No action is needed; without the two tags the file is smaller.", _GOOGLE + "build-sitemap"),
     # Extensions.
-    Rule("retired.tag", _W, "Retired tag", "Tags that Google retired in 2022, or no longer documents, have no effect.", "Take the tag out.", _RETIRED),
-    Rule("retired.value", _W, "Retired tag with an invalid value", "A retired tag that is there all the same has a value that its schema allows.", "Take the tag out.", _RETIRED),
-    Rule("image.loc_missing", _E, "Image without a URL", "Every image has a loc that is an absolute URL.", "Give the image its absolute URL, or take it out.", _GOOGLE + "image-sitemaps"),
+    Rule("retired.tag", _W, "Retired tag", "Tags that Google retired in 2022, or no longer documents, have no effect.", "Remove the tag.", _RETIRED),
+    Rule("retired.value", _W, "Retired tag with an invalid value", "The value of a retired tag is one that its schema allows.", "Remove the tag.", _RETIRED),
+    Rule("image.loc_missing", _E, "Image without a URL", "Every image has a loc that is an absolute URL.", "Give the image its absolute URL, or remove it.", _GOOGLE + "image-sitemaps"),
     Rule("image.too_many", _E, "Too many images", "A page lists at most 1,000 images.", "List the 1,000 images of the page that matter most.", _GOOGLE + "image-sitemaps"),
-    Rule("video.missing_tag", _E, "Video without a required tag", "A video has thumbnail_loc, title, description, and content_loc or player_loc.", "Add the tags that the findings name, or take the video out.", _GOOGLE + "video-sitemaps"),
-    Rule("video.url", _E, "Invalid URL of a video", "The URLs of a video are absolute ones.", "Write whole URLs, with https:// and the host.", _GOOGLE + "video-sitemaps"),
-    Rule("video.is_page", _E, "Video that is the page itself", "Neither content_loc nor player_loc is the page itself.", "Name the file of the video, or its player, and not the page.", _GOOGLE + "video-sitemaps"),
+    Rule("video.missing_tag", _E, "Video without a required tag", "A video has thumbnail_loc, title, description, and content_loc or player_loc.", "Add the tags that the findings name, or remove the video.", _GOOGLE + "video-sitemaps"),
+    Rule("video.url", _E, "Invalid URL of a video", "The URLs of a video are absolute.", "Write whole URLs, with https:// and the host.", _GOOGLE + "video-sitemaps"),
+    Rule("video.is_page", _E, "Video that is the page itself", "Neither content_loc nor player_loc is the page itself.", "Give the URL of the video file or its player, not of the page.", _GOOGLE + "video-sitemaps"),
     Rule("video.title_too_long", _W, "Video title too long", "A video's title has at most 100 characters.", "Shorten the title to 100 characters.", _GOOGLE + "video-sitemaps"),
     Rule("video.description_too_long", _E, "Video description too long", "A video's description has at most 2,048 characters.", "Shorten the description to 2,048 characters.", _GOOGLE + "video-sitemaps"),
     Rule("video.duration", _E, "Invalid video duration", "A video's duration is 1 to 28,800 whole seconds.", "Write the whole seconds, from 1 to 28,800, or leave the tag out.", _GOOGLE + "video-sitemaps"),
     Rule("video.rating", _E, "Invalid video rating", "A video's rating is a number from 0.0 to 5.0.", "Write a number from 0.0 to 5.0, or leave the tag out.", _GOOGLE + "video-sitemaps"),
     Rule("video.view_count", _E, "Invalid video view count", "A video's view_count is a whole number.", "Write a whole number, or leave the tag out.", _GOOGLE + "video-sitemaps"),
     Rule("video.date", _E, "Invalid video date", "A video's dates are W3C datetimes.", "Write the date as YYYY-MM-DD, or with time and zone.", _GOOGLE + "video-sitemaps"),
-    Rule("video.expired", _W, "Expired video", "A video's expiration_date has not passed: an expired video is dropped from search.", "Take the video out, or correct the date.", _GOOGLE + "video-sitemaps"),
+    Rule("video.expired", _W, "Expired video", "A video's expiration_date has not passed: an expired video is dropped from search.", "Remove the video, or correct the date.", _GOOGLE + "video-sitemaps"),
     Rule("video.yes_no", _E, "Neither yes nor no", "family_friendly, requires_subscription and live are yes or no.", "Write yes or no, or leave the tag out.", _GOOGLE + "video-sitemaps"),
-    Rule("video.restriction", _E, "Invalid video restriction", "restriction has a relationship of allow or deny, and ISO 3166 country codes.", "Write allow or deny, and the codes of countries as ISO 3166 has them.", _GOOGLE + "video-sitemaps"),
+    Rule("video.restriction", _E, "Invalid video restriction", "restriction has a relationship of allow or deny, and ISO 3166 country codes.", "Write allow or deny, and ISO 3166 country codes.", _GOOGLE + "video-sitemaps"),
     Rule("video.platform", _E, "Invalid video platform", "platform has a relationship of allow or deny, and a list of web, mobile and tv.", "Write allow or deny, and some of web, mobile and tv.", _GOOGLE + "video-sitemaps"),
-    Rule("video.uploader", _E, "Invalid video uploader", "uploader has at most 255 characters, and its info is a URL on the page's domain.", "Shorten the name to 255 characters, and let info be a URL of the page's domain.", _GOOGLE + "video-sitemaps"),
-    Rule("video.too_many_tags", _E, "Too many video tags", "A video has at most 32 tags.", "Leave the 32 tags that matter most.", _GOOGLE + "video-sitemaps"),
-    Rule("news.missing_tag", _E, "News without a required tag", "News has a publication with name and language, a publication_date and a title.", "Add the tags that the findings name, or take the article out.", _GOOGLE + "news-sitemap"),
+    Rule("video.uploader", _E, "Invalid video uploader", "uploader has at most 255 characters, and its info is a URL on the page's domain.", "Shorten the name to 255 characters, and set info to a URL on the page's domain.", _GOOGLE + "video-sitemaps"),
+    Rule("video.too_many_tags", _E, "Too many video tags", "A video has at most 32 tags.", "Keep the 32 tags that matter most.", _GOOGLE + "video-sitemaps"),
+    Rule("news.missing_tag", _E, "News without a required tag", "News has a publication with name and language, a publication_date and a title.", "Add the tags that the findings name, or remove the article.", _GOOGLE + "news-sitemap"),
     Rule("news.date", _E, "Invalid news date", "publication_date is a W3C datetime.", "Write the date as YYYY-MM-DD, or with time and zone.", _GOOGLE + "news-sitemap"),
     Rule("news.language", _E, "Invalid news language", "The language of a publication is an ISO 639 code of two or three letters, zh-cn or zh-tw.", "Write the ISO 639 code of the language, zh-cn or zh-tw.", _GOOGLE + "news-sitemap"),
-    Rule("news.too_old", _W, "News older than two days", "A news sitemap lists the articles of the last two days.", "Take out the news tags of articles older than two days.", _GOOGLE + "news-sitemap"),
+    Rule("news.too_old", _W, "News older than two days", "A news sitemap lists the articles of the last two days.", "Remove the news tags of articles older than two days.", _GOOGLE + "news-sitemap"),
     Rule("news.future", _W, "News from the future", "publication_date is not in the future.", "Write the date when the article was first published.", _GOOGLE + "news-sitemap"),
     Rule("news.too_many", _E, "Too many news articles", "A news sitemap lists at most 1,000 articles.", "Split the file: 1,000 articles in each.", _GOOGLE + "news-sitemap"),
-    Rule("hreflang.code", _E, "Listed hreflang: no language", "hreflang is an ISO 639-1 language with an optional ISO 15924 script and ISO 3166-1 region, or x-default.", "Write the ISO 639-1 code of the language, with a country behind it if one is meant.", _HREFLANG + "#language-codes"),
+    Rule("hreflang.code", _E, "Listed hreflang: not a language", "hreflang is an ISO 639-1 language with an optional ISO 15924 script and ISO 3166-1 region, or x-default.", "Write the ISO 639-1 code of the language, followed by a country if needed.", _HREFLANG + "#language-codes"),
     Rule("hreflang.url", _E, "Listed hreflang: relative or invalid URL", "The href of a variant is an absolute URL.", "Write the whole URL, with https:// and the host.", _HREFLANG + "#sitemap"),
-    Rule("hreflang.no_self", _E, "Listed hreflang: does not name itself", "The variants of a page include the page itself.", "Let each entry name its own page too.", _HREFLANG + "#guidelines"),
-    Rule("hreflang.not_mutual", _E, "Listed hreflang: no link back", "Variants name each other; a link that is not returned is ignored.", "Let the entries of all versions name one another.", _HREFLANG + "#guidelines"),
-    Rule("hreflang.unlisted", _W, "Listed hreflang: version without an entry", "Every variant has an entry of its own.", "List every version in an entry of its own.", _HREFLANG + "#sitemap"),
-    Rule("hreflang.conflict", _E, "Listed hreflang: one language, several URLs", "A language leads to one URL.", "Name one URL for each language.", _HREFLANG + "#guidelines"),
-    Rule("hreflang.no_default", _N, "Listed hreflang: no x-default", "A page with variants names an x-default for readers of other languages.", "Name one version as x-default, if there is one for everybody.", _HREFLANG + "#xdefault"),
-    Rule("feed.no_date", _N, "Feed item without a date", "A feed's item has a date: without it nobody knows what is new.", "Give each item the date of its last change.", _PROTOCOL + "#otherformats"),
+    Rule("hreflang.no_self", _E, "Listed hreflang: does not name itself", "The variants of a page include the page itself.", "Add the page itself to the variants of each entry.", _HREFLANG + "#guidelines"),
+    Rule("hreflang.not_mutual", _E, "Listed hreflang: no link back", "Variants name each other; a link that is not returned is ignored.", "Add links between the entries of all versions.", _HREFLANG + "#guidelines"),
+    Rule("hreflang.unlisted", _W, "Listed hreflang: version without an entry", "Every variant has its own entry.", "Add an entry for every version.", _HREFLANG + "#sitemap"),
+    Rule("hreflang.conflict", _E, "Listed hreflang: one language, several URLs", "A language has one URL.", "Give one URL for each language.", _HREFLANG + "#guidelines"),
+    Rule("hreflang.no_default", _N, "Listed hreflang: no x-default", "A page with variants names an x-default for readers of other languages.", "Name one version as x-default, if one suits all readers.", _HREFLANG + "#xdefault"),
+    Rule("feed.no_date", _N, "Feed item without a date", "A feed item has a date: without it readers cannot tell what is new.", "Give each item the date of its last change.", _PROTOCOL + "#otherformats"),
 )  # fmt: skip
 
 RULES: Final = {rule.id: rule for rule in _TABLE}

@@ -1,4 +1,4 @@
-"""Checks sitemaps, and sets of them, against the table of rules. Front door: ``lint.py``.
+"""Checks sitemaps and sets of sitemaps against the rules. Entry point: ``lint.py``.
 
-May import the reader and the validation; ``report_*.py`` write the findings in one format each.
+Each ``report_*.py`` writes the findings in one format.
 """

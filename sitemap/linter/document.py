@@ -1,4 +1,4 @@
-"""Owns the checks of one document: hands each batch of items to those that judge addresses, dates and extensions."""
+"""Checks one document: passes each batch of items to the checks of URLs, dates, variants and extensions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from sitemap.reader.tree import Document, LineOf
 from sitemap.validation.entry import entry_faults
 from sitemap.validation.retired import retired_faults
 
-# What is judged here of an entry; its address, dates and variants are judged by others.
+# The rules checked here; other checks cover the URL, dates and variants of an entry.
 _EXTENSION_RULES: Final = ("image.", "video.", "news.")
 
 
 class ExtensionChecks:
-    """Checks the extensions of one document. ``news`` counts its articles."""
+    """Checks the extensions of one document. ``news`` is the number of its articles."""
 
     def __init__(self, now: datetime, findings: FindingCollector) -> None:
         self.news = 0
@@ -32,18 +32,18 @@ class ExtensionChecks:
         self._findings = findings
 
     def check(self, entry: Entry, line: int) -> None:
-        """Judge what one entry says of images, videos and news."""
+        """Check the images, videos and news of one entry."""
         for fault in entry_faults(entry, ""):
             if fault.rule.startswith(_EXTENSION_RULES):
                 self._findings.add(fault.rule, line, fault.sentence)
         for fault in retired_faults(entry):
             self._findings.add(fault.rule, line, fault.sentence)
         for video in entry.videos:
-            if (ends := latest_instant(video.expiration_date)) and ends < self._now:
+            if (end := latest_instant(video.expiration_date)) and end < self._now:
                 self._findings.add(
                     "video.expired",
                     line,
-                    f"video {quote_text(video.title)} expired at {video.expiration_date}: take it out",
+                    f"video {quote_text(video.title)} expired at {video.expiration_date}: remove it",
                 )
         if entry.news is not None:
             self._check_news(entry.news, line)
@@ -65,14 +65,14 @@ class ExtensionChecks:
             self._findings.add(
                 "news.too_old",
                 line,
-                f"publication_date {news.publication_date} is more than {limits.NEWS_DAYS} days ago: take the news tags"
-                " out",
+                f"publication_date {news.publication_date} is more than {limits.NEWS_DAYS} days ago: remove the news"
+                " tags",
             )
 
 
 @dataclass(frozen=True, slots=True)
 class SetContext:
-    """What the checks of all documents of a set have in common: the time, and what is remembered of the others."""
+    """What the checks of all documents of a set share: the present time, and what is known of the other documents."""
 
     now: datetime
     vouched: Callable[[str], bool]
@@ -81,9 +81,9 @@ class SetContext:
 
 
 class DocumentChecks:
-    """Checks one document, batch by batch. All that is found goes to ``findings``, also what only the set can show.
+    """Checks one document, batch by batch, and collects its ``findings``, also those that only the whole set shows.
 
-    ``place`` is the URL in whose directory it may list pages.
+    ``place`` is the URL whose directory it may list.
     """
 
     def __init__(self, document: Document, place: str, shared: SetContext) -> None:
@@ -99,7 +99,7 @@ class DocumentChecks:
         self._variants = shared.variants.begin(self.findings)
 
     def items(self, items: list[Entry | Child], line_of: LineOf) -> None:
-        """Judge the next items of the document."""
+        """Check the next items of the document."""
         if not items:
             return
         if _are_pages(items):
@@ -108,23 +108,23 @@ class DocumentChecks:
             self._mixed(items, line_of)
 
     def end(self) -> None:
-        """Judge the document as a whole."""
+        """Check the document as a whole."""
         self._dates.end(churn=not self._extensions.news)
         if self._hint_line:
             self.findings.add(
-                "hint.ignored", self._hint_line, "changefreq and priority are read by no large search engine"
+                "hint.ignored", self._hint_line, "no large search engine reads changefreq and priority"
             )
-        if many := self._undated:
-            says = f"{many:,} sitemaps have" if many > 1 else "a sitemap has"
-            self.findings.add("index.no_lastmod", self._first_undated, f"{says} no lastmod here")
+        if count := self._undated:
+            subject = f"{count:,} sitemaps have" if count > 1 else "a sitemap has"
+            self.findings.add("index.no_lastmod", self._first_undated, f"{subject} no lastmod here")
         self._variants.end()
 
     def _mixed(self, items: list[Entry | Child], line_of: LineOf) -> None:
-        """Judge the addresses and dates of an index, or of a document that is not sure what it is."""
-        places = [number for number, item in enumerate(items) if isinstance(item, Entry)]
-        if places:
+        """Check the items of an index, or of a document that mixes pages and sitemaps."""
+        numbers = [number for number, item in enumerate(items) if isinstance(item, Entry)]
+        if numbers:
             pages = [item for item in items if isinstance(item, Entry)]
-            self._pages(pages, lambda number: line_of(places[number]))
+            self._pages(pages, lambda number: line_of(numbers[number]))
         self._dates.check(["" if isinstance(item, Entry) else item.lastmod for item in items], line_of)
         for number, item in enumerate(items):
             if isinstance(item, Child) and not item.lastmod:
@@ -132,7 +132,7 @@ class DocumentChecks:
                 self._undated += 1
 
     def _pages(self, pages: list[Entry], line_of: LineOf) -> None:
-        """Judge pages: their addresses and dates as a batch, and one by one those that have more than that."""
+        """Check pages: URLs and dates as a batch, and one by one the pages that have other tags."""
         locs, lastmods = [page.loc for page in pages], [page.lastmod for page in pages]
         self._listing.add(locs, self._addresses.check(locs, line_of), line_of)
         self._dates.check(lastmods, line_of)
@@ -141,20 +141,19 @@ class DocumentChecks:
             for number, text in enumerate(lastmods):
                 if not text:
                     self.findings.add("feed.no_date", line_of(number), "the item has no date")
-        for number, page in [
-            (number, page)
-            for number, page in enumerate(pages)
-            if page.changefreq
-            or page.priority is not None
-            or page.images
-            or page.videos
-            or page.alternates
-            or page.news is not None
-        ]:
-            self._entry(page, number, line_of)
+        for number, page in enumerate(pages):
+            if (
+                page.changefreq
+                or page.priority is not None
+                or page.images
+                or page.videos
+                or page.alternates
+                or page.news is not None
+            ):
+                self._entry(page, number, line_of)
 
     def _entry(self, entry: Entry, number: int, line_of: LineOf) -> None:
-        """Judge what a page has besides an address and a date."""
+        """Check the other tags of a page."""
         if (entry.changefreq or entry.priority is not None) and not self._hint_line:
             self._hint_line = line_of(number)
         if entry.images or entry.videos or entry.news is not None:
@@ -164,5 +163,5 @@ class DocumentChecks:
 
 
 def _are_pages(items: list[Entry | Child]) -> TypeGuard[list[Entry]]:
-    """Whether none of the items is a sitemap; nearly all documents are of one kind, which a count in C shows."""
+    """Whether all items are pages. A count in C is fast, and nearly all documents have only one kind of item."""
     return list(map(type, items)).count(Entry) == len(items)

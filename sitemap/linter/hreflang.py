@@ -1,4 +1,4 @@
-"""Owns the checks of language variants: those of one entry, and whether the entries of a set name each other.
+"""Checks language variants: those of one entry, and whether the entries of a set name each other.
 
 https://developers.google.com/search/docs/specialty/international/localized-versions#guidelines
 """
@@ -14,14 +14,12 @@ from sitemap.linter.urls import is_normal_form, normal_form
 from sitemap.model import Alternate, Entry
 from sitemap.validation.extensions import alternate_faults
 
-MAX_HELD: Final = (
-    4_000_000  # URLs of pages and variants, the most that are held: a gigabyte, at 100 characters each
-)
-_CACHED: Final = 4_096  # sets that are held for a quick look
+MAX_HELD: Final = 4_000_000  # URLs of pages and variants in memory: a gigabyte, at 100 characters each
+_MAX_CACHED: Final = 4_096  # sets of variants
 
 
 class _CodeFaults(dict[str, str]):
-    """What is wrong with each code that was met; found out once."""
+    """The fault of each language code, or ""; computed once."""
 
     def __missing__(self, code: str) -> str:
         fault = hreflang_fault(code)
@@ -33,9 +31,9 @@ class _CodeFaults(dict[str, str]):
 class HreflangChecks:
     """Compares the variants of all documents of a set.
 
-    Each URL is held once (some 200 bytes with its number); the variants of a page are numbers of 4 bytes, and held once
-    for all the pages that state the same, as the pages of a translated text do. ``full`` says that there were more than
-    :data:`MAX_HELD` URLs, and that not every page was compared.
+    Each URL is held once (some 200 bytes with its number). The variants of a page are numbers, held once for all pages
+    that state the same set, as the versions of a page do. ``full`` is True if there are more than :data:`MAX_HELD`
+    URLs, so that some pages are not compared.
     """
 
     def __init__(self) -> None:
@@ -43,12 +41,10 @@ class HreflangChecks:
         self.codes = _CodeFaults()
         self._numbers: dict[str, int] = {}  # of URLs in the form to compare
         self._urls: list[str] = []
-        self._sets: dict[
-            bytes, int
-        ] = {}  # the variants of a page, as sorted numbers, to the number of the set
-        self._pages: dict[int, int] = {}  # page to set
+        self._sets: dict[bytes, int] = {}  # from the sorted numbers of variants to the number of the set
+        self._pages: dict[int, int] = {}  # from page to set
         self._documents: list[tuple[FindingCollector, array[int]]] = []  # with page, line, page, line …
-        self._members: list[array[int]] = []  # of each set, when all are known
+        self._members: list[array[int]] = []  # of each set
         self._cache: dict[int, frozenset[int]] = {}
 
     def begin(self, findings: FindingCollector) -> "PageHreflangChecks":
@@ -58,7 +54,7 @@ class HreflangChecks:
         return PageHreflangChecks(self, findings, places)
 
     def add_page(self, page: str, variants: list[str], line: int, places: "array[int]") -> None:
-        """Remember the variants of a page, all in the form to compare. A page that comes again is not compared."""
+        """Keep the variants of a page, all in the form to compare. A page that is listed again is not compared."""
         if len(self._urls) >= MAX_HELD:
             self.full = True
             return
@@ -69,20 +65,20 @@ class HreflangChecks:
             places.extend((number, line))
 
     def finish(self, listed: DuplicateChecks, *, whole: bool) -> None:
-        """Judge all documents together; that a variant is listed nowhere is said only when the set was read whole."""
+        """Check all documents together. Unlisted variants are reported only if the ``whole`` set was read."""
         self._members = [array("L", stated) for stated in self._sets]
         closed = [self._is_closed(number, members) for number, members in enumerate(self._members)]
         for findings, places in self._documents:
             for page, line in zip(places[::2], places[1::2], strict=True):
                 own = self._pages[page]
                 if not closed[own] or page not in self._member_set(own):
-                    self._judge(page, listed, findings, line, whole=whole)
+                    self._check(page, listed, findings, line, whole=whole)
 
     def _is_closed(self, number: int, members: "array[int]") -> bool:
-        """Whether all the pages of a set of variants state that very set: then every link among them is returned."""
+        """Whether all pages of a set of variants state the same set, so that every link between them is returned."""
         return all(self._pages.get(page) == number for page in members)
 
-    def _judge(
+    def _check(
         self, page: int, listed: DuplicateChecks, findings: FindingCollector, line: int, *, whole: bool
     ) -> None:
         silent, unlisted = [], []
@@ -92,23 +88,25 @@ class HreflangChecks:
                 unlisted.append(variant)
             elif variant != page and (theirs is None or page not in self._member_set(theirs)):
                 silent.append(variant)
-        this = quote_text(self._urls[page])
+        url = quote_text(self._urls[page])
         if silent:
-            findings.add("hreflang.not_mutual", line, f"{self._some(silent)} not name {this} as a variant")
+            findings.add("hreflang.not_mutual", line, f"{self._subject(silent)} not name {url} as a variant")
         if unlisted and whole:
             findings.add(
-                "hreflang.unlisted", line, f"{self._some(unlisted)} not have an entry, as a variant of {this}"
+                "hreflang.unlisted",
+                line,
+                f"{self._subject(unlisted)} not have an entry, as a variant of {url}",
             )
 
-    def _some(self, variants: list[int]) -> str:
-        """The first of some URLs, the number of the others, and a verb."""
+    def _subject(self, variants: list[int]) -> str:
+        """The subject of a sentence: the first URL, the number of the others, and an auxiliary verb."""
         more = len(variants) - 1
         return quote_text(self._urls[variants[0]]) + (f" and {more:,} more do" if more else " does")
 
     def _member_set(self, number: int) -> frozenset[int]:
-        """The members of a set, for a quick look."""
+        """The members of a set, cached."""
         if number not in self._cache:
-            if len(self._cache) >= _CACHED:
+            if len(self._cache) >= _MAX_CACHED:
                 self._cache.clear()
             self._cache[number] = frozenset(self._members[number])
         return self._cache[number]
@@ -121,7 +119,7 @@ class HreflangChecks:
 
 
 class PageHreflangChecks:
-    """Checks the variants of the pages of one document; made by :meth:`Variants.begin`."""
+    """Checks the variants of the pages of one document; made by :meth:`HreflangChecks.begin`."""
 
     def __init__(self, shared: HreflangChecks, findings: FindingCollector, places: "array[int]") -> None:
         self._shared = shared
@@ -131,13 +129,13 @@ class PageHreflangChecks:
         self._first_without = 0
 
     def add(self, entry: Entry, line: int) -> None:
-        """Judge the variants of a page by themselves, and have them compared with those of other pages later."""
+        """Check the variants of one page, and keep them for the comparison with other pages."""
         page = normal_form(entry.loc)
         forms = [
             alternate.href if is_normal_form(alternate.href) else self._form(alternate, line)
             for alternate in entry.alternates
         ]
-        self._judge_codes(entry.alternates, forms, line)
+        self._check_codes(entry.alternates, forms, line)
         if page not in forms:
             self._findings.add(
                 "hreflang.no_self", line, f"the variants of {quote_text(entry.loc)} leave out the page itself"
@@ -146,29 +144,29 @@ class PageHreflangChecks:
 
     def end(self) -> None:
         """End the document."""
-        if many := self._without_default:
-            says = f"{many:,} pages with variants name" if many > 1 else "a page with variants names"
-            self._findings.add("hreflang.no_default", self._first_without, f"{says} no x-default")
+        if count := self._without_default:
+            subject = f"{count:,} pages with variants name" if count > 1 else "a page with variants names"
+            self._findings.add("hreflang.no_default", self._first_without, f"{subject} no x-default")
 
     def _form(self, alternate: Alternate, line: int) -> str:
         for fault in alternate_faults(alternate):
-            if fault.rule == "hreflang.url":  # of the code the list of languages knows more
+            if fault.rule == "hreflang.url":  # _check_codes() checks the code
                 self._findings.add(fault.rule, line, fault.sentence)
         return normal_form(alternate.href)
 
-    def _judge_codes(self, alternates: tuple[Alternate, ...], forms: list[str], line: int) -> None:
-        leads: dict[str, str] = {}
+    def _check_codes(self, alternates: tuple[Alternate, ...], forms: list[str], line: int) -> None:
+        targets: dict[str, str] = {}
         for alternate, url in zip(alternates, forms, strict=True):
             if fault := self._shared.codes[alternate.hreflang]:
                 self._findings.add(
                     "hreflang.code", line, f"hreflang {quote_text(alternate.hreflang)}: {fault}"
                 )
-            if leads.setdefault(alternate.hreflang.lower(), url) != url:
+            if targets.setdefault(alternate.hreflang.lower(), url) != url:
                 self._findings.add(
                     "hreflang.conflict",
                     line,
                     f"{quote_text(alternate.hreflang)} leads to {quote_text(url)} and to another URL: keep one",
                 )
-        if "x-default" not in leads and len(leads) > 1:
+        if "x-default" not in targets and len(targets) > 1:
             self._first_without = self._first_without if self._without_default else line
             self._without_default += 1

@@ -1,4 +1,4 @@
-"""Owns linting: judges the documents of a set, one by one and together, and answers what is not as it should be."""
+"""Lints sitemaps: checks the documents of a set, one by one and together, and returns a report."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,17 +19,16 @@ from sitemap.reader.tree import Document, LineOf, Opener, TreeLimits
 from sitemap.reader.walk import walk
 from sitemap.rules import Severity
 
-_MAX_NAMED: Final = 5  # files that are named for what was left out of them
+_MAX_NAMED: Final = 5  # files named in ``not_checked``
 
 
 @dataclass(frozen=True, slots=True)
 class LintReport:
-    """What was found in a set of documents.
+    """The findings of a set of documents.
 
-    ``findings`` are in the order in which the documents were read, then of their lines; what concerns a whole document
-    comes first, and the number of what was not kept last. ``documents`` are those that were given, each with its
-    ``children``; ``entries`` is how many pages all of them list. ``not_checked`` says in sentences what could not be
-    judged, and why.
+    ``findings`` are in the order of the documents, then of their lines; those about a whole document come first, and
+    those that sum up others last. ``documents`` are the linted sources, each with its ``children``. ``entries`` is the
+    number of listed pages. ``not_checked`` states, in sentences, what could not be checked and why.
     """
 
     findings: tuple[Finding, ...]
@@ -39,7 +38,7 @@ class LintReport:
 
     @property
     def rules(self) -> dict[str, int]:
-        """How often each rule is broken, also where no more was said of it."""
+        """How often each rule is broken, including findings that are summed up."""
         counts: Counter[str] = Counter()
         for finding in self.findings:
             counts[finding.rule] += finding.times
@@ -47,7 +46,7 @@ class LintReport:
 
     @property
     def severities(self) -> dict[Severity, int]:
-        """How many defects there are of each severity, the worst first."""
+        """The number of defects by severity, worst first."""
         counts = dict.fromkeys(Severity, 0)
         for finding in self.findings:
             counts[finding.severity] += finding.times
@@ -55,40 +54,40 @@ class LintReport:
 
     @property
     def worst(self) -> Severity | None:
-        """The severity of the worst finding; None when there is none."""
+        """The severity of the worst finding, or None without findings."""
         return max((finding.severity for finding in self.findings), default=None)
 
     def at_least(self, severity: Severity) -> tuple[Finding, ...]:
-        """The findings that are as bad as that, or worse."""
+        """The findings of this severity or worse."""
         return tuple(finding for finding in self.findings if finding.severity >= severity)
 
     def all_documents(self) -> Iterator[Document]:
         """Every document, each index before its children."""
-        waiting = list(reversed(self.documents))
-        while waiting:
-            document = waiting.pop()
+        stack = list(reversed(self.documents))
+        while stack:
+            document = stack.pop()
             yield document
-            waiting += reversed(document.children)
+            stack += reversed(document.children)
 
 
 class Linter:
-    """Judges documents while they are read: the visitor of :func:`sitemap.walk`. All it is led through is one set.
+    """Checks documents while they are read: a visitor for :func:`sitemap.walk`. All visited documents are one set.
 
-    ``now`` is an aware datetime. ``vouched`` says of a URL of another origin whether the robots.txt there names the
-    sitemap (:meth:`sitemap.CrossSubmits.vouched` does); without it no other origin is vouched for. :meth:`report` ends
-    it. A document that is met again, as when an index and its sitemaps are all given, is judged once.
-    Memory: about 90 bytes for each URL that is listed, and what :class:`Variants` says for pages with variants.
+    ``now`` is an aware datetime. ``vouched`` returns whether the robots.txt of the origin of a URL names the sitemap
+    (:meth:`sitemap.CrossSubmits.is_vouched`); without it no other origin vouches. :meth:`report` ends the run. A
+    document that is visited twice, such as a sitemap given beside its index, is checked once.
+    Memory: about 90 bytes for each listed URL, and more for pages with variants (:class:`HreflangChecks`).
     """
 
     def __init__(self, now: datetime, vouched: Callable[[str], bool] | None = None) -> None:
         self._shared = SetContext(now, vouched or (lambda _: False), DuplicateChecks(), HreflangChecks())
         self._roots: list[Document] = []
-        self._judged: list[tuple[Document, DocumentChecks]] = []
+        self._checked: list[tuple[Document, DocumentChecks]] = []
         self._open: dict[Document, DocumentChecks] = {}
         self._files: set[str] = set()
 
     def begin(self, document: Document) -> None:
-        """A document begins; others may begin before it ends."""
+        """Begin a document; others may begin before it ends."""
         if document.parent is None:
             self._roots.append(document)
         has_name = document.parent is not None or document.file != document.url
@@ -96,60 +95,55 @@ class Linter:
             return
         self._files.add(document.file)
         checks = self._open[document] = DocumentChecks(document, self.place(document), self._shared)
-        self._judged.append((document, checks))
+        self._checked.append((document, checks))
 
     def place(self, document: Document) -> str:
-        """The URL in whose directory a document may list pages: its own, unless somebody knows more of it."""
+        """The URL whose directory a document may list: its own. A subclass may know a better one."""
         return document.url
 
     def items(self, document: Document, items: list[Entry | Child], line_of: LineOf) -> None:
-        """The next items of a document, and how to find the line of each by its number among them."""
+        """Check the next items of a document; ``line_of`` returns the line of an item by its number among them."""
         if document in self._open:
             self._open[document].items(items, line_of)
 
     def end(self, document: Document) -> None:
-        """A document is over, with all that lies below it."""
+        """End a document and all documents below it."""
         if document in self._open:
             self._open.pop(document).end()
 
     def report(self) -> LintReport:
-        """Judge the set as a whole. To be called once, when all documents have ended."""
+        """Check the set as a whole. Call it once, when all documents have ended."""
         not_read = tuple(self._not_read())
         self._shared.duplicates.finish()
         self._shared.variants.finish(self._shared.duplicates, whole=not not_read)
         findings: list[Finding] = []
-        for document, checks in self._judged:
+        for document, checks in self._checked:
             findings += sorted((*document.findings, *checks.findings.all()), key=_sort_key)
-        entries = sum(document.entries for document, _ in self._judged if document.format is not Format.INDEX)
+        entries = sum(
+            document.entries for document, _ in self._checked if document.format is not Format.INDEX
+        )
         return LintReport(tuple(findings), tuple(self._roots), entries, not_read + self._not_compared())
 
     def _not_read(self) -> Iterator[str]:
-        cut = [document for document, _ in self._judged if document.cut]
+        cut = [document for document, _ in self._checked if document.cut]
         for document in cut[:_MAX_NAMED]:
             yield f"{document.file or 'the document'}: {document.cut}"
         if more := len(cut[_MAX_NAMED:]):
-            yield f"{more:,} more files, of which not all was read either"
-        if lost := sum(not (document.complete or document.cut) for document, _ in self._judged):
-            said = f"{lost:,} files" if lost > 1 else "a file"
-            yield f"{said} could not be read to the end, so the rest was not checked"
-        indexes = [document for document, _ in self._judged if document.format is Format.INDEX]
-        listed, read = (
-            sum(counts) for counts in ([i.entries for i in indexes], [len(i.children) for i in indexes])
-        )
-        if read < listed:
-            many = listed - read
-            said = (
-                f"{many:,} child sitemaps were not read, so their"
-                if many > 1
-                else "a child sitemap was not read, so its"
-            )
-            yield f"{said} contents were not checked"
+            yield f"{more:,} more files were not read completely"
+        if lost := sum(not (document.complete or document.cut) for document, _ in self._checked):
+            files = f"{lost:,} files" if lost > 1 else "a file"
+            yield f"{files} could not be read to the end, so the rest was not checked"
+        indexes = [document for document, _ in self._checked if document.format is Format.INDEX]
+        unread = sum(index.entries for index in indexes) - sum(len(index.children) for index in indexes)
+        if unread > 0:
+            subject = f"{unread:,} child sitemaps were" if unread > 1 else "a child sitemap was"
+            yield f"{subject} not read, so {'their' if unread > 1 else 'its'} contents were not checked"
 
     def _not_compared(self) -> tuple[str, ...]:
         if not self._shared.variants.full:
             return ()
         return (
-            f"there are more than {MAX_HELD:,} pages and variants: not all were compared with each other",
+            f"there are more than {MAX_HELD:,} pages and variants, so not all were compared with each other",
         )
 
 
@@ -162,27 +156,27 @@ def lint(
     opener: Opener | None = None,
     limits: TreeLimits | None = None,
 ) -> LintReport:
-    """Judge sitemaps, indexes with all they lead to, or feeds, by the table :data:`sitemap.RULES`.
+    """Check sitemaps, indexes with their children, or feeds against :data:`sitemap.RULES`.
 
-    A source is a path, bytes or a binary file; all of them are one set, in which no URL should be listed twice. ``url``
-    is where the source will be found, which decides what it may list; one that ends with a slash is the directory of
-    all the sources. ``now``, an aware datetime, is what dates are compared with: the present, if it is left out.
-    ``vouched`` is for :class:`Linter`, ``opener`` and ``limits`` are for :func:`sitemap.walk`.
+    A source is a path, bytes or a binary file; all sources are one set, in which no URL should be listed twice. ``url``
+    is the public URL of the source, which decides what it may list; if it ends with a slash, it is the directory of all
+    sources. ``now``, an aware datetime, is compared with the dates; the default is the present. ``vouched`` is as for
+    :class:`Linter`, ``opener`` and ``limits`` as for :func:`sitemap.walk`.
 
-    What is wrong with a document is in the report, and never raised. SourceError when a source cannot be read.
+    Defects of a document are in the report and never raised. SourceError if a source cannot be read.
 
         >>> report = lint(b"https://example.com/a#top", url="https://example.com/sitemap.txt")
         >>> [(finding.rule, finding.line) for finding in report.findings]
         [('sitemap.loc_fragment', 1)]
     """
     linter = Linter(now or datetime.now(UTC), vouched)
-    for each in (source, *more_sources):
-        walk(each, linter, opener, _url_of(each, url), limits)
+    for root in (source, *more_sources):
+        walk(root, linter, opener, _url_of(root, url), limits)
     return linter.report()
 
 
 def _url_of(source: Source, url: str) -> str:
-    """Where a source will be: at ``url``, or below it under its own name."""
+    """The public URL of a source: ``url``, or its file name in the directory ``url``."""
     name = PurePath(path_name(source)).name if url.endswith("/") else ""
     return url + quote(name)
 

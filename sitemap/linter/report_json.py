@@ -1,4 +1,4 @@
-"""Owns the report in JSON, for programs: a stable form, told in :func:`as_json`."""
+"""Writes a lint report as JSON, in the stable form that :func:`as_json` documents."""
 
 import json
 from typing import Any
@@ -12,23 +12,23 @@ VERSION = 1
 
 
 def as_json(report: LintReport) -> str:
-    """The report as one JSON object in ASCII. New keys may join it; what is there keeps its meaning.
+    """The report as one JSON object in ASCII. Later versions may add keys; existing keys keep their meaning.
 
     ``version``
         1.
     ``files``
-        a list of the documents that were given, each an object: ``file`` (path or URL), ``format`` ("urlset",
-        "sitemapindex", "RSS", "RSS 1.0", "Atom", "text", or null), ``entries``, ``bytes`` (unpacked), ``complete``
+        a list of the linted sources, each an object: ``file`` (path or URL), ``format`` ("urlset",
+        "sitemapindex", "RSS", "RSS 1.0", "Atom", "text", or null), ``entries``, ``bytes`` (uncompressed), ``complete``
         (whether it was read to its end), and ``children``, a list of such objects.
     ``findings``
         a list of objects: ``rule``, ``severity`` ("error", "warning" or "note"), ``file``, ``line`` (from 1, or null),
-        ``times`` (more than 1 where a finding stands for many of which no more is said), ``sentence``, and ``source``,
-        the URL where the rule is written.
+        ``times`` (more than 1 if the finding sums up others), ``sentence``, and ``source``, the URL of the rule's
+        source.
     ``counts``
         an object of numbers over all files: ``files``, ``entries``, ``error``, ``warning``, ``note``, and ``rules``, an
         object of how often each rule is broken.
     ``not_checked``
-        a list of sentences: what could not be judged, and why.
+        a list of sentences: what could not be checked, and why.
     """
     counts = {
         "files": sum(1 for _ in report.all_documents()),
@@ -36,14 +36,14 @@ def as_json(report: LintReport) -> str:
         **{severity.value: number for severity, number in report.severities.items()},
         "rules": report.rules,
     }
-    whole = {
+    output = {
         "version": VERSION,
         "files": [_document(document) for document in report.documents],
         "findings": [_finding(finding) for finding in report.findings],
         "counts": counts,
         "not_checked": report.not_checked,
     }
-    return json.dumps(whole, indent=2) + "\n"
+    return json.dumps(output, indent=2) + "\n"
 
 
 def _document(document: Document) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Owns the report in JUnit's XML: a suite for each file, a case for each rule that it breaks."""
+"""Writes JUnit XML. A lint report has a suite for each file and a case for each broken rule."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sitemap.rules import RULES, Severity
 
 
 class JUnitOutcome(StrEnum):
-    """How a case went."""
+    """The outcome of a test case."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -20,8 +20,8 @@ class JUnitOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JUnitCase:
-    """One case. ``message`` is a sentence on why it failed or was skipped, ``kind`` the kind of failure, ``text`` all
-    there is to say; ``place`` is what it is about: a file, a class. ``file`` and ``line`` are where it went wrong.
+    """One test case. ``message`` says why it failed or was skipped, ``kind`` is the kind of failure, ``text`` has the
+    details. ``place`` is its subject (a file or a class), ``file`` and ``line`` are the place of the failure.
     """
 
     name: str
@@ -36,14 +36,14 @@ class JUnitCase:
 
 @dataclass(frozen=True, slots=True)
 class JUnitSuite:
-    """Cases under a name."""
+    """Test cases under a name."""
 
     name: str
     cases: Sequence[JUnitCase]
 
 
 def junit_xml(name: str, suites: Sequence[JUnitSuite]) -> str:
-    """The whole document. What XML cannot hold is left out."""
+    """The whole document. Characters that XML forbids are left out."""
     lines = [
         f'<testsuites name="{escape_xml(name)}" {_suite_counts([case for suite in suites for case in suite.cases])}>'
     ]
@@ -66,25 +66,26 @@ def _case_element(case: JUnitCase) -> str:
     head = f'    <testcase name="{escape_xml(case.name)}" classname="{escape_xml(case.place)}"{file} time="0"{line}'
     text, message = escape_xml(case.text), escape_xml(case.message)
     if case.outcome is JUnitOutcome.FAILED:
-        said = f'<failure message="{message}" type="{escape_xml(case.kind)}">{text}</failure>'
+        content = f'<failure message="{message}" type="{escape_xml(case.kind)}">{text}</failure>'
     else:
-        said = f"<system-out>{text}</system-out>" if text else ""
-        if case.outcome is JUnitOutcome.SKIPPED:  # which comes first, in all schemas that have an order
-            said = f'<skipped message="{message}"/>{said}'
-    return f"{head}>\n      {said}\n    </testcase>" if said else f"{head}/>"
+        content = f"<system-out>{text}</system-out>" if text else ""
+        if case.outcome is JUnitOutcome.SKIPPED:  # comes first in all schemas with an order
+            content = f'<skipped message="{message}"/>{content}'
+    return f"{head}>\n      {content}\n    </testcase>" if content else f"{head}/>"
 
 
 def as_junit(report: LintReport, fail_on: Severity | None = Severity.ERROR) -> str:
-    """The findings as JUnit XML: a rule that was broken is a case, and a file without any has one case that passes.
+    """The findings as JUnit XML: each broken rule is a case, and a file without findings has one case that passes.
 
-    A case fails when it is at or over ``fail_on`` (None: none does); else it passes and its output tells the findings.
+    A case fails if its severity is ``fail_on`` or worse (None: no case fails); else it passes and its output has the
+    findings.
     """
     failing = {finding.rule for finding in report.at_least(fail_on)} if fail_on else set()
     suites = []
     for file, findings in _by_file(report).items():
         rules = dict.fromkeys(finding.rule for finding in findings)
         cases = [
-            _case(rule, file, [each for each in findings if each.rule == rule], rule in failing)
+            _case(rule, file, [finding for finding in findings if finding.rule == rule], rule in failing)
             for rule in rules
         ]
         suites.append(JUnitSuite(file, cases or [JUnitCase(name="no findings", place=file, file=file)]))
@@ -92,7 +93,7 @@ def as_junit(report: LintReport, fail_on: Severity | None = Severity.ERROR) -> s
 
 
 def _by_file(report: LintReport) -> dict[str, list[Finding]]:
-    """The findings of each file, also of files that have none."""
+    """The findings by file, including files without findings."""
     files: dict[str, list[Finding]] = {document.file: [] for document in report.all_documents()}
     for finding in report.findings:
         files.setdefault(finding.file, []).append(finding)
@@ -100,8 +101,11 @@ def _by_file(report: LintReport) -> dict[str, list[Finding]]:
 
 
 def _case(rule: str, file: str, findings: list[Finding], failed: bool) -> JUnitCase:
-    told = [f"line {each.line}: {each.sentence}" if each.line else each.sentence for each in findings]
-    text = "\n".join((*told, RULES[rule].sentence, RULES[rule].source))
+    lines = [
+        f"line {finding.line}: {finding.sentence}" if finding.line else finding.sentence
+        for finding in findings
+    ]
+    text = "\n".join((*lines, RULES[rule].sentence, RULES[rule].source))
     severity = RULES[rule].severity
     return JUnitCase(
         name=rule,
@@ -111,5 +115,5 @@ def _case(rule: str, file: str, findings: list[Finding], failed: bool) -> JUnitC
         kind=severity,
         text=text if failed else f"{severity}: {text}",
         file=file,
-        line=next((each.line for each in findings if each.line), 0),
+        line=next((finding.line for finding in findings if finding.line), 0),
     )

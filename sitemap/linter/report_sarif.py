@@ -1,4 +1,4 @@
-"""Reports in SARIF 2.1.0, which code hosts show beside the lines that are at fault: of lint, and of any findings.
+"""Writes findings as SARIF 2.1.0, which code hosts show beside the faulty lines.
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sarif-v2.1.0-errata01-os-complete.html
 """
@@ -15,11 +15,11 @@ from sitemap.rules import RULES, Rule
 
 F = TypeVar("F", bound=Finding)
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_RESERVED: Final = "%:/?#[]@!$&'()*+,;="  # what a URL may hold as it is (RFC 3986, section 2.2)
+_RESERVED: Final = "%:/?#[]@!$&'()*+,;="  # unescaped in a URL (RFC 3986 section 2.2)
 
 
 def as_sarif(report: LintReport, version: str = "") -> str:
-    """The findings of lint as a SARIF log, in ASCII. ``version`` is that of the program that speaks."""
+    """A lint report as a SARIF log, in ASCII. ``version`` is the version of siteatlas."""
     return "".join(sarif([RULES[rule] for rule in report.rules], report.findings, version))
 
 
@@ -32,23 +32,23 @@ def sarif(
     more: Callable[[F], dict[str, Any]] = lambda _: {},
     **run: Any,
 ) -> Iterator[str]:
-    """A log of one run of siteatlas, piece by piece, in ASCII: a result is made when the one before it is out.
+    """A log of one run of siteatlas, in ASCII, streamed one result at a time.
 
-    ``rules`` are those of the ``findings``. A file is named relative to the working directory if it lies there, else by
-    a ``file:`` URI; a URL is itself. A finding without either is about the ``site``. ``more`` answers properties of a
-    finding's result that are added, or take the place of others; ``run`` are further properties of the run.
+    ``rules`` are those of the ``findings``. A file in the working directory is named relative to it, another by a
+    ``file:`` URI, a URL by itself; a finding without either is about the ``site``. ``more`` returns properties that are
+    added to the result of a finding or replace others; ``run`` are further properties of the run.
     """
     driver: dict[str, Any] = {"name": "siteatlas", "rules": list(map(_rule, rules))}
     if version:
         driver["semanticVersion" if version.count(".") == 2 else "version"] = version
     head = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", **run}
     yield f'{{"$schema": "{_SCHEMA}", "version": "2.1.0", "runs": [{json.dumps(head)[:-1]}, "results": ['
-    places = {rule.id: place for place, rule in enumerate(rules)}
-    between = "\n"
+    indexes = {rule.id: index for index, rule in enumerate(rules)}
+    separator = "\n"
     for finding in findings:
-        result = _result(finding, places[finding.rule], finding.file or finding.url or site)
-        yield between + json.dumps(result | more(finding))
-        between = ",\n"
+        result = _result(finding, indexes[finding.rule], finding.file or finding.url or site)
+        yield separator + json.dumps(result | more(finding))
+        separator = ",\n"
     yield "\n]}]}\n"
 
 
@@ -65,18 +65,18 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, place: int, about: str) -> dict[str, Any]:
+def _result(finding: Finding, rule_index: int, place: str) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.rule,
-        "ruleIndex": place,
+        "ruleIndex": rule_index,
         "level": finding.severity.value,
         "message": {"text": f"{finding.url}: {finding.sentence}" if finding.url else finding.sentence},
     }
-    if about:
-        where: dict[str, Any] = {"artifactLocation": {"uri": _uri(about)}}
+    if place:
+        location: dict[str, Any] = {"artifactLocation": {"uri": _uri(place)}}
         if finding.line:
-            where["region"] = {"startLine": finding.line}
-        result["locations"] = [{"physicalLocation": where}]
+            location["region"] = {"startLine": finding.line}
+        result["locations"] = [{"physicalLocation": location}]
     return result
 
 
@@ -84,7 +84,7 @@ def _uri(file: str) -> str:
     """A path or URL as a URI or a relative reference (RFC 3986)."""
     if file.startswith(("http://", "https://")):
         return quote(file, safe=_RESERVED, errors="replace")
-    path, here = Path(file), Path.cwd()
-    if path.is_relative_to(here):
-        path = path.relative_to(here)
+    path, working_directory = Path(file), Path.cwd()
+    if path.is_relative_to(working_directory):
+        path = path.relative_to(working_directory)
     return ("file://" if path.is_absolute() else "") + quote(str(path), errors="surrogatepass")

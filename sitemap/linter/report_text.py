@@ -1,4 +1,4 @@
-"""Owns the report that a person reads: a line for each finding, as compilers write them, and a verdict at the end."""
+"""Writes a lint report as text: a line for each finding, as compilers do, and a verdict at the end."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from sitemap.finding import Finding
 from sitemap.linter.lint import LintReport
 from sitemap.rules import RULES, Rule, Severity
 
-_MAX_SEPARATE: Final = 5  # files that break a rule as a whole and are told one by one
+_MAX_SEPARATE: Final = 5  # files that break a rule as a whole and are listed one by one
 
 _COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}  # red, yellow, cyan
 
@@ -23,10 +23,10 @@ def as_text(
     colour: bool = False,
     sources: bool = False,
 ) -> str:
-    """The findings, ``path:line: severity rule: sentence``, a summary, and whether any is at or over ``fail_on``.
+    """The findings, ``path:line: severity rule: sentence``, a summary, and whether any is ``fail_on`` or worse.
 
-    ``colour`` adds the escape sequences of terminals, ``sources`` a line for each finding with what its rule demands
-    and where that is written. Whatever came from a document is shown and never obeyed by a terminal.
+    ``colour`` adds terminal colours, ``sources`` a line for each finding with the sentence and the source of its rule.
+    Text from a document is escaped, so that a terminal does not obey it.
     """
     lines = [
         line for finding in _merge_same(report.findings) for line in _finding_line(finding, colour, sources)
@@ -44,7 +44,7 @@ def as_text(
 
 
 def rules_text(rules: Iterable[Rule]) -> str:
-    """The rules, each in some lines: its severity and id, what it means, what helps, and where that is written."""
+    """The rules, each in a few lines: severity and id, title and sentence, remedy, source."""
     return "".join(
         f"{rule.severity:8}{rule.id}\n        {rule.title}: {rule.sentence}\n        {rule.remedy}\n"
         f"{f'        {rule.source}{chr(10)}' if rule.source else ''}"
@@ -53,30 +53,32 @@ def rules_text(rules: Iterable[Rule]) -> str:
 
 
 def _merge_same(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings, with one for those of a rule that many whole documents break in the same way."""
+    """The findings; those of a rule that many documents break as a whole are merged into one."""
     findings = list(findings)
-    files = Counter(each.rule for each in findings if not each.line and each.times == 1)
-    told = set()
-    for each in findings:
-        many = files[each.rule]
-        if each.line or each.times > 1 or many <= _MAX_SEPARATE:
-            yield each
-        elif each.rule not in told:
-            told.add(each.rule)
-            yield replace(each, sentence=f"{each.sentence} (and {many - 1:,} more files, each as a whole)")
+    files = Counter(finding.rule for finding in findings if not finding.line and finding.times == 1)
+    merged = set()
+    for finding in findings:
+        count = files[finding.rule]
+        if finding.line or finding.times > 1 or count <= _MAX_SEPARATE:
+            yield finding
+        elif finding.rule not in merged:
+            merged.add(finding.rule)
+            yield replace(
+                finding, sentence=f"{finding.sentence} (and {count - 1:,} more files, each as a whole)"
+            )
 
 
 def _finding_line(finding: Finding, colour: bool, sources: bool) -> Iterator[str]:
-    where = ":".join([finding.file or "document", *([str(finding.line)] if finding.line else ())])
+    place = ":".join([finding.file or "document", *([str(finding.line)] if finding.line else ())])
     severity = _paint(finding.severity, _COLOUR[finding.severity], colour)
-    yield f"{safe(where)}: {severity} {finding.rule}: {safe(finding.sentence)}"
+    yield f"{safe(place)}: {severity} {finding.rule}: {safe(finding.sentence)}"
     if sources:
         rule = RULES[finding.rule]
         yield f"    {rule.sentence} {rule.source}"
 
 
 def _failing_text(number: int, fail_on: Severity) -> str:
-    """The findings that are as bad as that, counted: "2 errors", "3 findings of level warning or worse"."""
+    """The number of failing findings: "2 errors", "3 findings of level warning or worse"."""
     if fail_on is Severity.ERROR:
         return _count_text(number, fail_on)
     return f"{_count_text(number, 'finding')} of level {fail_on} or worse"
@@ -86,6 +88,6 @@ def _paint(text: str, code: str, colour: bool) -> str:
     return f"\x1b[{code}m{text}\x1b[0m" if colour else text
 
 
-def _count_text(number: int, what: str) -> str:
-    plural = what if number == 1 else "entries" if what == "entry" else f"{what}s"
+def _count_text(number: int, noun: str) -> str:
+    plural = noun if number == 1 else "entries" if noun == "entry" else f"{noun}s"
     return f"{number:,} {plural}"

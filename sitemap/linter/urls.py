@@ -1,7 +1,6 @@
-"""Owns the checks of addresses: their length, what does not belong into them, and whether they may be listed here.
+"""Checks URLs: their length, their characters, and whether the document may list them.
 
-They are made on a batch at a time: a handful of passes in C clear nearly every batch, and only where one finds
-something odd are the URLs looked at one by one.
+The checks work on batches: a few passes in C clear nearly every batch. Only in the other batches is each URL checked.
 """
 
 import re
@@ -15,28 +14,28 @@ from sitemap.escape import quote_text
 from sitemap.finding import FindingCollector
 from sitemap.reader.tree import LineOf
 
-# What may stand in the form to compare (RFC 3986 sections 2.2 and 2.3), and the blank between two URLs.
+# The characters of the form to compare (RFC 3986 sections 2.2 and 2.3), and the blank between two URLs.
 _SAFE_BYTES: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/?% "
-_UNRESERVED: Final = "2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE]"  # as escapes that need not be
+_UNRESERVED: Final = "2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE]"  # needlessly escaped
 _SOUND_URL: Final = re.compile(
     rf"https?://[a-z0-9-]++(?:\.[a-z0-9-]++)*+/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]++|%(?!{_UNRESERVED})[0-9A-F]{{2}})*+"
 )
 _USERINFO: Final = re.compile(r"https?://[^/?#@]*@", re.IGNORECASE)
-_DOT_SEGMENT: Final = re.compile(r"/\.")  # perhaps; several times as fast as a search for the text
-# Percent signs that are not of the escape of a byte beyond ASCII.
+_DOT_SEGMENT: Final = re.compile(r"/\.")  # perhaps; several times as fast as a substring search
+# Percent signs, except those that escape a byte beyond ASCII.
 _ASCII_ESCAPE: Final = re.compile("%(?![89A-Fa-f][0-9A-Fa-f])(?:[0-7][0-9A-Fa-f])?")
 _ASCII: Final = bytes(range(0x80))
-# Quoted-printable is percent-encoding with another sign (RFC 2045 section 6.7), and is decoded in C.
+# Quoted-printable is percent-encoding with another sign (RFC 2045 section 6.7), and C decodes it.
 _TO_QUOTED: Final = bytes.maketrans(b"%=", b"=\x01")
 
 
 def is_normal_form(url: str) -> bool:
-    """Whether a URL is surely sound, and its own :func:`form`. Says no to some that are, but to few."""
+    """Whether a URL is certainly valid and in the form to compare. False for a few such URLs, too."""
     return len(url) <= limits.MAX_LOC and "/." not in url and _SOUND_URL.fullmatch(url) is not None
 
 
 def normal_form(url: str) -> str:
-    """A URL in the form in which two are compared, without its fragment; as it stands when it is not http(s)."""
+    """A URL in the form to compare, without its fragment; unchanged if it is not http(s)."""
     if is_normal_form(url):
         return url
     try:
@@ -46,10 +45,10 @@ def normal_form(url: str) -> str:
 
 
 def normal_key(url: str) -> str:
-    """By what a URL is known again: two have one key when they have one :func:`form`, and only then.
+    """The key of a URL: two URLs have the same key if and only if they have the same :func:`normal_form`.
 
-    It is the form with the bytes that are not ASCII in place of their escapes, one character each. To find the keys of
-    many URLs takes a fraction of the time that their forms take, however their escapes are spelled.
+    It is the form with each escaped byte beyond ASCII as one character. The keys of a batch are much faster to compute
+    than the forms.
     """
     if "%" not in url and is_normal_form(url):
         return url
@@ -60,9 +59,9 @@ def normal_key(url: str) -> str:
 
 
 class _EscapeCache(dict[str, str]):
-    """What :func:`_unescaped` makes of an escape of ASCII: the character, or the escape in upper case, as in the form.
+    """The normal form of each ASCII escape: the character, or the escape in upper case.
 
-    A percent sign that stays is escaped once more, since it will be decoded.
+    A percent sign that remains is escaped again, because the result will be decoded.
     """
 
     def __missing__(self, escape: str) -> str:
@@ -76,11 +75,11 @@ _ESCAPE_CACHE: Final = _EscapeCache()
 
 
 def _unescaped(text: str) -> str:
-    """URLs of safe characters with the bytes that are not ASCII in place of their escapes; others in their one form."""
+    """URLs of safe characters, with escaped bytes beyond ASCII as characters and other escapes in normal form."""
     data = text.encode()
     decoded = _decoded(data)
-    if len(decoded.translate(None, _ASCII)) != data.count(b"%"):  # not all were such escapes
-        decoded = _decoded(_ASCII_ESCAPE.sub(lambda found: _ESCAPE_CACHE[found[0]], text).encode())
+    if len(decoded.translate(None, _ASCII)) != data.count(b"%"):  # some are other escapes
+        decoded = _decoded(_ASCII_ESCAPE.sub(lambda match: _ESCAPE_CACHE[match[0]], text).encode())
     return decoded.decode("latin-1")
 
 
@@ -89,39 +88,39 @@ def _decoded(data: bytes) -> bytes:
 
 
 class UrlChecks:
-    """Checks the addresses of one document.
+    """Checks the URLs of one document.
 
-    ``url`` is where it will be, "" when that is not known. ``vouched`` says of a URL whether the robots.txt of its
-    origin names the sitemap; it is asked once for each origin.
+    ``url`` is the URL of the document, or "" if unknown. ``vouched`` returns whether the robots.txt of a URL's origin
+    names the sitemap; it is called once for each origin.
     """
 
     def __init__(self, url: str, findings: FindingCollector, vouched: Callable[[str], bool]) -> None:
         try:
             self._directory = location.directory(url) if url else ""
         except InvalidLocation:
-            self._directory = ""  # a file's path, say: nothing is known of where it will be
+            self._directory = ""  # for example the path of a file
         self._findings = findings
         self._vouched = vouched
-        self._believed: dict[str, bool] = {}  # what was vouched for, by origin
+        self._vouched_origins: dict[str, bool] = {}
         self._prefix = normal_key(self._directory)  # nearly all keys begin with it
 
     def check(self, locs: list[str], line_of: LineOf) -> list[str]:
-        """Judge a batch of URLs, and answer the keys by which they are compared."""
-        text = " ".join(locs)  # a URL holds no blank: the reader has escaped it
+        """Check a batch of URLs and return their keys (:func:`normal_key`)."""
+        text = " ".join(locs)  # the reader has escaped blanks in URLs
         lengths = set(map(len, locs))
         if max(lengths) > limits.MAX_LOC or min(lengths) < limits.MIN_LOC:
             self._check_lengths(locs, line_of)
-        odd = text.encode("utf-8", "replace").translate(None, _SAFE_BYTES)
-        if odd or "@" in text:
+        unsafe = text.encode("utf-8", "replace").translate(None, _SAFE_BYTES)
+        if unsafe or "@" in text:
             self._check_characters(text, locs, line_of)
-        if not odd and (keys := self._keys_of_plain(text, locs)):
+        if not unsafe and (keys := self._keys_of_plain(text, locs)):
             return keys
         if self._directory:
             self._check_location(locs, line_of)
         return [normal_key(loc) for loc in locs]
 
     def _keys_of_plain(self, text: str, locs: list[str]) -> list[str]:
-        """The keys of URLs that are all below the prefix, and stay there as nothing leads out again; else none."""
+        """The keys of the URLs if all are below the prefix and have no dot segments, else none."""
         if not self._prefix:
             self._prefix = _origin(locs[0])
         escaped = "%" in text
@@ -135,17 +134,17 @@ class UrlChecks:
     def _check_lengths(self, locs: list[str], line_of: LineOf) -> None:
         for number, loc in enumerate(locs):
             if len(loc) > limits.MAX_LOC:
-                rule, most = "sitemap.loc_too_long", f"fewer than {limits.MAX_LOC + 1:,} are allowed"
+                rule, limit = "sitemap.loc_too_long", f"fewer than {limits.MAX_LOC + 1:,} are allowed"
             elif len(loc) < limits.MIN_LOC:
-                rule, most = "sitemap.loc_too_short", f"the schema wants at least {limits.MIN_LOC}"
+                rule, limit = "sitemap.loc_too_short", f"the schema requires at least {limits.MIN_LOC}"
             else:
                 continue
             self._findings.add(
-                rule, line_of(number), f"{quote_text(loc)} has {len(loc):,} characters, {most}"
+                rule, line_of(number), f"{quote_text(loc)} has {len(loc):,} characters, {limit}"
             )
 
     def _check_characters(self, text: str, locs: list[str], line_of: LineOf) -> None:
-        """What may stand in a URL and should not. One look at the whole batch spares those that are not concerned."""
+        """Report characters that a URL should not contain. A look at the whole batch skips most checks."""
         if not text.isascii():
             for number, loc in enumerate(locs):
                 if not loc.isascii():
@@ -158,7 +157,7 @@ class UrlChecks:
                     self._findings.add(
                         "sitemap.loc_fragment",
                         line_of(number),
-                        f"{quote_text(loc)} has a fragment, which is ignored",
+                        f"{quote_text(loc)} has a fragment, which search engines ignore",
                     )
         if "@" in text:
             for number, loc in enumerate(locs):
@@ -166,14 +165,14 @@ class UrlChecks:
                     self._findings.add(
                         "sitemap.loc_credentials",
                         line_of(number),
-                        f"{quote_text(loc)} holds a user name or a password: anyone can read it here",
+                        f"{quote_text(loc)} contains a user name or a password: anyone can read it here",
                     )
 
     def _check_location(self, locs: list[str], line_of: LineOf) -> None:
         for number, loc in enumerate(locs):
             if location.is_within(self._directory, loc):
                 continue
-            origin = _origin(loc)  # "" for what the reader or another rule has found fault with
+            origin = _origin(loc)  # "" if the reader or another check has reported it
             if not origin or (not self._directory.startswith(origin) and self._is_vouched(origin, loc)):
                 continue
             if _host_of_origin(origin) == _host_of_origin(_origin(self._directory)):
@@ -184,18 +183,18 @@ class UrlChecks:
                 self._findings.add(
                     "location.other_host",
                     line_of(number),
-                    f"{quote_text(loc)} is on another host than {self._directory}: take it out, list it in a sitemap"
-                    " there, or name this one in the robots.txt of that host",
+                    f"{quote_text(loc)} is on another host than {self._directory}: remove it, list it in a sitemap of"
+                    " that host, or name this sitemap in the robots.txt of that host",
                 )
 
     def _is_vouched(self, origin: str, loc: str) -> bool:
-        if origin not in self._believed:
-            self._believed[origin] = self._vouched(loc)
-        return self._believed[origin]
+        if origin not in self._vouched_origins:
+            self._vouched_origins[origin] = self._vouched(loc)
+        return self._vouched_origins[origin]
 
 
 def _origin(loc: str) -> str:
-    """The origin of a URL with a slash, or "" when it has none."""
+    """The origin of a URL with a slash, or "" if the URL is not http(s)."""
     try:
         return location.url_origin(loc) + "/"
     except ValueError:
@@ -203,6 +202,6 @@ def _origin(loc: str) -> str:
 
 
 def _host_of_origin(origin: str) -> str:
-    """The host of what :func:`_origin` gave."""
+    """The host of an origin from :func:`_origin`."""
     host = origin.split("/")[2]
     return host if host.endswith("]") else host.rpartition(":")[0] or host

@@ -100,7 +100,7 @@ def parse_lastmod(text: str) -> tuple[str, str, str]:
             "lastmod.form",
             f"lastmod {stated[:64]!r} has a form that the schema does not allow: write {found}",
         )
-    if dates.read_date(stated):
+    if dates.parse_date(stated):
         return "", "lastmod.form", f"lastmod {stated[:64]!r} says no day: write YYYY-MM-DD"
     return "", "lastmod.invalid", f"lastmod {stated[:64]!r} is no date: write {_DATE_FORMS}"
 

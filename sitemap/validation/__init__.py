@@ -1,5 +1,5 @@
-"""What an entry must satisfy before it is written: the protocol, Google's rules, what the XSDs enforce. Pure.
+"""Validates entries before they are written: the protocol, Google's rules, the XSDs. Pure.
 
-Functions named ``…_faults`` find every fault, for the linter; those named ``…_fault`` answer the first one as a
-sentence, or "", for the writer. Front door: ``entry.py``.
+Functions named ``…_faults`` yield every fault, for the linter. Those named ``…_fault`` return the first one as a
+sentence, or "", for the writer. Entry point: ``entry.py``.
 """

@@ -1,4 +1,4 @@
-"""Owns what a page's own four tags must satisfy, and calls up the rules of its extensions."""
+"""Validates an entry: its own four tags, its extensions, and the types of its values."""
 
 import re
 from collections.abc import Iterator
@@ -15,23 +15,23 @@ from sitemap.validation.url import DATE_FORMS, NO_URL, Fault, first_sentence, is
 
 
 def entry_fault(entry: Entry, directory: str) -> str:
-    """Why an entry cannot be listed in a sitemap whose :func:`sitemap.location.directory` is given, or "".
+    """Why a sitemap cannot list an entry, or "".
 
-    The directory "" is that of a sitemap which may list anything.
+    ``directory`` is the :func:`sitemap.directory` of the sitemap; "" allows any URL.
     """
     return "" if _is_sound(entry, directory) else first_sentence(_faults(entry, directory))
 
 
 def entry_faults(entry: Entry, directory: str) -> Iterator[Fault]:
-    """Everything for which :func:`entry_fault` would refuse an entry. Retired tags are :func:`retired_faults`'."""
+    """All faults of an entry, except those of retired tags (:func:`sitemap.validation.retired.retired_faults`)."""
     return iter(()) if _is_sound(entry, directory) else _faults(entry, directory)
 
 
 def _is_sound(entry: Entry, directory: str) -> bool:
-    """Spares most entries the long way: whether one has just a loc and a lastmod, and nothing is wrong with them."""
+    """Whether an entry has only a valid loc and lastmod: the fast path for most entries."""
     loc = entry.loc
     return (
-        limits.MIN_LOC <= len(loc) <= limits.MAX_LOC // 3  # uri() makes up to three characters of one
+        limits.MIN_LOC <= len(loc) <= limits.MAX_LOC // 3  # escape_uri() turns one character into up to three
         and loc.isascii()
         and loc.isprintable()
         and " " not in loc
@@ -44,18 +44,21 @@ def _is_sound(entry: Entry, directory: str) -> bool:
 
 
 def _faults(entry: Entry, directory: str) -> Iterator[Fault]:
-    yield from _loc_faults(escape_uri(entry.loc), directory)  # its length counts as it will be written
+    yield from _loc_faults(escape_uri(entry.loc), directory)  # the limit is for the escaped URL
     if entry.lastmod and not dates.is_valid_date(entry.lastmod):
-        rule = "lastmod.form" if dates.read_date(entry.lastmod) else "lastmod.invalid"
-        yield Fault(rule, f"lastmod {entry.lastmod[:64]!r} is no date as {DATE_FORMS}")
+        rule = "lastmod.form" if dates.parse_date(entry.lastmod) else "lastmod.invalid"
+        yield Fault(rule, f"lastmod {entry.lastmod[:64]!r} is not a date: write {DATE_FORMS}")
     if entry.changefreq and entry.changefreq not in limits.CHANGE_FREQUENCIES:
         words = ", ".join(sorted(limits.CHANGE_FREQUENCIES))
-        yield Fault("changefreq.invalid", f"changefreq {entry.changefreq[:64]!r} is none of {words}")
+        yield Fault(
+            "changefreq.invalid", f"changefreq {entry.changefreq[:64]!r} is invalid: write one of {words}"
+        )
     if entry.priority is not None and not 0.0 <= entry.priority <= 1.0:
         yield Fault("priority.invalid", f"priority {entry.priority} is not between 0.0 and 1.0")
     if len(entry.images) > limits.MAX_IMAGES:
         yield Fault(
-            "image.too_many", f"it has {len(entry.images):,} images, {limits.MAX_IMAGES:,} are allowed"
+            "image.too_many",
+            f"it has {len(entry.images):,} images, at most {limits.MAX_IMAGES:,} are allowed",
         )
     for image in entry.images:
         yield from image_faults(image)
@@ -80,10 +83,12 @@ def _loc_faults(loc: str, directory: str) -> Iterator[Fault]:
     if len(loc) < limits.MIN_LOC:
         yield Fault(
             "sitemap.loc_too_short",
-            f"it has {len(loc)} characters, the XSD wants at least {limits.MIN_LOC}",
+            f"it has {len(loc)} characters, the XSD requires at least {limits.MIN_LOC}",
         )
     if NO_URL.search(loc):
-        yield Fault("sitemap.loc_encoding", "it holds white space or a control character: percent-encode it")
+        yield Fault(
+            "sitemap.loc_encoding", "it contains white space or a control character: percent-encode it"
+        )
     if not is_absolute(loc):
         yield _not_absolute(loc)
     elif directory and not location.is_within(directory, loc):
@@ -94,18 +99,18 @@ def _not_absolute(loc: str) -> Fault:
     try:
         split = urlsplit(loc)
         if "@" in split.netloc:
-            return Fault("sitemap.loc_credentials", "it holds a user name: take it out")
+            return Fault("sitemap.loc_credentials", "it contains a user name: remove it")
         if not split.scheme or (split.scheme in {"http", "https"} and not split.netloc):
             return Fault(
                 "sitemap.loc_relative", "it is not absolute: put the protocol and the host before it"
             )
     except ValueError:
         pass
-    return Fault("sitemap.loc_invalid", "it is no absolute http or https URL")
+    return Fault("sitemap.loc_invalid", "it is not an absolute http or https URL")
 
 
 _TYPE_MESSAGE: Final = re.compile(
-    r"Expected `(?P<wanted>[^`]*)`, got `(?P<got>[^`]*)`(?: - at `\$\.(?P<where>[^`]*)`)?"
+    r"Expected `(?P<expected>[^`]*)`, got `(?P<actual>[^`]*)`(?: - at `\$\.(?P<field>[^`]*)`)?"
 )
 
 _VALUES: Final = {
@@ -115,33 +120,33 @@ _VALUES: Final = {
 
 
 def type_fault(entry: object) -> str:
-    """The first value in an entry that is of a wrong type, and the remedy, in a sentence; "" when there is none."""
+    """A sentence about the first value of a wrong type and its remedy, or ""."""
     if isinstance(entry, str):
-        return "a str is no Entry: write Entry('https://…')"
+        return "a str is not an Entry: write Entry('https://…')"
     if not isinstance(entry, Entry):
-        return f"this is of the type {type(entry).__name__}: write Entry('https://…')"
+        return f"a value of type {type(entry).__name__} is not an Entry: write Entry('https://…')"
     try:
         msgspec.convert(_to_plain(entry), Entry)
     except msgspec.ValidationError as error:
-        found = _TYPE_MESSAGE.match(str(error))
-        if found is None:
+        match = _TYPE_MESSAGE.match(str(error))
+        if match is None:
             return str(error)
-        where, wanted, got = found["where"] or "a value", found["wanted"], found["got"]
-        name = _VALUES.get(re.split(r"[.\[]", where)[0], "") if where.count(".") == 0 else ""
-        if wanted == "array":
-            return f"{where} is of the type {got}: give a tuple"
-        if wanted.startswith("object") and name:
-            return f"{where} is of the type {got}: write {name}(…)"
-        if got in {"date", "datetime"}:
-            return f"{where} is a {got}: sitemap.format_date() makes the text of it that is wanted"
-        return f"{where} is of the type {got}, and must be {wanted.replace('null', 'None')}"
+        field, expected, actual = match["field"] or "a value", match["expected"], match["actual"]
+        name = _VALUES.get(re.split(r"[.\[]", field)[0], "") if field.count(".") == 0 else ""
+        if expected == "array":
+            return f"{field} is of the type {actual}: pass a tuple"
+        if expected.startswith("object") and name:
+            return f"{field} is of the type {actual}: write {name}(…)"
+        if actual in {"date", "datetime"}:
+            return f"{field} is a {actual}: convert it to text with sitemap.format_date()"
+        return f"{field} is of the type {actual}, and must be {expected.replace('null', 'None')}"
     return ""
 
 
 def _to_plain(value: Any) -> Any:
-    """A value whose structs are dicts, so that they are looked into."""
+    """A value with its structs as dicts, so that msgspec checks their fields."""
     if isinstance(value, msgspec.Struct):
         return {name: _to_plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, tuple | list):
-        return [_to_plain(each) for each in value]
+        return [_to_plain(item) for item in value]
     return value

@@ -1,4 +1,4 @@
-"""Owns what a video must satisfy.
+"""Validates the extensions of an entry: images, videos, news and language variants.
 
 https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps and, where it is narrower,
 https://www.google.com/schemas/sitemap-video/1.1/sitemap-video.xsd
@@ -21,12 +21,12 @@ _PLATFORMS: Final = re.compile(r"(?:(?:web|mobile|tv)(?: (?:web|mobile|tv))*)?")
 
 
 def video_fault(video: Video, loc: str = "") -> str:
-    """Why a video cannot be listed for the page at ``loc``, or ""."""
+    """The first fault of a video of the page at ``loc``, or ""."""
     return first_sentence(video_faults(video, loc))
 
 
 def video_faults(video: Video, loc: str = "") -> Iterator[Fault]:
-    """Everything that is wrong with a video for the page at ``loc``, but for its retired tags."""
+    """All faults of a video of the page at ``loc``, except those of retired tags."""
     yield from _url_faults(video, loc)
     yield from _text_faults(video)
     yield from _number_faults(video)
@@ -50,13 +50,13 @@ def _url_faults(video: Video, loc: str) -> Iterator[Fault]:
 
 
 def _text_faults(video: Video) -> Iterator[Fault]:
-    for name, most in (("title", limits.MAX_VIDEO_TITLE), ("description", limits.MAX_VIDEO_DESCRIPTION)):
+    for name, limit in (("title", limits.MAX_VIDEO_TITLE), ("description", limits.MAX_VIDEO_DESCRIPTION)):
         text: str = FORBIDDEN_CHARACTERS.sub("", getattr(video, name))
         if not text.strip():
             yield Fault("video.missing_tag", f"a video needs a {name}")
-        if len(text) > most:
+        if len(text) > limit:
             yield Fault(
-                f"video.{name}_too_long", f"{name} has {len(text):,} characters, {most:,} are allowed"
+                f"video.{name}_too_long", f"{name} has {len(text):,} characters, {limit:,} are allowed"
             )
 
 
@@ -73,7 +73,7 @@ def _number_faults(video: Video) -> Iterator[Fault]:
     for name in ("expiration_date", "publication_date"):
         text: str = getattr(video, name)
         if text and not dates.is_valid_date(text):
-            yield Fault("video.date", f"{name} {text[:64]!r} is no date as {DATE_FORMS}")
+            yield Fault("video.date", f"{name} {text[:64]!r} is not a date: write {DATE_FORMS}")
 
 
 def _list_faults(video: Video) -> Iterator[Fault]:
@@ -82,11 +82,12 @@ def _list_faults(video: Video) -> Iterator[Fault]:
         if pair is not None and (pair[0] not in {"allow", "deny"} or not allowed.fullmatch(pair[1])):
             yield Fault(
                 f"video.{name}",
-                f"{name} {' '.join(pair)[:64]!r} is not allow or deny with a list the XSD knows",
+                f"{name} {' '.join(pair)[:64]!r} must be allow or deny, with a list that the XSD allows",
             )
     if len(video.tags) > limits.MAX_VIDEO_TAGS:
         yield Fault(
-            "video.too_many_tags", f"it has {len(video.tags)} tags, {limits.MAX_VIDEO_TAGS} are allowed"
+            "video.too_many_tags",
+            f"it has {len(video.tags)} tags, at most {limits.MAX_VIDEO_TAGS} are allowed",
         )
 
 
@@ -106,7 +107,7 @@ def _uploader_faults(video: Video, loc: str) -> Iterator[Fault]:
 
 
 def _one_domain(url: str, other: str) -> bool:
-    """Whether two hosts end alike. Where a domain begins takes a list of all registries; two labels are near it."""
+    """Whether the last two labels of both hosts are equal: close to the domain without a list of public suffixes."""
     try:
         hosts = (urlsplit(url).hostname or "", urlsplit(other).hostname or "")
     except ValueError:
@@ -118,42 +119,42 @@ _LANGUAGE: Final = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")  # xsd:lan
 
 
 def image_fault(image: Image) -> str:
-    """Why an image cannot be listed, or "". Its host may be another one."""
+    """The first fault of an image, or "". It may be on another host."""
     return first_sentence(image_faults(image))
 
 
 def image_faults(image: Image) -> Iterator[Fault]:
-    """https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps."""
+    """All faults of an image (https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps)."""
     if fault := url_fault("image:loc", image.loc):
         yield Fault("image.loc_missing", fault)
 
 
 def alternate_fault(alternate: Alternate) -> str:
-    """Why a language variant cannot be listed, or "". Its host may be another one."""
+    """The first fault of a language variant, or "". It may be on another host."""
     return first_sentence(alternate_faults(alternate))
 
 
 def alternate_faults(alternate: Alternate) -> Iterator[Fault]:
-    """Only the form of hreflang is judged here; which codes search engines know is :mod:`sitemap.languages`'."""
+    """All faults of a language variant. Checks only the form of hreflang; :mod:`sitemap.languages` knows the codes."""
     if not _LANGUAGE.fullmatch(alternate.hreflang):
         yield Fault(
-            "hreflang.code", f"hreflang {alternate.hreflang[:64]!r} is no language tag and not x-default"
+            "hreflang.code", f"hreflang {alternate.hreflang[:64]!r} is neither a language tag nor x-default"
         )
     if fault := url_fault("href", alternate.href):
         yield Fault("hreflang.url", fault)
 
 
 # https://www.google.com/schemas/sitemap-news/0.9/sitemap-news.xsd (language)
-_LANGUAGE_NEWS: Final = re.compile("zh-cn|zh-tw|[a-z]{2,3}")
+_NEWS_LANGUAGE: Final = re.compile("zh-cn|zh-tw|[a-z]{2,3}")
 
 
 def news_fault(news: News) -> str:
-    """Why an article cannot be listed, or ""."""
+    """The first fault of an article, or ""."""
     return first_sentence(news_faults(news))
 
 
 def news_faults(news: News) -> Iterator[Fault]:
-    """Everything that is wrong with it, but for its retired tags. Of the language only the form is judged."""
+    """All faults of an article, except those of retired tags. Checks only the form of the language."""
     for name, text in (
         ("a publication name", news.publication),
         ("a language", news.language),
@@ -164,9 +165,9 @@ def news_faults(news: News) -> Iterator[Fault]:
             yield Fault("news.missing_tag", f"news needs {name}")
     if news.publication_date and not dates.is_valid_date(news.publication_date):
         yield Fault(
-            "news.date", f"publication_date {news.publication_date[:64]!r} is no date as {DATE_FORMS}"
+            "news.date", f"publication_date {news.publication_date[:64]!r} is not a date: write {DATE_FORMS}"
         )
-    if news.language and not _LANGUAGE_NEWS.fullmatch(news.language):
+    if news.language and not _NEWS_LANGUAGE.fullmatch(news.language):
         yield Fault(
             "news.language",
             f"language {news.language[:64]!r} is not two or three lower-case letters, zh-cn or zh-tw",

@@ -1,4 +1,4 @@
-"""Owns what the values of retired tags must satisfy, so that a file with them still passes the schemas.
+"""Validates the values of retired tags, so that a file with them still passes the schemas.
 
 https://www.google.com/schemas/sitemap-image/1.1/sitemap-image.xsd and its siblings for video/1.1 and news/0.9
 """
@@ -36,15 +36,15 @@ RETIRED: Final = (
 
 
 def requested_tags(names: Collection[str]) -> frozenset[str]:
-    """The retired tags that are asked for. SitemapError for a name that is none, with the nearest that is."""
+    """The names as a set. SitemapError for a name that is not a retired tag; it suggests the closest one."""
     for name in names:
         if name not in RETIRED:
-            near = get_close_matches(name, RETIRED, 1, 0)[0]
-            raise SitemapError(f"{name[:64]!r} is no retired tag: did you mean {near!r}?")
+            closest = get_close_matches(name, RETIRED, 1, 0)[0]
+            raise SitemapError(f"{name[:64]!r} is not a retired tag: did you mean {closest!r}?")
     return frozenset(names)
 
 
-_AMOUNT: Final = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")  # a decimal that is not negative
+_AMOUNT: Final = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")  # a non-negative decimal
 
 _CURRENCY: Final = re.compile("[A-Z]{3}")
 
@@ -60,12 +60,12 @@ _TICKERS: Final = re.compile(r"\w+:\w+(?:, *\w+:\w+){0,4}")
 
 
 def retired_fault(entry: Entry, tags: Collection[str] = RETIRED) -> str:
-    """Why those retired tags of an entry that are named in ``tags`` cannot be written, or ""."""
+    """The first fault of the retired ``tags`` of an entry, or ""."""
     return first_sentence(retired_faults(entry, tags))
 
 
 def retired_faults(entry: Entry, tags: Collection[str] = RETIRED) -> Iterator[Fault]:
-    """What is wrong with the values of those retired tags of an entry that are named in ``tags``."""
+    """All faults of the retired ``tags`` of an entry."""
     for image in entry.images:
         yield from _faults_of(_image(image), tags)
     for video in entry.videos:
@@ -106,14 +106,19 @@ def _video(video: Video) -> Iterator[tuple[str, str]]:
             )
     for kind, text in video.ids:
         if kind not in _IDS:
-            yield "video:id", f"the type {kind[:64]!r} of an id is none of {', '.join(sorted(_IDS))}"
+            yield (
+                "video:id",
+                f"the type {kind[:64]!r} of an id is invalid: write one of {', '.join(sorted(_IDS))}",
+            )
         elif not text:
             yield "video:id", "an id is empty"
 
 
 def _price(price: Price) -> str:
     if price.amount and not (_AMOUNT.fullmatch(price.amount) and _CURRENCY.fullmatch(price.currency)):
-        return f"price {price.amount[:32]!r} {price.currency[:8]!r} is no amount with an ISO 4217 currency"
+        return (
+            f"price {price.amount[:32]!r} {price.currency[:8]!r} is not an amount with an ISO 4217 currency"
+        )
     if not price.amount and (price.currency or not price.type):
         return "a price has an amount with a currency, or a type"
     if price.type.lower() not in {"", "purchase", "rent"} or price.resolution.lower() not in {"", "hd", "sd"}:
@@ -125,9 +130,9 @@ def _tvshow(show: TvShow) -> str:
     if not FORBIDDEN_CHARACTERS.sub("", show.show_title):
         return "tvshow needs a show_title"
     if show.video_type not in _SHOWS:
-        return f"video_type {show.video_type[:64]!r} is none of {', '.join(sorted(_SHOWS))}"
+        return f"video_type {show.video_type[:64]!r} is invalid: write one of {', '.join(sorted(_SHOWS))}"
     if show.premier_date and not dates.is_valid_date(show.premier_date):
-        return f"premier_date {show.premier_date[:64]!r} is no date as {DATE_FORMS}"
+        return f"premier_date {show.premier_date[:64]!r} is not a date: write {DATE_FORMS}"
     for name in ("season_number", "episode_number"):
         number: int | None = getattr(show, name)
         if number is not None and number < 1:
@@ -137,8 +142,11 @@ def _tvshow(show: TvShow) -> str:
 
 def _news(news: News) -> Iterator[tuple[str, str]]:
     if news.access not in {"", "Subscription", "Registration"}:
-        yield "news:access", f"access {news.access[:64]!r} is not Subscription and not Registration"
+        yield "news:access", f"access {news.access[:64]!r} is neither Subscription nor Registration"
     if news.genres and not _GENRES.fullmatch(news.genres):
-        yield "news:genres", f"genres {news.genres[:64]!r} is no list of those that Google News had"
+        yield "news:genres", f"genres {news.genres[:64]!r} is not a list of genres of Google News"
     if news.stock_tickers and not _TICKERS.fullmatch(news.stock_tickers):
-        yield "news:stock_tickers", f"stock_tickers {news.stock_tickers[:64]!r} is no list of up to five"
+        yield (
+            "news:stock_tickers",
+            f"stock_tickers {news.stock_tickers[:64]!r} is not a list of up to five tickers",
+        )

@@ -27,7 +27,7 @@ def at(*parts: int, hours: float = 0) -> datetime:
     ],
 )
 def test_w3_note_datetime_the_six_forms(text: str, value: date, precision: Precision) -> None:
-    assert dates.read_date(text) == Moment(value, precision)
+    assert dates.parse_date(text) == Moment(value, precision)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_w3_note_datetime_the_six_forms(text: str, value: date, precision: Preci
     ],
 )
 def test_rfc822_and_its_kin(text: str, value: date) -> None:
-    moment = dates.read_date(text)
+    moment = dates.parse_date(text)
     assert moment is not None
     assert moment.value == value
 
@@ -83,7 +83,7 @@ def test_rfc822_and_its_kin(text: str, value: date) -> None:
     ],
 )
 def test_ours_forms_seen_in_the_wild(text: str, value: date) -> None:
-    moment = dates.read_date(text)
+    moment = dates.parse_date(text)
     assert moment is not None
     assert moment.value == value
 
@@ -111,7 +111,7 @@ NO_DATES += [
 
 @pytest.mark.parametrize("text", [*NO_DATES, "1" * 9_999])
 def test_ours_what_is_no_date_is_none(text: str) -> None:
-    assert dates.read_date(text) is None
+    assert dates.parse_date(text) is None
     assert dates.normalize_date(text) == ""
 
 
@@ -159,7 +159,7 @@ def test_sitemaps_org_validity_is_the_xsds(text: str, valid: bool) -> None:
 def test_ours_what_is_written_is_valid_and_read_back(value: date) -> None:
     text = dates.write_date(value)
     assert dates.is_valid_date(text)
-    moment = dates.read_date(text)
+    moment = dates.parse_date(text)
     assert moment is not None
     if isinstance(value, datetime):
         assert moment.value == value.astimezone(UTC).replace(microsecond=0)
