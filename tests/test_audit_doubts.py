@@ -192,7 +192,7 @@ CASES: dict[str, tuple[dict[str, Route], tuple[str, ...], int, str]] = {
         {"hub/": Answer("", 401)},
         (),
         0,
-        "1 URL refused us (401, 403), such as {url}hub/",
+        "1 URL refused the crawl (401, 403), such as {url}hub/",
     ),
     "--max-depth": ({}, ("--max-depth", "1"), 0, "2 URLs were further from the start than --max-depth"),
     "--exclude": (
@@ -254,7 +254,7 @@ def test_ours_a_robots_txt_that_cannot_be_had_hides_a_hub(audit: Audit) -> None:
     with scripted({"/robots.txt": Answer("", 500), "/": links("/")}) as hub, scripted(changed) as site:
         changed["/plain"] = links("/", hub.url)
         audited = audit(site.url, "--host", hub.url.removeprefix("http://").rstrip("/"))
-        told = f"robots.txt could not be had from {hub.url.rstrip('/')}, and so nothing there was read"
+        told = f"robots.txt could not be fetched from {hub.url.rstrip('/')}, so nothing there was read"
         assert [doubt for doubt in audited.doubts if doubt.startswith(told)]
         assert not audited.is_orphan(site.url)
 
@@ -297,7 +297,7 @@ def test_ours_a_site_made_by_scripts_that_links_a_page_or_two_is_not_full_of_orp
     with scripted(pages(**changed)) as site:
         audited = audit(site.url)
         (doubt,) = audited.doubts
-        assert doubt.startswith("only 2 pages were found by links, which are perhaps made by JavaScript")
+        assert doubt.startswith("only 2 pages were found by links; JavaScript may make the other links")
         assert not audited.is_orphan(site.url)
 
 

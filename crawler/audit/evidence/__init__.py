@@ -1,4 +1,4 @@
-"""What sources say of each URL, stored in SQLite, joined with what the crawl saw. Front door: ``store.py``.
+"""The claims of sources about each URL, stored in SQLite and joined with the visits of the crawl.
 
-May import audit.sources, audit.graph, crawl, state and url; the orphan classes and health rules read it.
+``store.py`` has the tables. May import audit.sources, audit.graph, crawl, state and url.
 """

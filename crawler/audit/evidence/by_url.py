@@ -1,4 +1,4 @@
-"""What the sources know of the pages that their claims came to, page by page, and in words."""
+"""Sums up the claims of all sources for each page, and states them in words."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ from crawler.audit.orphans.classes import SourceStats
 from crawler.model import State, Url
 from crawler.state.database import storage_errors
 
-MAX_EVIDENCE: Final = 20  # sources, and spellings, that are told of a page
+MAX_EVIDENCE: Final = 20  # sources and spellings of a page in a finding
 
-# A browser that was sent on to a page asks for that too: its visit is told by the answer to that.
+# A browser that is redirected to a page requests that page too, and only that request counts as a visit.
 _COUNTS_FOR_PAGE: Final = (
     f"(u.url = c.url OR c.ok + c.dead > 0 OR c.moved = 0 OR v.state != '{State.INDEXABLE}')"
 )
@@ -23,10 +23,8 @@ _SUMS: Final = f"""SELECT h.id, i.source, min(nullif(c.first, '')), max(c.last),
   sum(c.impressions), sum(c.sessions), sum(c.views), sum(c.users), sum(c.links), sum(c.domains)
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input JOIN site.url u ON u.id = h.id
   JOIN site.visit v ON v.id = h.id"""  # noqa: S608
-_SUMMED_COLUMNS: Final = (
-    *("people", "bots", "engines", "ok", "moved", "dead"),
-    *("clicks", "impressions", "sessions", "views", "users", "links", "domains"),
-)
+_COUNT_NAMES: Final = ("clicks", "impressions", "sessions", "views", "users", "links", "domains")
+_SUMMED_COLUMNS: Final = ("people", "bots", "engines", "ok", "moved", "dead", *_COUNT_NAMES)
 _BY_PAGE: Final = f"{_SUMS} GROUP BY h.id, i.source ORDER BY h.id"
 _BY_URL: Final = f"{_SUMS} WHERE h.id = (SELECT id FROM home WHERE url = ?) GROUP BY i.source"  # noqa: S608
 _CLAIMS: Final = """SELECT c.url, i.source, i.account, c.first, c.last, c.people, c.bots, c.status, c.clicks,
@@ -36,13 +34,13 @@ _decode_report = msgspec.msgpack.Decoder(SourceReport).decode
 
 
 class UrlEvidence:
-    """Reads claims through their homes. Every method raises StorageError when the disk refuses."""
+    """Reads the claims by the page that they belong to. Every method raises StorageError when the disk fails."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def by_page(self) -> Iterator[tuple[int, SourceStats]]:
-        """What is known of each URL of the site that a claim came to, by ascending ids."""
+        """The claims about each URL of the site that has any, by ascending ids."""
         with storage_errors():
             current, known = -1, SourceStats()
             for number, source, first, last, *numbers in self._db.execute(_BY_PAGE):
@@ -55,7 +53,7 @@ class UrlEvidence:
                 yield current, known
 
     def of_url(self, url: str) -> SourceStats:
-        """What is known of what a claimed URL comes to."""
+        """The claims about the page that a claimed URL belongs to."""
         known = SourceStats()
         with storage_errors():
             for _, source, first, last, *numbers in self._db.execute(_BY_URL, (url,)):
@@ -63,27 +61,27 @@ class UrlEvidence:
         return known
 
     def sentences(self, number: int, url: Url) -> tuple[list[str], list[str]]:
-        """The evidence for a URL, a sentence for each source and spelling, and the other spellings."""
+        """The evidence for a URL: a sentence for each source and spelling; and the other spellings."""
         with storage_errors():
             rows = self._db.execute(_CLAIMS, (number, MAX_EVIDENCE)).fetchall()
             spellings = list(dict.fromkeys(row[0] for row in rows if row[0] != url))
             return [_source_sentence(url, row, self._place(row)) for row in rows], spellings
 
     def _place(self, row: tuple[Any, ...]) -> str:
-        """Where a claim stands: of sitemaps the file that has the entry, which need not be the one that was named."""
+        """The source of a claim. For a sitemap entry this is its own file, which an index may have led to."""
         spelled, source, account, *_ = row
-        found = None
+        entry = None
         if source == SourceKind.SITEMAP:
-            found = self._db.execute(
+            entry = self._db.execute(
                 "SELECT file, line FROM entry WHERE url = ? LIMIT 1", (spelled,)
             ).fetchone()
-        return f"{found[0]}:{found[1]}" if found else _decode_report(account).name
+        return f"{entry[0]}:{entry[1]}" if entry else _decode_report(account).name
 
 
 def _add_source(
     known: SourceStats, source: SourceKind, first: str, last: str, numbers: list[int]
 ) -> SourceStats:
-    if source is SourceKind.LOG:  # which knows the days of visits; exports tell the time that they are about
+    if source is SourceKind.LOG:  # a log knows the days of visits; exports state the period that they cover
         known = msgspec.structs.replace(known, first="", last="")
     elif SourceKind.LOG in known.sources:
         first = last = ""
@@ -103,9 +101,9 @@ def _source_sentence(url: Url, row: tuple[Any, ...], place: str) -> str:
         parts.append(f"{people:,} requests by people and {bots:,} by bots{_agents_text(agents)}")
     if status:
         parts.append(f"last answered {status}")
-    for count, what in zip(counts, _COUNT_NAMES, strict=True):
+    for count, noun in zip(counts, _COUNT_NAMES, strict=True):
         if count:
-            parts.append(f"{count:,} {what if count > 1 else what[:-1]}")
+            parts.append(f"{count:,} {noun if count > 1 else noun[:-1]}")
     if about := _decode_report(account).about:
         parts.append(f'"{about}"')
     if lastmod:
@@ -118,11 +116,10 @@ def _source_sentence(url: Url, row: tuple[Any, ...], place: str) -> str:
 
 def _agents_text(packed: str) -> str:
     agents: dict[str, int] = msgspec.json.decode(packed)
-    most = sorted(agents.items(), key=lambda each: (-each[1], each[0]))[:3]
-    return f" ({', '.join(f'{name} {count:,}' for name, count in most)})" if most else ""
+    top = sorted(agents.items(), key=lambda item: (-item[1], item[0]))[:3]
+    return f" ({', '.join(f'{name} {count:,}' for name, count in top)})" if top else ""
 
 
-_COUNT_NAMES: Final = ("clicks", "impressions", "sessions", "views", "users", "links", "domains")
 _SOURCE_WORDS: Final = {
     SourceKind.SITEMAP: "sitemap",
     SourceKind.SEARCH: "search console",

@@ -1,4 +1,4 @@
-"""The entries of the sitemaps, held against what the visits say of their URLs. Everything is streamed."""
+"""Checks the sitemap entries against the visits of their URLs, streamed in flat memory."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -25,10 +25,10 @@ from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
 from crawler.url.params import UrlParams
 
-_ROWS_AT_ONCE: Final = 1_000  # rows
+_ROWS_AT_ONCE: Final = 1_000
 _INDEXABLE: Final = State.INDEXABLE.value
 
-# What an earlier run saw stands in memory until this run is closed, and in the run that read the content ever after.
+# The earlier run is in ``memory`` until this run is closed; the run that read the content stays in ``content``.
 _ENTRIES: Final = """
 SELECT e.id, e.url, e.loc, e.door, e.file, e.line, e.lastmod, v.state, v.seen_at, v.header_date, v.page_date,
   v.page_date_source, v.changed, v.content = m.content, iif(m.seen_at < v.seen_at, m.seen_at, NULL), m.lastmod,
@@ -57,38 +57,38 @@ unpack_media = msgspec.msgpack.Decoder(PackedMedia).decode
 
 
 class PublishedEntries:
-    """The entries in ``db``, which has the state of the site beside it as ``site``. ``params`` made all URLs.
+    """The entries in ``db``, which has the state of the site attached as ``site``.
 
-    Between two findings ``db`` may be written. Every method raises StorageError when the disk refuses.
+    ``params`` are those of all canonical URLs. The caller may write ``db`` between two findings. Every method raises
+    StorageError when the disk fails.
     """
 
     def __init__(self, db: sqlite3.Connection, visits: VisitLookup, params: UrlParams) -> None:
         self._db = db
         self._visits = visits
         self._params = params
-        # entries under another name of the site that were not asked for, by file and origin: the first, how many, the
-        # origin of the site
-        self._unasked: dict[tuple[str, str], tuple[PublishedEntry, int, str]] = {}
+        # unrequested entries under another name of the site, by file and origin: first one, number, the site's origin
+        self._unrequested: dict[tuple[str, str], tuple[PublishedEntry, int, str]] = {}
 
-    def alias_urls(self, most: int) -> list[Url]:
-        """The first of the URLs that are listed under another name of the site, in that form."""
+    def alias_urls(self, limit: int) -> list[Url]:
+        """The first URLs that entries list under another name of the site."""
         with storage_errors():
-            return [Url(door) for (door,) in self._db.execute(_ALIAS_URLS, (most,))]
+            return [Url(url) for (url,) in self._db.execute(_ALIAS_URLS, (limit,))]
 
-    def store_alias_results(self, found: Iterable[VisitedUrl]) -> None:
-        """Keep what asking for :meth:`doors` brought."""
+    def store_alias_results(self, visits: Iterable[VisitedUrl]) -> None:
+        """Store the visits of :meth:`alias_urls`."""
         with transaction(self._db):
             self._db.executemany(
-                _PUT_ALIAS_RESULT, ((v.url, v.state, v.reason, v.status, v.target, v.title) for v in found)
+                _PUT_ALIAS_RESULT, ((v.url, v.state, v.reason, v.status, v.target, v.title) for v in visits)
             )
 
     def assign_pages(self) -> None:
-        """Note of every entry which page it comes to, once the claims have their homes."""
+        """Store the page of every entry, once the claims are matched with pages."""
         with transaction(self._db):
             self._db.execute(_SET_PAGE)
 
     def judge(self) -> Iterator[AuditFinding]:
-        """What is wrong with the URLs and the dates of entries, in the order in which they stand."""
+        """The findings about the URLs and dates of the entries, in their order."""
         with storage_errors():
             distrust = self._db.execute(_DISTRUST).fetchone()
         is_trusted = not (distrust and distrust[0])
@@ -98,27 +98,27 @@ class PublishedEntries:
                 if finding := self._judge(row, is_trusted=is_trusted):
                     yield finding
             last = rows[-1][0]
-        for entry, count, home in self._unasked.values():
-            yield check_outside_site(entry, home, answers=False, times=count)
+        for entry, count, origin in self._unrequested.values():
+            yield check_outside_site(entry, origin, answers=False, times=count)
 
     def spellings(self) -> Iterator[AuditFinding]:
-        """The pages that several entries are, by other ways than being the same URL; after :meth:`settle`."""
+        """The findings about pages that entries list under several URLs; call it after :meth:`assign_pages`."""
         with storage_errors():
             rows = self._db.execute(_SPELLINGS)
             for page, entries in groupby(rows, itemgetter(0)):
                 visited = self._visits.get(page).visited
                 if visited.state != _INDEXABLE:
                     continue
-                meant = [
+                listed = [
                     PublishedEntry(loc=loc, url=url, file=file, line=line)
-                    for _, url, door, loc, file, line in entries
-                    if self._was_answered(door or url)
+                    for _, url, alias_url, loc, file, line in entries
+                    if self._was_answered(alias_url or url)
                 ]
-                if finding := check_duplicate_spellings(visited, meant):
+                if finding := check_duplicate_spellings(visited, listed):
                     yield finding
 
     def media(self) -> Iterator[ListedMedia]:
-        """The images and videos of all entries, as often as they are listed."""
+        """The images and videos of all entries, once for each entry that lists them."""
         last = 0
         while rows := self._rows(_MEDIA, last):
             for _, url, loc, file, line, packed in rows:
@@ -127,58 +127,58 @@ class PublishedEntries:
                 for video in videos:
                     named += zip((MediaRole.THUMBNAIL, MediaRole.VIDEO, MediaRole.PLAYER), video, strict=True)
                 for role, text in named:
-                    if text and (address := self._form(text)):
+                    if text and (address := self._canonical(text)):
                         yield ListedMedia(url=address, role=role, page=url or loc, file=file, line=line)
             last = rows[-1][0]
 
     def _judge(self, row: tuple, *, is_trusted: bool) -> AuditFinding | None:  # type: ignore[type-arg]
-        _, url, loc, door, file, line, lastmod, state, *seen = row
-        entry = PublishedEntry(loc=loc, url=door or url, file=file, line=line, lastmod=lastmod)
-        if door:
+        _, url, loc, alias_url, file, line, lastmod, state, *dates = row
+        entry = PublishedEntry(loc=loc, url=alias_url or url, file=file, line=line, lastmod=lastmod)
+        if alias_url:
             return self._judge_alias(entry, url)
         if state is None or not url:
             return None
         if state != _INDEXABLE:
             return check_entry(entry, self._visits.get(url).visited, self._place)
-        if lastmod and (observed := _observed_dates(*seen, is_trusted=is_trusted)):
+        if lastmod and (observed := _observed_dates(*dates, is_trusted=is_trusted)):
             return check_lastmod(entry, observed)
         return None
 
     def _judge_alias(self, entry: PublishedEntry, url: str) -> AuditFinding | None:
-        """What is wrong with an entry under another name of the site; ``url`` is the same under its own."""
+        """The finding about an entry under another name of the site; ``url`` is its URL under the site's own name."""
         visited = self._visits.get(entry.url).visited
         if not self._was_answered(entry.url):
             if finding := check_entry(entry, visited, self._place):
                 return finding
         elif self._place(url):
-            return None  # both answer: :meth:`spellings` tells
-        home = origin_of(Url(url))
+            return None  # both answer: :meth:`spellings` reports that
+        origin = origin_of(Url(url))
         if visited.status == 200:
-            return check_outside_site(entry, home, answers=True)
-        place = entry.file, origin_of(Url(entry.url))
-        first, count, _ = self._unasked.get(place, (entry, 0, home))
-        self._unasked[place] = first, count + 1, home
+            return check_outside_site(entry, origin, answers=True)
+        key = entry.file, origin_of(Url(entry.url))
+        first, count, _ = self._unrequested.get(key, (entry, 0, origin))
+        self._unrequested[key] = first, count + 1, origin
         return None
 
     def _was_answered(self, url: str) -> bool:
-        """Whether a URL was asked for, and neither leads elsewhere nor failed."""
+        """Whether a URL itself answered with a page."""
         return self._visits.get(url).visited.is_page
 
     def _place(self, url: str) -> str:
-        """Where a URL is listed under the site's own name, or ""."""
+        """The file and line that list a URL under the site's own name, or ""."""
         with storage_errors():
-            found = self._db.execute(_FIND_PLACE, (url,)).fetchone()
-        return f"{found[0]} line {found[1]}" if found else ""
+            entry = self._db.execute(_FIND_PLACE, (url,)).fetchone()
+        return f"{entry[0]} line {entry[1]}" if entry else ""
 
-    def _form(self, text: str) -> str:
+    def _canonical(self, text: str) -> str:
         try:
             return normalize_url(text, self._params.keeping_all)
         except InvalidUrl:
             return ""
 
-    def _rows(self, question: str, last: int) -> list[tuple]:  # type: ignore[type-arg]
+    def _rows(self, query: str, last: int) -> list[tuple]:  # type: ignore[type-arg]
         with storage_errors():
-            return self._db.execute(question, (last, _ROWS_AT_ONCE)).fetchall()
+            return self._db.execute(query, (last, _ROWS_AT_ONCE)).fetchall()
 
 
 def _observed_dates(  # noqa: PLR0913 - the columns
@@ -189,23 +189,23 @@ def _observed_dates(  # noqa: PLR0913 - the columns
     changed: int | None,
     is_same: int | None,
     seen_before: float | None,
-    dated: str | None,
-    dated_by: str | None,
-    read: float | None,
+    change_date: str | None,
+    change_source: str | None,
+    read_at: float | None,
     *,
     is_trusted: bool,
 ) -> ObservedDates | None:
     if seen_at is None:
         return None
-    stood_still = seen_before is not None and (bool(is_same) or changed == 0)
-    if seen_before is not None and not stood_still and changed is None:
-        return None  # something is different, and nobody found out whether that matters
-    since = [at for at in (read, seen_before if stood_still else None) if at is not None]
+    is_unchanged = seen_before is not None and (bool(is_same) or changed == 0)
+    if seen_before is not None and not is_unchanged and changed is None:
+        return None  # the content differs, but no crawl has decided whether significantly
+    unchanged_at = [at for at in (read_at, seen_before if is_unchanged else None) if at is not None]
     return ObservedDates(
         seen_at=seen_at,
-        same_since=min(since, default=None),
-        seen_before=None if stood_still else seen_before,
-        changed=dated or "" if dated_by == SEEN_TO_CHANGE and stood_still else "",
+        same_since=min(unchanged_at, default=None),
+        seen_before=None if is_unchanged else seen_before,
+        changed=change_date or "" if change_source == SEEN_TO_CHANGE and is_unchanged else "",
         header_date=header_date if is_trusted else "",
         page_date=page_date,
         page_date_source=page_date_source,

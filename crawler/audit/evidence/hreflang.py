@@ -1,4 +1,4 @@
-"""The language versions of pages, as pages and entries of sitemaps state them, looked up one by one."""
+"""Looks up the hreflang statements of pages and sitemap entries, and checks their clusters."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -28,10 +28,10 @@ from crawler.url.normalize import InvalidUrl, join_url
 from crawler.url.params import UrlParams
 from sitemap import Alternate
 
-MAX_CACHED: Final = 20_000  # URLs that are remembered
+MAX_CACHED: Final = 20_000  # URLs in memory
 _AT_ONCE: Final = 1_000  # rows
 _decode = msgspec.msgpack.Decoder(Page).decode
-_FAULT: Final = "hreflang "  # what crawler.parse.html.page says of a code that is none begins so
+_FAULT: Final = "hreflang "  # a fault of crawler.parse.html.page about a code begins with this
 _CUT: Final = ("only the beginning was read", "reading stopped after", "read by the simple scanner")
 
 _PAGES: Final = """SELECT v.id, u.url, c.page FROM site.visit v JOIN site.url u ON u.id = v.id
@@ -40,7 +40,7 @@ _PAGES: Final = """SELECT v.id, u.url, c.page FROM site.visit v JOIN site.url u 
 _ENTRIES: Final = (
     "SELECT id, url, media FROM entry WHERE id > ? AND url != '' AND media != x'' ORDER BY id LIMIT ?"
 )
-# Those of one cluster stand together, so that they are looked up once.
+# URLs of one cluster come together, so that each is looked up once.
 _SPEAKERS: Final = "SELECT min(cluster), url FROM temp.speaker GROUP BY url ORDER BY 1, 2"
 _COLUMNS: Final = "url TEXT NOT NULL, by TEXT NOT NULL, label TEXT NOT NULL, language TEXT NOT NULL"
 _NAMINGS: Final = (
@@ -55,53 +55,53 @@ _LISTED: Final = "SELECT file, line, media FROM entry WHERE url = ? AND media !=
 
 
 class SiteVersions:
-    """:class:`crawler.audit.health.hreflang.Versions` of an audit. ``params`` are what all URLs were made with.
+    """A :class:`crawler.audit.health.hreflang.HreflangLookup`. ``params`` are those of all canonical URLs.
 
-    Every method raises StorageError when the disk refuses.
+    Every method raises StorageError when the disk fails.
     """
 
     def __init__(self, db: sqlite3.Connection, visits: VisitLookup, params: UrlParams) -> None:
         self._db = db
         self._visits = visits
         self._params = params
-        self.are_stated = False  # any versions at all, in what was judged
+        self.are_stated = False  # whether any page or entry states versions
         self._known: dict[str, PageHreflang] = {}
-        self._are_listed: bool | None = None  # whether there is any entry that states versions
+        self._are_listed: bool | None = None  # whether any entry states versions; None: unknown
 
     def judge(self) -> Iterator[AuditFinding]:
-        """What is wrong with the clusters of all indexable pages. Between two findings ``db`` may be written."""
+        """The findings about the clusters of all indexable pages. The caller may write ``db`` between two findings."""
         with storage_errors():
             self._db.execute("CREATE TEMP TABLE speaker (cluster TEXT NOT NULL, url TEXT NOT NULL)")
             for rows in (self._pages_with_versions(), self._entries_with_versions()):
-                while some := list(islice(rows, _AT_ONCE)):
+                while batch := list(islice(rows, _AT_ONCE)):
                     self.are_stated = True
                     with transaction(self._db):
-                        self._db.executemany("INSERT INTO temp.speaker VALUES (?, ?)", some)
+                        self._db.executemany("INSERT INTO temp.speaker VALUES (?, ?)", batch)
             for table in _NAMINGS:
                 self._db.execute(table)
             for _, url in self._db.execute(_SPEAKERS):
-                found, namings = check_hreflang_cluster(self.lookup(url), self)
-                yield from found
-                if namings:
-                    self._db.executemany(_NAME, map(astuple, namings))
+                findings, links = check_hreflang_cluster(self.lookup(url), self)
+                yield from findings
+                if links:
+                    self._db.executemany(_NAME, map(astuple, links))
             yield from self._labels()
             self._db.execute("DROP TABLE temp.speaker")
             self._db.execute("DROP TABLE temp.naming")
             self._db.execute("DROP TABLE temp.misnaming")
 
     def _labels(self) -> Iterator[AuditFinding]:
-        """Which pages state a wrong language, and which call others wrongly: each once."""
+        """The findings about pages that state a wrong language or use wrong labels, one for each page."""
         for url, rows in groupby(self._db.execute(_BY_URL), itemgetter(0)):
-            namings, page = [HreflangLink(*row) for row in rows], self.lookup(url)
-            if states_wrong_language(page, namings, self):
-                yield check_page_language(page, namings, self)
+            links, page = [HreflangLink(*row) for row in rows], self.lookup(url)
+            if states_wrong_language(page, links, self):
+                yield check_page_language(page, links, self)
             else:
                 self._db.execute(_MISNAME, (url,))
         for by, rows in groupby(self._db.execute(_BY_SPEAKER), itemgetter(1)):
             yield check_hreflang_labels(self.lookup(by), [HreflangLink(*row) for row in rows])
 
     def lookup(self, url: str) -> PageHreflang:
-        """See :class:`crawler.audit.health.hreflang.Versions`."""
+        """See :class:`crawler.audit.health.hreflang.HreflangLookup`."""
         known = self._known.get(url)
         if known is None:
             if len(self._known) >= MAX_CACHED:
@@ -119,9 +119,9 @@ class SiteVersions:
             language=page.language,
             own_alternates=tuple(page.alternates),
             listed=listed,
-            faults=tuple(each for each in page.faults if each.startswith(_FAULT)),
+            faults=tuple(fault for fault in page.faults if fault.startswith(_FAULT)),
             is_whole=len(page.alternates) < MAX_ALTERNATES
-            and not any(said in visited.reason for said in _CUT),
+            and not any(text in visited.reason for text in _CUT),
         )
 
     def _listed(self, url: str) -> Iterator[ListedHreflang]:
@@ -137,7 +137,7 @@ class SiteVersions:
                 yield ListedHreflang(file, line, alternates)
 
     def _alternates(self, url: str, variants: list[tuple[str, str]]) -> Iterator[Alternate]:
-        """Those that can be understood: of the others lint tells."""
+        """The valid statements; lint reports the others."""
         for code, href in variants:
             if label := canonical_hreflang(code):
                 try:
@@ -146,17 +146,17 @@ class SiteVersions:
                     continue
 
     def _pages_with_versions(self) -> Iterator[tuple[str, str]]:
-        """The pages that state versions, each with a name of its cluster."""
+        """The pages that state versions, each after the name of its cluster."""
         last = -1
         while rows := self._db.execute(_PAGES, (last, State.INDEXABLE.value, _AT_ONCE)).fetchall():
             for _, url, packed in rows:
                 page = _decode(packed)
-                if page.alternates or any(each.startswith(_FAULT) for each in page.faults):
-                    yield min((each.href for each in page.alternates), default=url), url
+                if page.alternates or any(fault.startswith(_FAULT) for fault in page.faults):
+                    yield min((version.href for version in page.alternates), default=url), url
             last = rows[-1][0]
 
     def _entries_with_versions(self) -> Iterator[tuple[str, str]]:
-        """The same of which entries of sitemaps state versions."""
+        """The URLs of entries that state versions, each after the name of its cluster."""
         last = 0
         while rows := self._db.execute(_ENTRIES, (last, _AT_ONCE)).fetchall():
             for _, url, packed in rows:

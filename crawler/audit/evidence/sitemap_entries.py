@@ -1,4 +1,4 @@
-"""Reads the sitemaps that are out there once, streamed: judged by lint, kept entry by entry, and turned into claims."""
+"""Reads the published sitemaps once, streamed: lints them, stores their entries, and turns them into claims."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterator
@@ -19,8 +19,8 @@ from crawler.url.params import UrlParams
 from sitemap import RULES, Child, Document, Entry, Format, Video
 
 BATCH_ROWS: Final = 5_000  # entries in one transaction
-_ONE_PER_FILE_RULES: Final = ("location.outside",)  # a fault of where the file lies, and not of each entry
-MAX_FILES: Final = 20  # of an index that are told with their entries
+_ONE_PER_FILE_RULES: Final = ("location.outside",)  # a fault of the place of the file, and not of each entry
+MAX_FILES: Final = 20  # files of an index whose entries are counted one by one
 
 _PUT: Final = (
     "INSERT INTO entry (input, url, loc, file, line, lastmod, media, door) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -34,10 +34,10 @@ _Row = tuple[int, str, str, str, int, str, bytes, str]
 
 
 class SitemapEntryCollector:
-    """The visitor of :func:`sitemap.walk` that does all of this at once, for all sitemaps of a site as one set.
+    """The visitor of :func:`sitemap.walk` that does this for all sitemaps of a site as one set.
 
-    ``addresses`` knows the URLs of the site, ``params`` are what all URLs are made with, ``now`` is an aware datetime.
-    Every method raises StorageError when the disk refuses.
+    ``addresses`` parses the URLs of the site, ``params`` are those of all canonical URLs, ``now`` is an aware datetime.
+    Every method raises StorageError when the disk fails.
     """
 
     def __init__(
@@ -55,35 +55,35 @@ class SitemapEntryCollector:
         self._params = params
         self._linter = TrustingLinter(submits, now)
         self._rows: list[_Row] = []
-        self._found: list[SourceRecord] = []
+        self._records: list[SourceRecord] = []
         self._number = 0
-        self._account = SourceReport(source=SourceKind.SITEMAP, name="")
+        self._report = SourceReport(source=SourceKind.SITEMAP, name="")
         self._formats: dict[str, int] = {}
-        self._files: list[str] = []  # those below an index, in words
-        self._more = (0, 0)  # files, and their entries, beyond these
+        self._files: list[str] = []  # sentences about the files of an index
+        self._more = (0, 0)  # the number of further files, and of their entries
 
-    def begin_source(self, account: SourceReport) -> None:
-        """What is walked through next is this source."""
-        self._account = account
+    def begin_source(self, report: SourceReport) -> None:
+        """Begin a source; the next documents belong to it."""
+        self._report = report
         self._formats = {}
         self._files, self._more = [], (0, 0)
-        self._number = self._claims.begin(account)
+        self._number = self._claims.begin(report)
 
     def end_source(self, document: Document | None) -> None:
-        """The source is over; ``document`` is the first one of it, None when it could not be opened."""
+        """End a source. ``document`` is its first document, None when it could not be opened."""
         self._flush()
-        account = self._account
-        account.format = ", ".join(
+        report = self._report
+        report.format = ", ".join(
             f"{name} ({count:,})" if count > 1 else name for name, count in self._formats.items()
         )
-        account.notes += self._files
+        report.notes += self._files
         files, entries = self._more
         if files:
-            account.notes.append(f"and {files:,} more files with {entries:,} entries")
+            report.notes.append(f"and {files:,} more files with {entries:,} entries")
         if document is not None:
-            account.faults += _read_problems(document)
-            account.complete = not account.faults
-        self._claims.end(self._number, account)
+            report.faults += _read_problems(document)
+            report.complete = not report.faults
+        self._claims.end(self._number, report)
 
     def begin(self, document: Document) -> None:
         """See :class:`sitemap.Visitor`."""
@@ -107,70 +107,69 @@ class SitemapEntryCollector:
         if document.parent is None or document.format is Format.INDEX:
             return
         if len(self._files) < MAX_FILES:
-            said = "1 entry" if document.entries == 1 else f"{document.entries:,} entries"
-            self._files.append(f"{document.file or document.url}: {said}")
+            entries = "1 entry" if document.entries == 1 else f"{document.entries:,} entries"
+            self._files.append(f"{document.file or document.url}: {entries}")
         else:
             self._more = self._more[0] + 1, self._more[1] + document.entries
 
     def finish(
         self, unpacked: Collection[str] = (), private: Collection[str] = ()
     ) -> tuple[list[AuditFinding], list[str]]:
-        """What lint finds in the whole set, and what could not be judged, in sentences. To be called once, at the end.
+        """The lint findings of the whole set, and sentences about what lint did not check. Call it once, at the end.
 
-        ``unpacked`` and ``private`` as :func:`crawler.audit.sources.cross_submit.told` has them. A finding is about
-        the URL of
-        the entry that begins on its line, if there is one, else about the file. Of those of one rule in one file that
-        are too many to keep there is one with their number (``times``).
+        ``unpacked`` and ``private`` are as in :func:`crawler.audit.sources.cross_submit.reportable_findings`. A finding
+        is about the URL of the entry on its line, else about the file. Too many findings of one rule in one file are
+        one finding with their number (``times``).
         """
         self._flush()
         with storage_errors():
             self._db.execute("CREATE INDEX entries ON entry (url)")
         report = self._linter.report()
-        found = reportable_findings(report.findings, RULES, unpacked, private, _ONE_PER_FILE_RULES)
-        urls = self._urls((each.file, each.line) for each in found if each.line)
+        findings = reportable_findings(report.findings, RULES, unpacked, private, _ONE_PER_FILE_RULES)
+        urls = self._urls((finding.file, finding.line) for finding in findings if finding.line)
         return [
             AuditFinding(
-                rule=each.rule,
-                url=urls.get((each.file, each.line)) or each.file,
-                sentence=each.sentence,
+                rule=finding.rule,
+                url=urls.get((finding.file, finding.line)) or finding.file,
+                sentence=finding.sentence,
                 known=[SourceKind.SITEMAP],
-                file=each.file,
-                line=each.line,
-                times=each.times,
+                file=finding.file,
+                line=finding.line,
+                times=finding.times,
             )
-            for each in found
+            for finding in findings
         ], list(report.not_checked)
 
     def _take(self, entry: Entry, file: str, line: int) -> None:
-        account = self._account
-        account.rows += 1
+        report = self._report
+        report.rows += 1
         url: Url | str
-        door = ""
+        alias_url = ""
         match self._addresses.parse(entry.loc):
             case RejectReason.UNREAD:
-                account.unread += 1
+                report.unread += 1
                 url = ""
             case RejectReason.FOREIGN:
-                account.foreign += 1
+                report.foreign += 1
                 url = self._plain_loc(entry.loc)
             case RejectReason.NOT_A_PAGE:
-                account.beside += 1
+                report.beside += 1
                 url = self._plain_loc(entry.loc)
             case url:
-                account.used += 1
-                self._found.append(SourceRecord(url=url, lastmod=entry.lastmod))
-                if not entry.loc.startswith(self._home) and (own := self._plain_loc(entry.loc)) != url:
-                    door = own
+                report.used += 1
+                self._records.append(SourceRecord(url=url, lastmod=entry.lastmod))
+                if not entry.loc.startswith(self._home) and (loc_url := self._plain_loc(entry.loc)) != url:
+                    alias_url = loc_url
         media = b""
         if entry.images or entry.videos or entry.alternates:
             media = _encode(
                 (
                     [image.loc for image in entry.images],
                     [_video_urls(video) for video in entry.videos],
-                    [(each.hreflang, each.href) for each in entry.alternates],
+                    [(version.hreflang, version.href) for version in entry.alternates],
                 )
             )
-        self._rows.append((self._number, url, entry.loc, file, line, entry.lastmod, media, door))
+        self._rows.append((self._number, url, entry.loc, file, line, entry.lastmod, media, alias_url))
 
     def _plain_loc(self, loc: str) -> str:
         try:
@@ -182,11 +181,11 @@ class SitemapEntryCollector:
         if self._rows:
             with transaction(self._db):
                 self._db.executemany(_PUT, self._rows)
-            self._claims.put(self._number, self._found)
-            self._rows, self._found = [], []
+            self._claims.put(self._number, self._records)
+            self._rows, self._records = [], []
 
     def _urls(self, places: Iterator[tuple[str, int]]) -> dict[tuple[str, int], str]:
-        """The URLs of the entries that begin at these places, where one does and no other."""
+        """The URL of the entry at each place, if exactly one entry begins there."""
         with storage_errors():
             self._db.execute(
                 "CREATE TEMP TABLE place (file TEXT, line INTEGER, PRIMARY KEY (file, line)) WITHOUT ROWID"
@@ -202,23 +201,25 @@ def _video_urls(video: Video) -> tuple[str, str, str]:
 
 
 def _read_problems(root: Document) -> list[str]:
-    """Why not all of the entries of a tree are known, in sentences."""
-    said: list[str] = []
-    waiting = [root]
-    while waiting:
-        document = waiting.pop()
-        waiting += reversed(document.children)
+    """Sentences about the documents of a tree that could not be read completely."""
+    problems: list[str] = []
+    pending = [root]
+    while pending:
+        document = pending.pop()
+        pending += reversed(document.children)
         name = document.file or "the document"
         if document.refusal:
-            said.append(f"{name} is no sitemap: {document.refusal}")
+            problems.append(f"{name} is no sitemap: {document.refusal}")
         elif document.cut:
-            said.append(f"{name}: {document.cut}")
+            problems.append(f"{name}: {document.cut}")
         elif not document.complete:
-            said.append(f"{name} could not be read to its end")
+            problems.append(f"{name} could not be read to its end")
         if document.format is Format.INDEX:
-            said += (
-                f"{name} line {each.line}: {each.sentence}" if each.line else f"{name}: {each.sentence}"
-                for each in document.of_index.all()
-                if each.rule in ("index.child_unreadable", "index.too_deep")
+            problems += (
+                f"{name} line {finding.line}: {finding.sentence}"
+                if finding.line
+                else f"{name}: {finding.sentence}"
+                for finding in document.of_index.all()
+                if finding.rule in ("index.child_unreadable", "index.too_deep")
             )
-    return list(dict.fromkeys(said))
+    return list(dict.fromkeys(problems))

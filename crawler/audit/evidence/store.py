@@ -1,4 +1,4 @@
-"""Keeps the claims of all sources on disk, and adds up those of one source for one URL."""
+"""The database of an audit: its tables, and the stores of claims and findings."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -17,45 +17,41 @@ from crawler.state.database import Database, storage_errors, transaction
 
 BATCH_ROWS: Final = 5_000  # findings in one transaction
 
-
 _encode_finding = msgspec.msgpack.Encoder().encode
-
 
 _PUT_FINDING: Final = """INSERT INTO finding (rule, rank, certain, url, value, file, state, times, others, key)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-
 
 _GET_FINDINGS: Final = (
     "SELECT value, since, new FROM finding WHERE rule = ? AND {which} ORDER BY rank DESC, url, id"
 )
 
-
 _decode_finding = msgspec.msgpack.Decoder(AuditFinding).decode
 
 
 class FindingStore:
-    """The findings of an audit. Every method raises StorageError when the disk refuses."""
+    """The findings of an audit. Every method raises StorageError when the disk fails."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def put(self, findings: Iterable[tuple[float, AuditFinding]]) -> None:
-        """Keep findings, each with its rank: the greater, the more important."""
+        """Store findings, each with its rank: the greater, the more important."""
         rows = iter(findings)
         while batch := list(islice(rows, BATCH_ROWS)):
             with transaction(self._db):
-                self._db.executemany(_PUT_FINDING, (_finding_row(rank, each) for rank, each in batch))
+                self._db.executemany(_PUT_FINDING, (_finding_row(rank, finding) for rank, finding in batch))
 
     def __call__(self, rule: str) -> Iterator[AuditFinding]:
-        """Those of a rule, as :class:`crawler.audit.finding.AuditFindings` says."""
+        """The findings of a rule; see :class:`crawler.audit.finding.AuditFindings`."""
         with storage_errors():
-            for which in ("new", "NOT new"):  # in the order of the index, without sorting
+            for which in ("new", "NOT new"):  # the index has this order already
                 for packed, since, is_new in self._db.execute(_GET_FINDINGS.format(which=which), (rule,)):
-                    found = _decode_finding(packed)
-                    yield replace(found, since=since, is_new=bool(is_new)) if since else found
+                    finding = _decode_finding(packed)
+                    yield replace(finding, since=since, is_new=bool(is_new)) if since else finding
 
     def resolved(self, rule: str) -> Iterator[ResolvedFinding]:
-        """Those of a rule that are no more, as :class:`crawler.audit.finding.AuditFindings` says."""
+        """The resolved findings of a rule; see :class:`crawler.audit.finding.AuditFindings`."""
         with storage_errors():
             rows = self._db.execute(
                 "SELECT rule, url, since, now, file, became FROM mended WHERE rule = ?"
@@ -65,18 +61,18 @@ class FindingStore:
             yield from (ResolvedFinding(*row) for row in rows)
 
     def counts(self) -> list[RuleCount]:
-        """How many there are of each rule that has any."""
+        """The number of findings of each rule that has any."""
         with storage_errors():
             rows = self._db.execute("SELECT rule, sum(certain), sum(NOT certain) FROM finding GROUP BY rule")
             return [RuleCount(*row) for row in rows]
 
 
-def _finding_row(rank: float, each: AuditFinding) -> tuple[object, ...]:
+def _finding_row(rank: float, finding: AuditFinding) -> tuple[object, ...]:
     others = "[]"
-    if each.referrers and each.rule.startswith("cluster."):
-        others = msgspec.json.encode([by.url for by in each.referrers]).decode()
-    told = (each.rule, rank, each.times * each.is_certain, each.url, _encode_finding(each))
-    return (*told, each.file, each.state, each.times, others, finding_identity(each))
+    if finding.referrers and finding.rule.startswith("cluster."):
+        others = msgspec.json.encode([by.url for by in finding.referrers]).decode()
+    columns = (finding.rule, rank, finding.times * finding.is_certain, finding.url, _encode_finding(finding))
+    return (*columns, finding.file, finding.state, finding.times, others, finding_identity(finding))
 
 
 _COUNTS: Final = (
@@ -84,12 +80,9 @@ _COUNTS: Final = (
     *("clicks", "impressions", "sessions", "views", "users", "links", "domains"),
 )
 
-
 _COLUMNS: Final = ("url", "input", "first", "last", "status", "lastmod", "agents", *_COUNTS)
 
-
 _counts = attrgetter(*_COUNTS)
-
 
 _PUT_CLAIM: Final = f"""
 INSERT INTO claim ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
@@ -108,42 +101,42 @@ ON CONFLICT (url, input) DO UPDATE SET
 
 
 class ClaimStore:
-    """The claims of an audit. Every method raises StorageError when the disk refuses."""
+    """The claims of an audit. Claims of one source for one URL add up. Every method raises StorageError."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def begin(self, account: SourceReport) -> int:
-        """The number of a source whose claims will follow."""
-        # a path need not be UTF-8, and what is kept must
-        account.name = account.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    def begin(self, report: SourceReport) -> int:
+        """Store a new source, and return its number."""
+        # a path need not be UTF-8, but stored text must
+        report.name = report.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         with storage_errors():
             row = self._db.execute(
                 "INSERT INTO input (source, account) VALUES (?, ?)",
-                (account.source, msgspec.msgpack.encode(account)),
+                (report.source, msgspec.msgpack.encode(report)),
             )
         assert row.lastrowid is not None  # noqa: S101 - SQLite answers an INSERT with its row
         return row.lastrowid
 
     def put(self, number: int, claims: Iterable[SourceRecord]) -> None:
-        """Keep claims of one source, in flat memory."""
+        """Store claims of one source, in flat memory."""
         rows = iter(claims)
         while batch := list(islice(rows, BATCH_ROWS)):
             with transaction(self._db):
                 self._db.executemany(_PUT_CLAIM, (_claim_row(number, claim) for claim in batch))
 
-    def end(self, number: int, account: SourceReport) -> None:
-        """Keep how the reading of a source went, which it did by now."""
+    def end(self, number: int, report: SourceReport) -> None:
+        """Store the final report of a source."""
         with storage_errors():
-            (account.urls,) = self._db.execute(
+            (report.urls,) = self._db.execute(
                 "SELECT count(*) FROM claim WHERE input = ?", (number,)
             ).fetchone()
             self._db.execute(
-                "UPDATE input SET account = ? WHERE id = ?", (msgspec.msgpack.encode(account), number)
+                "UPDATE input SET account = ? WHERE id = ?", (msgspec.msgpack.encode(report), number)
             )
 
     def reports(self) -> list[SourceReport]:
-        """How the reading of every source went, in the order in which they were read."""
+        """The reports of all sources, in reading order."""
         with storage_errors():
             rows = self._db.execute("SELECT account FROM input ORDER BY id").fetchall()
         return [msgspec.msgpack.decode(packed, type=SourceReport) for (packed,) in rows]
@@ -151,8 +144,7 @@ class ClaimStore:
 
 def _claim_row(number: int, claim: SourceRecord) -> tuple[object, ...]:
     agents = msgspec.json.encode(claim.agents).decode() if claim.agents else "{}"
-    said = (claim.url, number, claim.first, claim.last, claim.status, claim.lastmod, agents)
-    return (*said, *_counts(claim))
+    return (claim.url, number, claim.first, claim.last, claim.status, claim.lastmod, agents, *_counts(claim))
 
 
 AUDIT_FILE: Final = "audit.db"
@@ -161,13 +153,13 @@ AUDIT_FILE: Final = "audit.db"
 AUDIT_TABLES: Final = """
 CREATE TABLE input (
   id INTEGER PRIMARY KEY,
-  source TEXT NOT NULL,                       -- claim.Source
-  account BLOB NOT NULL                       -- msgpack of claim.Account
+  source TEXT NOT NULL,                       -- claim.SourceKind
+  account BLOB NOT NULL                       -- msgpack of claim.SourceReport
 );
 CREATE TABLE claim (
   url TEXT NOT NULL,                          -- canonical form
   input INTEGER NOT NULL,
-  first TEXT NOT NULL DEFAULT '',             -- the columns of claim.Claim
+  first TEXT NOT NULL DEFAULT '',             -- the columns of claim.SourceRecord
   last TEXT NOT NULL DEFAULT '',
   people INTEGER NOT NULL DEFAULT 0,
   bots INTEGER NOT NULL DEFAULT 0,
@@ -196,25 +188,25 @@ CREATE TABLE entry (
   line INTEGER NOT NULL,
   lastmod TEXT NOT NULL,                      -- as it is written
   media BLOB NOT NULL,                        -- msgpack: [images, videos, alternates], or empty
-  door TEXT NOT NULL,                         -- canonical form of loc, where that is under another name of the site
-  page INTEGER                                -- of url in the state: the page that it comes to
+  door TEXT NOT NULL,                         -- canonical form of loc, if under another name of the site
+  page INTEGER                                -- in site.url: the page of the entry
 );
 CREATE TABLE door (
-  url TEXT PRIMARY KEY,                       -- of an entry under another name of the site that was asked for
-  state TEXT NOT NULL,                        -- the columns of health.visited.Visited
+  url TEXT PRIMARY KEY,                       -- of a requested entry under another name of the site
+  state TEXT NOT NULL,                        -- the columns of health.visit.VisitedUrl
   reason TEXT NOT NULL,
   status INTEGER,
   target TEXT NOT NULL,
   title TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE spelling (
-  key TEXT NOT NULL,                          -- orphans.fold of a URL
+  key TEXT NOT NULL,                          -- duplicates.normalize_spelling of a URL
   id INTEGER NOT NULL,                        -- of a page of the site, in site.url
   PRIMARY KEY (key, id)
 ) WITHOUT ROWID;
 CREATE TABLE home (
   url TEXT PRIMARY KEY,                       -- of a claim
-  id INTEGER NOT NULL                         -- of the URL that it comes to, in site.url
+  id INTEGER NOT NULL                         -- in site.url: the page of the claim
 ) WITHOUT ROWID;
 CREATE INDEX homes ON home (id);
 CREATE TABLE finding (
@@ -224,19 +216,19 @@ CREATE TABLE finding (
   certain INTEGER NOT NULL,
   url TEXT NOT NULL,
   value BLOB NOT NULL,                        -- msgpack of finding.AuditFinding
-  file TEXT NOT NULL,                         -- these five as in it
+  file TEXT NOT NULL,                         -- these five as in value
   state TEXT NOT NULL,
   times INTEGER NOT NULL,
   others TEXT NOT NULL,                       -- JSON: the URLs of its referrers, of a finding about hreflang
-  key BLOB NOT NULL,                          -- comparison.identity
-  since TEXT NOT NULL DEFAULT '',             -- in the place of the same in value
+  key BLOB NOT NULL,                          -- compare.rules.finding_identity
+  since TEXT NOT NULL DEFAULT '',             -- replaces the one in value
   new INTEGER NOT NULL DEFAULT 0,             -- how many of its times are new
-  stood INTEGER NOT NULL DEFAULT 0            -- 1: an audit before had it
+  stood INTEGER NOT NULL DEFAULT 0            -- 1: the previous audit had it
 );
 CREATE INDEX findings ON finding (rule, rank DESC, url);
 CREATE TABLE mended (
   id INTEGER PRIMARY KEY,
-  rule TEXT NOT NULL,                         -- the columns of finding.Mended
+  rule TEXT NOT NULL,                         -- the columns of finding.ResolvedFinding
   url TEXT NOT NULL,
   since TEXT NOT NULL,
   now TEXT NOT NULL,
@@ -255,7 +247,7 @@ EVIDENCE: Final = Database(
 
 
 def create_audit_file(path: Path, state: Path) -> sqlite3.Connection:
-    """A new, empty file in the place of an older one, with the file of a ``state`` beside it. Raises StorageError."""
+    """Create an empty audit database over an older one, and attach the ``state`` as ``site``. Raises StorageError."""
     db = EVIDENCE.create(path)
     with storage_errors():
         db.execute("ATTACH ? AS site", (f"{state.absolute().as_uri()}?mode=ro",))

@@ -1,4 +1,4 @@
-"""Which page of the site each claimed URL comes to: the same one, another spelling of it, or where it leads to."""
+"""Matches each claimed URL with a page of the site: the same URL, another spelling, or the end of its redirects."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -39,7 +39,7 @@ _SEED: Final = "SELECT value FROM site.about WHERE key = 'url'"
 _COUNT_REQUESTED: Final = "SELECT count(*) FROM site.visit WHERE found & ?"
 _MATCH_SAME_URL: Final = """INSERT OR IGNORE INTO home SELECT DISTINCT c.url, v.id FROM claim c
   JOIN site.url u ON u.url = c.url JOIN site.visit v ON v.id = u.id WHERE v.state = ?"""
-# What was asked for and never had is no visit to the page that it is spelt like.
+# Requests that all failed are no visits to the page with a similar spelling.
 _UNMATCHED_URLS: Final = """SELECT DISTINCT c.url, v.id, v.state, v.target FROM claim c
   LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
   WHERE NOT EXISTS (SELECT 1 FROM home h WHERE h.url = c.url)
@@ -57,9 +57,9 @@ _DUPLICATES: Final = """SELECT s.key, s.id, u.url, c.digest, c.page
   FROM spelling s JOIN site.url u ON u.id = s.id JOIN site.visit v ON v.id = s.id
     LEFT JOIN site.content c ON c.id = v.content
   WHERE s.key IN (SELECT key FROM spelling GROUP BY key HAVING count(*) > 1) ORDER BY s.key, s.id"""
-# A page that is known to be named by nobody but logs, exports and lists.
+# A page that only logs, exports and lists name.
 _ONLY_FOUND_BY_SOURCES: Final = f"found & {~(DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING)} = 0"
-# One that was asked for because of these, or of links that are not to be followed: it may link to itself.
+# A page that was requested because of these, or of nofollow links; it may link to itself.
 _REQUESTED_FOR_SOURCES: Final = f"found & {DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING}"
 _EXTRA_PARAMS: Final = f"""SELECT v.id, u.url, c.digest, c.text, c.page, p.id, b.url, d.digest, d.text,
     d.page
@@ -67,7 +67,7 @@ _EXTRA_PARAMS: Final = f"""SELECT v.id, u.url, c.digest, c.text, c.page, p.id, b
     JOIN site.url b ON b.url = substr(u.url, 1, instr(u.url, '?') - 1)
     JOIN site.visit p ON p.id = b.id AND p.state = v.state JOIN site.content d ON d.id = p.content
   WHERE v.state = ? AND instr(u.url, '?') AND (v.{_ONLY_FOUND_BY_SOURCES} OR p.{_ONLY_FOUND_BY_SOURCES})"""  # noqa: S608 - numbers
-# The length is known without reading a text.
+# SQLite knows the length without reading a text.
 _SAME_CONTENT: Final = f"""SELECT c.{{0}}, v.id, u.url, v.{_ONLY_FOUND_BY_SOURCES}
   FROM site.visit v JOIN site.url u ON u.id = v.id JOIN site.content c ON c.id = v.content
   WHERE v.state = ?1 AND length(c.{{0}}) IN (
@@ -86,9 +86,9 @@ def _title(packed: bytes | None) -> str:
 
 
 class UncrawledUrl(Struct, frozen=True):
-    """A URL that only the sources know, and how they know it.
+    """A URL that the crawl did not fetch, with the counts of its sources.
 
-    ``is_linked``: by nofollow links of the site, or under another name of it.
+    ``is_linked``: the site links it by nofollow links, or under another name of the site.
     """
 
     url: Url
@@ -102,13 +102,13 @@ class UncrawledUrl(Struct, frozen=True):
 
 
 class UrlMatcher:
-    """The join of an audit. Every method raises StorageError when the disk refuses."""
+    """Joins claims and visits. Every method raises StorageError when the disk fails."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def learn_spellings(self) -> None:
-        """Take down the spelling of every page that is known by now."""
+        """Store the normalized spelling of every page that is known by now."""
         with transaction(self._db):
             self._db.execute("DELETE FROM spelling")
             pages = self._db.execute(_PAGES, (_INDEXABLE,))
@@ -116,13 +116,13 @@ class UrlMatcher:
             self._db.executemany("INSERT OR IGNORE INTO spelling VALUES (?, ?)", rows)
 
     def find_variant(self, url: Url) -> int | None:
-        """The page that a URL is another spelling of; None when there is none, or more than one."""
+        """The id of the one page that a URL is another spelling of; None for no page or several."""
         with storage_errors():
-            found = self._db.execute(_FIND_SPELLING, (normalize_spelling(url),)).fetchall()
-        return found[0][0] if len(found) == 1 else None
+            pages = self._db.execute(_FIND_SPELLING, (normalize_spelling(url),)).fetchall()
+        return pages[0][0] if len(pages) == 1 else None
 
     def has_extra_params(self, url: Url) -> bool:
-        """Whether a URL is that of a page with parameters behind it that nobody links."""
+        """Whether a URL is that of a page plus parameters."""
         bare, mark, _ = url.partition("?")
         with storage_errors():
             return bool(mark) and self._db.execute(_IS_PAGE, (bare, _INDEXABLE)).fetchone() is not None
@@ -130,14 +130,14 @@ class UrlMatcher:
     def uncrawled_urls(self) -> Iterator[UncrawledUrl]:
         """The claimed URLs that the crawl did not fetch, then those that only nofollow links lead to.
 
-        And those that are linked as ``http://…`` on a site of ``https://…`` or with a ``www.`` too many.
+        Then those that pages link under another name of the site, with another scheme or with or without ``www.``.
         """
         nofollow = State.NOFOLLOW.value
         behind = self._behind_aliases()
         with storage_errors():
             for url, sources, *rest, state in self._db.execute(_UNCRAWLED_URLS, (nofollow,)):
                 people, requests, ok, moved, other = rest
-                known = frozenset(SourceKind(each) for each in sources.split(","))
+                known = frozenset(SourceKind(source) for source in sources.split(","))
                 is_linked = state == nofollow or url in behind
                 behind.discard(url)
                 yield UncrawledUrl(Url(url), known, people, requests, ok, moved, other, is_linked)
@@ -147,7 +147,7 @@ class UrlMatcher:
                 yield UncrawledUrl(url, is_linked=True)
 
     def _nofollowed(self) -> Iterator[Url]:
-        """What only nofollow links lead to and no source knows. Not: what only pages link so that are not indexed."""
+        """The URLs that only nofollow links lead to and no source knows, unless only noindexed pages link them."""
         rows = self._db.execute(_NOFOLLOW_URLS, (State.NOFOLLOW.value,)).fetchall()
         graph = load_graph(self._db) if rows else None
         for number, url in rows:
@@ -157,17 +157,17 @@ class UrlMatcher:
     def _behind_aliases(self) -> set[Url]:
         with storage_errors():
             row = self._db.execute(_SEED).fetchone()
-            home = origin_of(row[0]) if row else ""
+            origin = origin_of(row[0]) if row else ""
             return {
                 Url(url)
-                for door in (alias_origins(row[0]) if row else ())
+                for alias in (alias_origins(row[0]) if row else ())
                 for (url,) in self._db.execute(
-                    _BEHIND_ALIASES, (f"{home}/", f"{door}/", f"{door}0", State.OUT_OF_SCOPE)
+                    _BEHIND_ALIASES, (f"{origin}/", f"{alias}/", f"{alias}0", State.OUT_OF_SCOPE)
                 )
             }
 
     def requested_count(self) -> int:
-        """How many URLs were fetched, or wait to be, because the sources know them."""
+        """The number of URLs that the crawl requests, or has requested, because the sources know them."""
         with storage_errors():
             (count,) = self._db.execute(
                 _COUNT_REQUESTED, (DiscoveredBy.SITEMAP | DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING,)
@@ -175,78 +175,91 @@ class UrlMatcher:
         return int(count)
 
     def match_all(self) -> None:
-        """Give every claimed URL its home, as far as it has one."""
+        """Store the page of every claimed URL that has one."""
         self.learn_spellings()
         with transaction(self._db):
             self._db.execute(_MATCH_SAME_URL, (_INDEXABLE,))
-            # a home that is given while this is read is that of a URL which was read already
+            # inserting while the query runs is safe: each insert is for a URL that was already read
             rows = self._db.execute(_UNMATCHED_URLS)
-            found = ((url, self._match(Url(url), *row)) for url, *row in rows)
-            settled = (row for row in found if row[1] is not None)
-            self._db.executemany("INSERT INTO home VALUES (?, ?)", settled)
+            matches = ((url, self._match(Url(url), *row)) for url, *row in rows)
+            self._db.executemany(
+                "INSERT INTO home VALUES (?, ?)", (row for row in matches if row[1] is not None)
+            )
 
     def _match(self, url: Url, number: int | None, state: str | None, target: str | None) -> int | None:
         if number is None:
             return self.find_variant(url)
-        seen, copy = [number], None
+        passed, duplicate = [number], None
         while target and state in (State.REDIRECT, State.CANONICAL_ELSEWHERE):
             row = self._db.execute(_STATE_OF_URL, (target,)).fetchone()
             if row is None:
                 break
-            if state == State.CANONICAL_ELSEWHERE and copy is None:
-                copy = number
-            if row[0] in seen or len(seen) > MAX_HOPS:  # who comes there comes to nothing else
-                return seen[0] if copy is None else copy
+            if state == State.CANONICAL_ELSEWHERE and duplicate is None:
+                duplicate = number
+            if row[0] in passed or len(passed) > MAX_HOPS:  # a loop, or too many hops
+                return passed[0] if duplicate is None else duplicate
             number, state, target = row
-            seen.append(number)
-        # who comes to a page that names a dead one as its canonical comes to no dead page
-        return number if copy is None or state == _INDEXABLE else copy
+            passed.append(number)
+        # a visit to a page with a dead canonical is no visit to the dead page
+        return number if duplicate is None or state == _INDEXABLE else duplicate
 
     def has_unresolved(self, source: SourceKind) -> bool:
-        """Whether it is not known of all that such a source names what it is: it may be any page in another dress."""
-        unseen = State.PENDING, State.NOFOLLOW
+        """Whether a source of this kind names a URL that was not requested, and that may be a spelling of any page."""
+        unrequested = State.PENDING, State.NOFOLLOW
         with storage_errors():
-            (is_open,) = self._db.execute(_HAS_UNRESOLVED, (source, *unseen)).fetchone()
+            (is_open,) = self._db.execute(_HAS_UNRESOLVED, (source, *unrequested)).fetchone()
         return bool(is_open)
 
     def duplicates(self) -> Iterator[DuplicateCandidate]:
-        """The pages whose URLs are spellings of one another, those of one key together.
+        """The pages that may be duplicates of one another, those of one key together.
 
-        Before them, for what is known of one may have to move twice, come pages that only logs and their like name, or
-        nofollow links: with what answers the same to the byte, as a site does that has one page for all that it does
-        not know, or the same but for scripts; and with the URL without parameters, if it says the same or has its title
-        and is no further page of a list.
+        First come pages that only sources or nofollow links name, because their claims may have to move twice: with
+        the pages of equal content, to the byte or but for scripts, as a site has that answers unknown URLs with one
+        page; and with the URL without parameters, if it has the same content, or the same title and is no further page
+        of a list. Then come the pages whose URLs are spellings of one another.
         """
         with storage_errors():
             yield from self._same_content("digest")
             yield from self._same_content("text")
-            for number, url, digest, text, packed, bare, plain, other, said, paged in self._db.execute(
-                _EXTRA_PARAMS, (_INDEXABLE,)
-            ):
-                is_titled = not is_paginated(url) and _title(packed) == _title(paged) != ""
-                if is_titled or digest == other or compare(said, text) == Delta(known=True):
-                    yield self._duplicate(url, number, url, other, "")
-                    yield self._duplicate(url, bare, plain, other, "")
+            for row in self._db.execute(_EXTRA_PARAMS, (_INDEXABLE,)):
+                (
+                    number,
+                    url,
+                    digest,
+                    text,
+                    packed,
+                    bare_number,
+                    bare_url,
+                    bare_digest,
+                    bare_text,
+                    bare_packed,
+                ) = row
+                is_titled = not is_paginated(url) and _title(packed) == _title(bare_packed) != ""
+                if is_titled or digest == bare_digest or compare(bare_text, text) == Delta(known=True):
+                    yield self._duplicate(url, number, url, bare_digest, "")
+                    yield self._duplicate(url, bare_number, bare_url, bare_digest, "")
             for key, number, url, digest, packed in self._db.execute(_DUPLICATES):
                 yield self._duplicate(key, number, url, digest or b"", _title(packed))
 
     def _same_content(self, column: str) -> Iterator[DuplicateCandidate]:
-        """The pages that are alike in a column, where one of them is one that was asked for at the end.
+        """The pages with equal values in a column, if one of them was requested because of the sources.
 
-        What says next to nothing without its scripts may be another page by them.
+        Pages with next to no text without their scripts are left out: the scripts may make them different.
         """
-        for said, number, url, is_strange in self._db.execute(_SAME_CONTENT.format(column), (_INDEXABLE,)):
-            if column == "digest" or not is_bare(load_snapshot(said) or ""):
-                mark = blake2b(said, digest_size=16).digest()
-                yield self._duplicate(mark.hex(), number, url, mark, "", is_stranger=bool(is_strange))
+        for content, number, url, is_uncrawled in self._db.execute(
+            _SAME_CONTENT.format(column), (_INDEXABLE,)
+        ):
+            if column == "digest" or not is_bare(load_snapshot(content) or ""):
+                digest = blake2b(content, digest_size=16).digest()
+                yield self._duplicate(digest.hex(), number, url, digest, "", is_uncrawled=bool(is_uncrawled))
 
     def _duplicate(
-        self, key: str, number: int, url: str, digest: bytes, title: str, *, is_stranger: bool = True
+        self, key: str, number: int, url: str, digest: bytes, title: str, *, is_uncrawled: bool = True
     ) -> DuplicateCandidate:
         (is_listed,) = self._db.execute(_IS_LISTED, (url, SourceKind.SITEMAP)).fetchone()
-        return DuplicateCandidate(key, number, Url(url), digest, title, bool(is_listed), is_stranger)
+        return DuplicateCandidate(key, number, Url(url), digest, title, bool(is_listed), is_uncrawled)
 
     def reassign(self, moves: Iterable[tuple[int, int]]) -> None:
-        """What came to the first of each pair comes to the second."""
+        """Move the claims of the first id of each pair to the second."""
         with transaction(self._db):
             self._db.executemany("UPDATE home SET id = ?2 WHERE id = ?1", moves)

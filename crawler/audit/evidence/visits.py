@@ -1,4 +1,4 @@
-"""What the visits of this audit say of single URLs, with what they lead to. Reads the state beside the evidence."""
+"""Looks up the visit of a URL, and the URLs that its redirects and canonicals lead to."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -10,8 +10,8 @@ from crawler.audit.health.visit import VisitedUrl
 from crawler.model import Page, State, Url
 from crawler.state.database import storage_errors
 
-MAX_HOPS: Final = 20  # redirects and canonicals in a row that are followed
-MAX_CACHED: Final = 20_000  # URLs that are remembered: the versions of a page, and those of its neighbours
+MAX_HOPS: Final = 20  # redirects and canonicals in a row
+MAX_CACHED: Final = 20_000  # URLs in memory: the versions of a page, and those of its neighbours
 
 _VISIT: Final = """SELECT v.state, v.reason, v.status, v.target, '', c.page FROM site.url u
   JOIN site.visit v ON v.id = u.id LEFT JOIN site.content c ON c.id = v.content WHERE u.url = ?"""
@@ -24,21 +24,21 @@ _decode = msgspec.msgpack.Decoder(Page).decode
 
 
 class VisitedPage(NamedTuple):
-    """A URL as it was found to be, and what its document says, if it was read."""
+    """The visit of a URL, and its parsed page if it was read."""
 
     visited: VisitedUrl
     page: Page | None
 
 
 class VisitLookup:
-    """Looks URLs up in ``db``, which has the state of the site beside it as ``site``. Raises StorageError."""
+    """Looks up URLs in ``db``, which has the state of the site attached as ``site``. Raises StorageError."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._known: dict[str, VisitedPage] = {}
 
     def get(self, url: str) -> VisitedPage:
-        """What is known of a URL in canonical form. One that nobody asked for has no state."""
+        """The visit of a URL in canonical form. Its state is "" when the crawl did not request it."""
         known = self._known.get(url)
         if known is None:
             if len(self._known) >= MAX_CACHED:
@@ -46,30 +46,30 @@ class VisitLookup:
             known = self._known[url] = self._look(url)
         return known
 
-    def behind_aliases(self, doors: Iterable[str], most: int) -> list[Url]:
-        """What redirects and canonicals name under these origins, which nobody asks for otherwise."""
-        found: list[Url] = []
+    def behind_aliases(self, origins: Iterable[str], limit: int) -> list[Url]:
+        """The URLs under these origins that redirects and canonicals name, and that the crawl did not request."""
+        urls: list[Url] = []
         with storage_errors():
-            for door in doors:
-                asked = (*sorted(_LEADING_STATES), f"{door}/", f"{door}0", most - len(found))
-                found += [Url(url) for (url,) in self._db.execute(_BEHIND_ALIASES, asked)]
-        return found
+            for origin in origins:
+                values = (*sorted(_LEADING_STATES), f"{origin}/", f"{origin}0", limit - len(urls))
+                urls += [Url(url) for (url,) in self._db.execute(_BEHIND_ALIASES, values)]
+        return urls
 
     def redirect_trail(self, url: str) -> list[VisitedUrl]:
-        """A URL and what its redirects and canonicals lead to, one after the other, as far as that is known.
+        """A URL and the URLs that its redirects and canonicals lead to, in order, as far as they were requested.
 
-        When they lead round, the last one leads to one of those before it.
+        In a loop, the last URL leads to an earlier one of the trail.
         """
         first, _ = self._row(url)
         return self._trail(first)
 
     def _trail(self, first: VisitedUrl) -> list[VisitedUrl]:
-        trail, seen = [first], {first.url}
+        trail, urls = [first], {first.url}
         last = first
         while (
-            last.state in _LEADING_STATES and last.target and last.target not in seen and len(seen) < MAX_HOPS
+            last.state in _LEADING_STATES and last.target and last.target not in urls and len(urls) < MAX_HOPS
         ):
-            seen.add(last.target)
+            urls.add(last.target)
             last, _ = self._row(last.target)
             if not last.state:
                 break
@@ -82,9 +82,8 @@ class VisitLookup:
         if len(trail) == 1:
             return VisitedPage(first, page)
         last = trail[-1]
-        is_endless = all(each.state == State.REDIRECT for each in trail) and any(
-            each.url == last.target for each in trail
-        )
+        is_loop = any(visited.url == last.target for visited in trail)
+        is_endless = is_loop and all(visited.state == State.REDIRECT for visited in trail)
         return VisitedPage(msgspec.structs.replace(first, end=last, is_endless=is_endless), page)
 
     def _row(self, url: str) -> VisitedPage:

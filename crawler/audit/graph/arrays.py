@@ -11,21 +11,17 @@ from crawler.audit.graph.link_kind import STATE_CODES
 from crawler.model import State
 
 Int32Array = NDArray[np.int32]
-
 Int64Array = NDArray[np.int64]
-
 BoolArray = NDArray[np.bool_]
-
-EDGES_AT_ONCE: Final = 1 << 20  # edges in one step of what would need much memory for all of them
+EDGES_AT_ONCE: Final = 1 << 20  # edges in one step, which bounds the memory
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """The URLs by ascending ids; a node is a place in these arrays.
+    """The URLs by ascending ids; a node is an index of these arrays.
 
-    ``state`` holds codes of :data:`crawler.audit.graph.STATES`, ``status`` the HTTP status or 0, ``target`` the node
-    that a
-    redirect or a canonical names, or -1.
+    ``state`` holds codes of :data:`crawler.audit.graph.link_kind.STATES`, ``status`` the HTTP status or 0, ``target``
+    the node that a redirect or a canonical names, or -1.
     """
 
     ids: Int64Array
@@ -42,15 +38,15 @@ class Nodes:
         return place if place < len(self.ids) and self.ids[place] == number else -1
 
     def in_states(self, *states: State) -> BoolArray:
-        """Which nodes are in one of these states."""
+        """A mask of the nodes in one of these states."""
         return np.isin(self.state, [STATE_CODES[state] for state in states])
 
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Statements by their page: those of node ``n`` are ``to`` and ``flags`` from ``start[n]`` to ``start[n + 1]``.
+    """Links by their page: those of node ``n`` are ``to`` and ``flags`` from ``start[n]`` to ``start[n + 1]``.
 
-    ``flags`` are of :class:`crawler.model.Found`. No page states the same kind twice for one target.
+    ``flags`` are of :class:`crawler.model.DiscoveredBy`. A page has each flag at most once for one target.
     """
 
     start: Int64Array
@@ -62,11 +58,11 @@ class Edges:
 
     @classmethod
     def of(cls, count: int, links: Iterable[tuple[int, int, int]]) -> "Edges":
-        """The edges of a small graph of ``count`` nodes: from, to and flags. Evidence for one pair merges."""
+        """The edges of a small graph of ``count`` nodes from (source, target, flags). Flags of one pair merge."""
         merged: dict[tuple[int, int], int] = {}
-        for source, target, found in links:
-            merged[source, target] = merged.get((source, target), 0) | found
-        rows = sorted((source, target, found) for (source, target), found in merged.items())
+        for source, target, flags in links:
+            merged[source, target] = merged.get((source, target), 0) | flags
+        rows = sorted((source, target, flags) for (source, target), flags in merged.items())
         sources = np.array([row[0] for row in rows], np.int64)
         return cls(
             np.searchsorted(sources, np.arange(count + 1)).astype(np.int64),
@@ -75,7 +71,7 @@ class Edges:
         )
 
     def reversed(self) -> "Edges":
-        """The same edges by their targets: ``to`` is where each comes from. In the order of the pages."""
+        """The same edges by their targets: ``to`` has the sources, in ascending order."""
         count = len(self.start) - 1
         start = np.zeros(count + 1, np.int64)
         np.cumsum(self.in_degrees(), out=start[1:])
@@ -85,7 +81,7 @@ class Edges:
             begin, end = int(self.start[first]), int(self.start[last])
             order, to = _sorted(self.to[begin:end])
             many = np.bincount(to, minlength=count)
-            # the first free place of each target, and one further for each edge that came before in this block
+            # each target's first free place, plus one for each earlier edge of the block
             places = np.arange(len(to)) + (free - np.cumsum(many) + many)[to]
             free += many
             source = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(self.start[first : last + 1]))
@@ -94,15 +90,15 @@ class Edges:
         return turned
 
     def in_degrees(self) -> Int64Array:
-        """How many edges lead to each node."""
+        """The number of edges that lead to each node."""
         count = len(self.start) - 1
-        found = np.zeros(count, np.int64)
+        degrees = np.zeros(count, np.int64)
         for begin in range(0, len(self.to), EDGES_AT_ONCE):
-            found += np.bincount(self.to[begin : begin + EDGES_AT_ONCE], minlength=count)
-        return found
+            degrees += np.bincount(self.to[begin : begin + EDGES_AT_ONCE], minlength=count)
+        return degrees
 
     def blocks(self) -> Iterator[tuple[int, int]]:
-        """All nodes in turns, from one to before another, with so many edges that arrays of them stay small."""
+        """Ranges of nodes, first and end, with at most about :data:`EDGES_AT_ONCE` edges each."""
         first, count = 0, len(self.start) - 1
         while first < count:
             last = int(np.searchsorted(self.start, self.start[first] + EDGES_AT_ONCE, side="right")) - 1
@@ -112,7 +108,7 @@ class Edges:
 
 
 def _sorted(keys: Int32Array) -> tuple[Int64Array, Int32Array]:
-    """What sorts the keys, stably, and the sorted ones: numbers of 16 bits are sorted by counting, so in two halves."""
+    """The stable order of the keys, and the sorted keys. numpy counts numbers of 16 bits, so sort by halves."""
     order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
     order = order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]
     return order, keys[order]

@@ -1,4 +1,4 @@
-"""Loads the link graph of a site from its state: what the last run, or the one that is going on, has seen."""
+"""Loads the link graph of a site from its state: the pages of the last run, or of the run in progress."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from crawler.url.scope import alias_origins
 
 
 class UnpackedLinks(NamedTuple):
-    """Links of several pages, in their order: the place of the page, the id of the target, flags of Found."""
+    """Links of several pages, in order: the place of the page, the id of the target, flags of DiscoveredBy."""
 
     page: NDArray[np.int64]
     target: NDArray[np.int64]
@@ -31,26 +31,26 @@ class UnpackedLinks(NamedTuple):
 
 
 def unpack_many(packed: Sequence[bytes]) -> UnpackedLinks:
-    """The links of pages. What :func:`crawler.crawl.frontier.outlinks.unpack` finds of each, in the same order."""
+    """The links of all pages, in the order that :func:`crawler.crawl.frontier.outlinks.unpack` has for each page."""
     numbers, first = _numbers(packed)
     heads, pages = _group_heads(numbers, first)
     flags, counts = numbers[heads], numbers[heads + 1]
     begins = np.cumsum(counts) - counts
     places = np.repeat(heads + 2 - begins, counts) + np.arange(int(counts.sum()))
     total = np.cumsum(numbers[places])
-    before = np.concatenate([[0], total])[begins]  # ids are distances within one group
+    base = np.concatenate([[0], total])[begins]  # within a group, ids are stored as differences
     return UnpackedLinks(
         np.repeat(pages, counts),
-        total - np.repeat(before, counts),
+        total - np.repeat(base, counts),
         np.repeat(flags.astype(np.uint16), counts),
     )
 
 
 def _numbers(packed: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All numbers, seven bits a byte, and which of them begins each page; one more at the end."""
+    """All numbers, stored with seven bits a byte, and the index of each page's first number, plus the end."""
     data = np.frombuffer(b"".join(packed), np.uint8)
     last = data < 0x80
-    sizes = np.array([len(each) for each in packed], np.int64)
+    sizes = np.array([len(links) for links in packed], np.int64)
     ended = np.concatenate([[0], np.cumsum(last)])
     first = ended[np.concatenate([[0], np.cumsum(sizes)])]
     ends = np.flatnonzero(last)
@@ -65,7 +65,7 @@ def _numbers(packed: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int
 def _group_heads(
     numbers: NDArray[np.int64], first: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each group of links begins, with its flags and its size, and of which page it is. In their order."""
+    """The place of each group of links, which begins with its flags and its size, and its page; in order."""
     heads, pages = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     here, ends, page = first[:-1], first[1:], np.arange(len(first) - 1)
     while True:
@@ -76,38 +76,32 @@ def _group_heads(
         heads.append(here)
         pages.append(page)
         here = here + 2 + numbers[here + 1]
-    every, of = np.concatenate(heads), np.concatenate(pages)
-    order = np.argsort(every)
-    return every[order], of[order]
+    all_heads, page_of_head = np.concatenate(heads), np.concatenate(pages)
+    order = np.argsort(all_heads)
+    return all_heads[order], page_of_head[order]
 
 
 CHUNK: Final = 4_096  # pages whose links are unpacked at once
 
-
 _NODES: Final = "SELECT id, state, coalesce(status, 0) FROM visit ORDER BY id"
-
 _TARGETS: Final = """SELECT v.id, u.id FROM visit v JOIN url u ON u.url = v.target
   WHERE v.target IS NOT NULL ORDER BY v.id"""
-
 _LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN content c ON c.id = v.content
   WHERE v.kind = ? AND c.links != x'' ORDER BY v.id"""
-
 _NAMES: Final = """SELECT u.url, c.page FROM visit v JOIN url u ON u.id = v.id
   LEFT JOIN content c ON c.id = v.content ORDER BY v.id"""
-
 _BEHIND_ALIASES: Final = f"""SELECT v.id, p.id FROM url u JOIN visit v ON v.id = u.id AND v.state =
 '{State.OUT_OF_SCOPE}'
   AND v.status IS NULL JOIN url o ON o.url = ?1 || substr(u.url, length(?2) + 1) JOIN visit p ON p.id = o.id
   WHERE u.url >= ?2 AND u.url < ?3"""  # noqa: S608
 
 _FIND_URL: Final = "SELECT v.id, u.url FROM visit v JOIN url u USING (id) WHERE u.url = ?"
-
 _START: Final = (
     "SELECT v.id, u.url FROM visit v JOIN url u USING (id) WHERE v.found & ? ORDER BY v.id LIMIT 1"
 )
 
 
-_Named = msgspec.defstruct(  # of a page only what is asked for: the rest is passed over
+_Named = msgspec.defstruct(  # decodes the title and skips all other fields
     "_Named",
     [
         (name, str if name == "title" else msgspec.Raw, default)
@@ -121,14 +115,14 @@ _named = msgspec.msgpack.Decoder(_Named).decode
 
 
 class NodeNames(NamedTuple):
-    """By node: the URLs, and the titles ("" of what is no page)."""
+    """By node: the URLs, and the titles ("" without a page)."""
 
     urls: list[Url]
     titles: list[str]
 
 
 def node_names(db: sqlite3.Connection) -> NodeNames:
-    """What the nodes of the graph are called. Some hundred bytes a page. Raises StorageError."""
+    """The URLs and titles of all nodes; some hundred bytes a page. Raises StorageError."""
     urls: list[Url] = []
     titles: list[str] = []
     with storage_errors():
@@ -140,13 +134,13 @@ def node_names(db: sqlite3.Connection) -> NodeNames:
 
 
 def load_graph(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | None:
-    """The graph of what was visited, or None when the start was not. Without a URL, the start is that of the run.
+    """The graph of the visited pages, or None when the start was not visited. ``start`` is by default that of the run.
 
     Takes a few seconds and about 20 bytes a link. Raises StorageError.
     """
     with storage_errors(), _snapshot(db):
-        query, asked = (_START, DiscoveredBy.SEED) if start is None else (_FIND_URL, start)
-        row = db.execute(query, (asked,)).fetchone()
+        query, key = (_START, DiscoveredBy.SEED) if start is None else (_FIND_URL, start)
+        row = db.execute(query, (key,)).fetchone()
         nodes = _nodes(db)
         first = nodes.node(row[0]) if row else -1
         if row:
@@ -157,7 +151,7 @@ def load_graph(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | 
 
 @contextmanager
 def _snapshot(db: sqlite3.Connection) -> Iterator[None]:
-    """All reading sees the same, also while a run is writing."""
+    """Give all queries the same view of the database while a run writes to it."""
     if db.in_transaction:
         yield
         return
@@ -183,40 +177,44 @@ def _nodes(db: sqlite3.Connection) -> Nodes:
 
 
 def _link_aliases(db: sqlite3.Connection, nodes: Nodes, start: Url) -> None:
-    """Take it that another name of the site redirects: nobody was to ask there."""
-    for door in alias_origins(start):
-        for number, behind in db.execute(_BEHIND_ALIASES, (f"{origin_of(start)}/", f"{door}/", f"{door}0")):
+    """Treat the other names of the site as redirects: the crawl does not request them."""
+    for origin in alias_origins(start):
+        for number, target in db.execute(
+            _BEHIND_ALIASES, (f"{origin_of(start)}/", f"{origin}/", f"{origin}0")
+        ):
             node = nodes.node(number)
-            nodes.state[node], nodes.target[node] = STATE_CODES[State.REDIRECT], nodes.node(behind)
+            nodes.state[node], nodes.target[node] = STATE_CODES[State.REDIRECT], nodes.node(target)
 
 
 def _edges(db: sqlite3.Connection, nodes: Nodes) -> Edges:
-    many = np.zeros(len(nodes), np.int64)
+    counts = np.zeros(len(nodes), np.int64)
     targets, flags = [np.empty(0, np.int32)], [np.empty(0, np.uint16)]
     places = _node_of_id(nodes.ids)
     rows = db.execute(_LINKS, (DocumentKind.PAGE,))
     while chunk := list(islice(rows, CHUNK)):
-        page, to, found = unpack_many([packed for _, packed in chunk])
+        page, to, link_flags = unpack_many([packed for _, packed in chunk])
         place = places.take(to, mode="clip")
         pages = places[[number for number, _ in chunk]]
         known = place >= 0
-        many[pages] = np.bincount(page[known], minlength=len(chunk))
+        counts[pages] = np.bincount(page[known], minlength=len(chunk))
         targets.append(place[known])
-        flags.append(found[known])
+        flags.append(link_flags[known])
     start = np.zeros(len(nodes) + 1, np.int64)
-    np.cumsum(many, out=start[1:])
+    np.cumsum(counts, out=start[1:])
     return Edges(start, np.concatenate(targets), np.concatenate(flags))
 
 
 def _node_of_id(ids: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The node of each id, -1 for those that are none. Ten times as fast as a search, for four bytes an id."""
-    nodes = np.full(int(ids[-1]) + 2 if len(ids) else 1, -1, np.int32)  # the last stands for all beyond it
+    """The node of each id, or -1. Ten times as fast as a search, for four bytes an id."""
+    nodes = np.full(
+        int(ids[-1]) + 2 if len(ids) else 1, -1, np.int32
+    )  # the last item stands for all greater ids
     nodes[ids] = np.arange(len(ids), dtype=np.int32)
     return nodes
 
 
 class LinkSuggester:
-    """The hubs of one site, whose state is ``db``."""
+    """Suggests links for the pages of one site, whose state is ``db``; loads their names when first used."""
 
     def __init__(self, db: sqlite3.Connection, graph: LinkGraph) -> None:
         self._db = db

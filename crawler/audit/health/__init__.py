@@ -1,4 +1,4 @@
-"""Rules about what is listed: entries, lastmod, hreflang, redirects and media, against what the crawl saw.
+"""Rules on sitemap entries, lastmod, hreflang, redirects and media, checked against what the crawl saw.
 
-Every module is pure: values in, findings out. Callers go to the module named after the rule.
+Every module is pure: values in, findings out. Each module is named after its rules.
 """

@@ -1,7 +1,7 @@
-"""Whether an entry of a sitemap is what belongs in one, by what its URL was found to be. Pure.
+"""The rules ``entry.*``: whether the URLs of sitemap entries belong in a sitemap. Pure.
 
-https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap : the canonical, fetchable,
-indexable URLs of a site, each once.
+A sitemap lists the canonical, fetchable, indexable URLs of a site, each once:
+https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 """
 
 from collections.abc import Callable, Sequence
@@ -24,11 +24,11 @@ from crawler.model import State, Url
 from crawler.url.normalize import origin_of
 from sitemap import form
 
-MAX_LISTED: Final = 20  # entries of one page
+MAX_LISTED: Final = 20  # entries of one page in a finding
 
 
 class PublishedEntry(Struct, frozen=True, kw_only=True):
-    """An entry of a sitemap as it stands there. ``url`` is its canonical form, "" when its ``loc`` is no URL."""
+    """An entry as its sitemap states it. ``url`` is the canonical form of ``loc``, "" when ``loc`` is no URL."""
 
     loc: str
     url: str
@@ -40,30 +40,30 @@ class PublishedEntry(Struct, frozen=True, kw_only=True):
 def check_entry(
     entry: PublishedEntry, visited: VisitedUrl, listed: Callable[[str], str] = lambda _: ""
 ) -> AuditFinding | None:
-    """What is wrong with the URL of an entry; None when nothing is, or when it was not asked for.
+    """The finding about the URL of an entry; None when nothing is wrong, or the crawl did not request the URL.
 
-    ``listed`` answers where a URL in canonical form has an entry of its own, as in "sitemap.xml line 3", or "".
+    ``listed`` returns where a URL in canonical form has its own entry, such as "sitemap.xml line 3", or "".
     """
-    for rule, say in _STATE_CHECKS:
-        if said := say(visited):
-            return _finding(rule, entry, visited, said, listed)
+    for rule, describe in _STATE_CHECKS:
+        if sentence := describe(visited):
+            return _finding(rule, entry, visited, sentence, listed)
     return None
 
 
 def check_duplicate_spellings(page: VisitedUrl, entries: Sequence[PublishedEntry]) -> AuditFinding | None:
-    """That entries which are one page, and not the same URL in the eyes of lint, are several.
+    """The finding that several entries are one page under URLs that lint holds for different ones; or None.
 
-    ``entries`` are those that answer with ``page``: of what redirects to it, or names it as canonical,
-    :func:`judge_entry` tells.
+    ``entries`` answer with ``page`` itself. :func:`check_entry` reports those that redirect to it or name it as
+    canonical.
     """
-    meant: dict[str, PublishedEntry] = {}
+    by_form: dict[str, PublishedEntry] = {}
     for entry in entries:
-        meant.setdefault(_comparable(entry.loc), entry)
-    spellings = list(meant.values())
+        by_form.setdefault(_comparable(entry.loc), entry)
+    spellings = list(by_form.values())
     if len(spellings) < 2:
         return None
     listed = [entry.loc for entry in spellings]
-    told = spellings[:MAX_LISTED]
+    examples = spellings[:MAX_LISTED]
     return AuditFinding(
         rule="entry.duplicate",
         url=page.url,
@@ -72,41 +72,36 @@ def check_duplicate_spellings(page: VisitedUrl, entries: Sequence[PublishedEntry
         state=page.state,
         status=page.status,
         known=[SourceKind.SITEMAP],
-        spellings=[each.loc for each in told if each.loc != page.url],
-        evidence=[f"{each.loc} is in {_place(each)}" for each in told],
+        spellings=[entry.loc for entry in examples if entry.loc != page.url],
+        evidence=[f"{entry.loc} is in {_place(entry)}" for entry in examples],
         file=spellings[0].file,
         line=spellings[0].line,
     )
 
 
 def check_outside_site(entry: PublishedEntry, home: str, *, answers: bool, times: int = 1) -> AuditFinding:
-    """That an entry, and more in its file, has another scheme or host than the site, whose origin is ``home``.
+    """The finding that ``times`` entries of a file have another scheme or host than the site's origin, ``home``.
 
-    ``answers``: it was asked for, and neither leads elsewhere nor names another page; else it was not asked for.
+    ``answers``: the URL itself answers with a page; else the crawl did not request it.
     """
-    where = origin_of(Url(entry.url))
-    listed = f"listed under {where}, and the site is {home}"
+    origin = origin_of(Url(entry.url))
+    listed = f"listed under {origin}, and the site is {home}"
     if answers:
-        said, advice = (
-            f"it is {listed}: both answer with a page",
-            f"redirect {where} to {home}, and list that",
-        )
+        sentence = f"it is {listed}: both answer with a page"
+        advice = f"redirect {origin} to {home}, and list that"
     else:
-        said, advice = f"{_entries_text(times)} {listed}: not asked for", f"list {home} instead"
+        entries = "1 entry is" if times == 1 else f"{times:,} entries are"
+        sentence, advice = f"{entries} {listed}: not requested", f"list {home} instead"
     return AuditFinding(
         rule="entry.outside",
         url=entry.url,
-        sentence=said,
+        sentence=sentence,
         known=[SourceKind.SITEMAP],
         evidence=[f"{_place(entry)} lists {entry.loc}", advice],
         file=entry.file,
         line=entry.line,
         times=times,
     )
-
-
-def _entries_text(count: int) -> str:
-    return "1 entry is" if count == 1 else f"{count:,} entries are"
 
 
 def _comparable(loc: str) -> str:
@@ -117,23 +112,23 @@ def _comparable(loc: str) -> str:
 
 
 def _gone(visited: VisitedUrl) -> str:
-    said = why_gone(visited)
-    return f"the URL {said}" if said else ""
+    reason = why_gone(visited)
+    return f"the URL {reason}" if reason else ""
 
 
 def _failed(visited: VisitedUrl) -> str:
-    said = why_failing(visited)
-    return f"the URL {said}" if said.startswith(("answered", "redirects")) else said
+    reason = why_failing(visited)
+    return f"the URL {reason}" if reason.startswith(("answered", "redirects")) else reason
 
 
 def _refused(visited: VisitedUrl) -> str:
-    said = why_refused(visited)
-    return f"the URL refuses us: {said}" if said else ""
+    reason = why_refused(visited)
+    return f"the URL refuses the crawl: {reason}" if reason else ""
 
 
 def _redirect(visited: VisitedUrl) -> str:
-    said = redirect_text(visited)
-    return f"the URL {said}" if said else ""
+    reason = redirect_text(visited)
+    return f"the URL {reason}" if reason else ""
 
 
 def _noindex(visited: VisitedUrl) -> str:
@@ -141,8 +136,8 @@ def _noindex(visited: VisitedUrl) -> str:
 
 
 def _blocked(visited: VisitedUrl) -> str:
-    said = why_blocked(visited)
-    return f"it may not be fetched: {said}" if said else ""
+    reason = why_blocked(visited)
+    return f"robots.txt forbids to fetch it: {reason}" if reason else ""
 
 
 def _canonical(visited: VisitedUrl) -> str:
@@ -164,20 +159,20 @@ _STATE_CHECKS: tuple[tuple[str, Callable[[VisitedUrl], str]], ...] = (
 
 
 def _finding(
-    rule: str, entry: PublishedEntry, visited: VisitedUrl, said: str, listed: Callable[[str], str]
+    rule: str, entry: PublishedEntry, visited: VisitedUrl, sentence: str, listed: Callable[[str], str]
 ) -> AuditFinding:
     evidence = [f"{_place(entry)} lists {entry.loc}"]
     if visited.end is not None and visited.end.is_page and not visited.is_endless:
         place = listed(visited.end.url)
-        is_there = f"{visited.end.url} is listed too ({place}): this entry can go"
+        is_there = f"{visited.end.url} is listed too ({place}): remove this entry"
         evidence.append(is_there if place else f"list {visited.end.url} instead")
     elif visited.end is not None and not visited.is_endless and why_no_page(visited.end):
-        mend = "mend that, or " if visited.state == State.CANONICAL_ELSEWHERE else ""
-        evidence.append(f"it leads to no page: {mend}take it out of the sitemap")
+        remedy = "fix that, or " if visited.state == State.CANONICAL_ELSEWHERE else ""
+        evidence.append(f"it leads to no page: {remedy}take it out of the sitemap")
     return AuditFinding(
         rule=rule,
         url=entry.url,
-        sentence=said,
+        sentence=sentence,
         title=visited.title,
         state=visited.state,
         status=visited.status,

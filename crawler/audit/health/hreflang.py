@@ -1,9 +1,9 @@
-"""Whether the language versions of a page are a sound cluster, by what all of them state. Pure; one page at a time.
+"""The rules ``cluster.*``: whether the language versions of a page form a sound hreflang cluster. Pure; page by page.
 
-https://developers.google.com/search/docs/specialty/international/localized-versions : versions name one another and
-themselves, each under its own language, and each is a page that can be indexed. HTML, Link headers and sitemaps are
-equal ways of stating that, and what is stated in one of them is stated. What sitemaps alone get wrong among themselves
-(no self, no link back, no x-default) is lint's to tell: :data:`sitemap.RULES`, ``hreflang.*``.
+Each version names all versions and itself, each under its own language, and each is an indexable page. HTML, Link
+headers and sitemaps count alike: https://developers.google.com/search/docs/specialty/international/localized-versions
+Lint reports what is wrong within the sitemaps alone (no self, no link back, no x-default): :data:`sitemap.RULES`,
+``hreflang.*``.
 """
 
 import re
@@ -19,35 +19,24 @@ from crawler.model import State
 from sitemap import Alternate
 
 X_DEFAULT: Final = "x-default"
-
+MAX_EVIDENCE: Final = 20  # sentences of one finding
+MAX_COMPARED: Final = 200  # versions of one page that are compared with one another
+_LEADING: Final = (State.REDIRECT, State.CANONICAL_ELSEWHERE)
 
 _tag = re.compile(
     r"([a-z]{2})(?:-[a-z]{3}){0,3}(?:-([a-z]{4}))?(?:-([a-z]{2}|[0-9]{3}))?(?:-.*)?", re.ASCII | re.IGNORECASE
 ).fullmatch
 
-# Codes that mean what another one means, or a part of it (ISO 639-1 and its changes).
-_SAME_LANGUAGE: Final = {
-    "iw": "he",
-    "in": "id",
-    "ji": "yi",
-    "jw": "jv",
-    "mo": "ro",
-    "nb": "no",
-    "nn": "no",
-    "tl": "fil",
-}
-
-_CHINESE: Final = {
-    "CN": "Hans",
-    "SG": "Hans",
-    "TW": "Hant",
-    "HK": "Hant",
-    "MO": "Hant",
-}  # what is written there
+# Codes that are synonyms or parts of another code (ISO 639-1 and its changes).
+_SAME_LANGUAGE: Final = dict(
+    pair.split("=") for pair in ("iw=he", "in=id", "ji=yi", "jw=jv", "mo=ro", "nb=no", "nn=no", "tl=fil")
+)
+# The script of Chinese by region.
+_CHINESE: Final = dict.fromkeys(("CN", "SG"), "Hans") | dict.fromkeys(("TW", "HK", "MO"), "Hant")
 
 
 class Language(Struct, frozen=True):
-    """A language, with script and region where they are stated, each in its usual case or ""."""
+    """A language with its script and region, each in its usual case, or "" when the tag does not state it."""
 
     name: str
     script: str = ""
@@ -55,7 +44,7 @@ class Language(Struct, frozen=True):
 
 
 def parse_language(text: str) -> Language | None:
-    """What a tag means; None when it is no tag with a language of two letters, as hreflang takes them."""
+    """The language of a tag; None unless the tag begins with a language of two letters, as hreflang requires."""
     found = _tag(text.strip().replace("_", "-"))
     if found is None:
         return None
@@ -67,9 +56,9 @@ def parse_language(text: str) -> Language | None:
 
 @lru_cache(maxsize=10_000)
 def label_fits(label: str, stated: str) -> bool:
-    """Whether a page that states a language can be named under a label; True whenever that is not sure.
+    """Whether a label fits the language that a page states; True when that is uncertain.
 
-    Script and region are compared only where both state one.
+    Script and region are compared only when both state one.
     """
     if label.lower() == X_DEFAULT:
         return True
@@ -79,7 +68,7 @@ def label_fits(label: str, stated: str) -> bool:
     if named.name != own.name:
         return False
     if named.name == "zh":
-        scripts = [each.script or _CHINESE.get(each.region, "") for each in (named, own)]
+        scripts = [tag.script or _CHINESE.get(tag.region, "") for tag in (named, own)]
         if all(scripts) and scripts[0] != scripts[1]:
             return False
     elif named.script and own.script and named.script != own.script:
@@ -88,15 +77,8 @@ def label_fits(label: str, stated: str) -> bool:
     return not both or named.region == own.region
 
 
-MAX_EVIDENCE: Final = 20  # sentences of one finding
-
-MAX_COMPARED: Final = 200  # versions of one page that are compared with one another
-
-_LEADING: Final = (State.REDIRECT, State.CANONICAL_ELSEWHERE)
-
-
 class ListedHreflang(Struct, frozen=True):
-    """What an entry of a sitemap states of a page's versions, in canonical form, and where."""
+    """The versions that a sitemap entry states, in canonical form, and the place of the entry."""
 
     file: str
     line: int
@@ -109,10 +91,10 @@ class ListedHreflang(Struct, frozen=True):
 
 
 class PageHreflang(Struct, frozen=True, kw_only=True):
-    """What is known of one URL: how it was found to be, the language of its html element, and what it states.
+    """One URL: the result of its visit, the language of its html element, and its hreflang statements.
 
-    ``stated`` is what the page says in HTML and Link headers, ``listed`` what entries of sitemaps say of it. ``faults``
-    are values of hreflang that name no language, in sentences. ``is_whole`` is False when not all of it was read.
+    ``own_alternates`` come from the HTML and the Link headers of the page, ``listed`` from sitemap entries. ``faults``
+    are sentences about hreflang values that name no language. ``is_whole`` is False when only a part was read.
     """
 
     visited: VisitedUrl
@@ -124,18 +106,18 @@ class PageHreflang(Struct, frozen=True, kw_only=True):
 
     @property
     def url(self) -> str:
-        """The URL that it is about."""
+        """The URL of the page."""
         return self.visited.url
 
     @property
     def alternates(self) -> list[Alternate]:
-        """All that is stated, anywhere, each once."""
-        every = [*self.own_alternates, *(each for listed in self.listed for each in listed.alternates)]
-        return list(dict.fromkeys(every))
+        """All stated versions, each once."""
+        listed = (alternate for entry in self.listed for alternate in entry.alternates)
+        return list(dict.fromkeys((*self.own_alternates, *listed)))
 
 
 class HreflangLink(Struct, frozen=True):
-    """That a page (``by``) names another, ``url``, under a ``label``, and that one states another ``language``."""
+    """A wrong label: the page ``by`` names ``url`` under ``label``, and ``url`` states the other ``language``."""
 
     url: str
     by: str
@@ -144,178 +126,174 @@ class HreflangLink(Struct, frozen=True):
 
 
 class HreflangLookup(Protocol):
-    """Knows all URLs."""
+    """Looks up URLs of the site."""
 
     def lookup(self, url: str) -> PageHreflang:
-        """What is known of a URL in canonical form; of a URL that nobody asked for next to nothing."""
+        """The data of a URL in canonical form; nearly empty for a URL that the crawl did not request."""
 
 
 def check_hreflang_cluster(
     page: PageHreflang, others: HreflangLookup
 ) -> tuple[list[AuditFinding], list[HreflangLink]]:
-    """What is wrong with the versions of an indexable page: one finding of a rule at most, with evidence for each.
+    """The findings about the versions of an indexable page, at most one for each rule, and the other wrong labels.
 
-    Which labels are wrong beyond what is told thereby is for :func:`is_mislabelled`, which wants all who name a page.
+    :func:`states_wrong_language` decides about wrong labels, by all pages that name the same URL.
     """
     if not page.visited.is_page or not (page.own_alternates or page.faults or page.listed):
         return [], []
-    judged = _ClusterChecks(page, others)
+    checks = _ClusterChecks(page, others)
     rules = (
-        ("cluster.code", judged.invalid_codes()),
-        ("cluster.conflict", judged.conflicts()),
-        ("cluster.target", judged.bad_targets()),
-        ("cluster.not_mutual", judged.missing_return_links()),
-        ("cluster.no_self", judged.missing_self_link()),
-        ("cluster.swapped", judged.swapped_labels()),
-        ("cluster.no_default", judged.missing_x_default()),
+        ("cluster.code", checks.invalid_codes()),
+        ("cluster.conflict", checks.conflicts()),
+        ("cluster.target", checks.bad_targets()),
+        ("cluster.not_mutual", checks.missing_return_links()),
+        ("cluster.no_self", checks.missing_self_link()),
+        ("cluster.swapped", checks.swapped_labels()),
+        ("cluster.no_default", checks.missing_x_default()),
     )
-    found = [_finding(rule, page, told, page.alternates) for rule, said in rules if (told := list(said))]
-    return found, judged.wrong_labels()
+    findings = [
+        _finding(rule, page, faults, page.alternates) for rule, found in rules if (faults := list(found))
+    ]
+    return findings, checks.wrong_labels()
 
 
-def states_wrong_language(
-    page: PageHreflang, namings: Sequence[HreflangLink], others: HreflangLookup
-) -> bool:
-    """Whether it is the page that states a wrong language, as most name it otherwise; else it is they who are wrong.
+def states_wrong_language(page: PageHreflang, links: Sequence[HreflangLink], others: HreflangLookup) -> bool:
+    """Whether the page states a wrong language, because most pages name it under another; else their labels are wrong.
 
-    ``namings`` are all those that are at odds with it.
+    ``links`` are all links whose label contradicts the page.
     """
-    wrong = {each.by for each in namings}
-    fair = {page.url, *(each.href for each in page.alternates)} - wrong
-    return len(wrong) > sum(_is_label_right(others.lookup(url), page) for url in fair)
+    contradicting = {link.by for link in links}
+    agreeing = {page.url, *(alternate.href for alternate in page.alternates)} - contradicting
+    return len(contradicting) > sum(_is_label_right(others.lookup(url), page) for url in agreeing)
 
 
 def check_page_language(
-    page: PageHreflang, namings: Sequence[HreflangLink], others: HreflangLookup
+    page: PageHreflang, links: Sequence[HreflangLink], others: HreflangLookup
 ) -> AuditFinding:
-    """That a page states another language than it is named for."""
-    said = []
-    for each in namings:
-        who = "it calls itself" if each.by == page.url else f"{each.by} names it for"
-        said.append((f'its html element says lang="{each.language}", and {who} {each.label}', each.by))
-    return _finding("cluster.label", page, said, others.lookup(namings[0].by).alternates)
+    """The finding that a page states another language than its labels."""
+    faults = []
+    for link in links:
+        naming = "it names itself for" if link.by == page.url else f"{link.by} names it for"
+        faults.append((f'its html element says lang="{link.language}", and {naming} {link.label}', link.by))
+    return _finding("cluster.label", page, faults, others.lookup(links[0].by).alternates)
 
 
-def check_hreflang_labels(page: PageHreflang, namings: Sequence[HreflangLink]) -> AuditFinding:
-    """That a page names others for languages that are not theirs."""
-    said = [
-        (f'{each.url} is named for {each.label}, and its html element says lang="{each.language}"', each.url)
-        for each in namings
+def check_hreflang_labels(page: PageHreflang, links: Sequence[HreflangLink]) -> AuditFinding:
+    """The finding that a page names others under languages that they do not have."""
+    faults = [
+        (f'{link.url} is named for {link.label}, and its html element says lang="{link.language}"', link.url)
+        for link in links
     ]
-    return _finding("cluster.label", page, said, page.alternates)
+    return _finding("cluster.label", page, faults, page.alternates)
 
 
 def _is_label_right(page: PageHreflang, other: PageHreflang) -> bool:
     return any(
-        each.href == other.url
-        and each.hreflang.lower() != X_DEFAULT
-        and label_fits(each.hreflang, other.language)
-        for each in page.alternates
+        alternate.href == other.url
+        and alternate.hreflang.lower() != X_DEFAULT
+        and label_fits(alternate.hreflang, other.language)
+        for alternate in page.alternates
     )
 
 
 def _finding(
-    rule: str, page: PageHreflang, said: list[tuple[str, str]], named: list[Alternate]
+    rule: str, page: PageHreflang, faults: list[tuple[str, str]], alternates: list[Alternate]
 ) -> AuditFinding:
-    """A finding of what was said: pairs of a sentence and the URL it is about. ``named`` are the versions."""
-    more = len(said) - 1
-    versions = [url for _, url in said if url and url != page.url]
+    """A finding of several faults: pairs of a sentence and the URL that it is about."""
+    more = len(faults) - 1
+    versions = [url for _, url in faults if url and url != page.url]
     return AuditFinding(
         rule=rule,
         url=page.url,
-        sentence=said[0][0] + (f", and {more:,} more like this" if more else ""),
+        sentence=faults[0][0] + (f", and {more:,} more like this" if more else ""),
         title=page.visited.title,
         state=page.visited.state,
         status=page.visited.status,
         referrers=[Referrer(url, "version") for url in dict.fromkeys(versions)][:MAX_EVIDENCE],
-        evidence=[sentence for sentence, _ in said[:MAX_EVIDENCE]],
-        group=_group(page.url, named),
+        evidence=[sentence for sentence, _ in faults[:MAX_EVIDENCE]],
+        group=_group(page.url, alternates),
         file=page.listed[0].file if page.listed else "",
         line=page.listed[0].line if page.listed else 0,
     )
 
 
-def _group(url: str, named: list[Alternate]) -> str:
-    """By what a cluster is known: its x-default, or the first of its URLs in order."""
-    default = next((each.href for each in named if each.hreflang.lower() == X_DEFAULT), "")
-    return default or min((each.href for each in named), default=url)
+def _group(url: str, alternates: list[Alternate]) -> str:
+    """The name of a cluster: its x-default, or the first of its URLs in order."""
+    default = next((version.href for version in alternates if version.hreflang.lower() == X_DEFAULT), "")
+    return default or min((version.href for version in alternates), default=url)
 
 
 class _ClusterChecks:
-    """One page with its versions, looked up once."""
+    """The checks of one page. Each yields its faults: a sentence, and the URL that it is about or ""."""
 
     def __init__(self, page: PageHreflang, others: HreflangLookup) -> None:
         self._page = page
         self._others = others
         self._named = page.alternates
         self._labels: dict[str, list[str]] = {}  # of each URL
-        for each in self._named:
-            self._labels.setdefault(each.href, []).append(each.hreflang)
+        for alternate in self._named:
+            self._labels.setdefault(alternate.href, []).append(alternate.hreflang)
         self._wrong = list(self._mislabelled())
         self._swapped: set[tuple[str, str]] = set()
 
     def invalid_codes(self) -> Iterator[tuple[str, str]]:
-        """What the page calls a language and is none."""
+        """Codes that name no language."""
         return ((fault, "") for fault in self._page.faults)
 
     def conflicts(self) -> Iterator[tuple[str, str]]:
-        """Labels that lead to several URLs: in one place, or in two that disagree."""
+        """Labels that name several URLs: in one place, or in two."""
         places = [("the page", self._page.own_alternates)]
-        places += [(each.place, each.alternates) for each in self._page.listed]
+        places += [(entry.place, entry.alternates) for entry in self._page.listed]
         known: dict[str, tuple[str, str]] = {}
         for place, alternates in places:
             is_page = place == "the page"
-            for each in alternates:
-                before, href = known.setdefault(each.hreflang.lower(), (place, each.href))
-                if href == each.href or (before == place and not is_page):  # within one entry it is lint's
+            for label, url in ((version.hreflang, version.href) for version in alternates):
+                first_place, first_url = known.setdefault(label.lower(), (place, url))
+                if first_url == url or (first_place == place and not is_page):  # lint checks single entries
                     continue
-                if before == place:
-                    yield f"the page names two URLs for {each.hreflang}: {href} and {each.href}", each.href
+                if first_place == place:
+                    yield f"the page names two URLs for {label}: {first_url} and {url}", url
                 else:
-                    yield f"for {each.hreflang} {before} names {href}, and {place} {each.href}", each.href
+                    yield f"for {label} {first_place} names {first_url}, and {place} {url}", url
 
     def bad_targets(self) -> Iterator[tuple[str, str]]:
-        """Versions that are no pages to be named."""
+        """Versions that are no indexable pages."""
         for url, labels in self._labels.items():
             if url != self._page.url and (fault := why_no_page(self._others.lookup(url).visited)):
                 yield f"{url}, named for {_join_with_and(labels)}, {fault}", url
 
     def missing_return_links(self) -> Iterator[tuple[str, str]]:
-        """Versions that the page itself names and that do not name it."""
-        for url in dict.fromkeys(each.href for each in self._page.own_alternates):
+        """Versions that the page names and that do not name it back."""
+        for url in dict.fromkeys(version.href for version in self._page.own_alternates):
             if url == self._page.url:
                 continue
             other = self._others.lookup(url)
             if other.visited.is_page and other.is_whole and not self._names(other, self._page.url):
-                named = [each.href for each in other.alternates if each.href != url]
-                says = (
-                    f"names {_join_with_and(named[:2])}{' and others' if named[2:] else ''}"
-                    if named
-                    else "names none"
-                )
-                yield (
-                    f"{url}, named for {_join_with_and(self._labels[url])}, does not name this page back: it {says}",
-                    url,
-                )
+                urls = [version.href for version in other.alternates if version.href != url]
+                names = f"{_join_with_and(urls[:2])}{' and others' if urls[2:] else ''}" if urls else "none"
+                labels = _join_with_and(self._labels[url])
+                yield f"{url}, named for {labels}, does not name this page back: it names {names}", url
 
     def missing_self_link(self) -> Iterator[tuple[str, str]]:
-        """That the page names others and not itself."""
-        others = [each.href for each in self._page.own_alternates if each.href != self._page.url]
+        """The fault that the page names others and not itself."""
+        others = [version.href for version in self._page.own_alternates if version.href != self._page.url]
         if others and self._page.is_whole and not self._names(self._page, self._page.url):
-            yield f"the page names {_count_urls(others)} and not itself", ""
+            many = len(set(others))
+            versions = f"{many:,} other versions" if many > 1 else f"one other version ({others[0]})"
+            yield f"the page names {versions} and not itself", ""
 
     def swapped_labels(self) -> Iterator[tuple[str, str]]:
-        """Pairs of versions of which each states the language that the other is named for."""
+        """Pairs of versions where each states the language of the other's label."""
         wrong = self._wrong[:MAX_COMPARED]
         for number, (label, url, own) in enumerate(wrong):
             for other_label, other, others_own in wrong[number + 1 :]:
                 if url != other and label_fits(label, others_own) and label_fits(other_label, own):
                     self._swapped |= {(label, url), (other_label, other)}
-                    said = f"{url} is named for {label} and says {own}, {other} for {other_label} and says {others_own}"
-                    yield said, other
+                    first, second = f"{url} is named for {label} and says {own}", f"{other} for {other_label}"
+                    yield f"{first}, {second} and says {others_own}", other
 
     def wrong_labels(self) -> list[HreflangLink]:
-        """Versions that state another language than they are named for; to be asked after :meth:`swapped`."""
+        """Versions that state another language than their label; call it after :meth:`swapped_labels`."""
         return [
             HreflangLink(url, self._page.url, label, own)
             for label, url, own in self._wrong
@@ -323,46 +301,42 @@ class _ClusterChecks:
         ]
 
     def missing_x_default(self) -> Iterator[tuple[str, str]]:
-        """That nothing is named for all other languages; said once for a cluster."""
-        labels = {each.hreflang.lower() for each in self._page.own_alternates}
-        if len(labels) < 2 or any(each.hreflang.lower() == X_DEFAULT for each in self._named):
+        """The fault that a cluster has no x-default; one page of the cluster reports it."""
+        labels = {version.hreflang.lower() for version in self._page.own_alternates}
+        if len(labels) < 2 or any(version.hreflang.lower() == X_DEFAULT for version in self._named):
             return
-        if not self._page.is_whole or any(
-            self._is_reported_elsewhere(each.href) for each in self._page.own_alternates
+        if self._page.is_whole and not any(
+            self._is_reported_at(version.href) for version in self._page.own_alternates
         ):
-            return
-        yield f"{len(labels)} languages are named, and no x-default", ""
+            yield f"{len(labels)} languages are named, and no x-default", ""
 
-    def _is_reported_elsewhere(self, url: str) -> bool:
-        """Whether another version, before this page in order, says the same of the cluster."""
+    def _is_reported_at(self, url: str) -> bool:
+        """Whether another version, which comes first in order, reports the same of the cluster."""
         if url >= self._page.url:
             return False
         other = self._others.lookup(url)
-        return other.visited.is_page and any(each.href == self._page.url for each in other.own_alternates)
+        return other.visited.is_page and any(
+            version.href == self._page.url for version in other.own_alternates
+        )
 
     def _mislabelled(self) -> Iterator[tuple[str, str, str]]:
-        """Label, URL and own language of versions that state another."""
-        for each in self._named:
-            other = self._page if each.href == self._page.url else self._others.lookup(each.href)
-            if other.visited.is_page and other.language and not label_fits(each.hreflang, other.language):
-                yield each.hreflang, each.href, other.language
+        """Label, URL and own language of the versions that contradict their label."""
+        for version in self._named:
+            other = self._page if version.href == self._page.url else self._others.lookup(version.href)
+            if other.visited.is_page and other.language and not label_fits(version.hreflang, other.language):
+                yield version.hreflang, version.href, other.language
 
     def _names(self, page: PageHreflang, url: str) -> bool:
-        """Whether a page names a URL, be it by way of another that leads there."""
-        named = {each.href for each in page.alternates}
-        if url in named or len(named) > MAX_COMPARED:  # among so many it may well be
+        """Whether a page names a URL, or another URL that leads to it."""
+        urls = {version.href for version in page.alternates}
+        if url in urls or len(urls) > MAX_COMPARED:  # one of so many may lead there
             return True
-        return any(self._leads_to(each, url) for each in named)
+        return any(self._leads_to(named, url) for named in urls)
 
-    def _leads_to(self, url: str, to: str) -> bool:
+    def _leads_to(self, url: str, target: str) -> bool:
         visited = self._others.lookup(url).visited
-        return visited.state in _LEADING and to in (visited.target, visited.last.url)
+        return visited.state in _LEADING and target in (visited.target, visited.last.url)
 
 
 def _join_with_and(texts: list[str]) -> str:
     return " and ".join(dict.fromkeys(texts))
-
-
-def _count_urls(urls: list[str]) -> str:
-    many = len(set(urls))
-    return f"{many:,} other versions" if many > 1 else f"one other version ({urls[0]})"

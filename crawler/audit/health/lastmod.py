@@ -1,8 +1,8 @@
-"""Whether the lastmod of an entry can be true, by what the page, its server and earlier audits say. Pure.
+"""The rules ``entry.lastmod_*``: whether a lastmod agrees with the page, its server and earlier audits. Pure.
 
-A lastmod is compared at the precision in which it is written, and a day either way is no contradiction: a day is not
-the same day everywhere, and a sitemap is made now and then. What lies in the future, and one date for all pages, are
-lint's to tell. https://developers.google.com/search/blog/2023/06/sitemaps-lastmod-ping
+A lastmod is compared at the precision in which it is written. A difference of one day is no contradiction: time zones
+differ, and a sitemap is written only now and then. Lint reports dates in the future and one date for all pages.
+https://developers.google.com/search/blog/2023/06/sitemaps-lastmod-ping
 """
 
 from datetime import UTC, datetime, timedelta
@@ -17,16 +17,16 @@ from crawler.lastmod.policy import STAMP_SECONDS
 from sitemap import Moment, Precision, parse_date
 
 _DAY: Final = 86_400.0
-_MAX_EAST_OFFSET: Final = 14 * 3_600.0  # seconds that a day begins earlier there than in UTC
-_MAX_WEST_OFFSET: Final = 12 * 3_600.0  # seconds that it ends later
+_MAX_EAST_OFFSET: Final = 14 * 3_600.0  # seconds by which a day begins earlier there than in UTC
+_MAX_WEST_OFFSET: Final = 12 * 3_600.0  # seconds by which a day ends later there than in UTC
 
 
 class ObservedDates(Struct, frozen=True, kw_only=True):
-    """What is known of the changes of a page, from visits of this audit and of those before; Unix time or W3C dates.
+    """The known changes of a page, from the visits of this audit and of earlier ones; Unix times or W3C dates.
 
-    ``same_since`` is the visit from which on it said the same until ``seen_at``, None when there was none before.
-    ``seen_before`` is the last visit at which it said something else, ``changed`` the day on which an earlier run saw
-    it change. ``header_date`` is Last-Modified, if it can be believed, and is "" on a site where it cannot.
+    The content was the same from ``same_since`` until ``seen_at``; ``same_since`` is None without an earlier visit.
+    ``seen_before`` is the last visit with other content, ``changed`` the day on which an earlier run saw a change.
+    ``header_date`` is Last-Modified, "" on a site whose Last-Modified is not credible.
     """
 
     seen_at: float
@@ -39,71 +39,73 @@ class ObservedDates(Struct, frozen=True, kw_only=True):
 
 
 def check_lastmod(entry: PublishedEntry, observed: ObservedDates) -> AuditFinding | None:
-    """That a lastmod is later, or earlier, than what is known of the page supports; None when nothing contradicts."""
+    """The finding that a lastmod is too late or too early; None when nothing contradicts it."""
     claimed = _date_range(entry.lastmod)
     if claimed is None or claimed[0] > observed.seen_at:
         return None
     if evidence := _why_late(claimed, observed):
-        return _finding("entry.lastmod_late", "later than any change that is known", entry, evidence)
+        return _finding("entry.lastmod_late", "later than every known change", entry, evidence)
     if evidence := _why_early(claimed, observed):
-        return _finding("entry.lastmod_early", "earlier than a change that is known", entry, evidence)
+        return _finding("entry.lastmod_early", "earlier than a known change", entry, evidence)
     return None
 
 
-def _why_late(claimed: tuple[float, float], seen: ObservedDates) -> list[str]:
-    """Why a date is too late: the page stood still around it, or all that dates the page lies before it."""
+def _why_late(claimed: tuple[float, float], observed: ObservedDates) -> list[str]:
+    """Why a date is too late: the page did not change around it, or all dates of the page are earlier."""
     begins, ends = claimed
-    if seen.same_since is not None and begins > seen.same_since + _DAY and ends < seen.seen_at:
-        then, now = _times_text(seen.same_since, seen.seen_at)
-        return [f"the page said the same on {then} and on {now}"]
-    if seen.seen_before is not None or (seen.changed and _range_end(seen.changed) + _DAY >= begins):
-        return []  # it did change, and perhaps then
-    stated = _stated_dates(seen)
+    if observed.same_since is not None and begins > observed.same_since + _DAY and ends < observed.seen_at:
+        earlier, now = _times_text(observed.same_since, observed.seen_at)
+        return [f"the page had the same content on {earlier} and on {now}"]
+    if observed.seen_before is not None or (
+        observed.changed and _range_end(observed.changed) + _DAY >= begins
+    ):
+        return []  # it did change, perhaps on that day
+    stated = _stated_dates(observed)
     if not stated or any(_range_end(date) + _DAY >= begins for date, _ in stated):
         return []
-    return [said for _, said in stated]
+    return [sentence for _, sentence in stated]
 
 
-def _why_early(claimed: tuple[float, float], seen: ObservedDates) -> list[str]:
-    """Why a date is too early: a change that was seen, or that the page states, lies behind it."""
+def _why_early(claimed: tuple[float, float], observed: ObservedDates) -> list[str]:
+    """Why a date is too early: a crawl saw a later change, or the page states one."""
     latest = claimed[1] + _DAY
-    found = []
-    if seen.seen_before is not None and seen.seen_before > latest:
-        then, now = _times_text(seen.seen_before, seen.seen_at)
-        found.append(f"the page said something else on {then} than on {now}")
-    if seen.changed and _range_start(seen.changed) > latest:
-        found.append(f"it was seen to change on {seen.changed}")
-    # a date of today may be that of every answer
+    reasons = []
+    if observed.seen_before is not None and observed.seen_before > latest:
+        earlier, now = _times_text(observed.seen_before, observed.seen_at)
+        reasons.append(f"the page had other content on {earlier} than on {now}")
+    if observed.changed and _range_start(observed.changed) > latest:
+        reasons.append(f"a crawl saw it change on {observed.changed}")
+    # the page may state today's date in every answer
     if (
-        seen.page_date
-        and latest < _range_start(seen.page_date)
-        and _range_end(seen.page_date) < seen.seen_at - STAMP_SECONDS
-        and (seen.same_since is None or _range_start(seen.page_date) < seen.same_since)
+        observed.page_date
+        and latest < _range_start(observed.page_date)
+        and _range_end(observed.page_date) < observed.seen_at - STAMP_SECONDS
+        and (observed.same_since is None or _range_start(observed.page_date) < observed.same_since)
     ):
-        found.append(_page_date_text(seen))
-    return found
+        reasons.append(_page_date_text(observed))
+    return reasons
 
 
-def _stated_dates(seen: ObservedDates) -> list[tuple[str, str]]:
-    """The dates that the page and its server state, each with a sentence; a stamp of the answer is none."""
+def _stated_dates(observed: ObservedDates) -> list[tuple[str, str]]:
+    """The dates that the page and its server state, each with a sentence."""
     stated = []
-    if seen.page_date:
-        stated.append((seen.page_date, _page_date_text(seen)))
-    if seen.header_date:
-        stated.append((seen.header_date, f"Last-Modified says {seen.header_date}"))
+    if observed.page_date:
+        stated.append((observed.page_date, _page_date_text(observed)))
+    if observed.header_date:
+        stated.append((observed.header_date, f"Last-Modified says {observed.header_date}"))
     return stated
 
 
-def _page_date_text(seen: ObservedDates) -> str:
-    return f"the page says {seen.page_date} ({seen.page_date_source or 'a date in it'})"
+def _page_date_text(observed: ObservedDates) -> str:
+    return f"the page says {observed.page_date} ({observed.page_date_source or 'a date in it'})"
 
 
-def _finding(rule: str, said: str, entry: PublishedEntry, evidence: list[str]) -> AuditFinding:
+def _finding(rule: str, fault: str, entry: PublishedEntry, evidence: list[str]) -> AuditFinding:
     where = f"{entry.file} line {entry.line}" if entry.line else entry.file
     return AuditFinding(
         rule=rule,
         url=entry.url,
-        sentence=f"lastmod {entry.lastmod} is {said}: {'; '.join(evidence)}",
+        sentence=f"lastmod {entry.lastmod} is {fault}: {'; '.join(evidence)}",
         lastmod=entry.lastmod,
         known=[SourceKind.SITEMAP],
         evidence=[*evidence, f"{where} says lastmod {entry.lastmod}"],
@@ -113,7 +115,7 @@ def _finding(rule: str, said: str, entry: PublishedEntry, evidence: list[str]) -
 
 
 def _date_range(text: str) -> tuple[float, float] | None:
-    """The first and the last moment that a date can mean, anywhere on Earth; None when it is no date."""
+    """The first and the last Unix time that a date can mean in any time zone; None when it is no date."""
     moment = parse_date(text) if text else None
     if moment is None:
         return None
@@ -130,7 +132,7 @@ _LENGTHS: Final = {Precision.MINUTE: 60.0, Precision.SECOND: 1.0}
 
 
 def _end(moment: Moment) -> datetime:
-    """When a day, a month or a year is over in UTC."""
+    """The end of a day, a month or a year in UTC."""
     begins = moment.instant()
     if moment.precision is Precision.YEAR:
         return begins.replace(year=begins.year + 1)
@@ -150,9 +152,9 @@ def _range_end(text: str) -> float:
 
 
 def _times_text(*times: float) -> list[str]:
-    """Times to the minute, or to the second where minutes do not tell them apart."""
+    """Times to the minute, or to the second when the minutes are equal."""
     for form in ("%Y-%m-%d %H:%M UTC", "%Y-%m-%d %H:%M:%S UTC"):
-        told = [datetime.fromtimestamp(at, UTC).strftime(form) for at in times]
-        if len(set(told)) == len(told):
+        texts = [datetime.fromtimestamp(at, UTC).strftime(form) for at in times]
+        if len(set(texts)) == len(texts):
             break
-    return told
+    return texts

@@ -1,4 +1,4 @@
-"""Whether an image or a video that a sitemap lists can be had, by what the request for it brought. Pure.
+"""The rules ``media.*``: whether the images and videos that a sitemap lists can be fetched. Pure.
 
 https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps and
 https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps
@@ -17,12 +17,12 @@ from crawler.fetch.redirect import REDIRECTS
 from crawler.model import Failure, Reply
 
 _PAGES: Final = frozenset({"text/html", "application/xhtml+xml"})
-# Ways of getting no answer that are not the server's doing, or say only that we read no further.
+# Failures that the server does not cause, or that only say that we stopped reading.
 _OWN_FAILURES: Final = ("policy.", "internal.", "body.", "net.proxy")
 
 
 class MediaRole(StrEnum):
-    """What a URL is to be."""
+    """What an entry lists a URL as."""
 
     IMAGE = "image"
     THUMBNAIL = "thumbnail"
@@ -31,7 +31,7 @@ class MediaRole(StrEnum):
 
 
 class ListedMedia(Struct, frozen=True, kw_only=True):
-    """A URL that an entry lists beside its page. ``url`` is in canonical form, ``page`` the URL of the entry."""
+    """An image or video URL of an entry. ``url`` is in canonical form, ``page`` is the URL of the entry."""
 
     url: str
     role: MediaRole
@@ -41,9 +41,9 @@ class ListedMedia(Struct, frozen=True, kw_only=True):
 
 
 def check_media_url(medium: ListedMedia, answer: Reply | Failure) -> AuditFinding | None:
-    """What is wrong with a medium, by the last answer to it; None when nothing is, or when that is not known.
+    """The finding about a medium, by its last answer; None when nothing is wrong or that is unknown.
 
-    An answer that asks to come again (429, 503) says nothing, nor does a host at a private address.
+    A transient answer (429, 503) proves nothing, nor does a host at a private address.
     """
     if isinstance(answer, Failure):
         return None if answer.code.startswith(_OWN_FAILURES) else _finding(medium, answer.message, None)
@@ -51,7 +51,7 @@ def check_media_url(medium: ListedMedia, answer: Reply | Failure) -> AuditFindin
     if status in TRANSIENT_STATUSES:
         return None
     if status in REDIRECTS:
-        return _finding(medium, f"it redirects (answered {status}) and never to an answer", status)
+        return _finding(medium, f"its redirects (status {status}) do not end", status)
     if status >= 400:
         return _finding(medium, f"it answered {status}", status)
     label = parse_media_type(answer.header("content-type") or "")
@@ -60,12 +60,12 @@ def check_media_url(medium: ListedMedia, answer: Reply | Failure) -> AuditFindin
     return None
 
 
-def _finding(medium: ListedMedia, said: str, status: int | None) -> AuditFinding:
+def _finding(medium: ListedMedia, reason: str, status: int | None) -> AuditFinding:
     where = f"{medium.file} line {medium.line}" if medium.line else medium.file
     return AuditFinding(
         rule="media.image" if medium.role is MediaRole.IMAGE else "media.video",
         url=medium.url,
-        sentence=f"the {medium.role} cannot be had: {said}",
+        sentence=f"the {medium.role} cannot be fetched: {reason}",
         status=status,
         known=[SourceKind.SITEMAP],
         referrers=[Referrer(medium.page, medium.role)],

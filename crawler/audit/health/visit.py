@@ -1,4 +1,4 @@
-"""What a visit says of a URL that is published, and what is wrong with it as such, in words. Pure."""
+"""The result of visiting a published URL, and why that URL is not a page to list, in words. Pure."""
 
 from typing import Final
 
@@ -8,22 +8,21 @@ from crawler.fetch.retry import TRANSIENT
 from crawler.model import State
 
 TRANSIENT_STATUSES: Final = frozenset({408, 425, 429, 503})
-"""Answers that say "not now", and nothing of the page."""
-_TOO_MANY_REQUESTS: Final = 429  # we asked too much
-_REFUSED_STATUSES: Final = frozenset({401, 403, 407, 451})  # what may well be there, and is not for us
-# Answers and ways of getting none that are the server's doing, and neither ours nor a limit's.
+"""Statuses that say "not now" and nothing about the page."""
+_TOO_MANY_REQUESTS: Final = 429  # our crawl was too fast
+_REFUSED_STATUSES: Final = frozenset({401, 403, 407, 451})  # the page may exist, but not for us
+# Failures that the server causes; a limit of the crawl causes the others.
 _FAILURE_CODES: Final = ("net.", "time.", "tls.", "http.", "body.incomplete", "body.decode", "redirect.")
 _LISTABLE_STATES: Final = frozenset({State.INDEXABLE, State.OUT_OF_SCOPE, State.EXCLUDED, State.TOO_LONG})
-_ROBOTS_LINE: Final = (
-    "robots.txt line "  # what robots.Blocked says when a rule decides, and no missing answer
-)
+# A reason begins with this when a rule of robots.txt blocks the URL, and not a robots.txt that failed.
+_ROBOTS_LINE: Final = "robots.txt line "
 
 
 class VisitedUrl(Struct, frozen=True, kw_only=True):
-    """How a URL was found to be: the columns of the state's ``visit``. ``state`` is "" when it was not asked for.
+    """The columns of the state's ``visit`` for one URL. ``state`` is "" when the crawl did not request the URL.
 
-    ``end`` is what the last of its redirects and canonicals leads to, when it leads anywhere and that is known;
-    ``is_endless``: they lead round in a circle.
+    ``end`` is where its redirects and canonicals end, None when they lead nowhere or the end is unknown.
+    ``is_endless``: the redirects form a loop.
     """
 
     url: str
@@ -37,20 +36,22 @@ class VisitedUrl(Struct, frozen=True, kw_only=True):
 
     @property
     def is_page(self) -> bool:
-        """Whether it answered with a page that is indexed under this very URL, as far as the page decides."""
+        """Whether the URL answered with an indexable page that names no other URL as canonical."""
         return self.state in _LISTABLE_STATES and self.status == 200
 
     @property
     def last(self) -> "VisitedUrl":
-        """Where it ends: itself, or what it leads to."""
+        """The end of its redirects and canonicals, or the URL itself."""
         return self.end or self
 
 
 def why_failing(visited: VisitedUrl) -> str:
-    """Why a URL brought no page today, in words, or "": reasons that may pass, and redirects that end nowhere."""
+    """Why a URL failed today, in words, or "": transient failures, and redirect loops."""
     state, status = visited.state, visited.status
     if state == State.REDIRECT and visited.is_endless:
-        return f"redirects ({status}) to {visited.target}, and from there in a circle: it leads nowhere"
+        return (
+            f"redirects ({status}) to {visited.target}, and from there in a circle: it never reaches a page"
+        )
     if state == State.CLIENT_ERROR:
         return visited.reason if status in TRANSIENT and status != _TOO_MANY_REQUESTS else ""
     if state == State.SERVER_ERROR:
@@ -61,51 +62,50 @@ def why_failing(visited: VisitedUrl) -> str:
 
 
 def why_gone(visited: VisitedUrl) -> str:
-    """That a URL answers 4xx for good, in words, or ""."""
+    """The reason when a URL answers with a permanent 4xx, or ""."""
     is_gone = visited.state == State.CLIENT_ERROR and visited.status not in TRANSIENT | _REFUSED_STATUSES
     return visited.reason if is_gone else ""
 
 
 def why_refused(visited: VisitedUrl) -> str:
-    """That a URL is not for everybody (401, 403), in words, or ""."""
-    return (
-        visited.reason if visited.state == State.CLIENT_ERROR and visited.status in _REFUSED_STATUSES else ""
-    )
+    """The reason when a URL needs a login or is forbidden (401, 403), or ""."""
+    is_refused = visited.state == State.CLIENT_ERROR and visited.status in _REFUSED_STATUSES
+    return visited.reason if is_refused else ""
 
 
 def why_blocked(visited: VisitedUrl) -> str:
-    """The line of robots.txt that forbids a URL, in words, or ""."""
+    """The line of robots.txt that blocks a URL, in words, or ""."""
     return visited.reason if visited.state == State.ROBOTS and visited.reason.startswith(_ROBOTS_LINE) else ""
 
 
 def redirect_text(visited: VisitedUrl) -> str:
-    """Where a redirect leads and ends, in words: "redirects (301) to …, and that to …, which …"; "" for no redirect."""
+    """Where a redirect leads and ends: "redirects (301) to …, and in the end to …, which …"; "" for no redirect."""
     if visited.state != State.REDIRECT or not visited.target:
         return ""
-    how = visited.reason if visited.reason.startswith("refreshes") else ""
-    said = how or f"redirects ({visited.status}) to {visited.target}"
+    is_refresh = visited.reason.startswith("refreshes")
+    text = visited.reason if is_refresh else f"redirects ({visited.status}) to {visited.target}"
     end = visited.end
     if end is None:
-        return said
+        return text
     if end.url != visited.target:
-        said = f"{said}, and that in the end to {end.url}"
+        text = f"{text}, and in the end to {end.url}"
     fault = why_no_page(end)
-    return f"{said}, which {fault}" if fault else said
+    return f"{text}, which {fault}" if fault else text
 
 
 def why_no_page(visited: VisitedUrl) -> str:
-    """Why a URL is not one to be named to search engines, in words that follow "it"; "" when it is, or not known."""
-    if said := why_gone(visited) or why_refused(visited):
-        return said
-    if said := why_failing(visited):
-        is_verb = said.startswith(("answered", "redirects"))
-        return "" if visited.status in TRANSIENT_STATUSES else said if is_verb else f"failed: {said}"
+    """Why a URL should not be listed, in words that follow "it"; "" when it should, or when that is unknown."""
+    if reason := why_gone(visited) or why_refused(visited):
+        return reason
+    if reason := why_failing(visited):
+        is_verb = reason.startswith(("answered", "redirects"))
+        return "" if visited.status in TRANSIENT_STATUSES else reason if is_verb else f"failed: {reason}"
     if visited.state == State.REDIRECT:
         return redirect_text(visited)
     if visited.state == State.NOINDEX:
         return f"says noindex ({visited.reason})"
     if visited.state == State.CANONICAL_ELSEWHERE and visited.target:
         return f"names {visited.target} as its canonical"
-    if said := why_blocked(visited):
-        return f"is blocked ({said})"
+    if reason := why_blocked(visited):
+        return f"is blocked ({reason})"
     return ""

@@ -1,4 +1,4 @@
-"""Which pages nothing links to, of which class they are, and whether the crawl was complete enough to say so.
+"""The orphan classes of pages, and whether the crawl was complete enough to call a page an orphan.
 
-Pure. Front door: ``classes.py``; ``certainty.py`` decides what stays inconclusive.
+Pure. Start with ``classes.py``; ``certainty.py`` decides which findings stay inconclusive.
 """

@@ -1,4 +1,4 @@
-"""The classes of a URL, by what leads to it and by who knows it. The table of rules is :mod:`crawler.audit.rules`."""
+"""The orphan classes of a URL, by its links and its sources. :mod:`crawler.audit.rules` has the table of rules."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -29,14 +29,14 @@ _FAILING_STATES: Final = frozenset({State.SERVER_ERROR, State.UNREACHABLE, State
 _NAMING_SOURCES: Final = frozenset(
     {SourceKind.SEARCH, SourceKind.ANALYTICS, SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL}
 )
-_GONE_STATUSES: Final = frozenset({404, 410})  # all others say "not you", "not now" or "not so"
+_GONE_STATUSES: Final = frozenset({404, 410})  # other 4xx say "not you", "not now" or "not so"
 
 CLASSIFIED_STATES: Final = frozenset({State.INDEXABLE, State.CLIENT_ERROR, State.REDIRECT}) | _FAILING_STATES
 """The states of URLs that may fall under a rule."""
 
 
 class SourceStats(Struct, kw_only=True):
-    """What the sources know of a page, in all its spellings. ``ok``, ``moved`` and ``dead`` are answers in logs."""
+    """The counts of all sources for a page in all its spellings. ``ok``, ``moved`` and ``dead`` count log answers."""
 
     sources: set[SourceKind] = set()
     first: str = ""
@@ -57,22 +57,22 @@ class SourceStats(Struct, kw_only=True):
 
     @property
     def visits(self) -> int:
-        """How much somebody seems to care, in one number to rank by."""
-        counted = max(self.sessions, self.views, self.users)  # the same visits
+        """The demand for the page in one number, to rank findings by."""
+        counted = max(self.sessions, self.views, self.users)  # three counts of the same visits
         return self.people + self.bots + self.clicks + counted + max(self.links, self.domains)
 
     @property
     def is_found_by_people(self) -> bool:
-        """Whether searchers, visitors that were counted, or other sites found the way to it."""
-        came = self.clicks or self.impressions or self.sessions or self.views or self.users
-        return bool(came or self.links or self.domains)
+        """Whether search, analytics or backlinks show that people find the page."""
+        visits = self.clicks or self.impressions or self.sessions or self.views or self.users
+        return bool(visits or self.links or self.domains)
 
 
 NO_SOURCES: Final = SourceStats()
 
 
 class Thresholds(Struct, frozen=True):
-    """From where on something is said; see :class:`crawler.config.sections.Audit`."""
+    """The limits of the rules ``reach.*`` and ``gone.*``; see :class:`crawler.config.sections.Audit`."""
 
     max_clicks: int = 5
     min_inlinks: int = 1
@@ -80,55 +80,55 @@ class Thresholds(Struct, frozen=True):
 
 
 class UrlFacts(Struct, frozen=True):
-    """What decides about one URL: how it ended, and what leads to it (see :class:`crawler.audit.graph.LinkGraph`)."""
+    """The state of one URL and its links (see :class:`crawler.audit.graph.graph.LinkGraph`)."""
 
     state: State
     status: int | None
-    ways: int  # bits of Way
-    depth: int  # -1: no way
+    ways: int  # flags of LinkKind
+    depth: int  # -1: no links lead there
     inlinks: int
     is_start: bool = False
     is_probe: bool = False  # see crawler.audit.orphans.scanner_probes
-    is_open: bool = True  # a visitor who clicks all there is gets to it
-    is_redirect_loop: bool = False  # its redirects never end
+    is_open: bool = True  # a visitor who clicks every link reaches it
+    is_redirect_loop: bool = False  # its redirects form a loop
 
 
-def orphan_classes(standing: UrlFacts, known: SourceStats, limits: Thresholds) -> Iterator[str]:
-    """The ids of the rules that a URL falls under. ``listed.missing`` is meant only where there is a sitemap."""
-    if standing.state is State.INDEXABLE:
-        yield from _page_classes(standing, known, limits)
-    elif is_gone(standing.state, standing.status):
-        if is_missed(known, limits.min_visits) and not _is_scanner_guess(standing, known):
+def orphan_classes(facts: UrlFacts, known: SourceStats, limits: Thresholds) -> Iterator[str]:
+    """The ids of the rules that apply to a URL. ``listed.missing`` counts only on a site with a sitemap."""
+    if facts.state is State.INDEXABLE:
+        yield from _page_classes(facts, known, limits)
+    elif is_gone(facts.state, facts.status):
+        if is_missed(known, limits.min_visits) and not _is_scanner_guess(facts, known):
             yield "gone.visited"
         elif known.sources & _NAMING_SOURCES:
             yield "gone.named"
-        if standing.ways & _LINKED_KINDS:
+        if facts.ways & _LINKED_KINDS:
             yield "gone.linked"
-    elif standing.state in _FAILING_STATES or standing.is_redirect_loop:
-        if standing.ways & _LINKED_KINDS:
+    elif facts.state in _FAILING_STATES or facts.is_redirect_loop:
+        if facts.ways & _LINKED_KINDS:
             yield "gone.failing"
-        elif is_missed(known, limits.min_visits) and not _is_scanner_guess(standing, known):
+        elif is_missed(known, limits.min_visits) and not _is_scanner_guess(facts, known):
             yield "gone.down"
 
 
-def _page_classes(standing: UrlFacts, known: SourceStats, limits: Thresholds) -> Iterator[str]:
-    ways = standing.ways
-    if ways & LinkKind.FOLLOWED and not standing.is_open:
-        # what links to it is led to by hreflang, say: visitors come to neither
+def _page_classes(facts: UrlFacts, known: SourceStats, limits: Thresholds) -> Iterator[str]:
+    ways = facts.ways
+    if ways & LinkKind.FOLLOWED and not facts.is_open:
+        # a page that links to it is known by hreflang only, say: visitors reach neither
         ways = ways & ~LinkKind.FOLLOWED | LinkKind.UNREACHED
-    if not standing.is_start and not ways & LinkKind.FOLLOWED:
-        yield _only_known_by(ways, known)
-    elif not standing.is_start:
-        if standing.depth > limits.max_clicks:
+    if not facts.is_start and not ways & LinkKind.FOLLOWED:
+        yield _unlinked_class(ways, known)
+    elif not facts.is_start:
+        if facts.depth > limits.max_clicks:
             yield "reach.deep"
-        if standing.inlinks <= limits.min_inlinks:
+        if facts.inlinks <= limits.min_inlinks:
             yield "reach.few"
-    if SourceKind.SITEMAP not in known.sources and (standing.is_start or ways & ~LinkKind.UNREACHED):
+    if SourceKind.SITEMAP not in known.sources and (facts.is_start or ways & ~LinkKind.UNREACHED):
         yield "listed.missing"
 
 
-def _only_known_by(ways: int, known: SourceStats) -> str:
-    """Why a page that no link counts for is known at all. Every one of them gets a class."""
+def _unlinked_class(ways: int, known: SourceStats) -> str:
+    """The class of a page without a followed link. Every such page has one."""
     for way, rule in _WEAK_RULES:
         if ways & way:
             return rule
@@ -138,23 +138,23 @@ def _only_known_by(ways: int, known: SourceStats) -> str:
 
 
 def is_gone(state: State, status: int | None) -> bool:
-    """Whether an answer says that there is nothing: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.5 and .11."""
+    """Whether an answer says that the page is gone: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.5 and .11."""
     return state is State.CLIENT_ERROR and status in _GONE_STATUSES
 
 
 def is_missed(known: SourceStats, min_visits: int) -> bool:
-    """Whether somebody misses a page that is gone, or fails.
+    """Whether somebody misses a page that is gone or fails.
 
-    A URL that never answered with a page was perhaps never there: scanners ask for thousands, some under the names
-    of browsers, and a server may redirect all of them to https. It counts from some visits on of people and of search
-    engines, which ask for what somebody links, if these are the most.
+    A URL that never answered with a page may never have existed: scanners request thousands of URLs, some under the
+    names of browsers, and a server may redirect all of them to https. Such a URL is missed when people and search
+    engines, which request linked URLs, made at least ``min_visits`` requests, and more than other bots.
     """
     if known.is_found_by_people or known.ok > 0:
         return True
-    asked = known.people + known.engines
-    return asked >= min_visits and asked > known.bots - known.engines
+    visits = known.people + known.engines
+    return visits >= min_visits and visits > known.bots - known.engines
 
 
-def _is_scanner_guess(standing: UrlFacts, known: SourceStats) -> bool:
-    """Whether it is what scanners ask every server for, and nothing says that it was ever here."""
-    return standing.is_probe and not (known.ok or standing.ways or known.sources - {SourceKind.LOG})
+def _is_scanner_guess(facts: UrlFacts, known: SourceStats) -> bool:
+    """Whether scanners request the URL on every server, and no source shows that it ever existed here."""
+    return facts.is_probe and not (known.ok or facts.ways or known.sources - {SourceKind.LOG})

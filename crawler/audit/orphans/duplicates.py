@@ -1,4 +1,4 @@
-"""Pages that answer under several URLs, without a redirect or a canonical between them."""
+"""Duplicates: one page under several URLs, without a redirect or a canonical between them. Pure."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -13,10 +13,10 @@ from crawler.model import Url
 
 
 class DuplicateCandidate(Struct, frozen=True):
-    """One of several pages that may be one, such as by the spelling of their URLs (``key``).
+    """A page that may be a duplicate of the others with the same ``key``, such as a normalized spelling.
 
-    ``digest`` is that of what was read; ``title`` is "" where a title is not enough. One that is no ``is_stranger``
-    may be what others are copies of, and is a page whatever they are.
+    ``digest`` is the hash of the content; ``title`` is "" where an equal title proves nothing. The crawl found a page
+    without ``is_uncrawled`` by itself: such a page may have copies, but is no copy.
     """
 
     key: str
@@ -29,27 +29,27 @@ class DuplicateCandidate(Struct, frozen=True):
 
 
 class LinkSupport(IntEnum):
-    """What the site itself has for a URL, the best first."""
+    """How the site links a URL, the best first."""
 
     LINKED = 0  # the start leads to it
-    NOFOLLOWED = 1  # by links only that are not to be followed
-    LINKED_BY_ORPHAN = 2  # pages that nothing leads to name it
+    NOFOLLOWED = 1  # only nofollow links lead to it
+    LINKED_BY_ORPHAN = 2  # only orphans link to it
     UNLINKED = 3
 
 
 def find_copies(
-    twins: Iterable[DuplicateCandidate], lead: Callable[[int], LinkSupport]
+    candidates: Iterable[DuplicateCandidate], support: Callable[[int], LinkSupport]
 ) -> Iterator[tuple[int, int]]:
-    """Pairs of ids: a page that nothing leads to, and the page that it is another spelling or a copy of.
+    """Pairs of ids: an unlinked page, and the page that it is a copy or another spelling of.
 
-    Or one that nofollow links lead to, if it says the same to the byte. Of those that nothing leads to, the one that a
-    sitemap lists is the page, else one that others name, one without parameters, the shortest, one in lower case. Twins
-    of one key stand together.
+    A page with nofollow links is a copy only if its content is equal to the byte. Of several unlinked pages, the
+    original is the one that a sitemap lists, else the one that orphans link, the one without parameters, the shortest,
+    the one in lower case. Candidates of one key come together.
     """
-    for _, group in groupby(twins, attrgetter("key")):
-        first, *others = sorted(group, key=lambda twin: _preference(twin, lead(twin.id)))
+    for _, group in groupby(candidates, attrgetter("key")):
+        first, *others = sorted(group, key=lambda page: _preference(page, support(page.id)))
         for other in others:
-            match lead(other.id):
+            match support(other.id):
                 case LinkSupport.LINKED:
                     is_copy = False
                 case LinkSupport.NOFOLLOWED:
@@ -60,39 +60,34 @@ def find_copies(
                 yield other.id, first.id
 
 
-def _preference(twin: DuplicateCandidate, lead: LinkSupport) -> tuple[object, ...]:
+def _preference(page: DuplicateCandidate, support: LinkSupport) -> tuple[object, ...]:
+    is_linked = min(support, LinkSupport.LINKED_BY_ORPHAN)
+    return is_linked, not page.is_listed, support, "?" in page.url, len(page.url), page.url.swapcase()
+
+
+def _is_same(page: DuplicateCandidate, other: DuplicateCandidate) -> bool:
+    """Whether two pages are one. A counter or a token may differ in each answer, so an equal title is enough.
+
+    Queries must be equal: one that differs in case only holds another value, such as an id, and many pages may share a
+    title.
+    """
+    if _is_exact(page, other):
+        return True
     return (
-        min(lead, LinkSupport.LINKED_BY_ORPHAN),
-        not twin.is_listed,
-        lead,
-        "?" in twin.url,
-        len(twin.url),
-        twin.url.swapcase(),
+        bool(page.title) and page.title == other.title and _sorted_query(page.url) == _sorted_query(other.url)
     )
 
 
-def _is_same(one: DuplicateCandidate, other: DuplicateCandidate) -> bool:
-    """A counter or a token may differ from answer to answer; a title is then enough between spellings of one path.
-
-    Not of one query: what differs in case only is another value, such as of an id, and many pages may have one title.
-    """
-    if _is_exact(one, other):
-        return True
-    return bool(one.title) and one.title == other.title and _sorted_query(one.url) == _sorted_query(other.url)
-
-
-def _is_exact(one: DuplicateCandidate, other: DuplicateCandidate) -> bool:
-    return bool(one.digest) and one.digest == other.digest
+def _is_exact(page: DuplicateCandidate, other: DuplicateCandidate) -> bool:
+    return bool(page.digest) and page.digest == other.digest
 
 
 def _sorted_query(url: Url) -> list[str]:
     return sorted(url.partition("?")[2].split("&"))
 
 
-MIN_TEXT: Final = 200  # characters of text, without spaces, of a page that is one without scripts
-
-_MAX_READ: Final = 50_000  # characters of markup; of a frame for scripts there is less
-
+MIN_TEXT: Final = 200  # characters of text, without spaces, of a page that needs no scripts
+_MAX_READ: Final = 50_000  # characters of markup; an application shell has less
 _UNREAD: Final = tuple(
     (re.compile(rf"<{name}\b", re.IGNORECASE).search, re.compile(rf"</{name}\s*+>", re.IGNORECASE).split)
     for name in ("head", "title", "noscript", "template", "svg")
@@ -102,18 +97,20 @@ _tag = re.compile(r"<[^>]*+>?").sub
 
 
 def is_bare(markup: str) -> bool:
-    """Whether this is so of the markup of a page, without its scripts, styles and comments. Linear in it."""
+    """Whether a page has next to no text without its scripts. ``markup`` has no scripts, styles or comments.
+
+    Takes linear time.
+    """
     if len(markup) > _MAX_READ:
         return False
     for begins, split in _UNREAD:
-        *ended, rest = split(markup)  # what never ends is no element: an end tag may be left out
-        markup = " ".join(
-            (*(each[: begin.start()] if (begin := begins(each)) else each for each in ended), rest)
-        )
+        *ended, rest = split(markup)  # without an end tag it is no element
+        parts = (part[: begin.start()] if (begin := begins(part)) else part for part in ended)
+        markup = " ".join((*parts, rest))
     return len("".join(_tag(" ", markup).split())) < MIN_TEXT
 
 
-# "p" may as well be a product, and at the root it is a post of WordPress
+# "p" may also mean a product, and at the root it is a WordPress post
 _PAGE_PATH: Final = re.compile(
     r"/(?:(?:(?:comments?-)?page|seite|pagina)[/-]?\d+|p[/-]?\d{1,3})(?:/|\.html?|\.php)?(?:\?|$)",
     re.IGNORECASE,
@@ -126,7 +123,7 @@ _PAGE_QUERY: Final = re.compile(
 
 
 def is_paginated(url: Url) -> bool:
-    """Whether a URL says that it is one page of several."""
+    """Whether a URL is a page of a paginated list."""
     return bool(_PAGE_PATH(url) or _PAGE_QUERY(url))
 
 
@@ -138,13 +135,13 @@ _REPEATED_SLASHES: Final = re.compile("/{2,}")
 
 
 def normalize_spelling(url: Url) -> str:
-    """One text for a URL in any case, with and without a slash at its end, the name of an index file, ``page/1``,
-    ``www.``, either scheme, doubled slashes, and with its parameters in any order.
+    """One key for all spellings of a URL: without case, scheme, ``www.``, a last slash, the name of an index file,
+    ``page/1`` and repeated slashes, and with sorted parameters.
 
-    Escapes, dot segments, fragments and tracking parameters are gone already: see :mod:`crawler.url.normalize`.
+    :mod:`crawler.url.normalize` has already resolved escapes, dot segments, fragments and tracking parameters.
     """
-    where, _, query = url.partition("://")[2].lower().partition("?")
-    host, _, path = where.partition("/")
+    address, _, query = url.partition("://")[2].lower().partition("?")
+    host, _, path = address.partition("/")
     path = _FIRST_PAGE.sub("/", _INDEX_FILE.sub("/", _REPEATED_SLASHES.sub("/", f"/{path}"))).rstrip("/")
     if "&" in query:
         query = "&".join(sorted(query.split("&")))

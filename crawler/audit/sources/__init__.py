@@ -1,4 +1,4 @@
-"""What other systems know of the site's URLs: sitemaps, access logs, exports, lists.
+"""Readers of sources that name URLs of the site: sitemaps, access logs, exports, lists.
 
 Each reader turns its input into claims (``audit/claim.py``). May import audit.claim, url and sitemap.
 """

@@ -1,4 +1,4 @@
-"""Judges sitemaps that come from anywhere: each under its own name, and with the robots.txt of other hosts asked."""
+"""Lints sitemaps of any origin: checks cross-submission with the robots.txt of other hosts, and selects findings."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
@@ -10,51 +10,52 @@ from crawler.model import Url
 from crawler.url.normalize import origin_of
 from sitemap import Child, CrossSubmits, Document, Entry, Finding, InvalidLocation, Linter, vouches
 
-MAX_HOSTS: Final = 20  # whose robots.txt is asked
+MAX_HOSTS: Final = 20  # whose robots.txt is fetched
 
 
 class CrossSubmitChecker:
-    """Whether the robots.txt of a host names the sitemap at hand, or an index that leads to it.
+    """Checks whether the robots.txt of a host names the current sitemap, or an index that leads to it.
 
-    ``fetch`` answers the content of a robots.txt, or None; without it nobody is asked. ``doors`` are other origins of
-    the site itself, which nobody need ask: what is listed there is told otherwise.
+    ``fetch`` returns the content of a robots.txt, or None; without it none is fetched. ``alias_origins`` are other
+    origins of the site itself, which need no check: other rules report URLs there. ``full`` is True when the limit of
+    hosts left some unchecked.
     """
 
     def __init__(
-        self, fetch: Callable[[str], bytes | None] | None, doors: Collection[str] = frozenset()
+        self, fetch: Callable[[str], bytes | None] | None, alias_origins: Collection[str] = frozenset()
     ) -> None:
         self.full = False
-        self._alias_origins = doors
+        self._alias_origins = alias_origins
         self._fetch = fetch
         self._known: dict[str, bytes | None] = {}
         self._by_url: dict[str, CrossSubmits | None] = {}
         self._now: CrossSubmits | None = None
 
     def set_document(self, document: Document) -> None:
-        """A document's URLs will be asked about."""
+        """Set the document whose URLs :meth:`is_vouched` checks."""
         if document.url not in self._by_url:
             self._by_url[document.url] = self._submits(document)
         self._now = self._by_url[document.url]
 
     def is_vouched(self, url: str) -> bool:
         """Whether the document may list a URL of another origin."""
-        return url.startswith(tuple(f"{door}/" for door in self._alias_origins)) or (
+        return url.startswith(tuple(f"{origin}/" for origin in self._alias_origins)) or (
             self._now is not None and self._now.is_vouched(url)
         )
 
     def place(self, document: Document) -> str:
-        """The URL in whose directory a document may list pages: the root of a host whose robots.txt names it.
+        """The URL in whose directory a document may list pages: the root of the host if its robots.txt names it.
 
-        Being named there is proof enough for any URL of that host:
+        A robots.txt that names a sitemap permits any URL of that host:
         https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
         """
         url = document.url
-        if not url.startswith("http") or url.count("/") < 4:  # it lies nowhere, or in the root
+        if not url.startswith("http") or url.count("/") < 4:  # without a URL, or in the root
             return url
-        home = origin_of(Url(url))
-        robots_txt = self._robots(f"{home}/robots.txt")
+        origin = origin_of(Url(url))
+        robots_txt = self._robots(f"{origin}/robots.txt")
         is_named = robots_txt is not None and vouches(robots_txt, url, *_above(document))
-        return f"{home}/" if is_named else url
+        return f"{origin}/" if is_named else url
 
     def _submits(self, document: Document) -> CrossSubmits | None:
         try:
@@ -72,16 +73,16 @@ class CrossSubmitChecker:
 
 
 def _above(document: Document) -> list[str]:
-    """The indexes that lead to a document, where it is known where they are."""
-    indexes, above = [], document.parent
-    while above is not None:
-        indexes.append(above.url)
-        above = above.parent
+    """The URLs of the indexes that lead to a document."""
+    indexes, parent = [], document.parent
+    while parent is not None:
+        indexes.append(parent.url)
+        parent = parent.parent
     return list(filter(None, indexes))
 
 
 class CrossSubmitLinter(Linter):
-    """A linter that asks about each document under its own name. ``now`` is an aware datetime."""
+    """A linter that checks each document by its own URL. ``now`` is an aware datetime."""
 
     def __init__(self, submits: CrossSubmitChecker, now: datetime) -> None:
         super().__init__(now, submits.is_vouched)
@@ -94,9 +95,9 @@ class CrossSubmitLinter(Linter):
 
 
 class TrustingLinter(CrossSubmitLinter):
-    """The same, for whom a sitemap that the robots.txt of a host names may list all of that host.
+    """A linter that lets a sitemap list all of a host whose robots.txt names it, as search engines do.
 
-    The protocol ties a sitemap to its directory all the same, so lint does; search engines do not.
+    The protocol, and so plain lint, ties a sitemap to its directory.
     """
 
     def place(self, document: Document) -> str:
@@ -111,10 +112,11 @@ def reportable_findings(
     private: Collection[str],
     once: Collection[str] = (),
 ) -> tuple[Finding, ...]:
-    """The findings of these rules, without those that only came of the way on which a file was had.
+    """The findings of these rules, without those that the transfer of a file caused.
 
-    ``unpacked`` are files that the server called packed on the wire only, ``private`` the reasons why hosts were not
-    asked: what says the same of such a host is told once for each file, and so is what rules of ``once`` say.
+    ``unpacked`` are files that were compressed in transfer only. ``private`` are the reasons for not asking hosts, at
+    the end of a sentence: such findings merge into one for each file and reason. Those of the rules ``once`` merge into
+    one for each file and rule.
     """
     return tuple(_merge_repeats(_selected(findings, rules, unpacked), private, once))
 
@@ -122,30 +124,29 @@ def reportable_findings(
 def _selected(
     findings: Iterable[Finding], rules: Collection[str], unpacked: Collection[str]
 ) -> Iterator[Finding]:
-    for each in findings:
-        if each.rule in rules and not (each.rule == "sitemap.mislabelled" and each.file in unpacked):
-            yield each
+    for finding in findings:
+        if finding.rule in rules and not (finding.rule == "sitemap.mislabelled" and finding.file in unpacked):
+            yield finding
 
 
 def _merge_repeats(
-    findings: Iterable[Finding], refused: Collection[str], rules: Collection[str]
+    findings: Iterable[Finding], reasons: Collection[str], rules: Collection[str]
 ) -> Iterator[Finding]:
-    """Those that are one fault of a file, as one with their number."""
-    once: dict[tuple[str, str] | int, Finding] = {}
-    for number, each in enumerate(findings):
-        why = next((said for said in refused if each.sentence.endswith(said)), "")
-        if each.rule in rules:
-            why = each.rule
-        key: tuple[str, str] | int = (each.file, why) if why else number
-        known = once.get(key)
-        if known is None:
-            once[key] = each
-        else:  # one without a line only counts others
-            once[key] = replace(known if known.line else each, times=known.times + each.times)
-    for where, each in once.items():
-        is_more = isinstance(where, tuple) and each.times > 1
-        yield (
-            replace(each, sentence=f"{each.sentence} (and so are {each.times - 1:,} more)")
-            if is_more
-            else each
-        )
+    """The findings; those that are one fault of a file become one with their number."""
+    merged: dict[tuple[str, str] | int, Finding] = {}
+    for number, finding in enumerate(findings):
+        reason = next((text for text in reasons if finding.sentence.endswith(text)), "")
+        if finding.rule in rules:
+            reason = finding.rule
+        key: tuple[str, str] | int = (finding.file, reason) if reason else number
+        first = merged.get(key)
+        if first is None:
+            merged[key] = finding
+        else:  # a finding without a line only counts others
+            merged[key] = replace(first if first.line else finding, times=first.times + finding.times)
+    for key, finding in merged.items():
+        if isinstance(key, tuple) and finding.times > 1:
+            sentence = f"{finding.sentence} (and so are {finding.times - 1:,} more)"
+            yield replace(finding, sentence=sentence)
+        else:
+            yield finding

@@ -1,4 +1,4 @@
-"""Which URL of the site a text in a log or an export means: a path, an address, in whatever spelling."""
+"""Parses the paths and URLs of logs and exports as URLs of the site, and finds the files of sources."""
 
 import glob
 import re
@@ -20,30 +20,29 @@ svg swf tar tgz tif tiff ts ttf txt wasm wav webm webmanifest webp wmv woff woff
 """
 
 NON_PAGE_SUFFIXES: Final = frozenset(_NON_PAGE_SUFFIX_TEXT.split())
-
-"""Ends of paths that name no page. A log is mostly of these."""
+"""Suffixes of paths that name no page; most lines of a log have one."""
 
 
 # A path in canonical form: no escapes, no query, and no segment that is empty or begins with a dot.
 _plain = re.compile(r"/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*+/)*+(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*+)?").fullmatch
 
-_MAX_FAST_LENGTH: Final = 1_000  # characters of one that need no further look
+_MAX_FAST_LENGTH: Final = 1_000  # characters of a path in canonical form that need no parsing
 
 
 class RejectReason(Enum):
     """Why a text is no URL of a page of the site."""
 
-    UNREAD = auto()  # it is no URL at all
-    FOREIGN = auto()  # another site's, or outside of what is audited
+    UNREAD = auto()  # no URL at all
+    FOREIGN = auto()  # of another site, or out of scope
     NOT_A_PAGE = auto()  # a style sheet, a picture, a download
 
 
 class SourceUrlParser:
-    """Makes URLs of what sources name. ``start`` is the site's, ``params`` are what its URLs are made with.
+    """Parses the texts of sources as URLs of the site. ``start`` is its start, ``params`` those of its canonical URLs.
 
-    ``is_ours`` says whether a URL is in the scope of the audit. The host with and without ``www.``, and either scheme,
-    are the site: most sources say whatever was asked for before a redirect. ``origin`` is the site's, ``doors`` are
-    these others.
+    ``is_ours`` says whether a URL is in the scope of the audit. The host with and without ``www.`` and both schemes
+    count as the site, because many sources name a URL before its redirect. ``origin`` is that of the site,
+    ``alias_origins`` are the others.
     """
 
     def __init__(self, start: Url, params: UrlParams, is_ours: Callable[[Url], bool]) -> None:
@@ -55,12 +54,12 @@ class SourceUrlParser:
 
     @property
     def site(self) -> str:
-        """The host of the site, without ``www.``, for people."""
+        """The host of the site without ``www.``, for messages."""
         return self.origin.partition("://")[2].removeprefix("www.")
 
     def parse(self, text: str) -> Url | RejectReason:
-        """The URL that a path (``/a?b``) or an address means. What is relative otherwise is no URL."""
-        if len(text) < _MAX_FAST_LENGTH and _plain(text):  # as most are in a log
+        """The URL of a path (``/a?b``) or an absolute URL. Other relative references are no URLs."""
+        if len(text) < _MAX_FAST_LENGTH and _plain(text):  # most texts in a log
             return self._url_or_reason(Url(self.origin + text))
         text = text.strip()
         if not text.startswith(("/", "http://", "https://", "HTTP://", "HTTPS://")):
@@ -83,7 +82,7 @@ class SourceUrlParser:
 
 
 def is_not_a_page(url: Url) -> bool:
-    """Whether the end of a path says that there is no page."""
+    """Whether the suffix of a path names no page."""
     name = path_of(url).rpartition("/")[2]
     return name.rpartition(".")[2].lower() in NON_PAGE_SUFFIXES if "." in name else False
 
@@ -91,35 +90,35 @@ def is_not_a_page(url: Url) -> bool:
 _rotated: Final = re.compile(r"^(.*?)[.-](\d{1,4})(\.(?:gz|zst|bz2|xz|log|txt))*$")
 
 
-def find_files(given: str, flag: str) -> list[str]:
-    """What a path names, a folder too, or else the files that match it as a glob; ``flag`` is what it was given with.
+def find_files(path: str, flag: str) -> list[str]:
+    """The path itself if it exists, also as a folder, else the files that match it as a glob.
 
-    Raises UsageError when there is nothing, or nothing that we may look at.
+    ``flag`` is the option that named it. Raises UsageError for a path that does not exist or cannot be read.
     """
     try:
-        if Path(given).exists():
-            return [given]
-        found = [name for name in glob.glob(given, recursive=True) if Path(name).is_file()]  # noqa: PTH207 - with folders
+        if Path(path).exists():
+            return [path]
+        names = [name for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207 - with folders
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"cannot read {given}: {getattr(error, 'strerror', None) or error} ({flag})"
+            f"cannot read {path}: {getattr(error, 'strerror', None) or error} ({flag})"
         ) from None
-    if not found:
-        raise UsageError(f"there is no file {given}; name files, folders or globs that match ({flag})")
-    return found
+    if not names:
+        raise UsageError(f"there is no file {path}; name files, folders or globs that match ({flag})")
+    return names
 
 
 def files_in(folder: str, flag: str) -> list[str]:
-    """The files in a folder and in those below it, but for hidden ones. Raises UsageError."""
+    """The files in a folder and its subfolders, without hidden files. Raises UsageError."""
     try:
-        next(Path(folder).iterdir(), None)  # which says so when we may not, as rglob does not
-        found = sorted(each for each in Path(folder).rglob("*") if each.is_file())
+        next(Path(folder).iterdir(), None)  # raises without permission, unlike rglob
+        paths = sorted(path for path in Path(folder).rglob("*") if path.is_file())
     except OSError as error:
         raise UsageError(f"cannot read the folder {folder}: {error.strerror or error} ({flag})") from None
-    return [str(each) for each in found if not each.name.startswith(".")]
+    return [str(path) for path in paths if not path.name.startswith(".")]
 
 
 def rotation_key(name: str) -> tuple[str, int, str]:
-    """Sorts what was rotated: access.log.10 before access.log.2 before access.log; dates as they are."""
-    found = _rotated.match(name)
-    return (found[1], -int(found[2]), name) if found else (name, 0, name)
+    """A key that sorts rotated logs: access.log.10 before access.log.2 before access.log; dates as they are."""
+    match = _rotated.match(name)
+    return (match[1], -int(match[2]), name) if match else (name, 0, name)

@@ -58,7 +58,7 @@ async def test_google_what_answers_is_fine_and_what_does_not_is_told(site: Site)
         "broken.mp4": "media.video",
         "x.png": "media.image",
     }
-    assert found["gone.png"][1] == "the image cannot be had: it answered 404"
+    assert found["gone.png"][1] == "the image cannot be fetched: it answered 404"
     assert "the name nobody.invalid does not exist" in found["x.png"][1]
     assert checked.requested == 9
 

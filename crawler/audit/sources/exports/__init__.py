@@ -1,4 +1,1 @@
-"""Exports of Search Console, analytics, backlink tools and other crawlers, as CSV, JSON or SQLite.
-
-Front door: ``reader.py``.
-"""
+"""Exports of Search Console, analytics, backlink tools and crawlers, as CSV, JSON or SQLite; see ``reader.py``."""

@@ -1,4 +1,4 @@
-"""Finds the table to read: in an archive the files about URLs, by what is in them, and the days that they are of."""
+"""Chooses the tables of an export to read, by their content, and finds the days that they cover."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -23,16 +23,16 @@ from crawler.audit.sources.exports.headers import format_of, normalize_name, sou
 from crawler.audit.sources.exports.json import JsonRows
 from crawler.errors import UsageError
 
-MAX_TABLES: Final = 100  # of one file, in which a column of URLs is looked for
+MAX_TABLES: Final = 100  # of one file that are searched for a column of URLs
 _ISSUE_NAMES: Final = frozenset(
     {"issue", "problem", "problème", "problema", "probleem", "проблема", "問題", "问题"}
 )
-_MAX_QUOTED: Final = 200  # characters of what is quoted
+_MAX_QUOTED: Final = 200  # characters of a quoted text
 _MARKUP_STARTS: Final = ("<?xml", "<!doctype", "<html", "<urlset", "<sitemapindex", "<rss")
 
 
 class TableRequest(Struct, frozen=True):
-    """What is looked for: the file as a person named it, its kind, the site, and the column if that is named."""
+    """The request for a table: the file as the user named it, its kind, the site, and the column or ""."""
 
     name: str
     source: SourceKind
@@ -41,13 +41,13 @@ class TableRequest(Struct, frozen=True):
 
 
 class ChosenTable(Struct, frozen=True):
-    """The parts to read, what they are, the days that they are of, and what else is known of them."""
+    """The parts to read, their format, the first and last day that they cover, and notes."""
 
     parts: list[ExportPart]
     format: str
     span: tuple[str, str] = ("", "")
     notes: list[str] = []
-    issue: str = ""  # that a console has with all of them
+    issue: str = ""  # of Search Console with all of the URLs
 
 
 class _TableCandidate(Struct, frozen=True):
@@ -61,7 +61,7 @@ class _TableCandidate(Struct, frozen=True):
 
 
 def read_rows(text: ExportText, name: str) -> CsvRows | JsonRows:
-    """The rows of a file, by what it begins with. Raises UsageError for what is no table."""
+    """The rows of a file; its beginning determines the reader. Raises UsageError when it is no table."""
     begin = text.head.lstrip("\ufeff \t\r\n")[:64].lower()
     if begin.startswith(_MARKUP_STARTS):
         kind = "HTML" if "html" in begin else "XML"
@@ -72,62 +72,64 @@ def read_rows(text: ExportText, name: str) -> CsvRows | JsonRows:
     return JsonRows(text) if begin.startswith(("{", "[")) else CsvRows(text, name)
 
 
-def choose_parts(opened: OpenedExport, wanted: TableRequest) -> ChosenTable:
-    """The parts to read. Raises UsageError when there is none, in a sentence with the columns that there are."""
-    looks = list(_candidates(opened, wanted))
-    found = [look for look in looks if look.columns]
-    if not found:
-        raise UsageError(_no_table_error(wanted, looks))
-    best = max(found, key=lambda look: (len(look.columns.by_role) if look.columns else 0, bool(look.header)))
-    _refuse_wrong_kind(wanted, best.format)
-    same = [look for look in found if look.header == best.header]
-    others = [look.part.name for look in found if look.header != best.header]
-    days = [each for look in looks if not look.columns for each in look.days]
+def choose_parts(opened: OpenedExport, request: TableRequest) -> ChosenTable:
+    """The tables to read. Raises UsageError when there are none, with the names of the columns."""
+    candidates = list(_candidates(opened, request))
+    tables = [table for table in candidates if table.columns]
+    if not tables:
+        raise UsageError(_no_table_error(request, candidates))
+    best = max(
+        tables, key=lambda table: (len(table.columns.by_role) if table.columns else 0, bool(table.header))
+    )
+    _refuse_wrong_kind(request, best.format)
+    same = [table for table in tables if table.header == best.header]
+    others = [table.part.name for table in tables if table.header != best.header]
+    days = [day for table in candidates if not table.columns for day in table.days]
     return ChosenTable(
-        [look.part for look in same],
+        [table.part for table in same],
         best.format,
         (min(days), max(days)) if days else ("", ""),
         [f"it also holds {', '.join(others[:5])}, which was not read"] if others else [],
-        next((look.issue for look in looks if look.issue), ""),
+        next((table.issue for table in candidates if table.issue), ""),
     )
 
 
-def _refuse_wrong_kind(wanted: TableRequest, product: str) -> None:
-    """What a console says and what analytics count are easily taken for one another. Raises UsageError."""
-    meant = source_of(product)
-    if {wanted.source, meant} == {SourceKind.SEARCH, SourceKind.ANALYTICS}:
+def _refuse_wrong_kind(request: TableRequest, product: str) -> None:
+    """Raise UsageError for an analytics export as --search, or the reverse: users mix them up easily."""
+    source = source_of(product)
+    if {request.source, source} == {SourceKind.SEARCH, SourceKind.ANALYTICS}:
         raise UsageError(
-            f"{wanted.name}: this is a {product.removesuffix(' pages')} export: give it as --{meant}"
+            f"{request.name}: this is a {product.removesuffix(' pages')} export: give it as --{source}"
         )
 
 
-def _candidates(opened: OpenedExport, wanted: TableRequest) -> Iterator[_TableCandidate]:
+def _candidates(opened: OpenedExport, request: TableRequest) -> Iterator[_TableCandidate]:
     for part in opened.parts:
         try:
-            yield _candidate(part, wanted)
+            yield _candidate(part, request)
         except UsageError:
-            if not part.name:  # pictures and the like may lie in an archive
+            if not part.name:  # an archive may hold pictures and the like
                 raise
         except OSError as error:
-            said = error.strerror or error
-            raise UsageError(f"{error.filename or wanted.name} cannot be read: {said}") from None
+            reason = error.strerror or error
+            raise UsageError(f"{error.filename or request.name} cannot be read: {reason}") from None
 
 
-def _candidate(part: ExportPart, wanted: TableRequest) -> _TableCandidate:
-    name = part.name or wanted.name
+def _candidate(part: ExportPart, request: TableRequest) -> _TableCandidate:
+    name = part.name or request.name
     days: list[str] = []
     names = issue = ""
     with ExportText(part.open()) as text:
         rows = read_rows(text, name)
         for table in islice(split_tables(iter(rows)), MAX_TABLES):
             try:
-                columns = find_columns(table.sample, wanted.source, wanted.reader, wanted.column)
+                columns = find_columns(table.sample, request.source, request.reader, request.column)
             except UsageError as error:
                 raise UsageError(
-                    f"{wanted.name} {error}; it has: {columns_text(table.sample)}. Name one with --url-column"
+                    f"{request.name} {error}; it has: {columns_text(table.sample)}. Name one with --url-column"
                 ) from None
             if columns:
-                header = header_of(table.sample, wanted.reader)
+                header = header_of(table.sample, request.reader)
                 return _TableCandidate(part, columns, header, _format(rows, header), "", [])
             names = max(names, columns_text(table.sample), key=len)
             days = days or _days_of(table)
@@ -146,25 +148,25 @@ def _format(rows: CsvRows | JsonRows, header: list[str]) -> str:
 
 
 def _days_of(table: ExportTable) -> list[str]:
-    """The days in the first column, when it holds nothing else: the chart of a Search Console export."""
+    """The days in the first column if it has only days, as the chart of a Search Console export has."""
     cells = [row[0] for row in table.rows()][1:5_000]
-    found = [parse_day(cell) for cell in cells]
-    return found if cells and all(found) else []
+    days = [parse_day(cell) for cell in cells]
+    return days if cells and all(days) else []
 
 
 def _issue_of(table: ExportTable) -> str:
-    """What the metadata of an export about the indexing of pages say of them: "Crawled - currently not indexed"."""
-    found = (row[1] for row in table.sample if len(row) == 2 and normalize_name(row[0]) in _ISSUE_NAMES)
-    return next(found, "")[:_MAX_QUOTED]
+    """The issue in the metadata of a page indexing export: "Crawled - currently not indexed"."""
+    issues = (row[1] for row in table.sample if len(row) == 2 and normalize_name(row[0]) in _ISSUE_NAMES)
+    return next(issues, "")[:_MAX_QUOTED]
 
 
-def _no_table_error(wanted: TableRequest, looks: list[_TableCandidate]) -> str:
-    if len(looks) == 1 and not looks[0].part.name:
-        if not looks[0].listed:
-            return f"{wanted.name} is empty"
+def _no_table_error(request: TableRequest, candidates: list[_TableCandidate]) -> str:
+    if len(candidates) == 1 and not candidates[0].part.name:
+        if not candidates[0].listed:
+            return f"{request.name} is empty"
         return (
-            f"{wanted.name}: no column holds URLs of pages; it has: {looks[0].listed}. "
+            f"{request.name}: no column holds URLs of pages; it has: {candidates[0].listed}. "
             "Name the column with --url-column, or export the table of the pages"
         )
-    files = ", ".join(f"{look.part.name} ({look.listed})" for look in looks[:10])
-    return f"{wanted.name}: no file in it holds URLs of pages; it has: {files or 'nothing that can be read'}"
+    files = ", ".join(f"{candidate.part.name} ({candidate.listed})" for candidate in candidates[:10])
+    return f"{request.name}: no file in it holds URLs of pages; it has: {files or 'nothing that can be read'}"

@@ -1,4 +1,4 @@
-"""Makes claims of the rows of one table: numbers, days, and whether another crawler read a page there."""
+"""Makes claims from the rows of one table: counts, days, and whether another crawler read a page."""
 
 from typing import Any, Final
 
@@ -7,27 +7,15 @@ from crawler.audit.sources.exports.columns import ExportColumns, parse_count, pa
 from crawler.audit.sources.exports.headers import ColumnRole
 from crawler.model import Url
 
-"""No count is greater: what claims it is broken, and sums must stay integers of the database."""
-
-
 _COUNTS: Final = (
-    *(
-        ColumnRole.CLICKS,
-        ColumnRole.IMPRESSIONS,
-        ColumnRole.SESSIONS,
-        ColumnRole.VIEWS,
-        ColumnRole.USERS,
-        ColumnRole.LINKS,
-        ColumnRole.DOMAINS,
-    ),
-    ColumnRole.STATUS,
+    *(ColumnRole.CLICKS, ColumnRole.IMPRESSIONS, ColumnRole.SESSIONS, ColumnRole.VIEWS, ColumnRole.USERS),
+    *(ColumnRole.LINKS, ColumnRole.DOMAINS, ColumnRole.STATUS),
 )
-
 _NOT_INDEXABLE_WORDS: Final = ("non", "nicht", "no ", "false", "0")  # how "Non-Indexable" begins
 
 
 class ExportClaimBuilder:
-    """Makes claims of rows with these columns. ``span`` are the days that the whole table is of."""
+    """Makes claims from rows with these columns. ``span`` are the first and last day of the table."""
 
     def __init__(self, columns: ExportColumns, source: SourceKind, span: tuple[str, str]) -> None:
         others = columns.by_role
@@ -38,13 +26,13 @@ class ExportClaimBuilder:
             for role in (ColumnRole.STATUS, ColumnRole.INDEXABLE, ColumnRole.TYPE)
             if role in others
         ]
-        # of a row that does not count them
+        # of a row without a count
         self._links = int(source == SourceKind.BACKLINKS and ColumnRole.DOMAINS not in others)
-        # the days of a chart are not those on which pages were crawled
+        # the days of a chart are not the days of crawling
         self._span = ("", "") if source == SourceKind.SEARCH and ColumnRole.LAST in others else span
 
     def build(self, url: Url, row: list[str]) -> SourceRecord:
-        """What a row says of its URL."""
+        """The claim of a row about its URL."""
         width = len(row)
         counts: dict[str, Any] = {"links": self._links} if self._links else {}
         for name, at in self._counts:
@@ -54,7 +42,7 @@ class ExportClaimBuilder:
         return SourceRecord(url=url, first=first, last=last, **counts)
 
     def is_page(self, row: list[str]) -> bool:
-        """Whether another crawler got an answer 200 there, HTML, and nothing that keeps it out of an index."""
+        """Whether another crawler got an indexable HTML page with status 200."""
         for role, at in self._tests:
             cell = row[at].strip().casefold() if at < len(row) else ""
             if role == ColumnRole.STATUS and not cell.startswith("200"):

@@ -1,4 +1,4 @@
-"""Decides which column of a table holds the URLs of the site, and which what is said of them."""
+"""Finds the column of a table with the URLs of the site and those with counts and days, and parses their cells."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,39 +20,25 @@ from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.errors import UsageError
 from crawler.model import Url
 
-MAX_COUNT: Final = 10**15
-
-
+MAX_COUNT: Final = 10**15  # greater counts are broken, and sums must fit the integers of SQLite
 _blanks = re.compile(r"[\s\u00a0\u2007\u202f'\u2019_]+").sub
-
-
 _number = re.compile(r"([<>~≈=+]*)(\d[\d.,]*)([kmb]?)%?", re.IGNORECASE).fullmatch
-
-
 _grouped = re.compile(r"\d{1,3}([.,])\d{2,3}(?:\1\d{2,3})*").fullmatch
-
-
 _FACTOR: Final = {"": 1, "k": 1_000, "m": 1_000_000, "b": 1_000_000_000}
-
-
 _day = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?!\d)").match
-
-
 _german_day = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\d)").match
-
-
 _days_in = re.compile(r"(?<!\d)(20\d{2})(-?)(\d{2})\2(\d{2})(?!\d)").finditer
 
 
 def is_count(text: str) -> bool:
-    """Whether it can be read as a number."""
+    """Whether a text is a number."""
     return _number(_blanks("", text)) is not None
 
 
 def parse_count(text: str) -> int:
-    """The whole part of a number: ``1,234``, ``1.234``, ``1 234``, ``1234.0``, ``1.2K``; 0 for what is none.
+    """The whole part of a number: ``1,234``, ``1.234``, ``1 234``, ``1234.0``, ``1.2K``; 0 for other text.
 
-    ``<10`` says that there was something, and no more: 1.
+    ``<10`` counts as 1: the number is not known.
     """
     if text.isascii() and text.isdigit() and len(text) < 16:
         return int(text)
@@ -77,9 +63,9 @@ def _value(digits: str, unit: str) -> float:
 
 
 def parse_day(text: str) -> str:
-    """The day (``2026-11-21``) that a date begins with: ISO, ``20261121``, ``21.11.2026``; "" for all others.
+    """The day (``2026-11-21``) at the beginning of a date: ISO, ``20261121``, ``21.11.2026``; "" for all others.
 
-    ``11/21/2026`` is none: half the world reads it the other way round.
+    ``11/21/2026`` is ambiguous, and so no day.
     """
     text = text.strip()
     if match := _day(text):
@@ -90,8 +76,8 @@ def parse_day(text: str) -> str:
 
 
 def find_days(text: str) -> list[str]:
-    """The days that a line of words names, as ISO or ``20261121``."""
-    return [found for match in _days_in(text) if (found := _iso(match[1], match[3], match[4]))]
+    """The days in a text, as ISO or ``20261121``."""
+    return [day for match in _days_in(text) if (day := _iso(match[1], match[3], match[4]))]
 
 
 def _iso(year: str, month: str, number: str) -> str:
@@ -102,43 +88,23 @@ def _iso(year: str, month: str, number: str) -> str:
 
 
 _SAMPLE_ROWS: Final = 100  # cells of each column
-
-
 _MAX_COLUMNS: Final = 500
-
-
 _MAX_NAMED: Final = 20  # columns in a sentence
-
-
 _like_a_host = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,24}(?::\d+)?(?=[/?]|$)").match
-
-
 _ROLE_ORDER: Final = {
     SourceKind.SEARCH: (ColumnRole.CLICKS, ColumnRole.IMPRESSIONS),
     SourceKind.ANALYTICS: (ColumnRole.VIEWS,),
     SourceKind.BACKLINKS: (ColumnRole.LINKS,),
 }
-
-
 _COUNT_ROLES: Final = frozenset({ColumnRole.SESSIONS, ColumnRole.USERS, ColumnRole.DOMAINS})
-
-
-_MAX_COUNT_COLUMNS: Final = (
-    3  # columns of a table of pages with the number of their links; those of links have more
-)
-
-
+_MAX_COUNT_COLUMNS: Final = 3  # columns of a table of pages with link counts; a table of links has more
 _is_status = re.compile(r"0|[1-5]\d\d(?:\.0| .*)?").fullmatch
-
-
 _is_type = re.compile(r"(?:text|application|image|font|audio|video)/[\w.+-]+", re.IGNORECASE).match
-
-
 _SCHEMES: Final = ("http://", "https://", "HTTP://", "HTTPS://")
 
 
 class ExportColumns(Struct, frozen=True):
-    """The number of the column with the URLs, those of the others by what they say, and how many there are."""
+    """The index of the column with the URLs, the indexes of the others by their roles, and the number of columns."""
 
     url: int
     by_role: dict[ColumnRole, int]
@@ -147,37 +113,37 @@ class ExportColumns(Struct, frozen=True):
 
 
 class CellUrlParser:
-    """Reads cells as URLs of the site, as :class:`Addresses` does, and without a scheme too.
+    """Parses cells as URLs of the site, also without a scheme; see :class:`SourceUrlParser`.
 
-    Without addresses it only tells what is a URL: everything that is one is foreign.
+    Without ``addresses`` every URL is foreign.
     """
 
     def __init__(self, addresses: SourceUrlParser | None) -> None:
         self._url = addresses.parse if addresses else _always_foreign
 
     def parse(self, text: str) -> Url | RejectReason:
-        """The URL that a cell means."""
+        """The URL of a cell."""
         text = text.strip()
         if text.startswith(("/", *_SCHEMES)):
             return self._url(text)
-        if found := _like_a_host(text):
+        if match := _like_a_host(text):
             url = self._url(f"https://{text}")
-            # "index.html" is a file, and "www.example.net" no more than a name: only our own host needs no path
-            if url is not RejectReason.FOREIGN or found.end() < len(text):
+            # "index.html" is a file and "www.example.net" a mere name: only the site's own host needs no path
+            if url is not RejectReason.FOREIGN or match.end() < len(text):
                 return url
         return RejectReason.UNREAD
 
 
-def _always_foreign(text: str) -> Url | RejectReason:  # noqa: ARG001 - in the place of Addresses.url
+def _always_foreign(text: str) -> Url | RejectReason:  # noqa: ARG001 - replaces SourceUrlParser.parse
     return RejectReason.FOREIGN
 
 
 def find_columns(
     sample: Sequence[list[str]], source: SourceKind, reader: CellUrlParser, named: str
 ) -> ExportColumns | None:
-    """The columns of a table that begins like this; None when none of them holds URLs.
+    """The columns of a table with these first rows; None when none has URLs.
 
-    ``named`` is the name or the number of the one to take. Raises UsageError when there is no such column.
+    ``named`` is the name or the number of the column with the URLs, or "". Raises UsageError without such a column.
     """
     header, body = _split_header(sample, reader)
     width = len(header) if header else _usual_width(body)
@@ -194,7 +160,7 @@ def find_columns(
 
 
 def columns_text(sample: Sequence[list[str]]) -> str:
-    """The columns of a table, for a sentence."""
+    """The names of the columns, for a message."""
     width = _usual_width(sample)
     header = next((row for row in sample if len(row) >= width), [])
     names = [
@@ -204,14 +170,14 @@ def columns_text(sample: Sequence[list[str]]) -> str:
 
 
 def header_of(sample: Sequence[list[str]], reader: CellUrlParser) -> list[str]:
-    """The names of the columns, if the table has them."""
+    """The names of the columns; empty without a header."""
     return _split_header(sample, reader)[0]
 
 
 def _split_header(
     sample: Sequence[list[str]], reader: CellUrlParser
 ) -> tuple[list[str], Sequence[list[str]]]:
-    """The header and what follows. Lines before it (titles) are narrower; a table with a URL in it has no header."""
+    """The header and the rows after it. Titles before it are narrower. A first row with a URL is no header."""
     width = _usual_width(sample)
     at = next((i for i, row in enumerate(sample) if len(row) >= width), 0)
     if at == len(sample) or any(
@@ -240,20 +206,20 @@ def _named_column(named: str, header: Sequence[str], width: int) -> int:
 def _url_column(
     header: Sequence[str], body: Sequence[list[str]], source: SourceKind, reader: CellUrlParser
 ) -> int:
-    """The column that holds the URLs, -1 when none does."""
+    """The index of the column with the URLs, -1 without one."""
     best, place = (False, False, 0, 0, 0), -1
     for at in range(min(max(map(len, [header, *body])), _MAX_COLUMNS)):
         cells = [row[at] for row in body if at < len(row) and row[at].strip()]
         rank = url_rank(header[at], source) if at < len(header) else 0
         kinds = [(cell, reader.parse(cell)) for cell in cells]
-        # who looks for a site types its name: a bare name is no sign of a column of URLs
+        # search queries contain names of sites: a bare host is no sign of a column of URLs
         read = sum(url is not RejectReason.UNREAD and "/" in cell for cell, url in kinds)
         if read * 2 < len(cells) or (not read and not (rank and not body)):
             continue
         ours = [cell for cell, url in kinds if isinstance(url, str) or url is RejectReason.NOT_A_PAGE]
         whole = sum(not cell.startswith("/") for cell in ours)
-        elsewhere = at < len(header) and is_other_url_column(header[at])
-        merit = (bool(ours), not elsewhere, rank, whole, len(ours))
+        is_other = at < len(header) and is_other_url_column(header[at])
+        merit = (bool(ours), not is_other, rank, whole, len(ours))
         if place < 0 or merit > best:
             best, place = merit, at
     return place
@@ -266,7 +232,7 @@ def _guess_roles(
     rows: Sequence[list[str]],
     source: SourceKind,
 ) -> dict[ColumnRole, int]:
-    """Columns known by what is in them, where the header says nothing to us."""
+    """The roles of columns by their cells, where the header has no known name."""
     rows = [row for row in rows[:_SAMPLE_ROWS] if len(row) > url]
     width = min(map(len, rows), default=0)
     if source == SourceKind.CRAWL:
@@ -277,9 +243,9 @@ def _guess_roles(
         and (width > _MAX_COUNT_COLUMNS or any(map(is_other_url_column, header)))
     ):
         return others
-    # the numbers that follow the URL, in the order in which the products give them
-    unsaid = (at for at in range(url + 1, width) if at >= len(header) or not is_rating_column(header[at]))
-    numbers = (at for at in unsaid if all(is_count(row[at]) for row in rows))
+    # the numbers after the URL, in the order of the products
+    unnamed = (at for at in range(url + 1, width) if at >= len(header) or not is_rating_column(header[at]))
+    numbers = (at for at in unnamed if all(is_count(row[at]) for row in rows))
     return {**others, **dict(zip(order, numbers, strict=False))}
 
 
@@ -305,8 +271,6 @@ def _response_columns(
 
 
 SAMPLE_ROWS: Final = 300  # rows
-
-
 _MAX_SAMPLE_CHARACTERS: Final = 4_000_000  # that may be held of them
 
 
@@ -335,13 +299,13 @@ class ExportTable:
         return chain(self.sample, self._rest)
 
     def skip_rest(self) -> None:
-        """Leave out what was not taken."""
+        """Skip the remaining rows."""
         for _ in self._rest:
             pass
 
 
 def split_tables(rows: Iterator[list[str]]) -> Iterator[ExportTable]:
-    """The tables of a file, which empty rows part. Each is to be taken before the next is asked for."""
+    """The tables of a file, which empty rows separate. Consume each before the next."""
     while (table := ExportTable(rows)).sample:
         yield table
         table.skip_rest()

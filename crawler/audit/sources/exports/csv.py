@@ -1,4 +1,4 @@
-"""Turns the text of a table into rows of cells, whatever separates them. An empty row ends a table."""
+"""Reads the text of a table as rows of cells, with any separator. An empty row ends a table."""
 
 import codecs
 import csv
@@ -14,13 +14,13 @@ from crawler.audit.sources.exports.files import UNREADABLE
 
 MAX_LINE: Final = 1_048_576  # characters of a line, or of one value of a JSON document
 
-HEAD_BYTES: Final = 65_536  # characters that are looked at to learn what the file is
+HEAD_BYTES: Final = 65_536  # characters that determine the kind of the file
 
 _LATIN: Final = "crawler.windows-1252"
 
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is its prefix
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -28,7 +28,7 @@ _BOMS: Final = (
 
 
 def _decode_as_latin(error: UnicodeError) -> tuple[str, int]:
-    """What is no UTF-8 was written by a program that knows nothing newer than Windows-1252."""
+    """Decode bytes that are no UTF-8 as Windows-1252, which older programs write."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
@@ -38,10 +38,10 @@ codecs.register_error(_LATIN, _decode_as_latin)
 
 
 class ExportText:
-    """The text of a file that is read once, by lines or in pieces. Use as a context manager.
+    """The text of a file, to read once, by lines or in pieces. A context manager.
 
-    ``head`` is its beginning. After the reading ``fault`` says in a sentence why its end was not reached, or is "", and
-    ``overlong`` counts the lines longer than :data:`LONGEST`, which are left out.
+    ``head`` is its beginning. After reading, ``fault`` says why the end was not reached, or is "", and ``overlong``
+    counts the skipped lines, longer than :data:`MAX_LINE`.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -51,7 +51,7 @@ class ExportText:
         self._text = self._open()
         self.head = self._read(HEAD_BYTES)
         if self.head.endswith("\r"):
-            self.head += self._read(1)  # whose "\n" may follow
+            self.head += self._read(1)  # its "\n" may follow
 
     def __enter__(self) -> Self:
         return self
@@ -63,13 +63,13 @@ class ExportText:
         self._file.close()
 
     def pieces(self) -> Iterator[str]:
-        """Everything, in pieces."""
+        """The text in pieces."""
         yield self.head
         while piece := self._read(HEAD_BYTES):
             yield piece
 
     def lines(self) -> Iterator[str]:
-        """Everything, by lines with their ends."""
+        """The lines with their line ends."""
         for line in io.StringIO(self.head, newline=""):
             if line.endswith(("\n", "\r")):
                 yield line
@@ -79,7 +79,7 @@ class ExportText:
             yield line
 
     def _line(self, begun: str) -> str:
-        """The next line that is not overlong, "" at the end. Of the first the beginning may be known."""
+        """The next line that is not too long, "" at the end. ``begun`` is the part of it that was already read."""
         line = begun + self._read_safely(MAX_LINE, whole_lines=True)
         while len(line) >= MAX_LINE and not line.endswith(("\n", "\r")):
             self.overlong += 1
@@ -94,7 +94,7 @@ class ExportText:
         return self._read_safely(size, whole_lines=False)
 
     def _read_safely(self, size: int, *, whole_lines: bool) -> str:
-        """Some text, "" at the end and from a fault on: what was cut off there is no value any longer."""
+        """Some text; "" at the end and after a fault, where a value may be cut off."""
         if self.fault:
             return ""
         try:
@@ -119,7 +119,7 @@ def _encoding(head: bytes) -> str:
     for mark, encoding in _BOMS:
         if head.startswith(mark):
             return encoding
-    # without a mark, but with the zeros that Latin letters and digits have in UTF-16
+    # without a mark: Latin letters and digits have zero bytes in UTF-16
     even, odd = head[::2].count(0), head[1::2].count(0)
     if max(even, odd) > len(head) // 5 and min(even, odd) * 4 < max(even, odd):
         return "utf-16-le" if odd > even else "utf-16-be"
@@ -130,7 +130,7 @@ NO_SEPARATOR: Final = "\x1f"  # a list: every line is one cell
 
 _SEPARATORS: Final = "\t;,|"
 
-_SAMPLE_LINES: Final = 200  # lines from which the separator is learnt
+_SAMPLE_LINES: Final = 200  # lines that determine the separator
 
 _URL_STARTS: Final = ("http://", "https://", "/")
 
@@ -138,12 +138,12 @@ _TABLES: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
 class CsvRows:
-    """The rows of a text. ``remarks`` are the comment lines since somebody took them, ``broken`` rows left out."""
+    """The rows of a text. ``comments`` has comment lines, which the caller clears; ``skipped`` counts broken rows."""
 
     def __init__(self, text: ExportText, name: str) -> None:
         self.comments: list[str] = []
         self.skipped = 0
-        self.separator, self._told = _separator(text.head, name)
+        self.separator, self._has_separator_line = _separator(text.head, name)
         self._text = text
 
     def __iter__(self) -> Iterator[list[str]]:
@@ -155,7 +155,7 @@ class CsvRows:
                 row = next(reader)
             except StopIteration:
                 return
-            except csv.Error:  # a cell that is too long, mostly because its quotation mark is never closed
+            except csv.Error:  # a cell is too long, mostly because its quotation mark is never closed
                 self.skipped += 1
                 continue
             if not any(row):
@@ -173,9 +173,9 @@ class CsvRows:
                 yield row
 
     def _lines(self) -> Iterator[str]:
-        """The lines, and no quotation marks in comments, where they would open a cell."""
+        """The lines, without single quotation marks in comments, which would open a cell."""
         lines = self._text.lines()
-        if self._told:
+        if self._has_separator_line:
             next(lines)
         at_head = True
         for line in lines:
@@ -187,28 +187,28 @@ class CsvRows:
 
 
 def _is_comment(row: list[str]) -> bool:
-    """A ``#`` alone is the name of the column with the numbers of the rows."""
+    """Whether a row is a comment. A single ``#`` is the name of the column of row numbers."""
     return row[0].startswith("#") and (len(row) == 1 or row[0].strip() != "#")
 
 
 def _separator(head: str, name: str) -> tuple[str, bool]:
-    """What separates cells, and whether a first line says so, as Excel understands it (``sep=;``)."""
+    """The separator of cells, and whether the first line states it as for Excel (``sep=;``)."""
     lines = head.splitlines(keepends=True)[: _SAMPLE_LINES * 2]
     first = lines[0].strip().strip('"') if lines else ""
     if first.lower().startswith("sep=") and len(first) == 5:
         return first[4], True
     lines = [line for line in lines if not line.isspace() and not line.startswith("# ")][:_SAMPLE_LINES]
-    best = max(_SEPARATORS, key=lambda each: _column_fit(lines, each))
+    best = max(_SEPARATORS, key=lambda separator: _column_fit(lines, separator))
     if _column_fit(lines, best)[0] < 0.75:
         return NO_SEPARATOR, False
-    # a URL may hold every separator but the tab; a list has no header, or one of a single name
+    # a URL may contain every separator but the tab; a list has no header, or a single name
     is_list = lines[0].lower().startswith(_URL_STARTS) and not name.lower().endswith(_TABLES)
     is_list |= best not in lines[0] and any(line.lower().startswith(_URL_STARTS) for line in lines[1:2])
     return (NO_SEPARATOR if is_list and best != "\t" else best), False
 
 
 def _column_fit(lines: Iterable[str], separator: str) -> tuple[float, int]:
-    """The share of rows that have the usual number of cells, when that is two or more, and that number."""
+    """The share of rows with the most common number of cells, if that is two or more; and that number."""
     reader = csv.reader(lines, delimiter=separator)
     widths: Counter[int] = Counter()
     with suppress(csv.Error):

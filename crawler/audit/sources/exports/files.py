@@ -1,4 +1,4 @@
-"""Opens what a person named, a file or a URL, plain, gzip or zip: as parts that can be read from the beginning."""
+"""Opens an export, which is a file, folder or URL, plain, gzip or zip, as parts that can be read repeatedly."""
 
 import io
 import zlib
@@ -20,44 +20,44 @@ from sitemap import SourceError
 OpenUrl = Callable[[str], bytes]
 """Fetches the document at a URL; raises ``sitemap.SourceError``."""
 
-MAX_PARTS: Final = 200  # files of an archive that are looked at
+MAX_PARTS: Final = 200  # files of an archive that are read
 BUFFER: Final = 256 * 1024  # bytes
 UNREADABLE: Final[tuple[type[Exception], ...]] = (  # isal has no types
     *(OSError, EOFError, BadZipFile, LargeZipFile, NotImplementedError, RuntimeError),
     *(zlib.error, cast("type[Exception]", IsalError), UnicodeError),
 )
-"""What reading a damaged file raises."""
+"""The exceptions of reading a damaged file."""
 
-_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an archive of nothing
+_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an empty archive
 _GZIP: Final = b"\x1f\x8b"
 _NO_TABLES: Final = (
-    (b"SQLite format 3\x00", "is a database, not a table; a state of siteatlas is given as another crawl"),
+    (b"SQLite format 3\x00", "is a database, not a table; give a state of siteatlas as --crawl"),
     (b"\xd0\xcf\x11\xe0", "is an Excel workbook: save the sheet with the URLs as CSV"),
     (b"%PDF", "is a PDF: export a CSV"),
 )
 
 
 class ExportPart(Struct, frozen=True):
-    """One file of bytes: all of what was named, or one of an archive. ``name`` is "" for all of it."""
+    """One file: the export itself, with the ``name`` "", or a file of an archive or folder."""
 
     name: str
     open: Callable[[], BinaryIO]
 
 
 class OpenedExport(Struct, frozen=True):
-    """What was named: its parts, and its ``bytes`` as stored."""
+    """An opened export: its parts, and its ``bytes`` as stored."""
 
     parts: list[ExportPart]
     bytes: int
 
 
 def is_remote_source(name: str) -> bool:
-    """Whether it is opened by HTTP."""
+    """Whether the name is an HTTP URL."""
     return name.lower().startswith(("http://", "https://"))
 
 
 def open_export(name: str, open_url: OpenUrl) -> OpenedExport:
-    """The parts of a file or a URL. Raises UsageError when there is none, or when it is no text at all."""
+    """Open a file, folder or URL. Raises UsageError when it does not exist, or is no text at all."""
     if is_remote_source(name):
         try:
             content = open_url(name)
@@ -71,23 +71,23 @@ def open_export(name: str, open_url: OpenUrl) -> OpenedExport:
         if not path.exists():
             raise UsageError(f"there is no file {name}")
         if not path.is_file():
-            raise UsageError(f"{name} is no regular file: save what it gives to a file first")
+            raise UsageError(f"{name} is no regular file: save its output to a file first")
         return _file_parts(name, partial(_open_file, path), path.stat().st_size)
     except (OSError, ValueError) as error:
         raise UsageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _folder_parts(name: str) -> OpenedExport:
-    """What somebody unpacked: its files are the parts, as those of an archive are."""
-    files = [Path(each) for each in files_in(name, "an export")]
+    """Open a folder, such as an unpacked archive; its files are the parts."""
+    files = [Path(path) for path in files_in(name, "an export")]
     if not files:
         raise UsageError(f"there are no files in the folder {name}")
     return OpenedExport(
         [
-            ExportPart(str(each.relative_to(name)), partial(_unpack, partial(_open_file, each)))
-            for each in files[:MAX_PARTS]
+            ExportPart(str(path.relative_to(name)), partial(_unpack, partial(_open_file, path)))
+            for path in files[:MAX_PARTS]
         ],
-        sum(each.stat().st_size for each in files),
+        sum(path.stat().st_size for path in files),
     )
 
 
@@ -98,9 +98,9 @@ def _open_file(path: Path) -> BinaryIO:
 def _file_parts(name: str, open_: Callable[[], BinaryIO], size: int) -> OpenedExport:
     with open_() as file:
         head = file.read(16)
-    for magic, said in _NO_TABLES:
+    for magic, reason in _NO_TABLES:
         if head.startswith(magic):
-            raise UsageError(f"{name} {said}")
+            raise UsageError(f"{name} {reason}")
     if not head.startswith(_ZIP):
         return OpenedExport([ExportPart("", partial(_unpack, open_))], size)
     try:
@@ -115,15 +115,15 @@ def _file_parts(name: str, open_: Callable[[], BinaryIO], size: int) -> OpenedEx
         raise UsageError(f"{name} is protected by a password: unpack it first")
     return OpenedExport(
         [
-            ExportPart(each.filename, partial(_unpack, partial(_open_member, open_, each)))
-            for each in members[:MAX_PARTS]
+            ExportPart(member.filename, partial(_unpack, partial(_open_member, open_, member)))
+            for member in members[:MAX_PARTS]
         ],
         size,
     )
 
 
 def _is_content(member: ZipInfo) -> bool:
-    """Folders, what macOS adds, and hidden files are nothing that was exported."""
+    """Whether a member is part of the export: no folder, no hidden file, and no file that macOS adds."""
     name = member.filename
     return not member.is_dir() and not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")
 
@@ -137,7 +137,7 @@ def _open_member(open_: Callable[[], BinaryIO], member: ZipInfo) -> BinaryIO:
 
 
 class _ZipMember(io.BufferedReader):
-    """A file of an archive, which is closed with it."""
+    """A file of an archive; closing it closes the archive."""
 
     archive: BinaryIO
 
@@ -147,14 +147,14 @@ class _ZipMember(io.BufferedReader):
 
 
 def _unpack(open_: Callable[[], BinaryIO]) -> BinaryIO:
-    """The content, out of gzip when that is what it is, whatever its name."""
+    """The content, decompressed if its first bytes are those of gzip."""
     with open_() as file:
         is_packed = file.read(2) == _GZIP
     return _GzipFile(open_()) if is_packed else open_()
 
 
 class _GzipFile(io.BufferedReader):
-    """The content of a gzip file, which is closed with it."""
+    """The content of a gzip file; closing it closes the file."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__(IGzipFile(fileobj=file, mode="rb"), BUFFER)  # type: ignore[no-untyped-call]

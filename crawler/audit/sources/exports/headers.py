@@ -1,4 +1,4 @@
-"""What columns are called: in the exports of products, in the languages of their interfaces. Pure.
+"""The names of columns in the exports of products, in the languages of their interfaces. Pure.
 
 English names as the products document them: https://support.google.com/webmasters/answer/7576553,
 https://developers.google.com/webmaster-tools/v1/searchanalytics/query,
@@ -21,7 +21,7 @@ from crawler.audit.claim import SourceKind
 
 
 class ColumnRole(StrEnum):
-    """What a column says of the URL."""
+    """The meaning of a column."""
 
     URL = "URL"
     HOST = "host"
@@ -45,7 +45,7 @@ _blanks = re.compile(r"[\s_-]+").sub
 
 @lru_cache(maxsize=2048)
 def normalize_name(name: str) -> str:
-    """A name as it is compared: small letters, one kind of apostrophes, no hyphens."""
+    """A name for comparison: in lower case, with one kind of apostrophes, without hyphens."""
     name = unicodedata.normalize("NFKC", name.replace("\u2019", "'").strip("\ufeff\u200e *")).casefold()
     return _blanks(" ", name).strip()
 
@@ -113,7 +113,7 @@ referring page url | referring page | source url | source | source page | linkin
 | sourceurl | referring domain
 """)
 )
-"""Columns that hold URLs, and not those that a table is about."""
+"""Columns of URLs that are not the subject of the table."""
 _RATING_NAMES: Final = frozenset(
     {
         *(
@@ -133,7 +133,7 @@ _RATING_NAMES: Final = frozenset(
         *("percent", "id", "code", "status", "size", "depth", "level", "year", "age"),
     }
 )
-"""Words in the names of columns whose numbers are no counts of what leads to a URL."""
+"""Words in the names of columns whose numbers are no counts."""
 _words: Final = re.compile(r"[^\W_]+").findall
 
 _ROLE_NAMES: Final[dict[ColumnRole, tuple[str, ...]]] = {
@@ -247,41 +247,41 @@ _SOURCE_OF_PRODUCT: Final = {
 
 
 def source_of(product: str) -> SourceKind | None:
-    """As what an export of a product is to be given, where :func:`format_of` says which it is."""
+    """The kind of source of a product that :func:`format_of` returned."""
     return next((source for name, source in _SOURCE_OF_PRODUCT.items() if product.startswith(name)), None)
 
 
 def is_other_url_column(name: str) -> bool:
-    """Whether a column of this name holds URLs that the table is not about."""
+    """Whether a column of this name has URLs that are not the subject of the table."""
     return normalize_name(name) in _OTHER_URL_NAMES
 
 
 def is_rating_column(name: str) -> bool:
-    """Whether a column of this name holds numbers that count nothing: a rating, a place, an address."""
+    """Whether a column of this name has numbers that are no counts: a rating, a rank, an address."""
     return not _RATING_NAMES.isdisjoint(_words(normalize_name(name)))
 
 
 def url_rank(name: str, source: SourceKind) -> int:
-    """How well a name says that a column holds the URLs: 0 says nothing, more is better."""
+    """How clearly a name says that a column has the URLs; 0: not at all."""
     names = _URL_NAMES.get(source, _PAGE_NAMES)
     name = normalize_name(name)
     return len(names) - names.index(name) if name in names else 0
 
 
 def find_roles(header: Sequence[str], source: SourceKind) -> dict[ColumnRole, int]:
-    """The other columns that matter, by what they say. Those of an earlier period, in comparisons, come second."""
+    """The columns by their roles. In a comparison of periods, the first column is the current period."""
     plains = [normalize_name(name) for name in header]
-    found: dict[ColumnRole, int] = {}
+    roles: dict[ColumnRole, int] = {}
     for role in _ROLES_OF_SOURCE.get(source, ()):
         at = next((plains.index(name) for name in _ROLE_NAMES[role] if name in plains), None)
         if at is None and role in (ColumnRole.CLICKS, ColumnRole.IMPRESSIONS):
             at = next((i for i, name in enumerate(plains) if name.endswith(_ROLE_NAMES[role])), None)
         if at is not None:
-            found[role] = at
+            roles[role] = at
     if any(name in _OTHER_URL_NAMES for name in plains):
         for role in (ColumnRole.LINKS, ColumnRole.DOMAINS):
-            found.pop(role, None)  # every row is one link, and the number says something of the page it is on
-    return found
+            roles.pop(role, None)  # each row is one link, and its number is about the linking page
+    return roles
 
 
 def format_of(header: Sequence[str]) -> str:

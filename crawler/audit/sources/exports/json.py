@@ -1,4 +1,4 @@
-"""Turns JSON into rows of cells: answers of APIs, arrays of objects or texts, one value a line. In flat memory."""
+"""Reads JSON as rows of cells: API answers, arrays of objects or texts, or one value a line. In flat memory."""
 
 import json
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import msgspec
 from crawler.audit.sources.exports.csv import MAX_LINE, ExportText
 
 CONTAINERS: Final = frozenset({"rows", "results", "reports", "data", "items", "urls", "pages", "d", "value"})
-"""Members of an object whose arrays hold what it is about."""
+"""Members of an object whose arrays hold its rows."""
 
 _NAMES: Final = {"dimensionHeaders": "dimensionValues", "metricHeaders": "metricValues"}
 _SAMPLE_ROWS: Final = 200  # values whose members become columns
@@ -20,14 +20,14 @@ _decoder = json.JSONDecoder()
 
 
 class JsonRows:
-    """The rows of a JSON text: the names of the columns first, unless there is but one. ``broken`` were left out."""
+    """The rows of a JSON text; the first are the column names, unless it is a list. ``skipped`` counts broken rows."""
 
     def __init__(self, text: ExportText) -> None:
         self.comments: list[str] = []
         self.skipped = 0
         self.by_line = _is_json_lines(text.head)
         self._text = text
-        self._names: dict[str, list[str]] = {}  # of the values in arrays, as an answer of GA4 gives them
+        self._names: dict[str, list[str]] = {}  # of array values, as in GA4 answers
 
     def __iter__(self) -> Iterator[list[str]]:
         values = self._line_values() if self.by_line else self._document_values()
@@ -52,48 +52,48 @@ class JsonRows:
             yield from self._inner(value)
 
     def _inner(self, value: Any) -> Iterator[Any]:
-        """What a container holds, or the value itself."""
+        """The values of a container, or the value itself."""
         if isinstance(value, list):
-            for each in value:
-                yield from self._inner(each)
+            for item in value:
+                yield from self._inner(item)
         elif isinstance(value, dict):
             self._learn_names(value)
             lists = [value[name] for name in value if name in CONTAINERS and isinstance(value[name], list)]
             if not lists and not (value.keys() & _NAMES.keys()):
                 yield value
-            for each in chain.from_iterable(lists):
-                yield from self._inner(each)
+            for item in chain.from_iterable(lists):
+                yield from self._inner(item)
         else:
             yield value
 
     def _learn_names(self, value: dict[str, Any]) -> None:
         for header, cells in _NAMES.items():
             if isinstance(named := value.get(header), list):
-                self._names[cells] = [str(each.get("name", "")) for each in named if isinstance(each, dict)]
+                self._names[cells] = [str(item.get("name", "")) for item in named if isinstance(item, dict)]
 
     def _document_values(self) -> Iterator[Any]:
         reader = _JsonStream(self._text.pieces())
         try:
             while mark := reader.peek():
                 if mark == "[":
-                    for each in reader.elements():
-                        yield from self._inner(each)
+                    for item in reader.elements():
+                        yield from self._inner(item)
                 elif mark == "{":
                     yield from self._members(reader)
                 else:
                     yield reader.value()
         except (ValueError, RecursionError) as error:
-            self._text.fault = self._text.fault or f"it is no JSON from some place on ({error})"
+            self._text.fault = self._text.fault or f"a part of it is no JSON ({error})"
 
     def _members(self, reader: "_JsonStream") -> Iterator[Any]:
-        """What is in the arrays of an object, or the object itself when it has none that matters."""
+        """The values of the containers of an object, or the object itself without containers."""
         rest: dict[str, Any] = {}
         is_container = False
         for name in reader.names():
             if name in CONTAINERS and reader.peek() == "[":
                 is_container = True
-                for each in reader.elements():
-                    yield from self._inner(each)
+                for item in reader.elements():
+                    yield from self._inner(item)
             else:
                 rest[name] = reader.value()
                 self._learn_names({name: rest[name]})
@@ -101,22 +101,22 @@ class JsonRows:
             yield from self._inner(rest)
 
     def _cells(self, value: Any) -> dict[str, str]:
-        """The members by name, those of arrays by name and number; a text that is no member has no name."""
+        """The members by name, array items by name and number; a plain value has the name ""."""
         if not isinstance(value, dict):
             return {"": text} if (text := _cell_text(value)) else {}
         cells: dict[str, str] = {}
         for name, member in value.items():
             if isinstance(member, list):
                 names = self._names.get(name, ())
-                for number, each in enumerate(member[:_MAX_CELLS]):
-                    cells[names[number] if number < len(names) else f"{name} {number + 1}"] = _cell_text(each)
+                for number, item in enumerate(member[:_MAX_CELLS]):
+                    cells[names[number] if number < len(names) else f"{name} {number + 1}"] = _cell_text(item)
             else:
                 cells[name] = _cell_text(member)
         return cells
 
 
 def _cell_text(value: Any) -> str:
-    """A value as a cell holds it; objects are none, but those with a ``value``."""
+    """A value as text; of an object its ``value``, else ""."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
@@ -137,7 +137,7 @@ def _is_json_lines(head: str) -> bool:
 
 
 class _JsonStream:
-    """Takes the values of a document one by one, out of pieces of its text. Raises ValueError where it is no JSON."""
+    """Parses the values of a document one by one, from pieces of text. Raises ValueError when it is no JSON."""
 
     def __init__(self, pieces: Iterator[str]) -> None:
         self._pieces = pieces
@@ -145,7 +145,7 @@ class _JsonStream:
         self._at = 0
 
     def peek(self) -> str:
-        """The next character that is no blank, "" at the end. Nothing is taken."""
+        """The next character that is no blank, "" at the end; does not consume it."""
         while True:
             rest = self._text[self._at : self._at + 1024].lstrip(" \t\r\n\ufeff")
             if rest:
@@ -167,7 +167,7 @@ class _JsonStream:
                     raise
                 continue
             if end == len(self._text) and self._more():
-                continue  # a number may go on in the next piece
+                continue  # a number may continue in the next piece
             self._at = end
             return value
 
@@ -183,7 +183,7 @@ class _JsonStream:
         self._take("]")
 
     def names(self) -> Iterator[str]:
-        """The names of the members of an object that begins here; whoever asks takes each value."""
+        """The names of the members of an object that begins here; the caller reads each value."""
         self._take("{")
         while self.peek() != "}":
             name = self.value()

@@ -1,4 +1,4 @@
-"""Reads an export as claims: opens it, finds the table and its columns, and accounts for every row."""
+"""Reads an export as claims: opens it, finds its table and columns, and reports every row."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -28,24 +28,21 @@ from crawler.model import Url
 
 
 class ExportOptions(Struct, frozen=True, kw_only=True):
-    """``column`` is the name or the number (from 1) of the column with the URLs; "": it is detected."""
+    """``column`` is the name or the number (from 1) of the column with the URLs; "" detects it."""
 
     column: str = ""
 
 
-_UI_ROW_LIMIT: Final = 1_000  # that the web interface of Search Console exports at most
-
-_MAX_HOSTS: Final = 1_000  # other sites that are counted apart
-
+_UI_ROW_LIMIT: Final = 1_000  # of the web interface of Search Console
+_MAX_HOSTS: Final = 1_000  # other sites that are counted
 _TABLES: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".zip")
-
 _NOT_A_URL: Final = frozenset({"", "(not set)", "(other)", "total", "grand total", "totals"})
 
 
 def check_export(name: str, source: SourceKind, options: ExportOptions) -> None:
-    """Look whether a local file can be read, before anything is asked of the site; URLs are not opened.
+    """Check that a local file can be read, before the first request to the site; URLs are not opened.
 
-    Raises UsageError, in a sentence that names the file, what is in it and the remedy.
+    Raises UsageError, which names the file, its content and the remedy.
     """
     if is_remote_source(name):
         return
@@ -58,7 +55,7 @@ def check_export(name: str, source: SourceKind, options: ExportOptions) -> None:
 
 
 def export_hint(name: str) -> str:
-    """As what a file should be given, as the end of a sentence, when it is an export or a list; "" for all others."""
+    """The option for a file that is an export or a list, as the end of a sentence; "" for other files."""
     try:
         kind = choose_parts(
             open_export(name, _refuse_url), TableRequest(name, SourceKind.LIST, CellUrlParser(None))
@@ -77,31 +74,31 @@ def export_hint(name: str) -> str:
 def read_export(
     name: str, source: SourceKind, addresses: SourceUrlParser, options: ExportOptions, open_url: OpenUrl
 ) -> tuple[SourceReport, Iterator[SourceRecord]]:
-    """What an export says of URLs of the site, a claim for each row; the account is whole when these are taken.
+    """The report and the claims of an export, one for each row. The report is complete after all claims.
 
-    ``name`` is a path, or a URL that ``open_url`` fetches. ``source`` is what a person gave it as. A file that
-    cannot be read raises UsageError; a URL that cannot is a fault of its account, for it may answer tomorrow.
+    ``name`` is a path, or a URL that ``open_url`` fetches. ``source`` is the kind that the user gave. An unreadable
+    file raises UsageError; an unreadable URL is a fault in the report, because it may answer tomorrow.
     """
-    account = SourceReport(source=source, name=name)
+    report = SourceReport(source=source, name=name)
     if source == SourceKind.CRAWL and not is_remote_source(name) and (state := find_state(name)):
-        return account, read_state(state, account, addresses)
-    wanted = TableRequest(name, source, CellUrlParser(addresses), options.column)
+        return report, read_state(state, report, addresses)
+    request = TableRequest(name, source, CellUrlParser(addresses), options.column)
     try:
         content = open_export(name, open_url)
-        account.bytes = content.bytes
-        choice = choose_parts(content, wanted)
+        report.bytes = content.bytes
+        choice = choose_parts(content, request)
     except UsageError as error:
         if not is_remote_source(name):
             raise
-        account.complete = False
-        account.faults.append(str(error))
-        return account, iter(())
-    account.format = choice.format
-    account.about = choice.issue
-    account.notes.extend(choice.notes)
+        report.complete = False
+        report.faults.append(str(error))
+        return report, iter(())
+    report.format = choice.format
+    report.about = choice.issue
+    report.notes.extend(choice.notes)
     if choice.issue:
-        account.notes.append(f'it says of all its URLs: "{choice.issue}"')
-    return account, _ExportReader(account, wanted, choice, addresses.site).claims()
+        report.notes.append(f'it says of all its URLs: "{choice.issue}"')
+    return report, _ExportReader(report, request, choice, addresses.site).claims()
 
 
 def _refuse_url(url: str) -> bytes:
@@ -111,13 +108,13 @@ def _refuse_url(url: str) -> bytes:
 class _ExportReader:
     """The reading of one export."""
 
-    def __init__(self, account: SourceReport, wanted: TableRequest, choice: ChosenTable, site: str) -> None:
-        self._account = account
-        self._wanted = wanted
+    def __init__(self, report: SourceReport, request: TableRequest, choice: ChosenTable, site: str) -> None:
+        self._report = report
+        self._request = request
         self._choice = choice
         self._site = site
         self._hosts: Counter[str] = Counter()
-        self._odd = ""  # the first cell that is no URL
+        self._unread_example = ""  # the first cell that is no URL
 
     def claims(self) -> Iterator[SourceRecord]:
         for part in self._choice.parts:
@@ -127,84 +124,84 @@ class _ExportReader:
     def _claims_of_part(self, part: ExportPart) -> Iterator[SourceRecord]:
         span, columns = self._choice.span, None
         with ExportText(part.open()) as text:
-            rows = read_rows(text, part.name or self._wanted.name)
+            rows = read_rows(text, part.name or self._request.name)
             for table in split_tables(iter(rows)):
-                named = [each for remark in rows.comments for each in find_days(remark)]
+                days = [day for comment in rows.comments for day in find_days(comment)]
                 rows.comments.clear()
-                span = (min(named), max(named)) if named else span
+                span = (min(days), max(days)) if days else span
                 columns = self._columns(table, columns)
                 if columns:
                     yield from self._claims_of_table(table, columns, span)
             self._note_unread(text, rows)
 
-    def _columns(self, table: ExportTable, before: ExportColumns | None) -> ExportColumns | None:
-        """Those of a table; after an empty row within it they are the ones before."""
+    def _columns(self, table: ExportTable, previous: ExportColumns | None) -> ExportColumns | None:
+        """The columns of a table; after an empty row within a table, the previous ones."""
         first = table.sample[0]
-        wanted = self._wanted
-        is_more = before and len(first) == before.width
-        if before and is_more:
-            cell = first[before.url]
-            if cell.casefold() in _NOT_A_URL or wanted.reader.parse(cell) is not RejectReason.UNREAD:
-                return ExportColumns(before.url, before.by_role, before.width, has_header=False)
+        request = self._request
+        is_more = previous and len(first) == previous.width
+        if previous and is_more:
+            cell = first[previous.url]
+            if cell.casefold() in _NOT_A_URL or request.reader.parse(cell) is not RejectReason.UNREAD:
+                return ExportColumns(previous.url, previous.by_role, previous.width, has_header=False)
         try:
-            return find_columns(table.sample, wanted.source, wanted.reader, wanted.column)
+            return find_columns(table.sample, request.source, request.reader, request.column)
         except UsageError:  # a further table without the column that was named
             return None
 
     def _claims_of_table(
         self, table: ExportTable, columns: ExportColumns, span: tuple[str, str]
     ) -> Iterator[SourceRecord]:
-        account, claims = self._account, ExportClaimBuilder(columns, self._wanted.source, span)
+        report, claims = self._report, ExportClaimBuilder(columns, self._request.source, span)
         rows = table.rows()
         if columns.has_header:
             for row in rows:  # and titles before it
                 if len(row) >= columns.width:
                     break
         for row in rows:
-            account.rows += 1
+            report.rows += 1
             url = self._url(row, columns)
             if not isinstance(url, RejectReason):
                 if not claims.is_page(row):
-                    account.beside += 1
+                    report.beside += 1
                     continue
-                account.used += 1
+                report.used += 1
                 claim = claims.build(url, row)
                 if claim.first:
-                    account.first = min(account.first or claim.first, claim.first)
-                    account.last = max(account.last, claim.last)
+                    report.first = min(report.first or claim.first, claim.first)
+                    report.last = max(report.last, claim.last)
                 yield claim
             elif url is RejectReason.NOT_A_PAGE:
-                account.beside += 1
+                report.beside += 1
             elif url is RejectReason.FOREIGN:
-                account.foreign += 1
+                report.foreign += 1
             else:
-                account.unread += 1
+                report.unread += 1
 
     def _url(self, row: list[str], columns: ExportColumns) -> Url | RejectReason:
         if len(row) <= columns.url or (len(row) > columns.width and any(row[columns.width :])):
-            # one cell more: a comma in a URL parted it, and half a URL names another page
-            self._odd = self._odd or " ".join(row)[:80]
+            # an extra cell: a comma split the URL, and half a URL names another page
+            self._unread_example = self._unread_example or " ".join(row)[:80]
             return RejectReason.UNREAD
         text = row[columns.url].strip()
         host = columns.by_role.get(ColumnRole.HOST)
         if host is not None and text.startswith("/") and len(row) > host and "." in row[host]:
             text = f"https://{row[host].strip()}{text}"
-        url = self._wanted.reader.parse(text)
+        url = self._request.reader.parse(text)
         if url is RejectReason.FOREIGN:
             self._count_host(text)
         elif url is RejectReason.UNREAD:
             if text.casefold() in _NOT_A_URL:
                 self._note_rest(text)
                 return RejectReason.NOT_A_PAGE
-            self._odd = self._odd or text[:80]
+            self._unread_example = self._unread_example or text[:80]
         return url
 
     def _note_rest(self, text: str) -> None:
-        """GA4 puts what exceeds its limit of rows together: https://support.google.com/analytics/answer/13331684."""
-        said = "it sums up further pages as (other), without naming them"
-        if text.casefold() == "(other)" and said not in self._account.notes:
-            self._account.complete = False
-            self._account.notes.append(said)
+        """Note that GA4 sums up the rows beyond its limit: https://support.google.com/analytics/answer/13331684."""
+        note = "it sums up further pages as (other), without naming them"
+        if text.casefold() == "(other)" and note not in self._report.notes:
+            self._report.complete = False
+            self._report.notes.append(note)
 
     def _count_host(self, text: str) -> None:
         name = text.partition("://")[2] or text
@@ -213,55 +210,53 @@ class _ExportReader:
             self._hosts[name] += 1
 
     def _note_unread(self, text: ExportText, rows: CsvRows | JsonRows) -> None:
-        """What of a file could not be read."""
-        account = self._account
+        """Report the parts of a file that could not be read."""
+        report = self._report
         broken = text.overlong + rows.skipped
-        account.rows += broken
-        account.unread += broken
+        report.rows += broken
+        report.unread += broken
         if text.overlong:
-            account.faults.append(
-                f"{text.overlong:,} lines are longer than {MAX_LINE:,} characters: left out"
-            )
+            report.faults.append(f"{text.overlong:,} lines are longer than {MAX_LINE:,} characters: left out")
         if rows.skipped:
-            account.faults.append(
-                f"{rows.skipped:,} rows are broken (a quotation mark that is never closed?)"
-            )
+            report.faults.append(f"{rows.skipped:,} rows are broken (a quotation mark that is never closed?)")
         if text.fault:
-            account.faults.append(f"{text.fault}; what comes before was read")
-        account.complete = account.complete and not (broken or text.fault)
+            report.faults.append(f"{text.fault}; the rows before that were read")
+        report.complete = report.complete and not (broken or text.fault)
 
     def _finish(self) -> None:
-        account = self._account
-        if not account.rows:
-            account.notes.append("it has no rows")
-        if account.rows == _UI_ROW_LIMIT and account.format == "Search Console pages":
-            account.notes.append(
+        report = self._report
+        if not report.rows:
+            report.notes.append("it has no rows")
+        if report.rows == _UI_ROW_LIMIT and report.format == "Search Console pages":
+            report.notes.append(
                 "it has 1,000 rows, all that the web interface of Search Console exports: there may be more pages"
             )
-        if self._odd:
-            odd = "".join(each if each.isprintable() else " " for each in self._odd)
-            account.notes.append(f'rows that name no URL were left out, the first of them "{odd}"')
-        if account.source == SourceKind.CRAWL and account.beside:
-            account.notes.append(
-                f"{account.beside:,} of its URLs are no pages that answered 200 and can be indexed"
+        if self._unread_example:
+            example = "".join(
+                character if character.isprintable() else " " for character in self._unread_example
+            )
+            report.notes.append(f'rows that name no URL were left out, the first of them "{example}"')
+        if report.source == SourceKind.CRAWL and report.beside:
+            report.notes.append(
+                f"{report.beside:,} of its URLs are no pages that answered 200 and can be indexed"
             )
         self._note_other_site()
 
     def _note_other_site(self) -> None:
-        """Says so when it is another site's export."""
-        account = self._account
-        if account.foreign <= account.used:
+        """Report an export of another site."""
+        report = self._report
+        if report.foreign <= report.used:
             return
         (name, _), *more = self._hosts.most_common(2) or [("other sites", 0)]
         if name.removeprefix("www.") == self._site and not more:
-            said = f"{account.foreign:,} of its {account.rows:,} URLs are outside of what is audited"
-            account.notes.append(said)
-        elif account.used:
-            said = (
-                f"{account.foreign:,} of its {account.rows:,} URLs are of other sites, most of them of {name}"
+            message = f"{report.foreign:,} of its {report.rows:,} URLs are outside the audited scope"
+            report.notes.append(message)
+        elif report.used:
+            message = (
+                f"{report.foreign:,} of its {report.rows:,} URLs are of other sites, most of them of {name}"
             )
-            account.notes.append(said)
+            report.notes.append(message)
         else:
             others = " and other sites" if more else ""
-            said = f"all {account.foreign:,} URLs are of {name}{others}: is it the right export?"
-            account.faults.append(said)
+            message = f"all {report.foreign:,} URLs are of {name}{others}: is it the right export?"
+            report.faults.append(message)

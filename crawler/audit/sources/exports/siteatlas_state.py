@@ -1,4 +1,4 @@
-"""Reads another crawl out of a state directory of ours: the pages that its last run found worth listing."""
+"""Reads another crawl from a state directory of siteatlas: the indexable pages of its last run."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,9 +18,9 @@ SELECT url.url, visit.state, visit.status, visit.seen_at FROM visit JOIN url USI
 
 
 def find_state(name: str) -> Path | None:
-    """The database that a directory or a file of this name is, None when it is something else.
+    """The state database at a path, which may be its directory; None for other files.
 
-    Raises UsageError for a directory without one, or with several, and for what cannot be read.
+    Raises UsageError for a directory without a state or with several, and for an unreadable path.
     """
     path = Path(name)
     try:
@@ -29,62 +29,60 @@ def find_state(name: str) -> Path | None:
                 return path if file.read(16) == b"SQLite format 3\x00" else None
         if not path.is_dir():
             return None
-        inside = (
+        states = (
             [path / STATE_DB.file]
             if (path / STATE_DB.file).is_file()
             else sorted(path.glob(f"*/{STATE_DB.file}"))
         )
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {error.strerror or error}") from None
-    if len(inside) != 1:
-        several = ", ".join(str(each.parent) for each in inside[:5])
+    if len(states) != 1:
+        several = ", ".join(str(file.parent) for file in states[:5])
         raise UsageError(
             f"{name} holds the states of several sites: name one of {several}"
-            if inside
+            if states
             else f"{name} holds no state of siteatlas ({STATE_DB.file}), and is no table"
         )
-    return inside[0]
+    return states[0]
 
 
 def check_state(path: Path) -> None:
-    """Raises UsageError when the database is none that can be read, in the words of whoever named it."""
+    """Raise UsageError when the database cannot be read."""
     try:
         STATE_DB.open_read_only(path).close()
     except StorageError as error:
         raise UsageError(f"{path} cannot be read as another crawl: {error}") from None
 
 
-def read_state(path: Path, account: SourceReport, addresses: SourceUrlParser) -> Iterator[SourceRecord]:
+def read_state(path: Path, report: SourceReport, addresses: SourceUrlParser) -> Iterator[SourceRecord]:
     """The indexable pages of the last run. Raises UsageError, StorageError."""
-    account.format = "siteatlas state"
-    account.bytes = path.stat().st_size
+    report.format = "siteatlas state"
+    report.bytes = path.stat().st_size
     with closing(STATE_DB.open_read_only(path)) as db, storage_errors():
         _note_incomplete_run(
-            account, db.execute("SELECT completeness, ended FROM run ORDER BY number DESC LIMIT 1").fetchone()
+            report, db.execute("SELECT completeness, ended FROM run ORDER BY number DESC LIMIT 1").fetchone()
         )
         for text, state, status, seen_at in db.execute(_PAGES):
-            account.rows += 1
+            report.rows += 1
             url = addresses.parse(text)
             if state != State.INDEXABLE or url is RejectReason.NOT_A_PAGE:
-                account.beside += 1
+                report.beside += 1
             elif url is RejectReason.FOREIGN:
-                account.foreign += 1
+                report.foreign += 1
             elif isinstance(url, RejectReason):
-                account.unread += 1
+                report.unread += 1
             else:
-                account.used += 1
-                seen = datetime.fromtimestamp(seen_at, UTC).date().isoformat() if seen_at else ""
-                account.first = min(account.first or seen, seen)
-                account.last = max(account.last, seen)
-                yield SourceRecord(url=url, first=seen, last=seen, status=status or 0)
-    if account.beside:
-        account.notes.append(
-            f"{account.beside:,} of its {account.rows:,} URLs are no pages that can be indexed"
-        )
+                report.used += 1
+                day = datetime.fromtimestamp(seen_at, UTC).date().isoformat() if seen_at else ""
+                report.first = min(report.first or day, day)
+                report.last = max(report.last, day)
+                yield SourceRecord(url=url, first=day, last=day, status=status or 0)
+    if report.beside:
+        report.notes.append(f"{report.beside:,} of its {report.rows:,} URLs are no indexable pages")
 
 
-def _note_incomplete_run(account: SourceReport, run: tuple[str, float | None] | None) -> None:
+def _note_incomplete_run(report: SourceReport, run: tuple[str, float | None] | None) -> None:
     if run is None or run[1] is None:
-        account.notes.append("that crawl is not over yet: it may know more later")
+        report.notes.append("that crawl is still running: it may find more pages")
     elif run[0] and run[0] != "complete":
-        account.notes.append(f"that crawl was {run[0]}: it may not know every page")
+        report.notes.append(f"that crawl was {run[0]}: it may not have found every page")

@@ -1,1 +1,1 @@
-"""Access logs: which URLs people and bots asked for, when, and what the server answered. Front door: ``reader.py``."""
+"""Access logs: the URLs that people and bots requested, when, and the answers. Start with ``reader.py``."""

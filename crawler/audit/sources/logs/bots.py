@@ -1,6 +1,6 @@
-"""Who made a request, by the name it gave itself: the table of known bots, and the domains they answer from.
+"""Identifies bots by their user agent, and verifies them by DNS.
 
-Names and tokens are those that the operators publish. Who can be verified by reverse DNS says so himself:
+The operators publish the names and tokens. These operators document verification by reverse DNS:
 https://developers.google.com/crawling/docs/crawlers-fetchers/verify-google-requests,
 https://www.bing.com/webmasters/help/how-to-verify-bingbot-3905dc26, https://support.apple.com/en-us/119829,
 https://yandex.com/support/webmaster/robot-workings/check-yandex-robots.html.
@@ -15,17 +15,12 @@ from typing import Final, Protocol
 from crawler.audit.sources.logs.fields import LogRow
 
 OUR_BOT: Final = "Siteatlas"
-
-"""Our own crawler, whose requests are evidence of nothing."""
-
+"""Our own crawler; its requests are no evidence."""
 NO_USER_AGENT: Final = "no user agent"
-
 OTHER_BOTS: Final = "other bots"
-
 UNVERIFIED_PREFIX: Final = "unverified "
 
-
-# A bot a line: its name, then "=" and tokens apart by "|" when its name is not how it is known in a log.
+# One bot a line: its name, then "=" and its tokens in user agents, separated by "|", if they differ from the name.
 _TABLE: Final = """
 Googlebot
 Googlebot-Image
@@ -122,66 +117,22 @@ health checks=elb-healthchecker|googlehc|kube-probe|amazon-route53-health|haprox
 """
 
 
-SEARCH_ENGINES: Final = frozenset(
-    {
-        *(
-            "Googlebot",
-            "Googlebot-Image",
-            "Googlebot-News",
-            "Googlebot-Video",
-            "bingbot",
-            "Applebot",
-            "YandexBot",
-        ),
-        *(
-            "Baiduspider",
-            "DuckDuckBot",
-            "Yahoo Slurp",
-            "SeznamBot",
-            "PetalBot",
-            "Sogou",
-            "Naver Yeti",
-            "Qwantbot",
-        ),
-        *("Mojeekbot", "Coccocbot", "Bravebot", "360Spider", "Exabot"),
-    }
-)
+_SEARCH_ENGINES: Final = """
+Googlebot|Googlebot-Image|Googlebot-News|Googlebot-Video|bingbot|Applebot|YandexBot|Baiduspider|DuckDuckBot|Yahoo Slurp
+SeznamBot|PetalBot|Sogou|Naver Yeti|Qwantbot|Mojeekbot|Coccocbot|Bravebot|360Spider|Exabot
+"""
+SEARCH_ENGINES: Final = frozenset(_SEARCH_ENGINES.strip().replace("\n", "|").split("|"))
+"""The bots of search engines; they request URLs that are or were linked."""
 
-"""Those of search engines: they ask for what somebody links, or once had."""
+_GENERIC_TEXT: Final = """
+bots|crawl|spider|slurp|scrap|archiv|headless|phantomjs|lighthouse|monitor|uptime|validator|curl|wget|python|java/
+okhttp|go-http|libwww|httpclient|http_request|http_client|axios|node-fetch|undici|guzzle|aiohttp|httpx|ruby|perl
+php/|postman|insomnia|apachebench|siege|nikto|sqlmap|nmap|masscan|zgrab|nuclei|scan|fetch|feed|rss|preview|urllib
+linkcheck|link check|winhttp|powershell|dataprovider|researcher
+"""
+_GENERIC_WORDS: Final = _GENERIC_TEXT.strip().replace("\n", "|").split("|")
 
-
-_GENERIC_WORDS: Final = (
-    *(
-        "bots",
-        "crawl",
-        "spider",
-        "slurp",
-        "scrap",
-        "archiv",
-        "headless",
-        "phantomjs",
-        "lighthouse",
-        "monitor",
-    ),
-    *("uptime", "validator", "curl", "wget", "python", "java/", "okhttp", "go-http", "libwww", "httpclient"),
-    *(
-        "http_request",
-        "http_client",
-        "axios",
-        "node-fetch",
-        "undici",
-        "guzzle",
-        "aiohttp",
-        "httpx",
-        "ruby",
-        "perl",
-    ),
-    *("php/", "postman", "insomnia", "apachebench", "siege", "nikto", "sqlmap", "nmap", "masscan", "zgrab"),
-    *("nuclei", "scan", "fetch", "feed", "rss", "preview", "urllib", "linkcheck", "link check", "winhttp"),
-    *("powershell", "dataprovider", "researcher"),
-)
-
-_bot = re.compile(r"(?<!cu)bot(?![a-z])").search  # Cubot makes telephones
+_bot = re.compile(r"(?<!cu)bot(?![a-z])").search  # Cubot is a brand of phones
 
 
 DOMAINS: Final[dict[str, tuple[str, ...]]] = {
@@ -207,17 +158,16 @@ DOMAINS: Final[dict[str, tuple[str, ...]]] = {
     "AhrefsBot": ("ahrefs.com", "ahrefs.net"),
     "SemrushBot": ("semrush.com",),
 }
-
-"""The domains that the host names of each bot's addresses end in."""
+"""The domains of the host names of each bot's addresses."""
 
 
 def _bot_tokens() -> dict[str, str]:
-    known: dict[str, str] = {}
+    names: dict[str, str] = {}
     for line in _TABLE.split("\n"):
         name, _, tokens = line.partition("=")
-        known |= dict.fromkeys((tokens or name).lower().split("|"), name)
-    del known[""]
-    return known
+        names |= dict.fromkeys((tokens or name).lower().split("|"), name)
+    del names[""]
+    return names
 
 
 _NAMES: Final = _bot_tokens()
@@ -226,9 +176,9 @@ _TOKENS: Final = sorted(_NAMES, key=len, reverse=True)
 
 
 def bot_name(agent: str) -> str:
-    """The name of the bot that calls itself so, or "" for what looks like a person's browser.
+    """The name of the bot with this user agent, or "" for a browser.
 
-    It is :data:`OURS` for ourselves; "unverified Googlebot" stays what it is.
+    :data:`OUR_BOT` is our own crawler. An unverified name ("unverified Googlebot") is returned as it is.
     """
     if agent.startswith(UNVERIFIED_PREFIX) and agent.removeprefix(UNVERIFIED_PREFIX) in DOMAINS:
         return agent
@@ -244,18 +194,14 @@ def bot_name(agent: str) -> str:
 
 
 MAX_ADDRESSES: Final = 5_000
-
-"""Addresses that are asked for at most; whoever comes from yet another one is not verified."""
-
+"""Addresses that are looked up; bots from further addresses stay unverified."""
 _MAX_CONCURRENT: Final = 16
-
-_TIMEOUT: Final = 10.0  # seconds for the questions of one block of lines
-
-_MAX_AGENTS: Final = 10_000  # agents whose name is remembered
+_TIMEOUT: Final = 10.0  # seconds for the look-ups of one block of lines
+_MAX_AGENTS: Final = 10_000  # agents whose name is cached
 
 
 class DnsResolver(Protocol):
-    """Asks DNS. Both raise OSError when there is no answer."""
+    """Looks up names and addresses in DNS. Both methods raise OSError without an answer."""
 
     def name(self, address: str) -> str:
         """The host name of an address."""
@@ -273,11 +219,11 @@ class SystemDnsResolver:
 
     def addresses(self, name: str) -> Iterable[str]:
         """The addresses of a host name."""
-        return [str(found[4][0]) for found in socket.getaddrinfo(name, None)]
+        return [str(info[4][0]) for info in socket.getaddrinfo(name, None)]
 
 
 class BotVerifier:
-    """Asks for each address once, for several at a time, and remembers the answers."""
+    """Verifies bots; looks up each address once, several at a time, and caches the answers."""
 
     def __init__(self, resolver: DnsResolver, patience: float = _TIMEOUT) -> None:
         self._resolver = resolver
@@ -288,11 +234,11 @@ class BotVerifier:
         self.unasked = 0
 
     def close(self) -> None:
-        """Wait for nothing that is still under way."""
+        """Cancel the outstanding look-ups."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def verify(self, rows: list[LogRow]) -> list[LogRow]:
-        """The rows, those of impostors under a name that says so."""
+        """The rows, with the user agent "unverified …" for impostors."""
         claimed = [self._claimed(row[4]) for row in rows]
         self._ask({(name, row[0]) for name, row in zip(claimed, rows, strict=True) if name})
         return [
@@ -311,16 +257,16 @@ class BotVerifier:
 
     def _ask(self, pairs: set[tuple[str, bytes]]) -> None:
         new = sorted(pairs - self._answers.keys())
-        asked = new[: max(0, MAX_ADDRESSES - len(self._answers))]
-        self.unasked += len(new) - len(asked)
-        futures = {pair: self._pool.submit(is_verified, *pair, self._resolver) for pair in asked}
+        due = new[: max(0, MAX_ADDRESSES - len(self._answers))]
+        self.unasked += len(new) - len(due)
+        futures = {pair: self._pool.submit(is_verified, *pair, self._resolver) for pair in due}
         wait(futures.values(), timeout=self._timeout)
         for pair, future in futures.items():
             self._answers[pair] = future.done() and future.result()
 
 
 def is_verified(name: str, address: bytes, resolver: DnsResolver) -> bool:
-    """Whether an address has a name in the domains of this bot, and that name has the address."""
+    """Whether the address resolves to a host name in the bot's domains, and that name back to the address."""
     text = address.decode("ascii", "replace")
     try:
         host = resolver.name(text).rstrip(".").lower()

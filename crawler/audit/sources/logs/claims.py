@@ -1,4 +1,4 @@
-"""Makes claims of the counts of one log, in flat memory: what is too much is handed on and counted anew."""
+"""Counts the requests of one log and makes claims from the counts, in flat memory."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -11,34 +11,26 @@ from crawler.audit.sources.logs.fields import DayCache, LogRow, request_target, 
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.model import Url
 
-_MAX_AGENTS: Final = 10_000
-
-_MAX_AGENT_LENGTH: Final = 1_000  # bytes of an agent that is remembered, and of it what is looked at
-
+_MAX_AGENTS: Final = 10_000  # agents in the cache
+_MAX_AGENT_LENGTH: Final = 1_000  # bytes of an agent that is cached, and of a longer one that are examined
 COUNT_BITS: Final = 32  # of one count
-
 COUNT_MASK: Final = 2**COUNT_BITS - 1
-
-# the places of counts; those of each bot come after them
+# the places of the counts; those of each bot follow
 PEOPLE, BOTS, OK, MOVED, DEAD, FIRST_BOT = range(6)
 
 _OURSELVES: Final[dict[bytes, tuple[int, int]]] = {}
 
-_UNANSWERED: Final = frozenset(
-    {0, 444, 499}
-)  # the client had gone, or got nothing: this says nothing of the URL
+_UNANSWERED: Final = frozenset({0, 444, 499})  # no answer, or the client had gone: no evidence about the URL
 
 RequestKey = tuple[str, str, str, int]
-
-"""Of one thing: the first day, the last, that of the newest answer, and the status of this."""
+"""The first and the last day of a target, the day of its newest answer, and the status of that."""
 
 
 class RequestCount(Struct, gc=False):
-    """The requests for one thing. ``many`` has all counts in one number, 32 bits for each, by their places.
+    """The requests for one target. ``packed`` has all counts in one number, 32 bits each, by their places.
 
-    One addition for a line is quicker than several, and a table of bots apiece would take most of the memory. The
-    garbage collector need not look at so many of them. ``status`` is that of the newest answer, on the day
-    ``answered``.
+    One addition for each line is faster than several, and a table of bots for each target would take most of the
+    memory. The garbage collector skips these objects. ``status`` is that of the newest answer, on day ``answered``.
     """
 
     last: str = ""
@@ -49,12 +41,12 @@ class RequestCount(Struct, gc=False):
 
     @property
     def requests(self) -> int:
-        """All of them."""
+        """The number of all requests."""
         return (self.packed & COUNT_MASK) + (self.packed >> BOTS * COUNT_BITS & COUNT_MASK)
 
 
 class PackedCounts(Struct, array_like=True, frozen=True):
-    """What some lines came to: columns of things, of their counts as bytes, and of where in ``seen`` their days are."""
+    """Counted lines as columns: targets, their counts as bytes, and the index of their days in ``seen``."""
 
     names: list[str]
     targets: list[bytes]
@@ -66,9 +58,9 @@ class PackedCounts(Struct, array_like=True, frozen=True):
 
 
 class RequestCounts:
-    """Counts rows, and what others counted of the rows after them. ``names`` are the bots by their places in counts.
+    """Counts rows, and adds the counts of other processes. ``names`` are the bots by their places in counts.
 
-    ``size`` are the bytes of all things, ``beside`` requests that ask for no page, ``ours`` those of them by ourselves.
+    ``size`` are the bytes of all targets. ``beside`` counts requests for no page, ``ours`` those by our own crawler.
     """
 
     def __init__(self, *, has_agents: bool) -> None:
@@ -81,28 +73,28 @@ class RequestCounts:
         self._answers: dict[str, dict[bytes, tuple[int, int]]] = {OUR_BOT: _OURSELVES}
 
     def add(self, rows: list[LogRow]) -> None:  # noqa: C901 - calls would cost more than the counting
-        """Count the requests of a block of lines. This is where a long log spends its time."""
+        """Count the requests of a block of lines. A long log spends its time here."""
         counts, agents = self.targets, self._agents
-        written, day, beside, ours = b"", "", 0, 0
-        for _, when, asked, state, agent, host, request in rows:
-            thing = asked or request_target(request or b"")
+        last_when, day, beside, ours = b"", "", 0, 0
+        for _, when, plain_target, state, agent, host, request in rows:
+            target = plain_target or request_target(request or b"")
             answers = agents.get(agent)
             if answers is None:
                 answers = self._answers_of(agent)
-            if thing is None or answers is _OURSELVES:
+            if target is None or answers is _OURSELVES:
                 beside += 1
                 ours += answers is _OURSELVES
                 continue
             if host and host != b"-":
-                thing = host + b" " + thing
-            count = counts.get(thing)
+                target = host + b" " + target
+            count = counts.get(target)
             if count is None:
-                count = counts[thing] = RequestCount()
-                self.size += len(thing)
+                count = counts[target] = RequestCount()
+                self.size += len(target)
             many, status = answers.get(state) or self._answer(answers, state)
             count.packed += many
-            if when != written:
-                written, day = when, self._days.day(when)
+            if when != last_when:
+                last_when, day = when, self._days.day(when)
             if day != count.last:
                 if day < count.last:
                     if day:
@@ -115,21 +107,21 @@ class RequestCounts:
         self.ours += ours
 
     def add_counted(self, counted: PackedCounts) -> None:
-        """Add what others counted of the rows after those that were added so far."""
+        """Add the counts of another process for the rows that follow."""
         self.beside += counted.beside
         self.ours += counted.ours
         places = [self._place(name) for name in counted.names]
         is_same = places == list(range(len(places)))
         counts = self.targets
-        for thing, packed, which in zip(counted.targets, counted.packed, counted.which, strict=True):
+        for target, packed, which in zip(counted.targets, counted.packed, counted.which, strict=True):
             many = int.from_bytes(packed, "little")
             if not is_same and many >> FIRST_BOT * COUNT_BITS:
                 many = _reorder(many, places)
             first, last, answered, status = counted.seen[which]
-            count = counts.get(thing)
+            count = counts.get(target)
             if count is None:
-                counts[thing] = RequestCount(last, first, answered, status, many)
-                self.size += len(thing)
+                counts[target] = RequestCount(last, first, answered, status, many)
+                self.size += len(target)
                 continue
             count.packed += many
             if last != count.last or first != count.first:
@@ -139,7 +131,7 @@ class RequestCounts:
                 count.status, count.answered = status, answered
 
     def begin(self, names: Sequence[str]) -> None:
-        """Forget everything that was counted, and have the bots at the places that these names have."""
+        """Reset all counts, and give the bots the places that these names have."""
         self.targets, self.size, self.beside, self.ours = {}, 0, 0, 0
         if any(own != name for own, name in zip(self.names, names, strict=False)):
             self.names.clear()
@@ -149,7 +141,7 @@ class RequestCounts:
             self._place(name)
 
     def counted(self) -> PackedCounts:
-        """What was counted."""
+        """The counts so far."""
         counts = self.targets.values()
         table: dict[RequestKey, int] = {}
         return PackedCounts(
@@ -168,7 +160,7 @@ class RequestCounts:
         )
 
     def _place(self, name: str) -> int:
-        """Which of the counts of bots is this one's."""
+        """The index of a bot among the counts of bots."""
         if name not in self._answers:
             place = FIRST_BOT + len(self.names)
             self.names.append(name)
@@ -176,7 +168,7 @@ class RequestCounts:
         return self.names.index(name)
 
     def _answers_of(self, agent: bytes) -> dict[bytes, tuple[int, int]]:
-        """What the requests of somebody add, by the state of the answer: see :meth:`_answer`."""
+        """The counts that a request of an agent adds, by the status of the answer; see :meth:`_answer`."""
         if len(self._agents) >= _MAX_AGENTS:
             self._agents.clear()
         name = bot_name(agent[:_MAX_AGENT_LENGTH].decode("utf-8", "replace")) if self._has_agents else ""
@@ -192,7 +184,7 @@ class RequestCounts:
 
     @staticmethod
     def _answer(answers: dict[bytes, tuple[int, int]], state: bytes) -> tuple[int, int]:
-        """What a request adds to the counts, and the status of its answer, 0 for none."""
+        """The counts that a request adds, and the status of its answer, 0 for none."""
         number = int(state) if state.isdigit() and len(state) == 3 else 0
         status = 0 if number in _UNANSWERED or number < 200 else number
         many = answers[b""][0]
@@ -208,7 +200,7 @@ class RequestCounts:
 
 
 def _reorder(many: int, places: list[int]) -> int:
-    """Counts with those of each bot at another place."""
+    """The counts with those of the bots moved to other places."""
     moved = many & (1 << FIRST_BOT * COUNT_BITS) - 1
     packed = many >> FIRST_BOT * COUNT_BITS
     for place in places:
@@ -218,29 +210,26 @@ def _reorder(many: int, places: list[int]) -> int:
 
 
 MAX_TARGETS: Final = 140_000
-
-"""Things asked for that are counted at a time."""
-
+"""Different targets that are counted at a time."""
 _MAX_TARGET_BYTES: Final = 24 * 2**20  # bytes of all of them
-
 _NO_AGENTS: Final[dict[str, int]] = {}
 
 
 class LogClaimBuilder:
-    """Makes claims of ``counts``. ``account`` is kept up with what they were."""
+    """Makes claims from ``counts``, and updates the ``report`` of the source."""
 
     def __init__(
         self,
         addresses: SourceUrlParser,
-        account: SourceReport,
+        report: SourceReport,
         counts: RequestCounts,
         most: int = MAX_TARGETS,
     ) -> None:
         self.counts = counts
         self._addresses = addresses
-        self._account = account
+        self._report = report
         self._most = most
-        self.files = 0  # requests of what is no page by its name
+        self.files = 0  # requests for files that are no pages
         self.hosts: dict[str, int] = {}
 
     @property
@@ -249,41 +238,41 @@ class LogClaimBuilder:
         return len(self.counts.targets) >= self._most or self.counts.size >= _MAX_TARGET_BYTES
 
     def take_all(self) -> Iterator[SourceRecord]:
-        """What is still counted at the end of the log."""
-        self._account.beside += self.counts.beside
-        things = self.counts.targets
-        for thing in sorted(things):  # a table takes what is sorted in two thirds of the time
-            yield from self._of(thing, things.pop(thing))
+        """The claims of all remaining counts, at the end of the log."""
+        self._report.beside += self.counts.beside
+        targets = self.counts.targets
+        for target in sorted(targets):  # SQLite inserts sorted rows in two thirds of the time
+            yield from self._of(target, targets.pop(target))
 
     def take_rarest(self) -> Iterator[SourceRecord]:
-        """The half of it that was asked for least: what is asked for often is worth its room."""
-        things, most = self.counts.targets, 1
-        while len(seldom := [thing for thing, count in things.items() if count.requests <= most]) * 2 < len(
-            things
+        """The claims of the less requested half of the targets; the others stay in memory."""
+        targets, limit = self.counts.targets, 1
+        while len(rare := [key for key, count in targets.items() if count.requests <= limit]) * 2 < len(
+            targets
         ):
-            most *= 2
-        for thing in sorted(seldom):
-            self.counts.size -= len(thing)
-            yield from self._of(thing, things.pop(thing))
+            limit *= 2
+        for target in sorted(rare):
+            self.counts.size -= len(target)
+            yield from self._of(target, targets.pop(target))
 
-    def _of(self, thing: bytes, count: RequestCount) -> Iterator[SourceRecord]:
-        account = self._account
-        many = count.requests
-        url = self._url(thing, many)
+    def _of(self, target: bytes, count: RequestCount) -> Iterator[SourceRecord]:
+        report = self._report
+        requests = count.requests
+        url = self._url(target, requests)
         if url is RejectReason.FOREIGN:
-            account.foreign += many
+            report.foreign += requests
         elif isinstance(url, RejectReason):
-            account.beside += many
-            self.files += many * (url is RejectReason.NOT_A_PAGE)
+            report.beside += requests
+            self.files += requests * (url is RejectReason.NOT_A_PAGE)
         else:
-            account.used += many
+            report.used += requests
             yield self._claim(url, count)
 
     def _claim(self, url: Url, count: RequestCount) -> SourceRecord:
-        account, many = self._account, count.packed
+        report, many = self._report, count.packed
         if count.last:
-            account.first = min(account.first or count.first, count.first)
-            account.last = max(account.last, count.last)
+            report.first = min(report.first or count.first, count.first)
+            report.last = max(report.last, count.last)
         agents = self._by_name(many >> FIRST_BOT * COUNT_BITS)
         return SourceRecord(
             url=url,
@@ -302,23 +291,23 @@ class LogClaimBuilder:
     def _by_name(self, packed: int) -> dict[str, int]:
         if not packed:
             return _NO_AGENTS
-        found = {}
+        agents = {}
         place = 0
         while packed:
-            if many := packed & COUNT_MASK:
-                found[self.counts.names[place]] = many
+            if count := packed & COUNT_MASK:
+                agents[self.counts.names[place]] = count
             packed >>= COUNT_BITS
             place += 1
-        return found
+        return agents
 
-    def _url(self, thing: bytes, many: int) -> Url | RejectReason:
-        host, space, path = thing.partition(b" ")
+    def _url(self, target: bytes, requests: int) -> Url | RejectReason:
+        host, space, path = target.partition(b" ")
         if not space:
-            return self._addresses.parse(target_text(thing))
+            return self._addresses.parse(target_text(target))
         if not path.startswith(b"/"):
             return self._addresses.parse(target_text(path))
         name = target_text(host).lower().removesuffix(":80").removesuffix(":443")
         url = self._addresses.parse(f"http://{name}{target_text(path)}")
         if url is RejectReason.FOREIGN and (name in self.hosts or len(self.hosts) < 1_000):
-            self.hosts[name] = self.hosts.get(name, 0) + many
+            self.hosts[name] = self.hosts.get(name, 0) + requests
         return url

@@ -1,4 +1,4 @@
-"""What a log says was asked for: request lines and addresses as servers write them, escapes undone.
+"""Parses the fields of a log line: request lines, targets and times, with the escapes of servers resolved.
 
 nginx writes ``"``, ``\\`` and what is not printable as ``\\xHH`` (https://nginx.org/en/docs/http/ngx_http_log_module.html),
 Apache as ``\\"``, ``\\\\``, ``\\t`` and ``\\xhh`` (https://httpd.apache.org/docs/2.4/mod/mod_log_config.html).
@@ -9,9 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 LogRow = tuple[bytes, bytes, bytes | None, bytes, bytes, bytes, bytes | None]
-
-"""One line: address, when, target, status, agent, host, request. Where there is no target, the request line has it."""
-
+"""One line: address, when, target, status, agent, host, request. Without a target, the request line has it."""
 
 _escape = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 
@@ -23,26 +21,26 @@ _unprintable = re.compile(rb"[^\x21-\x7e]")
 
 
 def unescape(text: bytes) -> bytes:
-    """The bytes that a server's escapes stand for."""
+    """The text with the escapes of a server resolved."""
     return _escape.sub(_plain, text) if b"\\" in text else text
 
 
 def request_target(request: bytes) -> bytes | None:
-    """What a request line, escaped as it stands in a log, asks for: see :func:`asked_for`."""
+    """The target of a request line with escapes; see :func:`decoded_target`."""
     return decoded_target(unescape(request))
 
 
 def decoded_target(request: bytes) -> bytes | None:
-    """What a request line asks for, without spaces, or None: for nothing, or not by GET or HEAD."""
+    """The target of a request line, with spaces escaped; None without one, or for methods other than GET and HEAD."""
     found = _request(request)
     return found[1].replace(b" ", b"%20") if found else None
 
 
-def target_text(asked: bytes) -> str:
-    """A target as text. Bytes that no URL may have are escaped, as the browser should have done."""
-    if asked.isascii() and (plain := asked.decode("ascii")).isprintable() and " " not in plain:
+def target_text(target: bytes) -> str:
+    """A target as text. Bytes that a URL may not have are escaped, as the browser should have done."""
+    if target.isascii() and (plain := target.decode("ascii")).isprintable() and " " not in plain:
         return plain
-    return _unprintable.sub(lambda found: b"%%%02X" % ord(found[0]), asked).decode("ascii")
+    return _unprintable.sub(lambda found: b"%%%02X" % ord(found[0]), target).decode("ascii")
 
 
 def _plain(found: re.Match[bytes]) -> bytes:
@@ -66,25 +64,25 @@ _MAX_CACHED: Final = 4_096
 
 
 class DayCache:
-    """Days by the text of a time; the lines of a log come in order, so that few are looked at twice."""
+    """Caches days by the text of a time. The lines of a log are in order, so nearly all hits are recent."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, str] = {}
 
     def day(self, when: bytes) -> str:
-        """The day (``2026-11-21``, UTC), or "" for what is no time."""
-        # a common time says the same day until its hour or its zone changes
+        """The day (``2026-11-21``, UTC), or "" for text that is no time."""
+        # the day of a common time changes only with its hour or its zone
         key = when[:14] + when[20:] if when[2:3] == b"/" else when
-        found = self._known.get(key)
-        if found is None:
+        result = self._known.get(key)
+        if result is None:
             if len(self._known) >= _MAX_CACHED:
                 self._known.clear()
-            found = self._known[key] = parse_log_day(when)
-        return found
+            result = self._known[key] = parse_log_day(when)
+        return result
 
 
 def parse_log_day(when: bytes) -> str:
-    """The same without remembering: common log times, ISO 8601, seconds (or milli-, micro-, nanoseconds) since 1970."""
+    """The day of a common log time, an ISO 8601 time, or (milli-, micro-, nano-)seconds since 1970; or ""."""
     try:
         if found := _common(when):
             number, name, year, hour, minute, zone = found.groups()
@@ -96,7 +94,7 @@ def parse_log_day(when: bytes) -> str:
             return _utc(at, zone)
         if _epoch(when):
             seconds = float(when)
-            while seconds > 1e11:  # the year 5138: it was not seconds
+            while seconds > 1e11:  # the year 5138: a smaller unit than seconds
                 seconds /= 1_000
             return datetime.fromtimestamp(seconds, UTC).date().isoformat()
     except (ValueError, KeyError, OverflowError):

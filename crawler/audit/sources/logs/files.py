@@ -1,4 +1,4 @@
-"""The files that were named, and their lines: compressed or not, block by block, in flat memory."""
+"""Finds and reads log files, compressed or not, in blocks of lines and flat memory."""
 
 import bz2
 import io
@@ -16,11 +16,9 @@ from isal.isal_zlib import IsalError, decompressobj
 from crawler.audit.sources.urls import files_in, find_files, rotation_key
 from crawler.errors import UsageError
 
-_READ_SIZE: Final = 2_048  # packed bytes that are unpacked at a time: they hold some 64 MiB at worst
-
-_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an archive of nothing
-
-_MAX_MEMORY: Final = 128 * 2**20  # that an unpacker may ask for
+_READ_SIZE: Final = 2_048  # compressed bytes at a time; they unpack to 64 MiB at worst
+_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an empty archive
+_MAX_MEMORY: Final = 128 * 2**20  # bytes of a decompressor
 
 UNPACK_ERRORS: Final[tuple[type[Exception], ...]] = (
     EOFError,
@@ -30,14 +28,14 @@ UNPACK_ERRORS: Final[tuple[type[Exception], ...]] = (
     lzma.LZMAError,
     zstandard.ZstdError,
     BadZipFile,
-    NotImplementedError,  # a packing within a zip archive that nobody else uses
+    NotImplementedError,  # a rare compression method in a zip archive
 )
 
-"""What reading a damaged file raises."""
+"""The exceptions of reading a damaged file."""
 
 
 class _Decompressor(Protocol):
-    """What unpacks one member of a file, in any of the packings."""
+    """Decompresses one member of a file, in any format."""
 
     @property
     def eof(self) -> bool: ...
@@ -61,7 +59,7 @@ _DECOMPRESSORS: Final[dict[bytes, Callable[[], _Decompressor]]] = {
 
 
 class _UnpackedStream:
-    """Packed members one after the other; raises EOFError when the last one does not end."""
+    """Reads compressed members in order; raises EOFError when the last one is cut off."""
 
     def __init__(self, packed: io.BufferedReader, stream: Callable[[], _Decompressor]) -> None:
         self._packed = packed
@@ -72,7 +70,7 @@ class _UnpackedStream:
         self._given = 0
 
     def read1(self, size: int, /) -> bytes:
-        """At most so many bytes; none at the end."""
+        """At most ``size`` bytes; none at the end."""
         if self._given >= len(self._text):
             self._text, self._given = self._next(), 0
         text = self._text[self._given : self._given + size]
@@ -80,11 +78,11 @@ class _UnpackedStream:
         return text
 
     def _next(self) -> bytes:
-        """What the next piece gives."""
+        """The text of the next piece; b"" at the end."""
         while piece := self._left or self._packed.read(_READ_SIZE):
             self._left = b""
             if self._stream is None:
-                piece = piece.lstrip(b"\0")  # some tools fill up the last sector
+                piece = piece.lstrip(b"\0")  # some tools pad the last sector
                 if not piece:
                     continue
                 self._stream = self._begin()
@@ -95,35 +93,35 @@ class _UnpackedStream:
                 return text
         if self._stream is not None:
             self._stream = None
-            raise EOFError("it ends in the middle")
+            raise EOFError("it is cut off")
         return b""
 
 
 class LogBytes(Protocol):
-    """What is in a file."""
+    """The decompressed content of a file."""
 
     def read1(self, size: int, /) -> bytes:
-        """At most so many bytes; none at the end."""
+        """At most ``size`` bytes; none at the end."""
 
 
 class _ZippedLogs:
-    """The files in a zip archive, packed or not, one after the other."""
+    """Reads the files of a zip archive in order."""
 
     def __init__(self, raw: io.BufferedReader) -> None:
-        """Look what is in it. Raises OSError, BadZipFile."""
+        """Read the directory of the archive. Raises OSError, BadZipFile."""
         if not raw.seekable():
-            raise OSError("it is a zip archive, which is no stream: unpack it first (unzip -p)")
+            raise OSError("a zip archive cannot be read from a stream: unpack it first (unzip -p)")
         self._archive = ZipFile(raw)
-        members = [each for each in self._archive.infolist() if _is_log(each)]
-        if any(each.filename == "[Content_Types].xml" for each in members):
-            raise BadZipFile("it is a document of an office program")
-        if any(each.flag_bits & 1 for each in members):
+        members = [member for member in self._archive.infolist() if _is_log(member)]
+        if any(member.filename == "[Content_Types].xml" for member in members):
+            raise BadZipFile("it is an office document")
+        if any(member.flag_bits & 1 for member in members):
             raise BadZipFile("it is protected by a password: unpack it first")
-        self._left = sorted(members, key=lambda each: rotation_key(each.filename), reverse=True)
+        self._left = sorted(members, key=lambda member: rotation_key(member.filename), reverse=True)
         self._text: LogBytes | None = None
 
     def read1(self, size: int, /) -> bytes:
-        """At most so many bytes; none at the end."""
+        """At most ``size`` bytes; none at the end."""
         while self._text or self._left:
             if self._text is None:
                 member: IO[bytes] = self._archive.open(self._left.pop())
@@ -132,7 +130,7 @@ class _ZippedLogs:
                 return text
             self._text = None
             if self._left:
-                return b"\n"  # the last line of a file may have no end
+                return b"\n"  # the last line of a file may lack its newline
         return b""
 
 
@@ -142,12 +140,12 @@ def _is_log(member: ZipInfo) -> bool:
 
 
 def open_log(raw: io.BufferedReader) -> LogBytes:
-    """What is in a file: an archive, or a log."""
+    """The content of a file, which is a zip archive or a log."""
     return _ZippedLogs(raw) if raw.peek(4).startswith(_ZIP) else _unpack(raw)
 
 
 def _unpack(raw: io.BufferedReader) -> LogBytes:
-    """What is in a file, packed or not: by its first bytes, because names lie."""
+    """The content of a file, decompressed according to its first bytes, not its name."""
     head = raw.peek(6)[:6]
     for magic, stream in _DECOMPRESSORS.items():
         if head.startswith(magic):
@@ -156,45 +154,41 @@ def _unpack(raw: io.BufferedReader) -> LogBytes:
 
 
 BLOCK_SIZE: Final = 2**20
-
-"""Bytes of text that are looked at together, and those of a line at most: a longer one cannot be read."""
-
-_SAMPLE_LINES: Final = 200  # lines by which a format is told
-
+"""Bytes of text in a block, and the most bytes of a line: longer lines are skipped."""
+_SAMPLE_LINES: Final = 200  # lines that determine the format
 _FLAG: Final = "--log"
-
 STDIN: Final = "-"
 
 
 def find_logs(paths: list[str]) -> list[str]:
-    """The files that paths, globs and folders name, each once, the older before the newer. Raises UsageError."""
-    found: dict[str, str] = {}
-    for given in paths:
-        for name in _matching_files(given):
-            found.setdefault(name if name == STDIN else str(Path(name).resolve()), name)
-    return list(found.values())
+    """The files of paths, globs and folders, each once, the oldest first. Raises UsageError."""
+    files: dict[str, str] = {}
+    for path in paths:
+        for name in _matching_files(path):
+            files.setdefault(name if name == STDIN else str(Path(name).resolve()), name)
+    return list(files.values())
 
 
-def _matching_files(given: str) -> list[str]:
-    if given == STDIN:
-        return [given]
-    found = find_files(given, _FLAG)
-    if found == [given] and Path(given).is_dir():
-        inside = files_in(given, _FLAG)
-        # a web server keeps its log of errors beside
-        found = [name for name in inside if "access" in Path(name).name.lower()] or inside
-        if not found:
-            raise UsageError(f"there are no logs in the folder {given}; name files ({_FLAG})")
-    return sorted(found, key=rotation_key)
+def _matching_files(path: str) -> list[str]:
+    if path == STDIN:
+        return [path]
+    names = find_files(path, _FLAG)
+    if names == [path] and Path(path).is_dir():
+        all_names = files_in(path, _FLAG)
+        # the folder may also hold the error log
+        names = [name for name in all_names if "access" in Path(name).name.lower()] or all_names
+        if not names:
+            raise UsageError(f"there are no logs in the folder {path}; name files ({_FLAG})")
+    return sorted(names, key=rotation_key)
 
 
 def is_stream(name: str) -> bool:
-    """Whether it is read but once, and nobody knows its size: standard input, or a pipe (``<(zcat …)``)."""
+    """Whether a file can be read only once and has no size: standard input, or a pipe (``<(zcat …)``)."""
     return name == STDIN or not Path(name).is_file()
 
 
 class LogFile:
-    """One file being read. ``read`` is how much of its ``size`` is, in bytes as stored; 0 when nobody knows."""
+    """One file being read. ``size`` is in bytes as stored, 0 when unknown."""
 
     def __init__(self, name: str) -> None:
         """Open it. Raises UsageError."""
@@ -202,7 +196,7 @@ class LogFile:
         self.read_error = ""
         self.too_long = 0
         self.is_cut = False
-        self._begun = b""
+        self._first_block = b""
         try:
             self.size = 0 if is_stream(name) else Path(name).stat().st_size
             self._raw = _CountingReader(sys.stdin.buffer if name == STDIN else io.FileIO(name))  # type: ignore[arg-type]
@@ -212,13 +206,13 @@ class LogFile:
                 self._raw.close()
                 raise
         except (OSError, BadZipFile) as error:
-            said = getattr(error, "strerror", None) or error
-            raise UsageError(f"cannot read the log {self.name}: {said}") from None
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(f"cannot read the log {self.name}: {reason}") from None
         self._blocks = self._split()
 
     @property
     def read(self) -> int:
-        """Bytes read so far, as stored."""
+        """The bytes read so far, as stored."""
         return min(self._raw.count, self.size) if self.size else self._raw.count
 
     def __enter__(self) -> "LogFile":
@@ -228,21 +222,21 @@ class LogFile:
         self._raw.close()
 
     def sample(self) -> list[bytes]:
-        """The first lines with anything in them, which are not lost by this."""
-        if not self._begun:
-            self._begun = next(self._blocks, b"")
-        lines = self._begun.split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]
+        """The first lines that are not blank; :meth:`blocks` yields them again."""
+        if not self._first_block:
+            self._first_block = next(self._blocks, b"")
+        lines = self._first_block.split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]
         return [line for line in lines if line and not line.isspace()]
 
     def blocks(self) -> Iterator[bytes]:
-        """All of it, in blocks of whole lines: each ends as a line does, but for the last line of the file.
+        """The content in blocks of whole lines; only the last line of the file may lack its newline.
 
-        Afterwards ``torn`` says what ended the file too early, ``is_cut`` whether its last line has no end, and
-        ``too_long`` how many lines were longer than a block and are not among them.
+        Afterwards ``read_error`` has the error that ended the file early, ``is_cut`` says whether the last line lacks
+        its newline, and ``too_long`` counts the skipped lines that are longer than a block.
         """
-        if self._begun:
-            yield self._begun
-        self._begun = b""
+        if self._first_block:
+            yield self._first_block
+        self._first_block = b""
         yield from self._blocks
 
     def _split(self) -> Iterator[bytes]:
@@ -281,7 +275,7 @@ class LogFile:
 
 
 class _CountingReader(io.RawIOBase):
-    """Counts what is read."""
+    """Counts the bytes read."""
 
     def __init__(self, inner: io.FileIO | io.BufferedReader) -> None:
         self._inner = inner

@@ -1,4 +1,4 @@
-"""Which format a log is in: by its first lines, or as a person said."""
+"""Chooses the format of a log: by its first lines, or by the --log-format option."""
 
 import re
 from itertools import starmap
@@ -16,9 +16,7 @@ _ELB: Final = (
     '$time_iso8601 $elb $remote_addr $to $wait $work $back $status $from $received $sent "$request"'
     ' "$http_user_agent"$rest'
 )
-_SYSLOG: Final = (
-    "$remote_user]: "  # whatever a relay of syslog writes before a line, to the number of the process
-)
+_SYSLOG: Final = "$remote_user]: "  # the prefix of a syslog relay, up to the process number
 _OTHER_FORMATS: Final = {
     "AWS ALB": f"$type {_ELB}",
     "AWS ELB": _ELB,
@@ -38,7 +36,7 @@ LINE_FORMATS: Final = {
     "vhost common": f"$host {COMMON}$rest",
     **_OTHER_FORMATS,
 }
-"""The formats that are lines of text.
+"""The formats of plain lines.
 
 https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-access-logs.html,
 https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/access-log-collection.html,
@@ -66,7 +64,7 @@ NAMES: Final = (
     "envoy",
     "haproxy",
 )
-"""The names that a person may give."""
+"""The names that --log-format accepts."""
 
 _address = re.compile(rb"[0-9A-Fa-f:.]*[:.][0-9A-Fa-f:.]*").fullmatch
 _name = re.compile(rb"(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}(?::\d+)?").fullmatch
@@ -83,20 +81,19 @@ class LogReader(Protocol):
     has_agents: bool
 
     def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
-        """What is in some lines, and those of them that could not be read."""
+        """The rows of some lines, and the unreadable lines."""
 
 
 def choose_reader(text: str, sample: list[bytes]) -> LogReader | None:
-    """The reader for a log that begins like this: by the format that was given, or "". Raises NoFormat."""
+    """The reader for a log with these first lines; ``text`` is the format option, "" detects. Raises LogFormatError."""
     if text:
         return reader_of_format(text, sample)
-    return (
-        detect_reader(sample) if sample else LogFormatReader("combined", LINE_FORMATS["combined"])
-    )  # nothing is in every format
+    # an empty log has every format
+    return detect_reader(sample) if sample else LogFormatReader("combined", LINE_FORMATS["combined"])
 
 
 def reader_of_format(text: str, sample: list[bytes]) -> LogReader:
-    """The reader of a format that a person named or wrote down. Raises NoFormat."""
+    """The reader of a format by its name or definition. Raises LogFormatError."""
     name = text.strip().lower()
     if name in _JSON_NAMES:
         return JsonLogReader(json_format.learn_fields(sample))
@@ -116,7 +113,7 @@ def reader_of_format(text: str, sample: list[bytes]) -> LogReader:
 
 
 def detect_reader(lines: list[bytes]) -> LogReader | None:
-    """The reader of the format that most of the first lines of a file are in."""
+    """The reader of the format that most of the first lines have; None without one."""
     if any(line[:8].lower() == b"#fields:" for line in lines):
         return W3cLogReader()
     if sum(line.lstrip()[:1] == b"{" for line in lines) * 2 > len(lines):
@@ -124,44 +121,44 @@ def detect_reader(lines: list[bytes]) -> LogReader | None:
             return JsonLogReader(json_format.learn_fields(lines))
         except LogFormatError:
             return None
-    best, most = None, 0
+    best, best_count = None, 0
     for reader in (_server_format(lines), *starmap(LogFormatReader, _OTHER_FORMATS.items())):
         count = len(reader.rows(b"\n".join(lines))[0]) if reader else 0
-        if count * 2 >= len(lines) and count > most:
-            best, most = reader, count
-        if most == len(lines):
+        if count * 2 >= len(lines) and count > best_count:
+            best, best_count = reader, count
+        if best_count == len(lines):
             break
     return best
 
 
 def _server_format(lines: list[bytes]) -> LogFormatReader | None:
-    """The layout of the family of the common format: with the host somewhere, and with more at the end."""
+    """The reader of the common format family, which may have the host somewhere and more fields at the end."""
     heads = [(line, found) for line in lines if (found := _head.match(line))]
     if not heads:
         return None
-    most = len(heads) / 2
-    with_agent = sum(bool(found[3]) for _, found in heads) > most
+    half = len(heads) / 2
+    with_agent = sum(bool(found[3]) for _, found in heads) > half
     name, text = ("combined", COMBINED) if with_agent else ("common", COMMON)
-    if sum(bool(_address(found[2])) for _, found in heads) > most:
+    if sum(bool(_address(found[2])) for _, found in heads) > half:
         name, text = f"vhost {name}", f"$host {text}"
-    elif sum(bool(_name(found[2]) and _address(found[1])) for _, found in heads) > most:
+    elif sum(bool(_name(found[2]) and _address(found[1])) for _, found in heads) > half:
         name, text = f"{name} with the host", text.replace("$ident", "$host")
-    ends = [_extra.findall(line, found.end()) for line, found in heads if bool(found[3]) == with_agent]
-    place = None if "host" in name else _host_at(ends)
+    extras = [_extra.findall(line, found.end()) for line, found in heads if bool(found[3]) == with_agent]
+    place = None if "host" in name else _host_at(extras)
     if place is None:
-        return LogFormatReader(f"{name} and more" if sum(map(bool, ends)) > most else name, f"{text}$rest")
-    shapes = [' "$more"' if each[0] else " $more" for each in ends[0][:place]]
-    host = ' "$host"' if ends[0][place][0] else " $host"
+        return LogFormatReader(f"{name} and more" if sum(map(bool, extras)) > half else name, f"{text}$rest")
+    shapes = [' "$more"' if fields[0] else " $more" for fields in extras[0][:place]]
+    host = ' "$host"' if extras[0][place][0] else " $host"
     return LogFormatReader(f"{name} and the host", f"{text}{''.join(shapes)}{host}$rest")
 
 
-def _host_at(ends: list[list[tuple[bytes, bytes]]]) -> int | None:
-    """Which of the fields after the usual ones names a host in every line."""
-    if not ends:
+def _host_at(extras: list[list[tuple[bytes, bytes]]]) -> int | None:
+    """The index of the extra field that names a host in every line; None without one."""
+    if not extras:
         return None
-    for place in range(min(map(len, ends))):
-        values = [each[place][0] or each[place][1] for each in ends]
-        shapes = {tuple(bool(cell[0]) for cell in each[: place + 1]) for each in ends}
+    for place in range(min(map(len, extras))):
+        values = [fields[place][0] or fields[place][1] for fields in extras]
+        shapes = {tuple(bool(cell[0]) for cell in fields[: place + 1]) for fields in extras}
         if all(map(_name, values)) and len(shapes) == 1:
             return place
     return None

@@ -1,4 +1,4 @@
-"""Logs of JSON objects, one a line: nginx with escape=json, Caddy, Traefik, and whatever uses names like theirs.
+"""Reads logs of one JSON object a line: nginx with escape=json, Caddy, Traefik, and all with similar names.
 
 https://caddyserver.com/docs/caddyfile/directives/log, https://doc.traefik.io/traefik/observability/access-logs/,
 https://developers.cloudflare.com/logs/logpush/logpush-job/datasets/zone/http_requests/,
@@ -19,7 +19,7 @@ from crawler.audit.sources.logs.fields import LogRow, decoded_target
 from crawler.audit.sources.logs.log_format import LogFormatError
 
 MAX_DEPTH: Final = 4
-"""Objects within objects that are looked into."""
+"""Levels of nested objects that are read."""
 
 # Names without case and punctuation, the likeliest first.
 _NAMES: Final = {
@@ -47,35 +47,35 @@ FieldPath = tuple[str, ...]
 
 
 class JsonLogReader:
-    """Reads the lines of one file, whose names were learnt from its first objects or from a log_format."""
+    """Reads the lines of one file. The field paths come from its first objects or from a log_format."""
 
     def __init__(self, paths: dict[str, FieldPath], name: str = "JSON lines") -> None:
-        """Take where each field is. Raises NoFormat when what is needed is nowhere."""
+        """Take the path of each field. Raises LogFormatError without a status or a target."""
         if "status" not in paths or not paths.keys() & {"target", "request"}:
-            raise LogFormatError("it has no status or nothing that was asked for")
+            raise LogFormatError("it has no status or no request")
         self.name = name
         self._paths = [paths.get(field, ()) for field in _FIELDS]
         self.has_agents = "agent" in paths
 
     def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
-        """What is in some lines, and those that are no object. One that is no request gives a row without any."""
+        """The rows of some lines, and the lines that are no objects. Without a request, the row has no target."""
         rows: list[LogRow] = []
         others: list[bytes] = []
         for line in text.removesuffix(b"\n").split(b"\n"):
-            found = _parse_object(line)
-            if found is not None:
-                rows.append(self._row(found))
+            record = _parse_object(line)
+            if record is not None:
+                rows.append(self._row(record))
             else:
                 others.append(line)
         return rows, others
 
-    def _row(self, found: dict[str, Any]) -> LogRow:
+    def _row(self, record: dict[str, Any]) -> LogRow:
         when, request, method, target, query, status, agent, host, address = [
-            _text(found, path) for path in self._paths
+            _text(record, path) for path in self._paths
         ]
         if method.upper() not in (b"GET", b"HEAD", b""):
             return (address, when, None, status, agent, host, None)
-        if b"%20" in agent:  # Akamai and CloudFront leave no spaces in what they write
+        if b"%20" in agent:  # Akamai and CloudFront write no spaces
             agent = unquote_to_bytes(agent)
         if target and b" " not in request:
             if not target.startswith(b"/") and b"://" not in target:
@@ -87,7 +87,7 @@ class JsonLogReader:
 
 
 def learn_fields(lines: list[bytes]) -> dict[str, FieldPath]:
-    """Where the fields are in these lines. Names that are likelier win, and those nearer to the top."""
+    """The paths of the fields in these lines. Likelier names win, then those nearer to the top."""
     places: dict[str, FieldPath] = {}
     for line in lines:
         for path in sorted(_leaves(_parse_object(line) or {}), key=len):
@@ -101,14 +101,14 @@ def learn_fields(lines: list[bytes]) -> dict[str, FieldPath]:
 
 
 def fields_of_format(text: str) -> dict[str, FieldPath]:
-    """Where the fields are by a log_format that makes JSON. Raises NoFormat."""
+    """The paths of the fields in a log_format that makes JSON. Raises LogFormatError."""
     try:
-        found = json.loads(_bare.sub(r'"\1"', text))
+        record = json.loads(_bare.sub(r'"\1"', text))
     except (ValueError, RecursionError):
-        raise LogFormatError("it begins like JSON and is none") from None
+        raise LogFormatError("it begins like JSON, but is no JSON") from None
     variables = {
         _punctuation.sub("", value.strip("${}").lower()): path
-        for path, value in _values(found, ())
+        for path, value in _values(record, ())
         if isinstance(value, str) and value.startswith("$")
     }
     return {
@@ -119,38 +119,38 @@ def fields_of_format(text: str) -> dict[str, FieldPath]:
 
 
 def _parse_object(line: bytes) -> dict[str, Any] | None:
-    """The object that a line is. nginx leaves bytes in it as they came: those that are no UTF-8 are escaped."""
+    """The object of a line, None without one. nginx keeps raw bytes: those that are no UTF-8 are escaped here."""
     try:
-        found = _decode(line)
+        record = _decode(line)
     except UnicodeDecodeError:
         return _parse_object(line.decode("utf-8", "siteatlas.escape").encode())
     except (msgspec.DecodeError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return record if isinstance(record, dict) else None
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeDecodeError)  # noqa: S101 - it is only ever named where bytes are decoded
+    assert isinstance(error, UnicodeDecodeError)  # noqa: S101 - only decoding uses it
     return "".join(f"%{byte:02X}" for byte in error.object[error.start : error.end]), error.end
 
 
 codecs.register_error("siteatlas.escape", _escape)
 
 
-def _leaves(found: object) -> Iterator[FieldPath]:
-    return (path for path, value in _values(found, ()) if not isinstance(value, dict))
+def _leaves(record: object) -> Iterator[FieldPath]:
+    return (path for path, value in _values(record, ()) if not isinstance(value, dict))
 
 
-def _values(found: object, path: FieldPath) -> Iterator[tuple[FieldPath, object]]:
-    if isinstance(found, dict) and len(path) < MAX_DEPTH:
-        for name, value in found.items():
+def _values(record: object, path: FieldPath) -> Iterator[tuple[FieldPath, object]]:
+    if isinstance(record, dict) and len(path) < MAX_DEPTH:
+        for name, value in record.items():
             yield from _values(value, (*path, name))
     else:
-        yield path, found
+        yield path, record
 
 
-def _text(found: dict[str, Any], path: FieldPath) -> bytes:
-    value: object = found if path else ""
+def _text(record: dict[str, Any], path: FieldPath) -> bytes:
+    value: object = record if path else ""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""One access log from its first line to its last: blocks of lines, and an account and claims of what is in them."""
+"""Reads one access log: its blocks of lines, the claims from them, and the report of the source."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
@@ -19,10 +19,9 @@ class LogOptions(Struct, frozen=True, kw_only=True):
     """How logs are read.
 
     ``format`` is a name of :data:`crawler.audit.sources.logs.formats.NAMES`, nginx's log_format, Apache's LogFormat
-    or a
-    ``#Fields:`` line; "" detects. ``verify`` asks DNS (``resolver``, or the system's) for the names of search engines.
-    ``most`` are the different requests that are counted at a time, about 300 bytes each. ``processes`` count the lines
-    of long logs; whoever is verified is counted by one.
+    or a ``#Fields:`` line; "" detects it. ``verify`` verifies bots by DNS (``resolver``, or the system's). ``most``
+    limits the different requests that are counted at a time, about 300 bytes each. So many ``processes`` count the
+    lines of long logs; with ``verify`` it is one.
     """
 
     format: str = ""
@@ -33,10 +32,10 @@ class LogOptions(Struct, frozen=True, kw_only=True):
 
 
 class LogBlock(NamedTuple):
-    """Some lines of a log, b"" at its end.
+    """A block of lines of a log, b"" at its end.
 
-    ``head`` is a line that must come before them for others to understand them, ``read`` how many bytes of the file
-    were read with them.
+    ``head`` is the header line that another process needs to parse them. ``read`` are the bytes of the file up to
+    their end.
     """
 
     log: "AccessLog"
@@ -46,7 +45,7 @@ class LogBlock(NamedTuple):
 
 
 class AccessLog:
-    """One log being read. By ``format``, as it was given, and ``sample``, its first lines, others can read it too."""
+    """One log being read. Another process can read it too, by its ``format`` option and its first lines, ``sample``."""
 
     def __init__(
         self, file: LogFile, reader: LogReader, addresses: SourceUrlParser, options: LogOptions
@@ -67,11 +66,11 @@ class AccessLog:
 
     @property
     def read(self) -> int:
-        """Bytes of the file that were read."""
+        """The bytes of the file that were read."""
         return self._file.read
 
     def blocks(self) -> Iterator[LogBlock]:
-        """All of its lines, and its end."""
+        """All blocks of lines, and the end."""
         head = b""
         for text in self._file.blocks():
             yield LogBlock(self, text, head, self.read)
@@ -82,20 +81,20 @@ class AccessLog:
     def claims(
         self, parts: Iterable[tuple[LogBlock, CountedLines | None]], done: Callable[[int, int], None]
     ) -> Iterator[SourceRecord]:
-        """All claims; afterwards the account is complete.
+        """All claims; afterwards the report is complete.
 
-        ``parts`` are its blocks in their order, some with what others counted in them; ``done`` is told the bytes read
-        so far, and the lines that are new.
+        ``parts`` are its blocks in order, some with the counts of another process. Calls ``done`` with the bytes read
+        so far and the number of new lines.
         """
         counter = self._counter
         try:
             for block, share in parts:
-                before = counter.rows
+                previous_rows = counter.rows
                 if share:
                     counter.add_counted(share)
                 else:
                     counter.add(block.text)
-                done(block.read, counter.rows - before)
+                done(block.read, counter.rows - previous_rows)
                 if self._tally.is_full:
                     yield from self._tally.take_rarest()
             yield from self._tally.take_all()
@@ -105,29 +104,29 @@ class AccessLog:
             self._finish()
 
     def _finish(self) -> None:
-        account, file = self.report, self._file
-        account.rows = self._counter.rows + file.too_long
-        account.unread = self._counter.unread + file.too_long
-        account.bytes = file.read
-        account.format = self._reader.name
-        account.faults += self._faults()
-        account.notes += self._notes()
-        account.complete = not account.faults
+        report, file = self.report, self._file
+        report.rows = self._counter.rows + file.too_long
+        report.unread = self._counter.unread + file.too_long
+        report.bytes = file.read
+        report.format = self._reader.name
+        report.faults += self._faults()
+        report.notes += self._notes()
+        report.complete = not report.faults
 
     def _faults(self) -> Iterator[str]:
-        account, file, odd = self.report, self._file, self._counter.unread_example
+        report, file, odd = self.report, self._file, self._counter.unread_example
         if file.read_error:
             yield (
-                f"{file.name} is damaged and was read up to there ({file.read_error}); {account.rows:,} lines "
+                f"{file.name} is damaged and was read up to there ({file.read_error}); {report.rows:,} lines "
                 "were read"
             )
-        if account.unread * 2 > account.rows:
-            seen = f", for example {quote_line(odd)}" if odd else ""
+        if report.unread * 2 > report.rows:
+            example = f", for example {quote_line(odd)}" if odd else ""
             yield (
-                f"{account.unread:,} of {account.rows:,} lines of {file.name} are not in the format"
-                f" {account.format}{seen}; name the right one (--log-format)"
+                f"{report.unread:,} of {report.rows:,} lines of {file.name} are not in the format"
+                f" {report.format}{example}; name the right one (--log-format)"
             )
-        if account.foreign and not account.used:
+        if report.foreign and not report.used:
             hosts = sorted(self._tally.hosts, key=self._tally.hosts.__getitem__, reverse=True)[:3]
             yield (
                 f"every request in {file.name} is for another site"
@@ -135,31 +134,31 @@ class AccessLog:
             )
 
     def _notes(self) -> Iterator[str]:
-        account, file, odd = self.report, self._file, self._counter.unread_example
-        if not account.rows and not file.read_error:
+        report, file, odd = self.report, self._file, self._counter.unread_example
+        if not report.rows and not file.read_error:
             yield f"{file.name} is empty"
-        if 0 < account.unread * 2 <= account.rows and odd:
-            yield f"{account.unread:,} lines could not be read, for example {quote_line(odd)}"
+        if 0 < report.unread * 2 <= report.rows and odd:
+            yield f"{report.unread:,} lines could not be read, for example {quote_line(odd)}"
         if file.too_long:
             yield f"{file.too_long:,} lines are longer than {BLOCK_SIZE:,} bytes"
         if file.is_cut and not file.read_error:
-            yield "the last line has no end: it is being written, or was cut"
-        if account.used and not self._reader.has_agents:
-            yield "the format does not name browsers: bots are counted as people"
+            yield "the last line is incomplete: it is being written, or was cut off"
+        if report.used and not self._reader.has_agents:
+            yield "the format has no user agents: bots are counted as people"
         ours, files = self._counter.counts.ours, self._tally.files
-        if aside := ", ".join(
-            f"{number:,} {what}"
-            for number, what in (
+        if skipped := ", ".join(
+            f"{number:,} {kind}"
+            for number, kind in (
                 (files, "of files that are no pages, such as images, style sheets and robots.txt"),
-                (account.beside - files - ours, "by other methods than GET and HEAD, or of no URL"),
+                (report.beside - files - ours, "by other methods than GET and HEAD, or of no URL"),
             )
             if number
         ):
-            yield f"left aside: {aside}"
+            yield f"left aside: {skipped}"
         if ours:
             yield f"{ours:,} by Siteatlas itself, which is no evidence"
         if self._verifier and self._verifier.unasked:
             yield (
-                f"more than {MAX_ADDRESSES:,} addresses of bots: DNS was not asked for the rest, which stay "
-                "unverified"
+                f"more than {MAX_ADDRESSES:,} addresses of bots: the others were not looked up in DNS "
+                "and stay unverified"
             )

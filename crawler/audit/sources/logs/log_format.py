@@ -1,8 +1,8 @@
-"""Formats of lines, given as nginx's log_format or Apache's LogFormat: each becomes one regular expression.
+"""Compiles nginx's log_format and Apache's LogFormat to regular expressions, and reads lines with them.
 
 https://nginx.org/en/docs/http/ngx_http_log_module.html#log_format,
-https://httpd.apache.org/docs/2.4/mod/mod_log_config.html#formats. No expression backtracks over what it has read, so
-that no line, however made, takes more than linear time.
+https://httpd.apache.org/docs/2.4/mod/mod_log_config.html#formats. No expression backtracks, so every line takes linear
+time.
 """
 
 import re
@@ -24,31 +24,26 @@ _END = r"[ \t\r]*+"
 
 
 def fast_matcher(shape: str) -> re.Pattern[bytes] | None:
-    """What finds a row in each line that ends with a newline, for a layout whose fields are written as ``<when>``.
+    """A pattern that finds a row in each line, for a layout with fields such as ``<when>``; None for most layouts.
 
-    A row is as in :data:`crawler.audit.sources.logs.fields.Row`; one without a target has a whole line as its request,
-    which takes a closer look. None for a layout that has no quick way.
+    A row is a :data:`crawler.audit.sources.logs.fields.LogRow`. A row without a target has the whole line as its
+    request: the full pattern must match it. Each line must end with a newline.
     """
-    found = _combined_shape(shape)
-    if not found:
+    match = _combined_shape(shape)
+    if not match:
         return None
-    end = rf"(?: [^\n]*+)?+{_END}" if found["rest"] else _END
+    end = rf"(?: [^\n]*+)?+{_END}" if match["rest"] else _END
     return re.compile(rf"(?:{_LINE}{end}()|([^\n]*+))\n".encode())
 
 
 _QUOTED: Final = r'[^"\\]*+(?:\\.[^"\\]*+)*+'
-
 _REQUEST: Final = rf'(?:(?:GET|HEAD) (?P<target>[^ "\\]++) HTTP/[0-9.]++(?=")|(?P<request>{_QUOTED}))'
-
 # times, addresses and states of several servers in a row: "0.1, 0.2 : 0.3"
 _LIST_PATTERN: Final = r"(?:[^ ]| (?=: )|(?<=[,:]) )*+"
-
 _SPACED_FIELDS: Final = frozenset({"user"})
-
 _REST_FIELD: Final = "rest"
 
-
-# what we need, by the names of nginx and of Apache
+# the fields of a row by their names in nginx and in Apache
 _FIELDS: Final = {
     **dict.fromkeys(("time_local", "time_iso8601", "msec", "t"), "when"),
     **dict.fromkeys(("request", "r"), "request"),
@@ -67,22 +62,14 @@ _FIELDS: Final = {
 }
 
 _ROW_FIELDS: Final = ("address", "when", "target", "status", "agent", "host", "request")
-
 _TARGET: Final = _ROW_FIELDS.index("target")
-
 _REQUEST_LINE: Final = _ROW_FIELDS.index("request")
-
 _REQUEST_PARTS: Final = ("method", "path", "query")
-
 _PORT_FIELDS: Final = frozenset({"server_port", "p"})
 
-
 _nginx = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-
 _apache = re.compile(r"%[!,\d]*[<>]?(?:\{([^}]*)\}(\^?[a-zA-Z]{1,2})|([a-zA-Z%]))")
-
 _directive = re.compile(r"\s*log_format\s+\S+\s+(?:escape=\S+\s+)?(.*?);?\s*$", re.DOTALL)
-
 _logformat = re.compile(
     r'\s*(?:LogFormat|CustomLog\s+\S+)\s+"((?:[^"\\]|\\.)*)".*$', re.DOTALL | re.IGNORECASE
 )
@@ -91,17 +78,16 @@ _string = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 
 
 class LogFormatError(ValueError):
-    """A text is no format; the message says why, without naming it."""
+    """The text defines no format; the message says why, without repeating the text."""
 
 
 class LogFormatReader:
-    """Reads lines of one layout."""
+    """Reads lines of one format."""
 
     def __init__(self, name: str, text: str, *, is_quick: bool = True) -> None:
-        """Take the value of log_format or LogFormat. Raises NoFormat.
+        """Compile the value of log_format or LogFormat. Raises LogFormatError.
 
-        Lines of the combined format are taken all at once, which takes half of the time and gives the same;
-        ``is_quick`` allows it.
+        ``is_quick`` allows to match all lines of the combined format at once, in half of the time with the same result.
         """
         self.name = name
         pieces = _needed_parts(_format_parts(text.replace(" - ", " $ident ") if "$" in text else text))
@@ -118,7 +104,7 @@ class LogFormatReader:
         self.has_agents = "agent" in named
 
     def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
-        """What is in some lines, and those of them that are in another layout."""
+        """The rows of some lines, and the lines of another format."""
         if self._quick:
             return self._parse_remaining(self._quick.findall(text if text.endswith(b"\n") else text + b"\n"))
         lines = text.removesuffix(b"\n").split(b"\n")
@@ -132,7 +118,7 @@ class LogFormatReader:
         )
 
     def _parse_remaining(self, rows: list[LogRow]) -> tuple[list[LogRow], list[bytes]]:
-        """The same of what the quick way found, in which whole lines stand for those that it did not understand."""
+        """The rows and other lines, from the matches of the quick pattern: it keeps whole lines that do not fit."""
         odd = [place for place, row in enumerate(rows) if not row[_TARGET]]
         others: list[bytes] = []
         for place in reversed(odd):
@@ -145,7 +131,7 @@ class LogFormatReader:
         return rows, others[::-1]
 
     def _compose_targets(self, lines: list[bytes]) -> tuple[list[LogRow], list[bytes]]:
-        """The same when method, path and query stand apart."""
+        """The rows and other lines of a format with separate method, path and query."""
         rows: list[LogRow] = []
         others: list[bytes] = []
         for line in lines:
@@ -163,11 +149,11 @@ class LogFormatReader:
 
 
 def unwrap_format(text: str) -> str:
-    """The format itself, when it is given as it stands in a configuration."""
+    """The format itself, without the directive of the configuration around it."""
     if found := _directive.match(text):
         strings = list(_string.finditer(found[1]))
         if strings:
-            return "".join(re.sub(r"\\(.)", r"\1", each[1] or each[2] or "") for each in strings)
+            return "".join(re.sub(r"\\(.)", r"\1", string[1] or string[2] or "") for string in strings)
         return found[1].strip()
     if found := _logformat.match(text):
         return re.sub(r'\\(["\\])', r"\1", found[1])
@@ -192,7 +178,7 @@ def _format_parts(text: str) -> list[tuple[str, str]]:
 
 
 def _needed_parts(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The fields up to the last one that is needed; what follows after a space may be anything."""
+    """The parts up to the last needed field; anything may follow after a space."""
     last = max(
         (place for place, (field, _) in enumerate(pieces) if field in (*_ROW_FIELDS, *_REQUEST_PARTS)),
         default=-1,
@@ -230,7 +216,7 @@ def _field(name: str) -> str:
 
 def _expression(pieces: list[tuple[str, str]]) -> str:
     source = ""
-    seen: set[str] = set()
+    used: set[str] = set()
     for place, (field, literal) in enumerate(pieces):
         follows = pieces[place + 1][0] if place + 1 < len(pieces) else ""
         after = next(
@@ -246,15 +232,15 @@ def _expression(pieces: list[tuple[str, str]]) -> str:
                 if follows not in ("", _REST_FIELD)
                 else _value_pattern(field, after)
             )
-            is_new = field in (*_ROW_FIELDS, *_REQUEST_PARTS) and field not in seen
+            is_new = field in (*_ROW_FIELDS, *_REQUEST_PARTS) and field not in used
             # a whole request line names its own groups
             source += within if "(?P<" in within else f"(?P<{field}>{within})" if is_new else f"(?:{within})"
-            seen.add(field)
+            used.add(field)
     return rf"{source}[ \t\r]*+\Z(?P<none>)"
 
 
 def _value_pattern_before(field: str, after: str) -> str:
-    """What a field may hold when another one follows at once, as in ``$host$uri$is_args$args``."""
+    """The pattern of a field that another field follows directly, as in ``$host$uri$is_args$args``."""
     if field == "is_args":
         return r"\??"
     stop = {"path": "?", "host": "/", "target": "?"}.get(field, "")
@@ -262,7 +248,7 @@ def _value_pattern_before(field: str, after: str) -> str:
 
 
 def _value_pattern(field: str, after: str) -> str:
-    """What a field may hold, which is known from what follows."""
+    """The pattern of a field, which depends on the literal after it."""
     is_quoted = after.startswith('"')
     if field == "request":
         until = rf"(?:(?!{re.escape(after)}).)*+" if after else ".*+"

@@ -1,4 +1,4 @@
-"""Has several processes count the lines of logs: text goes out in turn, and what it came to comes back in order."""
+"""Counts the lines of logs in several processes; the results come in the order of the text."""
 
 import fcntl
 import subprocess
@@ -17,22 +17,22 @@ from crawler.errors import Incomplete
 from crawler.parse.protocol import LENGTH_PREFIX, encode_message, read_message
 
 BLOCKS_BEFORE_WORKERS: Final = 16
-"""Blocks that are counted here before there are other processes: starting them takes as long."""
+"""Blocks that this process counts first: starting workers takes as long."""
 BLOCKS_PER_JOB: Final = 6
-"""Blocks that a process gets at a time. The more, the fewer things come back several times; all are held in memory."""
+"""Blocks of one job. More blocks return fewer repeated targets, but all are held in memory."""
 SMALL_BLOCK: Final = 2**18
-"""Bytes of a block that is not worth the handing on."""
-_PIPE: Final = 2**20  # bytes that a pipe may hold, where that can be said
+"""Bytes of a block that is not worth sending to a worker."""
+_PIPE: Final = 2**20  # bytes of a pipe's buffer, where that can be set
 _decode = msgspec.msgpack.Decoder(CountedLines).decode
 
 
 def count_in_parallel(
     blocks: Iterator[LogBlock], processes: int
 ) -> Generator[tuple[LogBlock, CountedLines | None]]:
-    """Blocks in their order, with what they came to; None where nobody counted the lines yet.
+    """Blocks in order, with the counts of a worker; None for blocks that the caller must count.
 
-    Of those that were counted elsewhere some of one log come together, as the last of them. Raises Incomplete when a
-    process ends that should not. Close it to end them all.
+    The blocks of one job of a worker come as one, the last of them. Raises Incomplete when a worker ends unexpectedly.
+    Close the generator to end all workers.
     """
     yield from (
         (block, None) for block in (islice(blocks, BLOCKS_BEFORE_WORKERS) if processes > 1 else blocks)
@@ -47,20 +47,20 @@ def count_in_parallel(
 
 
 class _TurnQueue:
-    """Whose turn it is. What is too small to be handed on waits until it is its turn to be counted here."""
+    """The queue of jobs and workers. A small block waits in the queue until the caller counts it."""
 
     def __init__(self, processes: int) -> None:
-        self._most = processes
+        self._limit = processes
         self._workers: list[_CountProcess] = []
         self._idle: deque[_CountProcess] = deque()
         self._waiting: deque[tuple[LogBlock, _CountProcess | None]] = deque()
-        self._given = 0  # blocks, to the first of those that are idle
+        self._sent = 0  # blocks sent to the first idle worker
 
     def take(self, block: LogBlock) -> list[tuple[LogBlock, CountedLines | None]]:
-        """See that it is counted; what is counted by now."""
+        """Queue a block, and return the blocks that are done."""
         done = []
-        if self._given or len(block.text) >= SMALL_BLOCK:
-            if not self._idle and len(self._workers) < self._most:
+        if self._sent or len(block.text) >= SMALL_BLOCK:
+            if not self._idle and len(self._workers) < self._limit:
                 self._workers.append(_CountProcess())
                 self._idle.append(self._workers[-1])
             while not self._idle:
@@ -68,28 +68,28 @@ class _TurnQueue:
             self._give(block)
         else:
             self._waiting.append((block, None))
-        while self._waiting and (self._waiting[0][1] is None or len(self._waiting) > 4 * self._most):
+        while self._waiting and (self._waiting[0][1] is None or len(self._waiting) > 4 * self._limit):
             done.append(self._oldest())
         return done
 
     def remaining(self) -> Iterator[tuple[LogBlock, CountedLines | None]]:
-        """What was not counted yet."""
+        """The blocks that are still in the queue."""
         while self._waiting:
             yield self._oldest()
 
     def end(self) -> None:
-        """Leave no process behind."""
+        """End all workers."""
         for worker in self._workers:
             worker.end()
 
     def _give(self, block: LogBlock) -> None:
         if block.text:
             self._idle[0].take(block)
-            self._given += 1
-        if self._given == BLOCKS_PER_JOB or not block.text:
-            self._idle[0].count()  # before the others are added up, which takes a while
+            self._sent += 1
+        if self._sent == BLOCKS_PER_JOB or not block.text:
+            self._idle[0].count()  # start counting before the caller adds up the others, which takes a while
             self._waiting.append((block._replace(text=b""), self._idle.popleft()))
-            self._given = 0
+            self._sent = 0
 
     def _oldest(self) -> tuple[LogBlock, CountedLines | None]:
         block, worker = self._waiting.popleft()
@@ -101,11 +101,11 @@ class _TurnQueue:
 
 
 class _CountProcess:
-    """One process. It takes all of a job before it answers, so that never both of us wait for the other to read."""
+    """One worker process. It reads a whole job before it answers, so that no two writers block each other."""
 
     def __init__(self) -> None:
-        # -P: a folder named crawler in the working directory must not be taken for ours. In a group of its own it does
-        # not hear Ctrl-C, which is for us.
+        # -P: a folder named crawler in the working directory must not shadow the package. The own process group keeps
+        # Ctrl-C from the worker.
         self._process = subprocess.Popen(
             (sys.executable, "-P", "-m", "crawler.audit.sources.logs.worker"),
             stdin=subprocess.PIPE,
@@ -117,36 +117,36 @@ class _CountProcess:
         self._to: IO[bytes] = self._process.stdin
         self._from: IO[bytes] = self._process.stdout
         self._log: AccessLog | None = None
-        self._is_told = False  # what the next text is
+        self._has_job = False  # the worker knows the format of the next text
         with suppress(OSError, AttributeError):
             fcntl.fcntl(self._to, fcntl.F_SETPIPE_SZ, _PIPE)
 
     def take(self, block: LogBlock) -> None:
-        """Give it more to count. Raises Incomplete."""
+        """Send a block of the current job. Raises Incomplete."""
         with self._living():
-            if not self._is_told:
+            if not self._has_job:
                 log = block.log
                 sample = None if log is self._log else log.sample
                 self._to.write(encode_message(CountJob(log.names, log.format, sample)))
-                self._log, self._is_told = log, True
+                self._log, self._has_job = log, True
                 if block.head:
                     self._write(block.head)
             self._write(block.text)
 
     def count(self) -> None:
-        """Have it count what it was given. Raises Incomplete."""
+        """End the job, so that the worker counts it. Raises Incomplete."""
         with self._living():
             self._write(b"")
             self._to.flush()
-        self._is_told = False
+        self._has_job = False
 
     def share(self) -> CountedLines:
-        """What that came to. Raises Incomplete."""
+        """The counts of the job. Raises Incomplete."""
         with self._living():
             return _decode(read_message(self._from) or b"")
 
     def end(self) -> None:
-        """End it, whatever it does."""
+        """Kill the worker."""
         self._process.kill()
         with suppress(OSError):
             self._to.close()
@@ -161,7 +161,7 @@ class _CountProcess:
     def _living(self) -> Iterator[None]:
         try:
             yield
-        except (OSError, msgspec.DecodeError):  # an answer that is cut off, or there is none
+        except (OSError, msgspec.DecodeError):  # the answer is missing or cut off
             code = self._process.wait()
             how = f"was killed (signal {-code})" if code < 0 else f"ended with {code}"
             raise Incomplete(

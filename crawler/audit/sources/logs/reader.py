@@ -1,4 +1,4 @@
-"""Reads access logs: files to accounts and claims."""
+"""Reads access logs: checks the files, chooses their formats, and yields a report and claims for each."""
 
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -22,7 +22,7 @@ _binary = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]").search
 
 
 class LogProgress(Struct, frozen=True):
-    """How far the reading is: bytes as stored of all files, of how many (0: nobody knows), and lines so far."""
+    """The progress of all logs: the bytes read as stored, of how many (0: unknown), and the lines so far."""
 
     name: str
     read: int
@@ -31,9 +31,9 @@ class LogProgress(Struct, frozen=True):
 
 
 def check_logs(paths: Sequence[str], options: LogOptions) -> list[str]:
-    """The files that will be read, in order; each was opened and its format told, but for standard input and pipes.
+    """The files to read, in order. Opens each and detects its format, but for standard input and pipes.
 
-    Raises UsageError for what does not exist, cannot be read or is in no format that is known.
+    Raises UsageError for a file that does not exist, cannot be read or has no known format.
     """
     files = find_logs(list(paths))
     for name in files:
@@ -44,7 +44,7 @@ def check_logs(paths: Sequence[str], options: LogOptions) -> list[str]:
 
 
 def is_log(name: str) -> bool:
-    """Whether a file is an access log in a format that is known."""
+    """Whether a file is an access log in a known format."""
     try:
         with LogFile(name) as file:
             sample = file.sample()
@@ -59,25 +59,25 @@ def read_logs(
     options: LogOptions,
     progress: Callable[[LogProgress], None],
 ) -> Generator[tuple[SourceReport, Iterator[SourceRecord]]]:
-    """Each file's account and claims, to be taken in this order. Claims for the same URL come several times.
+    """The report and the claims of each file, to consume in this order. A URL may have several claims.
 
-    An account is complete when its claims were all taken. Raises UsageError as :func:`check_logs` does, and Incomplete
-    when a process that counts is ended by somebody else. Close it when you leave off.
+    A report is complete after all of its claims. Raises UsageError as :func:`check_logs` does, and Incomplete when
+    somebody kills a counting process. Close the generator if you do not exhaust it.
     """
     files = find_logs(list(paths))
     size = 0 if any(map(is_stream, files)) else sum(Path(name).stat().st_size for name in files)
-    before = lines = 0
+    previous_bytes = lines = 0
 
     def done(read: int, more: int) -> None:
         nonlocal lines
         lines += more
-        progress(LogProgress(log.report.name, before + read, size, lines))
+        progress(LogProgress(log.report.name, previous_bytes + read, size, lines))
 
     blocks = _blocks(files, addresses, options)
     with closing(count_in_parallel(blocks, 1 if options.verify else options.processes)) as parts:
-        for log, of_it in groupby(parts, key=lambda part: part[0].log):
-            yield log.report, log.claims(of_it, done)
-            before += log.read
+        for log, log_parts in groupby(parts, key=lambda part: part[0].log):
+            yield log.report, log.claims(log_parts, done)
+            previous_bytes += log.read
 
 
 def _blocks(files: Sequence[str], addresses: SourceUrlParser, options: LogOptions) -> Iterator[LogBlock]:
@@ -86,26 +86,28 @@ def _blocks(files: Sequence[str], addresses: SourceUrlParser, options: LogOption
             yield from AccessLog(file, _open_reader(file, options.format), addresses, options).blocks()
 
 
-def _open_reader(file: LogFile, wanted: str) -> LogReader:
+def _open_reader(file: LogFile, format_text: str) -> LogReader:
     sample = file.sample()
     try:
-        reader = choose_reader(wanted, sample)
-        if reader and wanted and sample:
+        reader = choose_reader(format_text, sample)
+        if reader and format_text and sample:
             if len(reader.rows(b"\n".join(sample))[1]) == len(sample):
                 raise UsageError(
-                    f"the log {file.name} is not in the format that was given (--log-format); it begins"
+                    f"the log {file.name} does not have the format of --log-format; it begins"
                     f" {quote_line(sample[0])}"
                 )
-            reader = choose_reader(wanted, sample)  # the first lines come again, in their order
+            reader = choose_reader(format_text, sample)  # a fresh one: the first lines are read again
     except LogFormatError as error:
         raise UsageError(
-            f"--log-format {quote_line(wanted.encode())} does not do for {file.name}: {error}"
+            f"--log-format {quote_line(format_text.encode())} does not fit {file.name}: {error}"
         ) from None
     if reader:
         return reader
     if b"\0" in sample[0] or _binary(sample[0][:MAX_SHOWN]):
-        raise UsageError(f"the log {file.name} is no text, nor packed as .gz, .zst, .bz2, .xz or .zip")
+        raise UsageError(
+            f"the log {file.name} is neither text nor compressed as .gz, .zst, .bz2, .xz or .zip"
+        )
     raise UsageError(
-        f"cannot tell in which format the log {file.name} is; it begins {quote_line(sample[0])}; name the format"
+        f"the format of the log {file.name} is unknown; it begins {quote_line(sample[0])}; name the format"
         f" (--log-format: {', '.join(NAMES)}, or nginx's log_format or Apache's LogFormat as it stands)"
     )

@@ -1,4 +1,4 @@
-"""Logs in columns that the file names itself: W3C extended (IIS) and CloudFront.
+"""Reads logs whose header names the columns: W3C extended (IIS) and CloudFront.
 
 https://www.w3.org/TR/WD-logfile.html, https://learn.microsoft.com/en-us/windows/win32/http/w3c-logging,
 https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/standard-logs-reference.html. Times are UTC.
@@ -17,12 +17,12 @@ _double_escape = re.compile(rb"%25([0-9A-Fa-f]{2})")
 
 
 class W3cLogReader:
-    """Reads the lines of one file, whose ``#Fields`` may change on the way."""
+    """Reads the lines of one file, whose ``#Fields`` may change in between."""
 
     has_agents = True
 
     def __init__(self, fields: bytes = b"") -> None:
-        """Begin with these columns, when the file is known to have lost its head. Raises NoFormat."""
+        """Begin with the columns of a ``#Fields`` line, for a file without one. Raises LogFormatError."""
         self.name = "W3C extended"
         self._is_cloudfront = False
         self._places: dict[bytes, int] = {}
@@ -33,7 +33,7 @@ class W3cLogReader:
                 raise LogFormatError("it names no cs-uri-stem or no sc-status")
 
     def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
-        """What is in some lines, and those that do not have the columns they should. Directives are neither."""
+        """The rows of some lines, and the lines with a wrong number of columns. Directives are skipped."""
         rows: list[LogRow] = []
         others: list[bytes] = []
         for line in text.removesuffix(b"\n").split(b"\n"):
@@ -49,7 +49,7 @@ class W3cLogReader:
         return rows, others
 
     def header_at_end(self, text: bytes) -> bytes:
-        """The directive that names the columns after these lines, b"" when that is none of them."""
+        """The last ``#Fields`` directive in these lines, b"" without one."""
         end = len(text)
         while (end := text.rfind(b"#", 0, end)) >= 0:
             if text[end : end + 8].lower() == b"#fields:" and text[end - 1 : end] in (b"\n", b""):
@@ -77,10 +77,18 @@ class W3cLogReader:
             stem, query = _double_escape.sub(rb"%\1", stem), _double_escape.sub(rb"%\1", query)
             agent = unquote_to_bytes(unquote_to_bytes(agent))
         else:
-            # a space would end the column: IIS writes a plus instead
+            # IIS writes a plus instead of a space
             stem, agent = stem.replace(b"+", b"%20"), agent.replace(b"+", b" ")
         when = cell(b"date") + (b" " + cell(b"time") if cell(b"date") and cell(b"time") else b"")
         target = stem + (b"?" + query if query else b"")
-        is_asked = cell(b"cs-method") in (b"GET", b"HEAD", b"")
+        is_page_request = cell(b"cs-method") in (b"GET", b"HEAD", b"")
         host = next((cell(name) for name in _HOSTS if cell(name)), b"")
-        return (cell(b"c-ip"), when, target if is_asked else None, cell(b"sc-status"), agent, host, None)
+        return (
+            cell(b"c-ip"),
+            when,
+            target if is_page_request else None,
+            cell(b"sc-status"),
+            agent,
+            host,
+            None,
+        )

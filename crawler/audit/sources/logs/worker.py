@@ -1,4 +1,4 @@
-"""Takes the text of one log, reads its lines and counts them: here, or in a process that does nothing else."""
+"""Counts the lines of one log, in this process or in a worker process."""
 
 import gc
 import os
@@ -15,21 +15,20 @@ from crawler.audit.sources.logs.formats import LogReader, choose_reader
 from crawler.parse.protocol import encode_message, read_message
 
 MAX_SHOWN: Final = 160
-
-"""Bytes of a line that are quoted."""
+"""Bytes of a line in a message."""
 
 
 def quote_line(line: bytes) -> str:
-    """The beginning of a line, quoted, with nothing in it that a terminal would obey."""
+    """The beginning of a line, quoted and without control characters."""
     cut = line[:MAX_SHOWN]
     return ascii(cut.decode("utf-8", "replace")) + ("…" if len(line) > MAX_SHOWN else "")
 
 
 class CountJob(Struct, array_like=True, frozen=True):
-    """Frames of text follow, and an empty one after the last. ``names`` are the bots that are known so far.
+    """A job for a worker. Frames of text follow, then an empty one. ``names`` are the bots known so far.
 
-    ``format`` and ``sample`` tell the format of the log (see :func:`crawler.audit.sources.logs.formats.told`), if it is
-    another one than before; else there is no sample.
+    ``format`` and ``sample`` determine the format (see :func:`crawler.audit.sources.logs.formats.choose_reader`). The
+    sample is None when the log is the same as in the previous job.
     """
 
     names: list[str]
@@ -38,7 +37,7 @@ class CountJob(Struct, array_like=True, frozen=True):
 
 
 class CountedLines(Struct, array_like=True, frozen=True):
-    """What some of the text came to: its lines, those that could not be read, one of them, and the requests."""
+    """The counts of some text: its lines, the unreadable ones with an example, and the requests."""
 
     rows: int
     unread: int
@@ -47,7 +46,7 @@ class CountedLines(Struct, array_like=True, frozen=True):
 
 
 class LineCounter:
-    """Counts the lines of one log, block after block. ``odd`` begins as one that could not be read does."""
+    """Counts the lines of one log, block by block. ``unread_example`` is the beginning of an unreadable line."""
 
     def __init__(self, reader: LogReader, verifier: BotVerifier | None = None) -> None:
         self.reader = reader
@@ -67,14 +66,14 @@ class LineCounter:
         self.counts.add(self._verifier.verify(rows) if self._verifier else rows)
 
     def add_counted(self, share: CountedLines) -> None:
-        """Add what another process counted of the lines after those that were added so far."""
+        """Add the counts of another process for the lines that follow."""
         self.rows += share.rows
         self.unread += share.unread
         self.unread_example = self.unread_example or share.unread_example
         self.counts.add_counted(share.counted)
 
     def count_texts(self, texts: deque[bytes], names: list[str]) -> CountedLines:
-        """What some text comes to, which is used up. ``names`` are the bots that are known so far."""
+        """Count and empty ``texts``. ``names`` are the bots known so far."""
         self.counts.begin(names)
         self.rows = self.unread = 0
         self.unread_example = b""
@@ -88,7 +87,7 @@ _decode = msgspec.msgpack.Decoder(CountJob).decode
 
 def main() -> None:
     """Serve until standard input ends."""
-    gc.disable()  # rows are many, and no cycles among them
+    gc.disable()  # there are many rows, and no cycles
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     counter: LineCounter | None = None
     while packed := read_message(source):
@@ -103,7 +102,7 @@ def main() -> None:
         try:
             sink.write(encode_message(counter.count_texts(texts, job.names)))
             sink.flush()
-        except BrokenPipeError:  # nobody is there to hear about it
+        except BrokenPipeError:  # the parent process has ended
             os._exit(0)
 
 

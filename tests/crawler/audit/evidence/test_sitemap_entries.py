@@ -425,7 +425,7 @@ def test_google_each_fault_of_an_entry_is_found_and_nothing_else(site: Site, tmp
     (copy,) = found.findings["entry.canonical"]
     for each in (moved, copy):  # it is said there, and no duplicate
         assert (
-            f"{site.url}good is listed too ({site.url}sitemap.xml line 3): this entry can go" in each.evidence
+            f"{site.url}good is listed too ({site.url}sitemap.xml line 3): remove this entry" in each.evidence
         )
     (several,) = found.findings["entry.duplicate"]
     assert {each.removeprefix(site.url) for each in several.spellings} == {
@@ -448,7 +448,7 @@ def test_ours_a_date_between_two_audits_that_saw_the_same_is_late(site: Site, tm
     first = audited(site, tmp_path, clock=clock("2026-03-01"))
     assert not first.urls("entry.lastmod_late")
     (late,) = audited(site, tmp_path, clock=clock("2026-04-01")).findings["entry.lastmod_late"]
-    assert "the page said the same on 2026-03-01" in late.sentence
+    assert "the page had the same content on 2026-03-01" in late.sentence
 
 
 def test_ours_a_date_before_a_change_that_was_seen_is_early(site: Site, tmp_path: Path) -> None:
@@ -458,9 +458,9 @@ def test_ours_a_date_before_a_change_that_was_seen_is_early(site: Site, tmp_path
         head="<title>Other words</title>", says="All of this was written anew, and says more."
     )
     (early,) = audited(site, tmp_path, clock=clock("2026-04-01")).findings["entry.lastmod_early"]
-    assert "the page said something else on 2026-03-01" in early.sentence
+    assert "the page had other content on 2026-03-01" in early.sentence
     (early,) = audited(site, tmp_path, clock=clock("2026-05-01")).findings["entry.lastmod_early"]
-    assert "it was seen to change on 2026-04-01" in early.sentence
+    assert "a crawl saw it change on 2026-04-01" in early.sentence
 
 
 def test_ours_a_page_that_no_longer_says_noindex_says_what_it_said(site: Site, tmp_path: Path) -> None:

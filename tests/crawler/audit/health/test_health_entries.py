@@ -37,11 +37,11 @@ GONE = VisitedUrl(
         (visited(State.CLIENT_ERROR, 410, "answered 410, gone"), "entry.gone", "the URL answered 410, gone"),
         (visited(State.CLIENT_ERROR, 408, "answered 408"), "entry.failed", "the URL answered 408"),
         (visited(State.CLIENT_ERROR, 401, "answered 401, it asks for a login"), "entry.refused",
-         "the URL refuses us: answered 401, it asks for a login"),
+         "the URL refuses the crawl: answered 401, it asks for a login"),
         (visited(State.CLIENT_ERROR, 403, "answered 403, forbidden"), "entry.refused",
-         "the URL refuses us: answered 403, forbidden"),
+         "the URL refuses the crawl: answered 403, forbidden"),
         (visited(State.REDIRECT, 302, "302 to /x", "https://example.com/x", end=FINE, is_endless=True), "entry.failed",
-         "the URL redirects (302) to https://example.com/x, and from there in a circle: it leads nowhere"),
+         "the URL redirects (302) to https://example.com/x, and from there in a circle: it never reaches a page"),
         (visited(State.SERVER_ERROR, 500, "answered 500, internal error"), "entry.failed",
          "the URL answered 500, internal error"),
         (visited(State.UNREACHABLE, None, "time.first_byte: too slow"), "entry.failed", "too slow"),
@@ -50,7 +50,7 @@ GONE = VisitedUrl(
         (visited(State.REDIRECT, 301, "301 to /b", FINE.url, end=FINE), "entry.redirect",
          "the URL redirects (301) to https://example.com/b"),
         (visited(State.REDIRECT, 302, "302 to /x", "https://example.com/x", end=FINE), "entry.redirect",
-         "the URL redirects (302) to https://example.com/x, and that in the end to https://example.com/b"),
+         "the URL redirects (302) to https://example.com/x, and in the end to https://example.com/b"),
         (visited(State.REDIRECT, 301, "301 to /c", GONE.url, end=GONE), "entry.redirect",
          "the URL redirects (301) to https://example.com/c, which answered 404, not found"),
         (visited(State.REDIRECT, 200, "refreshes to https://example.com/b", FINE.url, end=FINE), "entry.redirect",
@@ -58,7 +58,7 @@ GONE = VisitedUrl(
         (visited(State.NOINDEX, 200, 'meta robots "noindex"'), "entry.noindex",
          'the page says noindex: meta robots "noindex"'),
         (visited(State.ROBOTS, None, "robots.txt line 2: Disallow: /a"), "entry.blocked",
-         "it may not be fetched: robots.txt line 2: Disallow: /a"),
+         "robots.txt forbids to fetch it: robots.txt line 2: Disallow: /a"),
         (visited(State.CANONICAL_ELSEWHERE, 200, "canonical is /b", FINE.url, end=FINE), "entry.canonical",
          "the page names https://example.com/b as its canonical"),
     ],
@@ -196,7 +196,7 @@ def test_ours_a_date_that_lies_is_told_with_what_contradicts_it() -> None:
     found = check_lastmod(entry("2026-05-01"), observed)
     assert found is not None
     assert found.sentence == (
-        "lastmod 2026-05-01 is later than any change that is known: the page says 2026-03-01 (JSON-LD dateModified); "
+        "lastmod 2026-05-01 is later than every known change: the page says 2026-03-01 (JSON-LD dateModified); "
         "Last-Modified says 2026-03-02T10:00:00+00:00"
     )
 
@@ -208,20 +208,20 @@ def reply(status: int, label: str) -> Reply:
 @pytest.mark.parametrize(
     ("role", "answer", "said"),
     [
-        (MediaRole.IMAGE, reply(404, "text/html"), "the image cannot be had: it answered 404"),
-        (MediaRole.VIDEO, reply(500, ""), "the video cannot be had: it answered 500"),
+        (MediaRole.IMAGE, reply(404, "text/html"), "the image cannot be fetched: it answered 404"),
+        (MediaRole.VIDEO, reply(500, ""), "the video cannot be fetched: it answered 500"),
         (MediaRole.IMAGE, reply(200, "text/html; charset=utf-8"),
-         "the image cannot be had: it answered with a page (text/html)"),
-        (MediaRole.IMAGE, Failure("net.refused", "no", True), "the image cannot be had: no"),
+         "the image cannot be fetched: it answered with a page (text/html)"),
+        (MediaRole.IMAGE, Failure("net.refused", "no", True), "the image cannot be fetched: no"),
         (
             MediaRole.IMAGE,
             reply(302, ""),
-            "the image cannot be had: it redirects (answered 302) and never to an answer",
+            "the image cannot be fetched: its redirects (status 302) do not end",
         ),
         (MediaRole.IMAGE, reply(206, "image/png"), ""),
         (MediaRole.IMAGE, reply(200, ""), ""),
         (MediaRole.PLAYER, reply(200, "text/html"), ""),
-        (MediaRole.PLAYER, reply(404, "text/html"), "the player cannot be had: it answered 404"),
+        (MediaRole.PLAYER, reply(404, "text/html"), "the player cannot be fetched: it answered 404"),
         (MediaRole.THUMBNAIL, reply(429, ""), ""),
         (MediaRole.THUMBNAIL, reply(503, ""), ""),
         (MediaRole.IMAGE, Failure("body.bomb", "no", False), ""),
@@ -242,5 +242,5 @@ def test_ours_moments_of_one_minute_are_told_by_their_seconds() -> None:
     observed = ObservedDates(seen_at=NOW + 7, seen_before=NOW, page_date_source="")
     found = check_lastmod(entry("2020-01-01"), observed)
     assert found
-    then, _, now = found.evidence[0].removeprefix("the page said something else on ").partition(" than on ")
+    then, _, now = found.evidence[0].removeprefix("the page had other content on ").partition(" than on ")
     assert (len(then), then != now) == (len("2026-11-21 10:00:00 UTC"), True)

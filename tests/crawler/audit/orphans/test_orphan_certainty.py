@@ -42,7 +42,7 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
         (ends(State.UNREACHABLE), ("failed (unreachable)", PAGE)),
         (ends(State.PARSE_FAILED, 200, 2), ("2 URLs failed (parse failed)",)),
         (ends(State.CLIENT_ERROR, 429), ("failed",)),
-        (ends(State.CLIENT_ERROR, 403, 7), ("7 URLs refused us", "--basic-auth")),
+        (ends(State.CLIENT_ERROR, 403, 7), ("7 URLs refused the crawl", "--basic-auth")),
         (ends(State.BAD_ANSWER, 203, reason="answered 203"), ("1 URL failed", "answered 203")),
         (ends(State.TRAP, None, 2), ("2 URLs look like some of endlessly many", "--max-repeats")),
         (
@@ -64,7 +64,7 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
         (CrawlCoverage(end_states={}, cut=EndedUrls(1, PAGE)), ("in part only", "--max-body")),
         (
             CrawlCoverage(end_states={}, no_robots=("https://a.example",)),
-            ("robots.txt could not be had from https://a.example",),
+            ("robots.txt could not be fetched from https://a.example",),
         ),
         (CrawlCoverage(end_states={}, linked_pages=1), ("only one page was found", "JavaScript")),
         (CrawlCoverage(end_states={}, linked_pages=3), ("only 3 pages were found", "JavaScript")),

@@ -244,7 +244,7 @@ def test_ours_json_that_breaks_off_is_told(tmp_path: Path) -> None:
     )
     account, claims = reading(written(tmp_path, text[:-200], "a.json"), SourceKind.SEARCH)
     assert 4_900 < len(claims) < 5_000
-    assert "no JSON from some place on" in account.faults[0]
+    assert "a part of it is no JSON" in account.faults[0]
     assert not account.complete
     lines = f'{{"url": "{SITE}/a"}}\n{{"url": \n{{"url": "{SITE}/b"}}\n' + "[" * 100_000 + "\n"
     account, claims = reading(written(tmp_path, lines, "a.jsonl"), SourceKind.LIST)
@@ -309,7 +309,7 @@ REFUSED: dict[str, tuple[bytes | str, str]] = {
     "pdf": (b"%PDF-1.7\n", "{} is a PDF: export a CSV"),
     "database": (
         b"SQLite format 3\x00",
-        "{} is a database, not a table; a state of siteatlas is given as another crawl",
+        "{} is a database, not a table; give a state of siteatlas as --crawl",
     ),
     "noise": (b"\x07\x00\x01\x02\x03\x04\x05\x06" * 20, "{} is no text: export a CSV"),
     "zip": (
@@ -340,7 +340,7 @@ def refusal(path: Path | str, source: SourceKind = SourceKind.LIST, column: str 
 def test_ours_what_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.csv") == f"there is no file {tmp_path}/none.csv"
     assert refusal(tmp_path) == f"there are no files in the folder {tmp_path}"
-    assert refusal("/dev/null") == "/dev/null is no regular file: save what it gives to a file first"
+    assert refusal("/dev/null") == "/dev/null is no regular file: save its output to a file first"
     assert refusal("a\x00b") == "there is no file a\x00b"
     assert (
         refusal(tmp_path, SourceKind.CRAWL)
@@ -418,7 +418,7 @@ def test_ours_scope_is_not_another_site(tmp_path: Path) -> None:
     path = written(tmp_path, f"{SITE}/a\n{SITE}/b\n")
     account, claims = read_export(str(path), SourceKind.LIST, docs, ExportOptions(), lambda url: b"")
     assert list(claims) == []
-    assert account.notes == ["2 of its 2 URLs are outside of what is audited"]
+    assert account.notes == ["2 of its 2 URLs are outside the audited scope"]
     assert not account.faults
 
 
@@ -456,8 +456,8 @@ def test_ours_the_state_of_another_crawl(tmp_path: Path) -> None:
         ]
         assert (account.rows, account.used, account.beside, account.foreign) == (4, 1, 2, 1)
         assert account.notes == [
-            "that crawl was truncated: it may not know every page",
-            "2 of its 4 URLs are no pages that can be indexed",
+            "that crawl was truncated: it may not have found every page",
+            "2 of its 4 URLs are no indexable pages",
         ]
     (tmp_path / "state" / "other").mkdir()
     (tmp_path / "state" / "other" / "state.db").write_bytes(b"")

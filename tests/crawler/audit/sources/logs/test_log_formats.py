@@ -130,7 +130,7 @@ def test_ours_the_common_format_names_nobody(tmp_path: Path) -> None:
     account, claims = one(tmp_path, f'203.0.113.1 - - {TIME} "GET /a HTTP/1.0" 404 -\n')
     assert account.format == "common"
     assert (claims["/a"].people, claims["/a"].bots, claims["/a"].dead) == (1, 0, 1)
-    assert account.notes == ["the format does not name browsers: bots are counted as people"]
+    assert account.notes == ["the format has no user agents: bots are counted as people"]
 
 
 NGINX_JSON = {
@@ -436,10 +436,10 @@ def test_ours_formats_are_taken_as_they_stand_in_a_configuration(
     [
         ("nonsense", "it is none of combined, common"),
         ("$remote_addr $status", "it names no status or no request"),
-        ("{$", "it begins like JSON and is none"),
+        ("{$", "it begins like JSON, but is no JSON"),
         ("json", "it has no status"),
         ("#Fields: date time", "names no cs-uri-stem"),
-        ("$status $request", "is not in the format that was given"),
+        ("$status $request", "does not have the format of --log-format"),
     ],
 )
 def test_ours_a_format_that_does_not_do_is_refused_before_anything_is_read(

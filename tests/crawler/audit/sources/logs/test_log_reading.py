@@ -152,7 +152,7 @@ def test_ours_hostile_lines_are_counted_and_harm_nothing(tmp_path: Path) -> None
     assert len(account.notes) == 4
     assert all(note.isprintable() for note in account.notes)
     assert account.notes[1] == "1 lines are longer than 1,048,576 bytes"
-    assert account.notes[2] == "the last line has no end: it is being written, or was cut"
+    assert account.notes[2] == "the last line is incomplete: it is being written, or was cut off"
     assert account.notes[3] == "left aside: 4 by other methods than GET and HEAD, or of no URL"
     assert account.complete
 
@@ -207,9 +207,7 @@ def test_ours_what_cannot_be_read_is_refused_with_a_remedy(tmp_path: Path) -> No
     log.write_bytes(b"\x1b[2Jwhat is this\nand this\n")
     with pytest.raises(UsageError) as raised:
         check_logs([str(log)], LogOptions())
-    assert str(raised.value).startswith(
-        f"cannot tell in which format the log {log} is; it begins '\\x1b[2Jwhat is"
-    )
+    assert str(raised.value).startswith(f"the format of the log {log} is unknown; it begins '\\x1b[2Jwhat is")
     assert "--log-format" in str(raised.value)
 
 
@@ -219,7 +217,10 @@ def test_ours_what_is_no_text_is_never_printed(tmp_path: Path) -> None:
         log.write_bytes(data)
         with pytest.raises(UsageError) as raised:
             check_logs([str(log)], LogOptions())
-        assert str(raised.value) == f"the log {log} is no text, nor packed as .gz, .zst, .bz2, .xz or .zip"
+        assert (
+            str(raised.value)
+            == f"the log {log} is neither text nor compressed as .gz, .zst, .bz2, .xz or .zip"
+        )
     log.write_bytes(zipped({"access.log": line("/a").encode()})[:-8])
     with pytest.raises(UsageError, match=r"^cannot read the log [^ ]*odd\.log: File is not a zip file$"):
         check_logs([str(log)], LogOptions())
