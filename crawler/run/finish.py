@@ -63,9 +63,7 @@ class RunFinisher:
         )
 
     def finish(self, visited: VisitResult, *, accept_shrink: bool = False) -> FinishedRun:
-        """Decide, publish, record. Raises UsageError, StorageError, sitemap.DestinationError; the run can be resumed
-        then.
-        """
+        """Decide, publish, record. The run can be resumed after UsageError, StorageError, sitemap.DestinationError."""
         db, output = self._store.db, self._plan.config.output
         is_complete = visited.ending is RunEnd.COMPLETE
         verdict = completeness(
