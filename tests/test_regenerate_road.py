@@ -358,7 +358,7 @@ def test_ours_an_end_while_others_are_told_repeats_one_message_at_most(
 
 BOTH = ("crawl", "run")
 WRONG = {
-    "a key that is none": ("", "", {"INDEXNOW": "short"}, "the key of IndexNow is not as it should be"),
+    "a key that is none": ("", "", {"INDEXNOW": "short"}, "the IndexNow key is invalid"),
     "a secret that is not there": (
         "",
         'env:NOT_SET"',
@@ -490,7 +490,7 @@ def test_ours_what_another_version_left_is_told_and_ends_nothing(world: World) -
     ran = world.run()
     assert ran.code == 0
     assert world.is_everywhere()
-    assert "  nobody was told: " in ran.out
+    assert "  no notification was sent: " in ran.out
     assert "notify.db" in ran.out
     assert world.ears.heard == []
 

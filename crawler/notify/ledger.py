@@ -258,11 +258,11 @@ class Ledger:
             self._db.execute("DELETE FROM present")
             self._db.executemany("INSERT OR IGNORE INTO present VALUES (?)", ((key,) for key in channels))
 
-    def start(self, channel: str, told: int) -> DeliveryCursor:
-        """Start a channel, or restart it: everything after the end of run ``told`` is to be sent."""
+    def start(self, channel: str, run: int) -> DeliveryCursor:
+        """Start a channel, or restart it: everything after the end of ``run`` is to be sent."""
         with transaction(self._db):
             self._db.execute("DELETE FROM line WHERE channel = ?", (channel,))
-            self._db.execute("INSERT INTO line (channel, told) VALUES (?, ?)", (channel, told))
+            self._db.execute("INSERT INTO line (channel, told) VALUES (?, ?)", (channel, run))
         return self.cursors(channel)[0]
 
     def begin_delivery(self, cursor: DeliveryCursor, until: int) -> DeliveryCursor:
@@ -288,12 +288,12 @@ class Ledger:
         return updated
 
     def defer(
-        self, cursor: DeliveryCursor, said: str, due: float = 0.0, sent: SentMessage | None = None
+        self, cursor: DeliveryCursor, reason: str, due: float = 0.0, sent: SentMessage | None = None
     ) -> DeliveryCursor:
         """Continue later, and not before ``due`` (Unix time)."""
-        return self._update(cursor, sent, tries=cursor.tries + 1, due=due, said=said)
+        return self._update(cursor, sent, tries=cursor.tries + 1, due=due, said=reason)
 
-    def split(self, cursor: DeliveryCursor, host: str, said: str, *, begun: bool) -> None:
+    def split(self, cursor: DeliveryCursor, host: str, reason: str, *, begun: bool) -> None:
         """Defer one host, so that the others continue without it. Its cursor starts where theirs is.
 
         ``begun`` says that the delivery may have been partly sent to it, so that it must be completed unchanged.
@@ -308,7 +308,7 @@ class Ledger:
                     cursor.told,
                     cursor.until if begun else None,
                     cursor.position if begun else "",
-                    said,
+                    reason,
                 ),
             )
 

@@ -21,7 +21,7 @@ from crawler.url.params import UrlParams
 _MAX_REDIRECTS: Final = 5
 _SMALL_BODY: Final = BodyLimits(wire=65_536, decoded=65_536)
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())
-_REMEDY: Final = "; others are told when it is (--no-check-live does not wait for it)"
+_REMEDY: Final = "; notifications wait until it is (--no-check-live does not wait)"
 _GZIP: Final = b"\x1f\x8b"
 
 
@@ -69,7 +69,7 @@ class LiveSite:
             Url(file.url), BodyLimits(wire=limit, decoded=limit, refuse=2 * limit)
         )
         if isinstance(reply, str):
-            return _deferred(f"the sitemap at {file.url} cannot be had: {reply}{_REMEDY}")
+            return _deferred(f"the sitemap at {file.url} cannot be fetched: {reply}{_REMEDY}")
         if reply.body not in _encoded_forms(content):
             return _deferred(f"the sitemap at {file.url} is not yet the one that was published{_REMEDY}")
         return SendResult(reception=SendStatus.ACCEPTED, message=f"{file.url} is live")

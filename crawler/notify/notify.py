@@ -62,11 +62,13 @@ async def _result_or_error(plan: CrawlPlan, send: Callable[[], Awaitable[NotifyR
     try:
         return await send()
     except SiteatlasError as error:
-        return NotifyResult(notes=(f"nobody was told: {error}",), untold=True, exit_code=error.exit_code)
+        return NotifyResult(
+            notes=(f"no notification was sent: {error}",), untold=True, exit_code=error.exit_code
+        )
     except OSError as error:
         reason = f"cannot use {error.filename or plan.state}: {error.strerror or type(error).__name__}"
         return NotifyResult(
-            notes=(f"nobody was told: {reason}",), untold=True, exit_code=StorageError.exit_code
+            notes=(f"no notification was sent: {reason}",), untold=True, exit_code=StorageError.exit_code
         )
 
 
@@ -110,7 +112,7 @@ async def _notify_while_held(
         if not channels.keys and not LEDGER_DB.is_in(plan.state):
             return NotifyResult()
         if not STATE_DB.is_in(plan.state) and (dry_run or run_result is None or not run_failed(run_result)):
-            note = "nothing is known of this site yet, and nobody is told"
+            note = "this site has no run yet, so nothing is sent"
             return NotifyResult(channels=channels.keys, notes=(note,))
         with _open_session(plan, name, clock, dry_run=dry_run) as session:
             session.run_result, session.replay = run_result, replay

@@ -88,7 +88,7 @@ class NotifySession:
         published = RunsPage(self.db).published()
         if published is None or published.outcome != ROLLED_BACK or published.number < last:
             return last
-        self.note("an earlier set is published again: what changed is told when the next run has published")
+        self.note("an earlier set is published again: changes are sent after the next run has published")
         return 0
 
     def changes(self, after: int, until: int) -> Iterator[Change]:
@@ -129,7 +129,7 @@ class NotifySession:
             self._note_forgotten(cursors)
             return cursors
         if cursors:
-            self.note("the state of the site was begun anew, and so is what others are told of it")
+            self.note("the state of the site was created anew, so its notifications start anew too")
         if not runs:
             return []
         start = 0 if all_there_is else self._start(runs, all_of_first=all_of_first)

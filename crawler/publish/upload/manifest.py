@@ -137,6 +137,6 @@ class UploadManifest:
 
     def _refused(self, error: OSError) -> StorageError:
         return StorageError(
-            f"{self._file} cannot be used, in which uploads are remembered: {error.strerror}; the files are in the "
+            f"{self._file}, in which uploads are recorded, cannot be used: {error.strerror}; the files are in the "
             "directory, and the next run uploads them"
         )
