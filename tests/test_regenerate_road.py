@@ -366,7 +366,7 @@ WRONG = {
         "the environment variable NOT_SET is not set",
     ),
     "half of the keys": ('to = "s3://shop"\ns3_access_key = "A"', "", {}, "upload.s3_secret_key go together"),
-    "no address": ('to = "ftp://shop/x"', "", {}, "upload.to wants s3://bucket/prefix or sftp://"),
+    "no address": ('to = "ftp://shop/x"', "", {}, "upload.to must be like s3://bucket/prefix or sftp://"),
     "no host key": (
         'to = "sftp://shop@127.0.0.1/x"\nsftp_known_hosts = "none"',
         "",
