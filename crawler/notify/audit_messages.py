@@ -61,9 +61,7 @@ class AuditNotifier:
             if cursor.due > self._session.clock():
                 return [
                     *reports,
-                    self._report(
-                        audit, SendResult(reception=SendStatus.DEFERRED, message=cursor.said), cursor.due
-                    ),
+                    self._report(audit, SendResult.deferred(cursor.said), cursor.due),
                 ]
             result = await self._send(audit)
             reports.append(self._report(audit, result, self._session.retry_time(result)))

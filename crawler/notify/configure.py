@@ -70,10 +70,10 @@ def build_channels(plan: CrawlPlan, http: HttpSender, fetch: FetchUrl) -> Config
     """Build every configured channel. ``fetch`` fetches from the public site. Raises UsageError."""
     if not plan.config.notify.enabled:
         return ConfiguredChannels()
-    search_console, operator = _search_console_channel(plan, http), tuple(_operator_channels(plan, http))
-    search_engines = (*((search_console,) if search_console else ()), *_websub_channels(plan, http))
+    console, operator = _search_console_channel(plan, http), tuple(_operator_channels(plan, http))
+    message_channels = (*((console,) if console else ()), *_websub_channels(plan, http), *operator)
     return ConfiguredChannels(
-        tuple(_indexnow_channels(plan, http, fetch)), (*search_engines, *operator), operator, search_console
+        tuple(_indexnow_channels(plan, http, fetch)), message_channels, operator, console
     )
 
 

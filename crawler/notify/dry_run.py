@@ -11,7 +11,7 @@ from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 from crawler.notify.retry import catch_all
 
-_NOT_SENT = SendResult(reception=SendStatus.ACCEPTED, message="not sent: this was a dry run")
+_NOT_SENT = SendResult.accepted("not sent: this was a dry run")
 
 
 class DryRunBatchChannel:

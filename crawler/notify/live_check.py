@@ -13,7 +13,7 @@ from crawler.fetch.limits import BodyLimits
 from crawler.fetch.paced_fetcher import follow
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.model import Failure, Reply, Url
-from crawler.notify.notice import SendResult, SendStatus
+from crawler.notify.notice import SendResult
 from crawler.state.runs import Run
 from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
 from crawler.url.params import UrlParams
@@ -61,7 +61,7 @@ class LiveSite:
         try:
             content = (self._plan.output / file.name).read_bytes()
         except OSError as error:
-            return _deferred(
+            return SendResult.deferred(
                 f"{file.name}, which run {run.number} published, cannot be read: {error.strerror}"
             )
         limit = max(len(content), self._plan.config.fetch.max_sitemap) + 1
@@ -69,10 +69,12 @@ class LiveSite:
             Url(file.url), BodyLimits(wire=limit, decoded=limit, refuse=2 * limit)
         )
         if isinstance(reply, str):
-            return _deferred(f"the sitemap at {file.url} cannot be fetched: {reply}{_REMEDY}")
+            return SendResult.deferred(f"the sitemap at {file.url} cannot be fetched: {reply}{_REMEDY}")
         if reply.body not in _encoded_forms(content):
-            return _deferred(f"the sitemap at {file.url} is not yet the one that was published{_REMEDY}")
-        return SendResult(reception=SendStatus.ACCEPTED, message=f"{file.url} is live")
+            return SendResult.deferred(
+                f"the sitemap at {file.url} is not yet the one that was published{_REMEDY}"
+            )
+        return SendResult.accepted(f"{file.url} is live")
 
     async def _follow_redirects(self, url: Url, body: BodyLimits) -> Reply | str:
         """The document at the end of the redirects, or the reason why there is none."""
@@ -97,7 +99,3 @@ def _public_config(plan: CrawlPlan) -> Config:
 def _encoded_forms(content: bytes) -> tuple[bytes, ...]:
     """The bodies that match a file: a server may send a gzip file as it is or as a content coding."""
     return (content, gzip.decompress(content)) if content.startswith(_GZIP) else (content,)
-
-
-def _deferred(message: str) -> SendResult:
-    return SendResult(reception=SendStatus.DEFERRED, message=message)

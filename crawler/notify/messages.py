@@ -129,7 +129,7 @@ class MessageNotifier:
         if health.pending is None:
             return None
         if health.due > session.clock():
-            return self._health_report(health, SendResult(reception=SendStatus.DEFERRED, message=health.said))
+            return self._health_report(health, SendResult.deferred(health.said))
         result = await self._send(self._trouble(health))
         sent = self._sent(health, result)
         if result.reception is SendStatus.DEFERRED:
@@ -199,9 +199,8 @@ def next_health_notice(health: HealthNotice, result: RunResult, now: float) -> H
         if health.pending is None:
             return replace(health, pending=Occasion.TROUBLE, **facts)
     elif has_failed or (is_well and not health.knows):
-        return HealthNotice(
-            channel=health.channel, knows=health.knows
-        )  # unknown trouble is over, or known trouble is back
+        # unknown trouble is over, or known trouble is back
+        return HealthNotice(channel=health.channel, knows=health.knows)
     elif is_well and health.pending is None:
         return replace(health, pending=Occasion.RECOVERY, **facts)
     return health

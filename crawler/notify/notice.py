@@ -1,6 +1,7 @@
 """Values of a notification: the occasion, the notice, and the result of sending it."""
 
 from enum import StrEnum
+from typing import Self
 
 from msgspec import Struct
 
@@ -61,3 +62,18 @@ class SendResult(Struct, frozen=True, kw_only=True):
     reception: SendStatus
     message: str
     wait: float = 0.0
+
+    @classmethod
+    def accepted(cls, message: str) -> Self:
+        """The receiver took the message."""
+        return cls(reception=SendStatus.ACCEPTED, message=message)
+
+    @classmethod
+    def deferred(cls, message: str, wait: float = 0.0) -> Self:
+        """The same message is to be sent later."""
+        return cls(reception=SendStatus.DEFERRED, message=message, wait=wait)
+
+    @classmethod
+    def refused(cls, message: str) -> Self:
+        """The receiver refused the message."""
+        return cls(reception=SendStatus.REFUSED, message=message)

@@ -54,7 +54,26 @@ async def send_notifications(
     receiver, a state in use, a ledger that cannot be written, or a configuration that
     :func:`crawler.notify.configure.check_channels` refuses.
     """
-    return await _result_or_error(plan, partial(_notify_while_held, plan, name, ended, dry_run, again, clock))
+
+    async def send() -> NotifyResult:
+        async with _channels_and_site(plan) as (channels, site):
+            if not channels.keys and not LEDGER_DB.is_in(plan.state):
+                return NotifyResult()
+            if not STATE_DB.is_in(plan.state) and (dry_run or ended is None or not run_failed(ended)):
+                note = "this site has no run yet, so nothing is sent"
+                return NotifyResult(channels=channels.keys, notes=(note,))
+            with _open_session(plan, name, clock, dry_run=dry_run) as session:
+                session.run_result, session.replay = ended, again
+                session.ask_live = partial(_check_live, plan, site)
+                session.ledger.set_channels(channels.keys)
+                active = dry_run_channels(channels) if dry_run else channels
+                _note_refused(session, channels)
+                reports = await (_dry_run(session, active) if dry_run else _notify_channels(session, active))
+                status = await read_submission_status(session, active.search_console, reports)
+                session.ledger.forget(ChangeFeed(session.db).run_range()[0])
+                return _build_result(channels, session, reports, status)
+
+    return await _result_or_error(plan, send)
 
 
 async def _result_or_error(plan: CrawlPlan, send: Callable[[], Awaitable[NotifyResult]]) -> NotifyResult:
@@ -84,50 +103,15 @@ def register_channels(plan: CrawlPlan) -> None:
         return
     with suppress(SiteatlasError), _open_session(plan, "", time.time, dry_run=False) as session:
         last_run, is_first_run_sent = max(session.runs, default=0), plan.config.indexnow.first_run
-        starts = {
-            channel.key: last_run
-            for channel in channels.message_channels
-            if Occasion.CHANGES in channel.occasions
-        }
-        if last_run or is_first_run_sent:
-            starts |= {
-                channel.key: 0 if is_first_run_sent else last_run for channel in channels.batch_channels
-            }
-        for key, start in starts.items():
-            if not session.ledger.cursors(key):
-                session.ledger.start(key, start)
+        new = [channel for channel in channels.keys if not session.ledger.cursors(channel)]
+        for channel in channels.message_channels:
+            if channel.key in new and Occasion.CHANGES in channel.occasions:
+                session.ledger.start(channel.key, last_run)
+        for engine in channels.batch_channels if last_run or is_first_run_sent else ():
+            if engine.key in new:
+                session.ledger.start(engine.key, 0 if is_first_run_sent else last_run)
         for notifier in _audit_channels(session, channels):
             notifier.begin()
-
-
-async def _notify_while_held(
-    plan: CrawlPlan,
-    name: str,
-    run_result: RunResult | None,
-    dry_run: bool,
-    replay: ReplayRequest,
-    clock: Clock,
-) -> NotifyResult:
-    async with _channels_and_site(plan) as (channels, site):
-        if not channels.keys and not LEDGER_DB.is_in(plan.state):
-            return NotifyResult()
-        if not STATE_DB.is_in(plan.state) and (dry_run or run_result is None or not run_failed(run_result)):
-            note = "this site has no run yet, so nothing is sent"
-            return NotifyResult(channels=channels.keys, notes=(note,))
-        with _open_session(plan, name, clock, dry_run=dry_run) as session:
-            session.run_result, session.replay = run_result, replay
-            session.ask_live = partial(_check_live, plan, site)
-            session.ledger.set_channels(channels.keys)
-            active = dry_run_channels(channels) if dry_run else channels
-            _note_refused(session, channels)
-            reports = await (_dry_run(session, active) if dry_run else _notify_channels(session, active))
-            status = (
-                await read_submission_status(session, active.search_console, reports)
-                if active.search_console
-                else None
-            )
-            session.ledger.forget(ChangeFeed(session.db).run_range()[0])
-            return _build_result(channels, session, reports, status)
 
 
 async def send_audit_notifications(plan: CrawlPlan, name: str, clock: Clock = time.time) -> NotifyResult:
@@ -201,11 +185,9 @@ def _test_report(channel: str, result: SendResult) -> DeliveryReport:
 async def _check_live(plan: CrawlPlan, site: LiveSite, run: Run) -> SendResult:
     """Whether the files that a run published are live on the public site. Raises UsageError."""
     if reason := why_not_uploaded(plan, run):
-        return SendResult(
-            reception=SendStatus.DEFERRED, message=f"{reason}: a run puts them there, and tells then"
-        )
+        return SendResult.deferred(f"{reason}: the next run uploads them and notifies then")
     if not plan.config.notify.check_live:
-        return SendResult(reception=SendStatus.ACCEPTED, message="taken for live (notify.check_live)")
+        return SendResult.accepted("taken for live (notify.check_live)")
     return await site.check_live(run)
 
 

@@ -38,7 +38,4 @@ async def catch_all(send: Callable[[], Awaitable[T]]) -> T | SendResult:
         return await send()
     except Exception as error:  # noqa: BLE001 - the fence
         _log.warning("a notification failed with an internal error: %s", type(error).__name__)
-        return SendResult(
-            reception=SendStatus.DEFERRED,
-            message=f"it could not be sent: internal error ({type(error).__name__})",
-        )
+        return SendResult.deferred(f"it could not be sent: internal error ({type(error).__name__})")

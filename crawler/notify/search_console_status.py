@@ -14,13 +14,15 @@ if TYPE_CHECKING:  # with what signs its requests
 
 
 async def read_submission_status(
-    session: NotifySession, channel: "SearchConsoleChannel", reports: Sequence[DeliveryReport]
+    session: NotifySession, channel: "SearchConsoleChannel | None", reports: Sequence[DeliveryReport]
 ) -> SubmissionStatus | None:
     """The last known status, None: unknown. ``reports`` are this process's deliveries so far.
 
     A status that came with a submission is stored; otherwise it is read when a check is due, or a person wants one. A
     failed check is only a note: the next run checks again.
     """
+    if channel is None:
+        return None
     previous = session.ledger.submission_status(channel.key)
     if not channel.key.startswith(session.replay.only):
         return previous

@@ -46,7 +46,7 @@ class ReplayRequest(Struct, frozen=True, kw_only=True):
 
 _NO_REPLAY: Final = ReplayRequest()
 
-_IS_LIVE: Final = SendResult(reception=SendStatus.ACCEPTED, message="")
+_IS_LIVE: Final = SendResult.accepted("")
 
 
 @dataclass(slots=True)
@@ -129,7 +129,7 @@ class NotifySession:
             self._note_forgotten(cursors)
             return cursors
         if cursors:
-            self.note("the state of the site was created anew, so its notifications start anew too")
+            self.note("the state of the site was begun anew, so its notifications start anew too")
         if not runs:
             return []
         start = 0 if all_there_is else self._start(runs, all_of_first=all_of_first)

@@ -216,11 +216,8 @@ class ChangeFeed:
         """The kind of change, its target and its reason."""
         if row.kind == "added":
             past = State(row.past_state) if row.past_state else None
-            return (
-                ChangeKind.ADDED,
-                "",
-                why_added(row.found or 0, row.source or "", past, row.past_reason or ""),
-            )
+            reason = why_added(row.found or 0, row.source or "", past, row.past_reason or "")
+            return ChangeKind.ADDED, "", reason
         if row.kind == "changed":
             # with some lastmod policies, a page without a change may state a later date
             default = "its content changed" if row.has_changed else "it states a later date"

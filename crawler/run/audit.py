@@ -33,6 +33,12 @@ from crawler.run.report import Report
 from crawler.state.runs import RunStatus
 from crawler.state.store import Resume, Store, lock_state
 
+log = logging.getLogger(__name__)
+
+CUT_SHORT: Final = "the audit after it was cut short; the next run continues it"
+PUT_OFF: Final = "its audit is left to the next run, because other sites wait for their runs"
+_NOTIFY_PENDING: Final = "the findings of the audit after it are in the report, but no notification was sent"
+_REPORT_FAILED: Final = "the audit after it made no report; the next run tries again"
 DEFAULT_FAILURES: Final = ("error",)  # severities that fail a JUnit case without --fail-on
 
 
@@ -55,27 +61,14 @@ def open_audit(
         written: list[Path] = []
 
         def write(report: AuditReport, findings: AuditFindings) -> None:
-            written.extend(_write_reports(config, report, findings))
+            if config.audit.report:
+                failures = config.audit.fail_on or DEFAULT_FAILURES
+                written.extend(write_reports(report, findings, Path(config.audit.report), failures))
 
         with audit(plan, watches, begin=begin, loop=loop_options(), write=write) as (report, findings):
             yield report, findings, written
     finally:
         signal.signal(signal.SIGTERM, previous_handler)
-
-
-def _write_reports(config: Config, report: AuditReport, findings: AuditFindings) -> list[Path]:
-    if not config.audit.report:
-        return []
-    failures = config.audit.fail_on or DEFAULT_FAILURES
-    return write_reports(report, findings, Path(config.audit.report), failures)
-
-
-log = logging.getLogger(__name__)
-
-CUT_SHORT: Final = "the audit after it was cut short; the next run continues it"
-PUT_OFF: Final = "its audit is left to the next run, because other sites wait for their runs"
-_NOTIFY_PENDING: Final = "the findings of the audit after it are in the report, but no notification was sent"
-_REPORT_FAILED: Final = "the audit after it made no report; the next run tries again"
 
 
 class FollowUpAudit(Struct, frozen=True, kw_only=True):

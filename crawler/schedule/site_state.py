@@ -108,9 +108,7 @@ class SiteState(Struct):
     notify_retry: ScheduledRetry | None = None
     slot: float = math.inf  # the first unhandled slot
     slot_at: float = math.inf  # when its run begins
-    planned_with: tuple[Schedule | None, float] | None = (
-        None  # the schedule and handled time that gave the slot
-    )
+    planned_with: tuple[Schedule | None, float] | None = None  # the inputs of that slot
     version: int = 0  # marks outdated queue entries
 
     def plan(self, now: float) -> None:
@@ -175,17 +173,14 @@ class SiteState(Struct):
             self._after_notify(ended_at, is_sent=attempt.fate is RunStatus.DONE and not attempt.untold)
             return
         self.last, self.cut_short = attempt, 0
+        delay = self.site_schedule.schedule.retry_delay
         if attempt.untold:
-            self.notify_retry = ScheduledRetry(
-                Trigger.NOTIFY, ended_at, self.site_schedule.schedule.retry_delay
-            )
+            self.notify_retry = ScheduledRetry(Trigger.NOTIFY, ended_at, delay)
         match attempt.fate:
             case RunStatus.DONE:
                 self.failures = self.spent = 0
             case RunStatus.BUSY:
-                self.retry = ScheduledRetry(
-                    attempt.because, ended_at, self.site_schedule.schedule.retry_delay
-                )
+                self.retry = ScheduledRetry(attempt.because, ended_at, delay)
             case RunStatus.STOPPED:
                 self.retry = ScheduledRetry(Trigger.RESUMED, ended_at)
             case RunStatus.BROKEN:

@@ -15,7 +15,7 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from crawler.errors import UsageError
 from crawler.notify.channels.http import plain_line, quote_message
 from crawler.notify.channels.message import notice_json
-from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
+from crawler.notify.notice import Notice, Occasion, SendResult
 
 _TEMPORARY_EXIT_CODE: Final = 75  # EX_TEMPFAIL of sysexits.h: the command asks to be run again later
 _MAX_KEPT_OUTPUT: Final = 4_096  # last bytes of its output
@@ -70,7 +70,7 @@ class CommandChannel:
             )
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            return _deferred(f"the hook {self._name} could not be started: {reason}")
+            return SendResult.deferred(f"the hook {self._name} could not be started: {reason}")
         tail = bytearray()
         try:
             exit_code = await self._run(process, notice_json(notice, self.key), tail)
@@ -104,15 +104,17 @@ class CommandChannel:
     def _result_of(self, code: int | None, last_line: str) -> SendResult:
         detail = f": {last_line}" if last_line else ""
         if code is None:
-            return _deferred(
+            return SendResult.deferred(
                 f"the hook {self._name} took more than {self._timeout:g} seconds and was ended{detail}"
             )
         if code == 0:
-            return SendResult(reception=SendStatus.ACCEPTED, message=f"the hook {self._name} ran{detail}")
+            return SendResult.accepted(f"the hook {self._name} ran{detail}")
         if code == _TEMPORARY_EXIT_CODE:
-            return _deferred(f"the hook {self._name} asks to be run again later (exit code 75){detail}")
+            return SendResult.deferred(
+                f"the hook {self._name} asks to be run again later (exit code 75){detail}"
+            )
         ending = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-        return SendResult(reception=SendStatus.REFUSED, message=f"the hook {self._name} {ending}{detail}")
+        return SendResult.refused(f"the hook {self._name} {ending}{detail}")
 
 
 async def _write_message(pipe: ByteSendStream, message: bytes) -> None:
@@ -138,7 +140,3 @@ def _signal(group: int, number: int) -> None:
 def _last_line(output: bytes) -> str:
     lines = [line for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
     return lines[-1] if lines else ""
-
-
-def _deferred(message: str) -> SendResult:
-    return SendResult(reception=SendStatus.DEFERRED, message=message)

@@ -138,9 +138,7 @@ async def _client(server: SmtpServer) -> aiosmtplib.SMTP:
 
 def _accepted(server: SmtpServer, refused: Mapping[str, _Reply]) -> SendResult:
     exceptions = f", but not for all: {_replies(server, refused)}" if refused else ""
-    return SendResult(
-        reception=SendStatus.ACCEPTED, message=f"the mail server {server.name} took the message{exceptions}"
-    )
+    return SendResult.accepted(f"the mail server {server.name} took the message{exceptions}")
 
 
 def _no_response(server: SmtpServer, error: Exception) -> SendResult:
@@ -256,7 +254,7 @@ class EmailChannel:
         try:
             message = self.build_message(notice)
         except TemplateError as error:
-            return SendResult(reception=SendStatus.REFUSED, message=str(error))
+            return SendResult.refused(str(error))
         message["Date"] = format_datetime(datetime.now(UTC))
         recipients = [address.addr_spec for address in self._to]
         return await hand_over(self._server, message, self._from.addr_spec, recipients, self._timeout)
@@ -270,9 +268,7 @@ def _address(text: str, setting: str) -> Address:
         address = Address(parsed.display_name, parsed.username, domain)
     except Exception:  # noqa: BLE001 - the parser of the standard library fails in many ways
         address = Address()
-    is_repaired = (
-        address.addr_spec.rpartition("@")[0] not in text
-    )  # the parser turns almost any text into an address
+    is_repaired = address.addr_spec.rpartition("@")[0] not in text  # the parser repairs any text
     if not address.username or not address.domain or is_repaired:
         raise UsageError(f"{setting} {text!r} is no address like name@example.com")
     return address

@@ -26,7 +26,7 @@ from crawler.notify.channels.http import (
     quote_message,
     result_of,
 )
-from crawler.notify.notice import SendResult, SendStatus
+from crawler.notify.notice import SendResult
 
 if TYPE_CHECKING:  # an extra
     from google.auth.crypt import RSASigner
@@ -108,10 +108,7 @@ class AccessTokens:
         token = self._credentials.token
         if isinstance(token, str) and token and token.isascii() and token.isprintable():
             return token
-        return SendResult(
-            reception=SendStatus.DEFERRED,
-            message=f"Google's token server {self._origin} answered without a token",
-        )
+        return SendResult.deferred(f"Google's token server {self._origin} answered without a token")
 
     def discard(self) -> None:
         """Forget a token that was rejected."""
@@ -124,7 +121,7 @@ class AccessTokens:
             return SimpleNamespace(status=response.status, headers=response.headers, data=response.body)
         if isinstance(response, NotifyResponse) and response.status in {400, 401, 403}:
             message = self._refused(response, body.decode(), time.time())
-            raise _TokenRefused(SendResult(reception=SendStatus.REFUSED, message=message))
+            raise _TokenRefused(SendResult.refused(message))
         raise _TokenRefused(result_of(response, f"Google's token server {self._origin}"))
 
     def _refused(self, response: NotifyResponse, request: str, now: float) -> str:

@@ -186,17 +186,14 @@ def result_of(response: NotifyResponse | NoResponse, server: str) -> SendResult:
     section 4); anything else needs a person, also a redirect.
     """
     if isinstance(response, NoResponse):
-        return SendResult(
-            reception=SendStatus.DEFERRED, message=f"{server} was not reached: {response.message}"
-        )
+        return SendResult.deferred(f"{server} was not reached: {response.message}")
     status = response.status
     if 200 <= status < 300:
-        return SendResult(reception=SendStatus.ACCEPTED, message=f"{server} accepted it ({status})")
+        return SendResult.accepted(f"{server} accepted it ({status})")
     if 300 <= status < 400:
         target = _redirect_text(response.headers.get("location", ""))
-        return SendResult(
-            reception=SendStatus.REFUSED,
-            message=f"{server} answered {status}, a redirect{target}, which is not followed: configure where it leads",
+        return SendResult.refused(
+            f"{server} answered {status}, a redirect{target}, which is not followed: configure where it leads"
         )
     message = f"{server} answered {_status_name(status)}" + (f": {response.text}" if response.text else "")
     is_deferred = is_transient(status) or 500 <= status < 600

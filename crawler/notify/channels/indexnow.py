@@ -100,25 +100,19 @@ class IndexNowChannel:
         accepted = f"{_NAME} took {count:,} URL{'s' * (count != 1)} of {host}"
         if response.status in (200, 202) and _is_page(response):
             text = f"{_NAME} answered {response.status} with a page, as no such service does: check --indexnow-endpoint"
-            return SendResult(reception=SendStatus.DEFERRED, message=text)
+            return SendResult.deferred(text)
         if response.status == 200:
-            return SendResult(reception=SendStatus.ACCEPTED, message=accepted)
+            return SendResult.accepted(accepted)
         if response.status == 202:
-            return SendResult(
-                reception=SendStatus.ACCEPTED, message=f"{accepted}, and has still to check the key"
-            )
+            return SendResult.accepted(f"{accepted}, and has still to check the key")
         if reason := _REFUSED.get(response.status):
-            return SendResult(reception=SendStatus.REFUSED, message=f"{_NAME} answered {reason}{detail}")
+            return SendResult.refused(f"{_NAME} answered {reason}{detail}")
         if response.status == 403:
             text = f"{_NAME} answered 403, that the key of {host} is not valid{detail}; {self._remedy(host)}"
-            self._ready[host] = SendResult(reception=SendStatus.DEFERRED, message=text)
+            self._ready[host] = SendResult.deferred(text)
             return self._ready[host]
         if response.status == _TOO_MANY:
-            return SendResult(
-                reception=SendStatus.DEFERRED,
-                message=f"{_NAME} answered 429, too many requests{detail}",
-                wait=response.wait,
-            )
+            return SendResult.deferred(f"{_NAME} answered 429, too many requests{detail}", wait=response.wait)
         return None
 
     async def _check_key_file(self, host: str) -> SendResult:
@@ -133,13 +127,10 @@ class IndexNowChannel:
             return self._not_ready(f"the key file of {host} is not there: it answered {reply.status}", host)
         if reply.cut or reply.body.decode("utf-8-sig", "replace").strip() != self._secret:
             return self._not_ready(f"the key file of {host} does not hold the key and nothing else", host)
-        return SendResult(reception=SendStatus.ACCEPTED, message=f"the key file of {host} is there and right")
+        return SendResult.accepted(f"the key file of {host} is there and right")
 
     def _not_ready(self, reason: str, host: str) -> SendResult:
-        return SendResult(
-            reception=SendStatus.DEFERRED,
-            message=f"{quote_message(reason, (self._secret,))}; {self._remedy(host)}",
-        )
+        return SendResult.deferred(f"{quote_message(reason, (self._secret,))}; {self._remedy(host)}")
 
     def _remedy(self, host: str) -> str:
         """How to publish the key file, without the key."""

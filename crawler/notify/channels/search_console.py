@@ -125,7 +125,7 @@ class SearchConsoleChannel:
             if isinstance(status, SearchConsoleStatus)
             else f"what it says of it: {status.message}"
         )
-        return SendResult(reception=SendStatus.ACCEPTED, message=f"submitted to {_NAME}; {detail}")
+        return SendResult.accepted(f"submitted to {_NAME}; {detail}")
 
     async def read_status(self) -> SearchConsoleStatus | SendResult:
         """The status of the sitemap, without submitting it, or why it is unknown."""
@@ -135,7 +135,7 @@ class SearchConsoleChannel:
         try:
             self.last_status = msgspec.json.decode(response.body, type=SearchConsoleStatus, strict=False)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            return SendResult(reception=SendStatus.DEFERRED, message=f"{_NAME} sent an unreadable response")
+            return SendResult.deferred(f"{_NAME} answered, but the response cannot be read")
         return self.last_status
 
     async def _request(self, method: str) -> NotifyResponse | SendResult:
@@ -160,17 +160,11 @@ class SearchConsoleChannel:
         reasons, message = _reasons(read_object(response.body))
         detail = f": {quote_message(message, response.secrets)}" if message else ""
         if response.status == 403 and reasons & _QUOTA_REASONS:
-            return SendResult(
-                reception=SendStatus.DEFERRED,
-                message=f"{_NAME} takes no more for now{detail}",
-                wait=response.wait,
-            )
+            return SendResult.deferred(f"{_NAME} takes no more for now{detail}", wait=response.wait)
         remedy = self._remedy(method, response.status, reasons)
         if not remedy:
             return result
-        return SendResult(
-            reception=SendStatus.REFUSED, message=f"{_NAME} answered {response.status}{detail}; {remedy}"
-        )
+        return SendResult.refused(f"{_NAME} answered {response.status}{detail}; {remedy}")
 
     def _remedy(self, method: str, status: int, reasons: frozenset[str]) -> str:
         match status:

@@ -15,7 +15,7 @@ from crawler.notify.channels.message import (
     notice_json,
     render_body,
 )
-from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
+from crawler.notify.notice import Notice, Occasion, SendResult
 
 _JSON: Final = "application/json; charset=utf-8"
 
@@ -68,7 +68,7 @@ class WebhookChannel:
         try:
             body = self.body(notice)
         except TemplateError as error:
-            return SendResult(reception=SendStatus.REFUSED, message=str(error))
+            return SendResult.refused(str(error))
         headers = {
             "Content-Type": _JSON,
             "X-Siteatlas-Event": notice.occasion.value,

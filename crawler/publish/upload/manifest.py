@@ -100,9 +100,7 @@ class UploadManifest:
     def mark_unlisted(self, listed: Collection[str], now: float) -> None:
         """Record that the remote set no longer needs files that are not ``listed``, from ``now`` on."""
         for name, sent in self._sent.items():
-            since = (
-                now if sent.left is None else min(sent.left, now)
-            )  # start anew when the clock was set back
+            since = now if sent.left is None else min(sent.left, now)  # if the clock was set back
             self._sent[name] = replace(sent, left=None if name in listed else since)
 
     def unlisted_before(self, before: float) -> list[tuple[str, UploadedFile]]:

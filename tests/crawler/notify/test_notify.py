@@ -378,7 +378,7 @@ def test_ours_a_site_without_a_state_is_told_to_nobody(double: Double, tmp_path:
     plan = site.planned(state__directory=str(tmp_path / "nowhere"))
     answer = anyio.run(lambda: send_notifications(plan, "shop"))
     assert not answer.untold
-    assert "nothing is known" in answer.notes[0]
+    assert "no run yet" in answer.notes[0]
 
 
 @pytest.mark.parametrize("setting", [{"indexnow__key": ""}, {"notify__enabled": False}])
