@@ -1,13 +1,12 @@
-"""The crawl and the audit of a site as two functions, for programs that have them inside."""
+"""The crawl and the audit of a site as two functions for programs that embed them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from crawler.audit.audit import ProgressWatchers
-from crawler.audit.audit import audit as audited
+from crawler.audit.audit import ProgressWatchers, audit
 from crawler.audit.finding import AuditFindings, AuditReport
-from crawler.config import plan as planning
 from crawler.config.config import Config
+from crawler.config.plan import plan_audit, plan_crawl
 from crawler.crawl.engine import Tally, Watch
 from crawler.run.regenerate import regenerate_site
 from crawler.run.report import Report
@@ -27,19 +26,19 @@ async def crawl_site(
     dry_run: bool = False,
     accept_shrink: bool = False,
 ) -> Report:
-    """Do what ``siteatlas crawl`` does: crawl a site, publish its sitemap, and tell whom the configuration names.
+    """Do what ``siteatlas crawl`` does: crawl a site, publish its sitemap, and notify the configured channels.
 
-    Runs on asyncio, in the event loop of the caller. ``config.site.url`` and ``config.output.directory`` must be given;
-    ``name`` is what the site is called in what others are told, its host by default. ``watch`` is told a few times a
-    second how far it is. ``begin`` says what becomes of an earlier run, and ``accept_shrink`` lets a smaller set than
-    before through the gate; a ``dry_run`` publishes nothing and tells nobody. In the main thread SIGINT and SIGTERM
-    end the crawl as they end the command's; in any thread it can be cancelled. Either way the next call goes on.
+    Runs on asyncio, in the caller's event loop. ``config.site.url`` and ``config.output.directory`` are required.
+    ``name`` is the name of the site in notifications, its host by default. ``watch`` gets the progress a few times a
+    second. ``begin`` says whether to resume an earlier run, ``accept_shrink`` lets a smaller set through the gate, and
+    ``dry_run`` publishes nothing and notifies nobody. In the main thread SIGINT and SIGTERM end the crawl as they end
+    the command; in any thread it can be cancelled. Either way the next call resumes it.
 
-    Raises UsageError for a configuration that cannot be, NothingCrawlable, StateInUse and StorageError, all of them
-    SiteatlasErrors; a refused publish and a crawl that was cut short are in the report, whose ``exit_code`` is that
-    of the command.
+    Raises UsageError for an invalid configuration, NothingCrawlable, StateInUse and StorageError, all of them
+    SiteatlasErrors. A refused publish and a crawl that was cut short are in the report; its ``exit_code`` is that of
+    the command.
     """
-    plan = planning.plan_crawl(config)
+    plan = plan_crawl(config)
     return await regenerate_site(
         plan,
         name or plan.scope.origin.partition("://")[2],
@@ -54,14 +53,14 @@ async def crawl_site(
 def audit_site(
     config: Config, *, watch: Watch = _ignore_progress, begin: Resume = Resume.ALWAYS
 ) -> Iterator[tuple[AuditReport, AuditFindings]]:
-    """Do what ``siteatlas audit`` does; the findings of each rule can be asked for while the context lasts.
+    """Do what ``siteatlas audit`` does; the findings of each rule are readable while the context lasts.
 
     The audit rests on the crawl of the last :func:`crawl_site` with this state and these settings, unless that ended
     more than ``config.audit.max_crawl_age`` seconds ago; with 0 it crawls the site itself. ``AuditReport.crawl`` says
     which crawl it rests on.
 
-    Runs an event loop of its own: from a coroutine, call it in another thread. Raises as :func:`crawl_site`.
+    Runs its own event loop: from a coroutine, call it in another thread. Raises as :func:`crawl_site`.
     """
     watches = ProgressWatchers(watch, lambda *_: None)
-    with audited(planning.plan_audit(config), watches, begin=begin) as audit:
-        yield audit
+    with audit(plan_audit(config), watches, begin=begin) as result:
+        yield result

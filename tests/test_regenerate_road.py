@@ -358,7 +358,7 @@ def test_ours_an_end_while_others_are_told_repeats_one_message_at_most(
 
 BOTH = ("crawl", "run")
 WRONG = {
-    "a key that is none": ("", "", {"INDEXNOW": "short"}, "the key of IndexNow is not as it should be"),
+    "a key that is none": ("", "", {"INDEXNOW": "short"}, "the IndexNow key is invalid"),
     "a secret that is not there": (
         "",
         'env:NOT_SET"',
@@ -366,7 +366,7 @@ WRONG = {
         "the environment variable NOT_SET is not set",
     ),
     "half of the keys": ('to = "s3://shop"\ns3_access_key = "A"', "", {}, "upload.s3_secret_key go together"),
-    "no address": ('to = "ftp://shop/x"', "", {}, "upload.to wants s3://bucket/prefix or sftp://"),
+    "no address": ('to = "ftp://shop/x"', "", {}, "upload.to must be like s3://bucket/prefix or sftp://"),
     "no host key": (
         'to = "sftp://shop@127.0.0.1/x"\nsftp_known_hosts = "none"',
         "",
@@ -490,7 +490,7 @@ def test_ours_what_another_version_left_is_told_and_ends_nothing(world: World) -
     ran = world.run()
     assert ran.code == 0
     assert world.is_everywhere()
-    assert "  nobody was told: " in ran.out
+    assert "  no notification was sent: " in ran.out
     assert "notify.db" in ran.out
     assert world.ears.heard == []
 

@@ -1,4 +1,4 @@
-"""Tells a channel what the audits of a site found: one message for each that has something new."""
+"""Sends a channel the findings of a site's audits: one message for each audit that has something new."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -21,115 +21,115 @@ from crawler.units import w3c
 
 
 def wants_audits(plan: CrawlPlan, channel: MessageChannel) -> bool:
-    """Whether a channel is told of the audits of a site: only of one that is audited after its runs."""
+    """Whether a channel gets the audits of a site, which must be audited after its runs."""
     return plan.config.audit.every is not None and Occasion.FINDINGS in channel.occasions
 
 
 def finished_audits_of(plan: CrawlPlan) -> list[AuditSummary]:
-    """The audits of a site that came to their end, the oldest first. Raises StorageError, UsageError."""
+    """The finished audits of a site, the oldest first. Raises StorageError, UsageError."""
     return history.finished_audits(plan.state / AUDIT)
 
 
 class AuditNotifier:
-    """Tells one channel of one site. ``ended`` are the audits that are :func:`known`."""
+    """Notifies one channel of the finished audits of one site."""
 
-    def __init__(self, desk: NotifySession, channel: MessageChannel, ended: Sequence[AuditSummary]) -> None:
-        self._session = desk
+    def __init__(
+        self, session: NotifySession, channel: MessageChannel, audits: Sequence[AuditSummary]
+    ) -> None:
+        self._session = session
         self._channel = channel
-        self._ended = ended
+        self._audits = audits
 
     def begin(self) -> DeliveryCursor:
-        """The line of the channel. One that is new is told of no audit that is over; it begins with the next."""
-        ledger, name = self._session.ledger, audit_channel_key(self._channel.key)
-        last = self._ended[-1].number if self._ended else 0
-        lines = ledger.cursors(name)
-        is_here = bool(lines) and lines[0].told <= last  # else the state of the audits was begun anew
-        return lines[0] if is_here else ledger.start(name, 0 if lines else last)
+        """The channel's cursor. A new channel gets no finished audit; it begins with the next."""
+        ledger, key = self._session.ledger, audit_channel_key(self._channel.key)
+        last = self._audits[-1].number if self._audits else 0
+        cursors = ledger.cursors(key)
+        is_valid = bool(cursors) and cursors[0].told <= last  # else the state of the audits was recreated
+        return cursors[0] if is_valid else ledger.start(key, 0 if cursors else last)
 
     async def send_pending(self) -> list[DeliveryReport]:
-        """Everything that is outstanding, audit after audit, until there is no more or it is put off.
+        """Send every outstanding audit until one is deferred.
 
-        What was refused before is sent once more if somebody asks for that.
+        A refused message is sent once more if the replay request says so.
         """
-        told, line = await self._resend(), self.begin()
-        for news in (each for each in self._ended if each.number > line.told):
-            if not news.is_worth_sending:
-                line = self._session.ledger.delivered(line, news.number)
+        reports, cursor = await self._resend(), self.begin()
+        for audit in [audit for audit in self._audits if audit.number > cursor.told]:
+            if not audit.is_worth_sending:
+                cursor = self._session.ledger.delivered(cursor, audit.number)
                 continue
-            if line.due > self._session.clock():
+            if cursor.due > self._session.clock():
                 return [
-                    *told,
-                    self._report(
-                        news, SendResult(reception=SendStatus.DEFERRED, message=line.said), line.due
-                    ),
+                    *reports,
+                    self._report(audit, SendResult.deferred(cursor.said), cursor.due),
                 ]
-            answer = await self._send(news)
-            told.append(self._report(news, answer, self._session.retry_time(answer)))
-            sent = self._sent(news, answer)
-            if answer.reception is SendStatus.DEFERRED:
-                self._session.ledger.defer(line, answer.message, self._session.retry_time(answer), sent)
+            result = await self._send(audit)
+            reports.append(self._report(audit, result, self._session.retry_time(result)))
+            sent = self._sent(audit, result)
+            if result.reception is SendStatus.DEFERRED:
+                self._session.ledger.defer(cursor, result.message, self._session.retry_time(result), sent)
                 break
-            if answer.reception is SendStatus.REFUSED:
-                line = self._session.ledger.refuse(replace(line, until=news.number), None, sent)
+            if result.reception is SendStatus.REFUSED:
+                cursor = self._session.ledger.refuse(replace(cursor, until=audit.number), None, sent)
             else:
-                line = self._session.ledger.delivered(line, news.number, sent)
-        return told
+                cursor = self._session.ledger.delivered(cursor, audit.number, sent)
+        return reports
 
     async def _resend(self) -> list[DeliveryReport]:
-        """What was refused, once more, and what is remembered of it no more is dropped."""
-        told, ledger = list[DeliveryReport](), self._session.ledger
-        remembered = {news.number: news for news in self._ended}
+        """Send refused messages once more, and drop those whose audit is forgotten."""
+        reports, ledger = list[DeliveryReport](), self._session.ledger
+        remembered = {audit.number: audit for audit in self._audits}
         for refused in ledger.refused(audit_channel_key(self._channel.key)):
-            news = remembered.get(refused.until)
-            if news is None:
+            audit = remembered.get(refused.until)
+            if audit is None:
                 ledger.drop_refused(refused)
             elif self._session.replay.refused:
-                answer = await self._send(news)
-                sent = self._sent(news, answer)
-                if answer.reception is SendStatus.ACCEPTED:
+                result = await self._send(audit)
+                sent = self._sent(audit, result)
+                if result.reception is SendStatus.ACCEPTED:
                     ledger.drop_refused(refused, sent)
                 else:
                     ledger.log_message(sent)
-                told.append(self._report(news, answer, self._session.retry_time(answer)))
-        return told
+                reports.append(self._report(audit, result, self._session.retry_time(result)))
+        return reports
 
-    async def _send(self, news: AuditSummary) -> SendResult:
-        notice = self._notice(news)
+    async def _send(self, audit: AuditSummary) -> SendResult:
+        notice = self._notice(audit)
         return await send_with_retry(
             partial(self._channel.send, notice), self._session.plan.config.notify, always_retry
         )
 
-    def _notice(self, news: AuditSummary) -> Notice:
-        doubt = f"; inconclusive: {news.why}" if news.verdict == "inconclusive" else ""
+    def _notice(self, audit: AuditSummary) -> Notice:
+        doubt = f"; inconclusive: {audit.why}" if audit.verdict == "inconclusive" else ""
         report = self._session.plan.config.audit.report
         return build_notice(
             self._session,
             occasion=Occasion.FINDINGS,
-            at=w3c(news.started),
-            pages=news.pages,
+            at=w3c(audit.started),
+            pages=audit.pages,
             counts=ChangeCounts(),
-            message=f"audit: {news.sentence}{doubt}",
-            audit=news,
+            message=f"audit: {audit.sentence}{doubt}",
+            audit=audit,
             report=str(Path(report).resolve()) if report else "",
         )
 
-    def _sent(self, news: AuditSummary, answer: SendResult) -> SentMessage:
+    def _sent(self, audit: AuditSummary, result: SendResult) -> SentMessage:
         return SentMessage(
             at=self._session.clock(),
             channel=self._channel.key,
             occasion=Occasion.FINDINGS,
-            until=news.number,
-            reception=answer.reception,
-            said=answer.message,
+            until=audit.number,
+            reception=result.reception,
+            said=result.message,
         )
 
-    def _report(self, news: AuditSummary, answer: SendResult, due: float) -> DeliveryReport:
+    def _report(self, audit: AuditSummary, result: SendResult, due: float) -> DeliveryReport:
         return DeliveryReport(
             channel=self._channel.key,
             occasion=Occasion.FINDINGS,
-            reception=answer.reception,
-            until=news.number,
-            batches=int(answer.reception is SendStatus.ACCEPTED),
-            said=answer.message,
+            reception=result.reception,
+            until=audit.number,
+            batches=int(result.reception is SendStatus.ACCEPTED),
+            said=result.message,
             due=due,
         )

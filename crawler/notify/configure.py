@@ -1,4 +1,4 @@
-"""All channels that a configuration names, made with their secrets revealed; what is wrong with it is told before."""
+"""Builds the channels that a configuration names, with their secrets revealed, and checks them before a crawl."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -29,9 +29,10 @@ _OCCASIONS = {
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredChannels:
-    """Who is told: those who take URLs in batches, those who take messages, and those of them who are people's own.
+    """The configured channels: those that take URLs in batches, those that take messages, and the operator's own of
+    these.
 
-    ``console`` is the one of the ``messages`` that can be asked what it made of the sitemap, if it is configured.
+    ``search_console`` is the one of the ``message_channels`` that reports the status of the sitemap, if configured.
     """
 
     batch_channels: tuple[BatchChannel, ...] = ()
@@ -41,12 +42,13 @@ class ConfiguredChannels:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Their names in the ledger."""
-        return (*(each.key for each in self.batch_channels), *(each.key for each in self.message_channels))
+        """The names of the channels in the ledger."""
+        batch, messages = self.batch_channels, self.message_channels
+        return (*(channel.key for channel in batch), *(channel.key for channel in messages))
 
 
 def check_channels(plan: CrawlPlan) -> ConfiguredChannels:
-    """Make sure, before a crawl begins, that everyone who is configured can be told. Answers who that is.
+    """Check every configured channel before a crawl begins, and return them.
 
     Raises UsageError for a secret that is missing or bad, a template that fails, a hub without a feed and so on.
     """
@@ -54,7 +56,7 @@ def check_channels(plan: CrawlPlan) -> ConfiguredChannels:
 
 
 def build_http(plan: CrawlPlan) -> HttpSender:
-    """What messages are sent with. Raises UsageError."""
+    """Build the HTTP sender. Raises UsageError."""
     fetch = plan.config.fetch
     return HttpSender(
         fetch.user_agent,
@@ -65,12 +67,14 @@ def build_http(plan: CrawlPlan) -> HttpSender:
 
 
 def build_channels(plan: CrawlPlan, http: HttpSender, fetch: FetchUrl) -> ConfiguredChannels:
-    """Everyone who is configured. ``fetch`` asks the public site. Raises UsageError."""
+    """Build every configured channel. ``fetch`` fetches from the public site. Raises UsageError."""
     if not plan.config.notify.enabled:
         return ConfiguredChannels()
-    console, own = _search_console_channel(plan, http), tuple(_operator_channels(plan, http))
-    readers = (*((console,) if console else ()), *_websub_channels(plan, http))
-    return ConfiguredChannels(tuple(_indexnow_channels(plan, http, fetch)), (*readers, *own), own, console)
+    console, operator = _search_console_channel(plan, http), tuple(_operator_channels(plan, http))
+    message_channels = (*((console,) if console else ()), *_websub_channels(plan, http), *operator)
+    return ConfiguredChannels(
+        tuple(_indexnow_channels(plan, http, fetch)), message_channels, operator, console
+    )
 
 
 def _indexnow_channels(plan: CrawlPlan, http: HttpSender, fetch: FetchUrl) -> Iterator[BatchChannel]:
@@ -95,7 +99,7 @@ def _search_console_channel(plan: CrawlPlan, http: HttpSender) -> "SearchConsole
 
 
 def _websub_channels(plan: CrawlPlan, http: HttpSender) -> Iterator[MessageChannel]:
-    """Those who read the feed when they are told."""
+    """The hubs, which fetch the feed when they are notified."""
     if plan.config.websub.hubs:
         from crawler.notify.channels.websub import WebSubChannel  # noqa: PLC0415
 
@@ -105,14 +109,14 @@ def _websub_channels(plan: CrawlPlan, http: HttpSender) -> Iterator[MessageChann
 
 
 def _operator_channels(plan: CrawlPlan, http: HttpSender) -> Iterator[MessageChannel]:
-    """The people and programs of whoever runs the site."""
+    """The channels of the people and programs that run the site."""
     webhook, hook = plan.config.webhook, plan.config.hook
     if webhook.urls:
         from crawler.notify.channels.webhook import WebhookChannel  # noqa: PLC0415 - with what renders templates
 
         secret = _reveal_secret(webhook.secret, "webhook.secret")
         template = _load_template(webhook.template, "webhook.template")
-        for url in dict.fromkeys(_reveal_secret(each, "webhook.urls") for each in webhook.urls):
+        for url in dict.fromkeys(_reveal_secret(setting, "webhook.urls") for setting in webhook.urls):
             yield WebhookChannel(http, url, _occasions(webhook.on), secret, template)
     if plan.config.email.to:
         yield _email_channel(plan)
@@ -138,7 +142,7 @@ def _email_channel(plan: CrawlPlan) -> MessageChannel:
 
 
 def _reveal_secret(setting: str, name: str) -> str:
-    """The secret that a setting names, "" for one that is not made. Raises UsageError, which does not show it."""
+    """The secret that a setting names, "" for an empty setting. Raises UsageError, which does not show it."""
     if not setting:
         return ""
     if secret := reveal_secret(setting).strip():
@@ -159,5 +163,5 @@ def _occasions(names: Iterable[str]) -> frozenset[Occasion]:
 
 
 async def _fetch_nothing(url: Url) -> Reply | Failure:
-    """Who only checks asks nobody."""
+    """A check does not fetch."""
     raise AssertionError(url)

@@ -1,6 +1,7 @@
-"""Channels that send nothing and keep what would be sent: the rest of telling is done as if they had."""
+"""Channels that send nothing and record what would be sent, for a dry run of the whole notification."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -10,45 +11,42 @@ from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 from crawler.notify.retry import catch_all
 
-_NOT_SENT = SendResult(reception=SendStatus.ACCEPTED, message="not sent: this was a dry run")
+_NOT_SENT = SendResult.accepted("not sent: this was a dry run")
 
 
 class DryRunBatchChannel:
-    """Stands for a channel that takes batches. ``kept`` are the URLs that it would be sent."""
+    """Replaces a batch channel. ``recorded`` are the URLs that it would send."""
 
     def __init__(self, channel: BatchChannel) -> None:
         self.key = channel.key
         self.size = channel.size
         self.accepts = channel.accepts
         self.recorded: list[str] = []
-        self._ready = channel.check_ready
+        self._check_ready = channel.check_ready
         self._hosts: dict[str, SendResult] = {}
 
     @property
     def host_note(self) -> str:
-        """What was found out about the hosts that it would be told of, as the end of a sentence."""
-        unready = [each.message for each in self._hosts.values() if each.reception is not SendStatus.ACCEPTED]
-        said = "; ".join(unready or [each.message for each in self._hosts.values()])
-        return f"; for now it would be put off: {said}" if unready else f"; {said}"
+        """The state of the hosts that it would notify of, as the end of a sentence."""
+        results = self._hosts.values()
+        unready = [result.message for result in results if result.reception is not SendStatus.ACCEPTED]
+        text = "; ".join(unready or [result.message for result in results])
+        return f"; for now it would be put off: {text}" if unready else f"; {text}"
 
     async def check_ready(self, host: str) -> SendResult:
-        """Looks, and counts as ready whatever it finds. See :class:`crawler.notify.channels.channel.BatchChannel`."""
+        """Check the host, and report it as ready whatever the result. See :class:`BatchChannel`."""
         if host not in self._hosts:
-
-            async def look() -> SendResult:
-                return await self._ready(host)
-
-            self._hosts[host] = await catch_all(look)
+            self._hosts[host] = await catch_all(partial(self._check_ready, host))
         return _NOT_SENT
 
     async def send(self, host: str, urls: Sequence[str]) -> SendResult:  # noqa: ARG002 - it is not sent
-        """See :class:`crawler.notify.channels.channel.BatchChannel`."""
+        """See :class:`BatchChannel`."""
         self.recorded += urls
         return _NOT_SENT
 
 
 class DryRunMessageChannel:
-    """Stands for a channel that takes messages. ``kept`` are the URLs that they would name, or a sentence."""
+    """Replaces a message channel. ``recorded`` are the changes that it would name, or a sentence."""
 
     host_note = ""
 
@@ -58,36 +56,36 @@ class DryRunMessageChannel:
         self.recorded: list[str] = []
 
     async def send(self, notice: Notice) -> SendResult:
-        """See :class:`crawler.notify.channels.channel.Channel`."""
+        """See :class:`MessageChannel`."""
         from crawler.notify.channels.message import notice_sentence  # noqa: PLC0415 - with what renders templates
 
-        named = [f"{change.kind} {change.url}" for change in notice.changes]
-        self.recorded += named or [notice.message or notice_sentence(notice)]
+        lines = [f"{change.kind} {change.url}" for change in notice.changes]
+        self.recorded += lines or [notice.message or notice_sentence(notice)]
         return _NOT_SENT
 
 
-def dry_run_channels(everyone: ConfiguredChannels) -> ConfiguredChannels:
-    """The same who are told nothing."""
+def dry_run_channels(channels: ConfiguredChannels) -> ConfiguredChannels:
+    """The same channels, which send nothing."""
     return ConfiguredChannels(
-        tuple(DryRunBatchChannel(each) for each in everyone.batch_channels),
-        tuple(DryRunMessageChannel(each) for each in everyone.message_channels),
+        tuple(DryRunBatchChannel(channel) for channel in channels.batch_channels),
+        tuple(DryRunMessageChannel(channel) for channel in channels.message_channels),
     )
 
 
-def dry_run_report(told: Sequence[DeliveryReport], everyone: ConfiguredChannels) -> list[DeliveryReport]:
-    """What those who were rehearsed took, said as what would be sent; what they kept stands in the first of each."""
-    stands = {
-        each.key: each
-        for each in (*everyone.batch_channels, *everyone.message_channels)
-        if isinstance(each, DryRunBatchChannel | DryRunMessageChannel)
+def dry_run_report(reports: Sequence[DeliveryReport], channels: ConfiguredChannels) -> list[DeliveryReport]:
+    """The reports with "would send" for each accepted delivery; a channel's first one shows what it recorded."""
+    dry_runs = {
+        channel.key: channel
+        for channel in (*channels.batch_channels, *channels.message_channels)
+        if isinstance(channel, DryRunBatchChannel | DryRunMessageChannel)
     }
-    made = []
-    for each in told:
-        if each.reception is SendStatus.ACCEPTED and (stand := stands.get(each.channel)):
-            batches = f" (in {each.batches:,} batches)" if each.batches > 1 else ""
-            said = f"a dry run sends nothing{batches}{stand.host_note}"
-            kept, stand.recorded = tuple(stand.recorded), []
-            made.append(replace(each, reception=SendStatus.WOULD_SEND, said=said, shown=kept))
+    results = []
+    for report in reports:
+        if report.reception is SendStatus.ACCEPTED and (dry_run := dry_runs.get(report.channel)):
+            batches = f" (in {report.batches:,} batches)" if report.batches > 1 else ""
+            text = f"a dry run sends nothing{batches}{dry_run.host_note}"
+            recorded, dry_run.recorded = tuple(dry_run.recorded), []
+            results.append(replace(report, reception=SendStatus.WOULD_SEND, said=text, shown=recorded))
         else:
-            made.append(each)
-    return made
+            results.append(report)
+    return results

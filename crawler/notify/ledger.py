@@ -1,4 +1,4 @@
-"""The ledger itself: each step of telling is one durable commit, so that a crash repeats one message at most."""
+"""The ledger of notifications in SQLite. Each step is a durable commit: a crash repeats at most one message."""
 
 import sqlite3
 from collections.abc import Collection, Iterator
@@ -14,12 +14,12 @@ from crawler.state.database import Database, storage_errors, transaction
 
 
 class DeliveryCursor(Struct, frozen=True, kw_only=True):
-    """How far a channel was told: everything up to the end of run ``told``.
+    """How far a channel was notified: everything up to the end of run ``told``.
 
-    ``host`` is "" for all hosts that have no line of their own. A delivery of which something may have been sent goes
-    to the end of run ``until`` (None: there is none), and all of its URLs up to ``position`` in byte order were taken.
-    ``tries`` says how often in a row it was put off, ``said`` why, and ``due`` (Unix time) until when the other side
-    asked to wait.
+    ``host`` is "" for all hosts without a cursor of their own. A delivery that may have been partly sent goes to the
+    end of run ``until`` (None: none), and all its URLs up to ``position`` in byte order were accepted. ``tries`` counts
+    how often in a row it was deferred, ``said`` says why, and ``due`` is the Unix time until which the receiver wants a
+    pause.
     """
 
     id: int
@@ -34,12 +34,12 @@ class DeliveryCursor(Struct, frozen=True, kw_only=True):
 
 
 def audit_channel_key(channel: str) -> str:
-    """The name of the line that counts the audits which a channel was told of, as that of its key counts runs."""
+    """The name of the cursor that counts a channel's audits, as the cursor under its key counts runs."""
     return f"{channel} (audits)"
 
 
 class RefusedDelivery(Struct, frozen=True, kw_only=True):
-    """What was set aside: the ``urls`` URLs of a host behind ``position`` and up to ``upto``, or a message (None).
+    """A refused delivery: the ``urls`` URLs of a host after ``position`` and up to ``upto``, or a message (None).
 
     ``after`` and ``until`` are the runs of its delivery, ``at`` is Unix time.
     """
@@ -57,9 +57,9 @@ class RefusedDelivery(Struct, frozen=True, kw_only=True):
 
 
 class HealthNotice(Struct, frozen=True, kw_only=True):
-    """Whether a channel ``knows`` of trouble, and what of it is still to be told (``pending``): that there is, or was.
+    """Whether a channel ``knows`` of trouble, and which notice is outstanding (``pending``): trouble or recovery.
 
-    ``run``, ``exit_code`` and ``told`` are of the run which that is about, ``at`` (Unix time) is when it ended.
+    ``run``, ``exit_code`` and ``told`` are those of the run in question, ``at`` (Unix time) is when it ended.
     """
 
     channel: str
@@ -74,10 +74,10 @@ class HealthNotice(Struct, frozen=True, kw_only=True):
 
 
 class SubmissionStatus(Struct, frozen=True, kw_only=True):
-    """What Google said of the sitemap when it was asked last, ``at`` this Unix time; ``sentence`` is for people.
+    """The status of the sitemap in Search Console, read ``at`` this Unix time; ``sentence`` is for people.
 
-    ``submitted`` and ``downloaded`` are RFC 3339, "" for never; ``errors`` and ``warnings`` are those of the last time
-    that Google read it, and ``pending`` says that it is to read it again.
+    ``submitted`` and ``downloaded`` are RFC 3339, "" for never; ``errors`` and ``warnings`` are those of Google's last
+    reading, and ``pending`` says that Google is to read it again.
     """
 
     channel: str
@@ -91,7 +91,7 @@ class SubmissionStatus(Struct, frozen=True, kw_only=True):
 
 
 class SentMessage(Struct, frozen=True, kw_only=True):
-    """One message and what became of it. ``at`` is Unix time, ``urls`` how many URLs it told of."""
+    """One message and its result. ``at`` is Unix time, ``urls`` the number of URLs in it."""
 
     at: float
     channel: str
@@ -105,25 +105,25 @@ class SentMessage(Struct, frozen=True, kw_only=True):
 
 
 _LEDGER_TABLES: Final = """
-CREATE TABLE line (                           -- how far a channel was told
+CREATE TABLE line (                           -- how far a channel was notified
   id INTEGER PRIMARY KEY,
   channel TEXT NOT NULL,
-  host TEXT NOT NULL DEFAULT '',              -- '': all hosts that have no line of their own
-  told INTEGER NOT NULL,                      -- the run up to whose end everything was told
-  until INTEGER,                              -- the end of the delivery that is under way, NULL: there is none
-  position TEXT NOT NULL DEFAULT '',          -- the last URL of the last batch of it that was taken
-  tries INTEGER NOT NULL DEFAULT 0,           -- how often in a row it was put off
-  due REAL NOT NULL DEFAULT 0,                -- Unix time that the other side asked to wait for
-  said TEXT NOT NULL DEFAULT '',              -- why it was put off
+  host TEXT NOT NULL DEFAULT '',              -- '': all hosts without a row of their own
+  told INTEGER NOT NULL,                      -- everything up to the end of this run was sent
+  until INTEGER,                              -- the last run of the current delivery, NULL: none
+  position TEXT NOT NULL DEFAULT '',          -- the last URL of its last accepted batch
+  tries INTEGER NOT NULL DEFAULT 0,           -- how often in a row it was deferred
+  due REAL NOT NULL DEFAULT 0,                -- Unix time until which the receiver wants a pause
+  said TEXT NOT NULL DEFAULT '',              -- why it was deferred
   UNIQUE (channel, host)
 );
-CREATE TABLE refused (                        -- what was set aside, since the same again would be refused again
+CREATE TABLE refused (                        -- refused deliveries, which are not sent again by themselves
   id INTEGER PRIMARY KEY,
   channel TEXT NOT NULL,
   host TEXT NOT NULL,
   after INTEGER NOT NULL,
   until INTEGER NOT NULL,
-  position TEXT NOT NULL,                     -- the URLs behind this one …
+  position TEXT NOT NULL,                     -- the URLs after this one …
   upto TEXT,                                  -- … and up to this one; NULL: a message
   urls INTEGER NOT NULL,
   said TEXT NOT NULL,
@@ -131,8 +131,8 @@ CREATE TABLE refused (                        -- what was set aside, since the s
 );
 CREATE TABLE mood (                           -- whether a channel knows that runs fail
   channel TEXT PRIMARY KEY,
-  knows INTEGER NOT NULL DEFAULT 0,           -- 1: trouble was told, and that it is over was not
-  pending TEXT NOT NULL DEFAULT '',           -- "trouble" or "recovery", which is still to be told
+  knows INTEGER NOT NULL DEFAULT 0,           -- 1: trouble was sent, and recovery was not
+  pending TEXT NOT NULL DEFAULT '',           -- "trouble" or "recovery", still to be sent
   run INTEGER NOT NULL DEFAULT 0,
   exit_code INTEGER NOT NULL DEFAULT 0,
   told TEXT NOT NULL DEFAULT '',              -- the sentence of the run
@@ -140,12 +140,12 @@ CREATE TABLE mood (                           -- whether a channel knows that ru
   due REAL NOT NULL DEFAULT 0,
   said TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
-CREATE TABLE console (                        -- what Google said last of the sitemap
+CREATE TABLE console (                        -- the last status of the sitemap in Search Console
   channel TEXT PRIMARY KEY,
-  at REAL NOT NULL,                           -- when it was asked
+  at REAL NOT NULL,                           -- when it was read
   submitted TEXT NOT NULL,                    -- RFC 3339, '': never
   downloaded TEXT NOT NULL,
-  pending INTEGER NOT NULL,                   -- 1: it waits to be read
+  pending INTEGER NOT NULL,                   -- 1: Google has not read it yet
   errors INTEGER NOT NULL,
   warnings INTEGER NOT NULL,
   sentence TEXT NOT NULL
@@ -159,10 +159,10 @@ CREATE TABLE sent (                           -- the log: one row for each messa
   after INTEGER NOT NULL,
   until INTEGER NOT NULL,
   urls INTEGER NOT NULL,
-  reception TEXT NOT NULL,                    -- notice.Reception
+  reception TEXT NOT NULL,                    -- notice.SendStatus
   said TEXT NOT NULL
 );
-CREATE TABLE present (channel TEXT PRIMARY KEY) WITHOUT ROWID;  -- those that were configured last
+CREATE TABLE present (channel TEXT PRIMARY KEY) WITHOUT ROWID;  -- the channels configured last
 CREATE INDEX sent_by_channel ON sent (channel, id);
 """
 
@@ -172,8 +172,8 @@ LEDGER_DB: Final = Database(
     application_id=0x53_41_4E_4F,  # "SANO"
     version=1,
     tables=_LEDGER_TABLES,
-    description="the record of what others were told",
-    remedy="move it away: what changes from then on is told",
+    description="the record of notifications",
+    remedy="move it away: later changes are then sent",
 )
 
 
@@ -194,9 +194,9 @@ _MERGE_CURSORS: Final = """DELETE FROM line WHERE channel = :channel AND host !=
 
 
 class Ledger:
-    """What the channels of one site were told. Every method raises StorageError when the file refuses.
+    """The notifications of one site. Every method raises StorageError when the file cannot be used.
 
-    Whoever writes holds the lock of the site. ``keep`` is how many messages the log keeps.
+    The writer holds the lock of the site. ``keep`` limits the messages in the log.
     """
 
     def __init__(self, db: sqlite3.Connection, keep: int = 1_000) -> None:
@@ -206,7 +206,7 @@ class Ledger:
     @classmethod
     @contextmanager
     def opened(cls, directory: Path, keep: int, *, dry: bool = False) -> Iterator[Self]:
-        """The ledger in a state, created when there is none; ``dry``: a copy of it that nobody keeps.
+        """Open the ledger of a state, created when missing; ``dry``: a copy in memory that is discarded.
 
         Raises StorageError, UsageError.
         """
@@ -216,30 +216,30 @@ class Ledger:
         finally:
             db.close()
 
-    # ---------------------------------------------------------------- looking
+    # ---------------------------------------------------------------- reading
 
     def channels(self) -> list[str]:
-        """The keys of those that were configured last, sorted."""
+        """The keys of the channels configured last, sorted."""
         with storage_errors():
             return [key for (key,) in self._db.execute("SELECT channel FROM present ORDER BY 1")]
 
     def cursors(self, channel: str) -> list[DeliveryCursor]:
-        """The lines of a channel, that of all hosts first; none of one that is new."""
+        """The cursors of a channel, that of all hosts first; none for a new channel."""
         query = f"SELECT {_CURSOR_COLUMNS} FROM line WHERE channel = ? ORDER BY host"  # noqa: S608 - names of our own
         return self._read(query, DeliveryCursor, channel)
 
     def refused(self, channel: str) -> list[RefusedDelivery]:
-        """What a channel refused, in the order of telling."""
+        """The refused deliveries of a channel, in the order of sending."""
         query = f"SELECT {_REFUSED_COLUMNS} FROM refused WHERE channel = ? ORDER BY after, position, id"  # noqa: S608
         return self._read(query, RefusedDelivery, channel)
 
     def health_notice(self, channel: str) -> HealthNotice:
         """What a channel knows of trouble."""
-        found = self._read(f"SELECT {_HEALTH_COLUMNS} FROM mood WHERE channel = ?", HealthNotice, channel)  # noqa: S608
-        return found[0] if found else HealthNotice(channel=channel)
+        rows = self._read(f"SELECT {_HEALTH_COLUMNS} FROM mood WHERE channel = ?", HealthNotice, channel)  # noqa: S608
+        return rows[0] if rows else HealthNotice(channel=channel)
 
     def submission_status(self, channel: str) -> SubmissionStatus | None:
-        """What a channel said when it was looked at last, None: it was not."""
+        """The last status that a channel reported, None: never."""
         query = f"SELECT {_SUBMISSION_COLUMNS} FROM console WHERE channel = ?"  # noqa: S608
         return next(iter(self._read(query, SubmissionStatus, channel)), None)
 
@@ -248,73 +248,77 @@ class Ledger:
         query = f"SELECT {_MESSAGE_COLUMNS} FROM sent WHERE channel = coalesce(?, channel) ORDER BY id DESC LIMIT ?"  # noqa: S608
         return self._read(query, SentMessage, channel, limit)
 
-    # ---------------------------------------------------------------- telling
+    # ---------------------------------------------------------------- writing
 
     def set_channels(self, channels: Collection[str]) -> None:
-        """Keep who is configured now. What others were told stays known, should they come back."""
+        """Store which channels are configured now. The cursors of the others stay, in case they come back."""
         if sorted(channels) == self.channels():
             return
         with transaction(self._db):
             self._db.execute("DELETE FROM present")
             self._db.executemany("INSERT OR IGNORE INTO present VALUES (?)", ((key,) for key in channels))
 
-    def start(self, channel: str, told: int) -> DeliveryCursor:
-        """Begin a channel, or begin it anew: nothing up to the end of run ``told`` is told, everything after it is."""
+    def start(self, channel: str, run: int) -> DeliveryCursor:
+        """Start a channel, or restart it: everything after the end of ``run`` is to be sent."""
         with transaction(self._db):
             self._db.execute("DELETE FROM line WHERE channel = ?", (channel,))
-            self._db.execute("INSERT INTO line (channel, told) VALUES (?, ?)", (channel, told))
+            self._db.execute("INSERT INTO line (channel, told) VALUES (?, ?)", (channel, run))
         return self.cursors(channel)[0]
 
-    def begin_delivery(self, line: DeliveryCursor, until: int) -> DeliveryCursor:
-        """Begin a delivery: what changed up to the end of run ``until`` and no further, until all of it is told.
+    def begin_delivery(self, cursor: DeliveryCursor, until: int) -> DeliveryCursor:
+        """Begin a delivery of the changes up to the end of run ``until``; it keeps that end until it is complete.
 
-        To be called before the first message of it: once something may have been sent, what it is part of stays.
+        To be called before its first message: once a part may have been sent, the delivery must not change.
         """
-        return self._update(line, None, until=until, position="", tries=0, due=0.0, said="")
+        return self._update(cursor, None, until=until, position="", tries=0, due=0.0, said="")
 
-    def batch_sent(self, line: DeliveryCursor, position: str, sent: SentMessage) -> DeliveryCursor:
-        """A batch of a delivery was taken, whose last URL is ``position``."""
-        return self._update(line, sent, position=position, tries=0, due=0.0, said="")
+    def batch_sent(self, cursor: DeliveryCursor, position: str, sent: SentMessage) -> DeliveryCursor:
+        """A batch of a delivery was accepted; its last URL is ``position``."""
+        return self._update(cursor, sent, position=position, tries=0, due=0.0, said="")
 
-    def delivered(self, line: DeliveryCursor, until: int, sent: SentMessage | None = None) -> DeliveryCursor:
-        """All up to the end of run ``until`` is told. A host that has caught up goes on with the others."""
+    def delivered(
+        self, cursor: DeliveryCursor, until: int, sent: SentMessage | None = None
+    ) -> DeliveryCursor:
+        """Everything up to the end of run ``until`` is delivered. A host that caught up joins the others again."""
         with transaction(self._db):
-            done = self._write(line, sent, told=until, until=None, position="", tries=0, due=0.0, said="")
-            self._db.execute(_MERGE_CURSORS, {"channel": line.channel})
-        return done
+            updated = self._write(
+                cursor, sent, told=until, until=None, position="", tries=0, due=0.0, said=""
+            )
+            self._db.execute(_MERGE_CURSORS, {"channel": cursor.channel})
+        return updated
 
     def defer(
-        self, line: DeliveryCursor, said: str, due: float = 0.0, sent: SentMessage | None = None
+        self, cursor: DeliveryCursor, reason: str, due: float = 0.0, sent: SentMessage | None = None
     ) -> DeliveryCursor:
-        """Go on another time, and not before ``due`` (Unix time)."""
-        return self._update(line, sent, tries=line.tries + 1, due=due, said=said)
+        """Continue later, and not before ``due`` (Unix time)."""
+        return self._update(cursor, sent, tries=cursor.tries + 1, due=due, said=reason)
 
-    def split(self, line: DeliveryCursor, host: str, said: str, *, begun: bool) -> None:
-        """One host is put off, and the others go on without it. Its line stands where theirs does.
+    def split(self, cursor: DeliveryCursor, host: str, reason: str, *, begun: bool) -> None:
+        """Defer one host, so that the others continue without it. Its cursor starts where theirs is.
 
-        ``begun`` says that something of the delivery may have been sent to it, so that it has to be ended as it is.
+        ``begun`` says that the delivery may have been partly sent to it, so that it must be completed unchanged.
         """
         with transaction(self._db):
             self._db.execute(
                 "INSERT OR REPLACE INTO line (channel, host, told, until, position, tries, said)"
                 " VALUES (?, ?, ?, ?, ?, 1, ?)",
                 (
-                    line.channel,
+                    cursor.channel,
                     host,
-                    line.told,
-                    line.until if begun else None,
-                    line.position if begun else "",
-                    said,
+                    cursor.told,
+                    cursor.until if begun else None,
+                    cursor.position if begun else "",
+                    reason,
                 ),
             )
 
-    def refuse(self, line: DeliveryCursor, upto: str | None, sent: SentMessage) -> DeliveryCursor:
+    def refuse(self, delivery: DeliveryCursor, upto: str | None, sent: SentMessage) -> DeliveryCursor:
         """Set aside what was refused: the batch up to ``upto``, or the message (None), which ends its delivery."""
-        fields = (line.channel, sent.host, line.told, line.until, line.position)
+        fields = (delivery.channel, sent.host, delivery.told, delivery.until, delivery.position)
         with transaction(self._db):
             cursor = self._db.execute(
                 "UPDATE refused SET upto = ?, urls = urls + ?, said = ?, at = ?"
-                " WHERE channel = ? AND host = ? AND after = ? AND until = ? AND upto = ?",  # what lies before it
+                " WHERE channel = ? AND host = ? AND after = ? AND until = ? AND upto = ?",  # the batch before it
                 (upto, sent.urls, sent.said, sent.at, *fields),
             )
             if not cursor.rowcount:
@@ -324,13 +328,13 @@ class Ledger:
                     (*fields, upto, sent.urls, sent.said, sent.at),
                 )
             if upto is not None:
-                return self._write(line, sent, position=upto, tries=0, due=0.0, said="")
+                return self._write(delivery, sent, position=upto, tries=0, due=0.0, said="")
             return self._write(
-                line, sent, told=line.until, until=None, position="", tries=0, due=0.0, said=""
+                delivery, sent, told=delivery.until, until=None, position="", tries=0, due=0.0, said=""
             )
 
     def refused_sent(self, refused: RefusedDelivery, position: str, sent: SentMessage) -> None:
-        """What was refused was taken in another attempt, up to ``position``."""
+        """A refused delivery was accepted on another attempt, up to ``position``."""
         with transaction(self._db):
             self._db.execute(
                 "UPDATE refused SET position = ?, urls = max(urls - ?, 0) WHERE id = ?",
@@ -339,15 +343,15 @@ class Ledger:
             self._note(sent)
 
     def drop_refused(self, refused: RefusedDelivery, sent: SentMessage | None = None) -> None:
-        """All of what was refused was taken in another attempt."""
+        """All of a refused delivery was accepted on another attempt."""
         with transaction(self._db):
             self._db.execute("DELETE FROM refused WHERE id = ?", (refused.id,))
             self._note(sent)
 
     def forget(self, before: int) -> None:
-        """Drop what was refused of deliveries that ended before the run ``before``, which nobody can tell again.
+        """Drop refused deliveries that ended before the run ``before``, whose changes are no longer stored.
 
-        Audits are counted by themselves.
+        Audits have a count of their own and stay.
         """
         with transaction(self._db):
             self._db.execute(
@@ -355,22 +359,24 @@ class Ledger:
             )
 
     def log_message(self, sent: SentMessage) -> None:
-        """Keep a message in the log."""
+        """Add a message to the log."""
         with transaction(self._db):
             self._note(sent)
 
-    def store_health_notice(self, mood: HealthNotice, sent: SentMessage | None = None) -> None:
-        """Keep what a channel knows of trouble, in place of what was kept."""
-        values = [msgspec.to_builtins(value) for value in msgspec.structs.astuple(mood)]
-        values[HealthNotice.__struct_fields__.index("pending")] = mood.pending.value if mood.pending else ""
+    def store_health_notice(self, health: HealthNotice, sent: SentMessage | None = None) -> None:
+        """Replace what a channel knows of trouble."""
+        values = [msgspec.to_builtins(value) for value in msgspec.structs.astuple(health)]
+        values[HealthNotice.__struct_fields__.index("pending")] = (
+            health.pending.value if health.pending else ""
+        )
         with transaction(self._db):
             marks = ", ".join("?" * len(values))
             self._db.execute(f"INSERT OR REPLACE INTO mood ({_HEALTH_COLUMNS}) VALUES ({marks})", values)  # noqa: S608
             self._note(sent)
 
-    def store_submission_status(self, reading: SubmissionStatus) -> None:
-        """Keep what a channel said, in place of what was kept."""
-        values = msgspec.structs.astuple(reading)
+    def store_submission_status(self, status: SubmissionStatus) -> None:
+        """Replace the status that a channel reported."""
+        values = msgspec.structs.astuple(status)
         with transaction(self._db):
             marks = ", ".join("?" * len(values))
             statement = f"INSERT OR REPLACE INTO console ({_SUBMISSION_COLUMNS}) VALUES ({marks})"  # noqa: S608
@@ -378,15 +384,15 @@ class Ledger:
 
     # ---------------------------------------------------------------- rows
 
-    def _update(self, line: DeliveryCursor, sent: SentMessage | None, **fields: object) -> DeliveryCursor:
+    def _update(self, cursor: DeliveryCursor, sent: SentMessage | None, **fields: object) -> DeliveryCursor:
         with transaction(self._db):
-            return self._write(line, sent, **fields)
+            return self._write(cursor, sent, **fields)
 
-    def _write(self, line: DeliveryCursor, sent: SentMessage | None, **fields: object) -> DeliveryCursor:
+    def _write(self, cursor: DeliveryCursor, sent: SentMessage | None, **fields: object) -> DeliveryCursor:
         setting = ", ".join(f"{name} = ?" for name in fields)
-        self._db.execute(f"UPDATE line SET {setting} WHERE id = ?", (*fields.values(), line.id))  # noqa: S608
+        self._db.execute(f"UPDATE line SET {setting} WHERE id = ?", (*fields.values(), cursor.id))  # noqa: S608
         self._note(sent)
-        return msgspec.structs.replace(line, **fields)
+        return msgspec.structs.replace(cursor, **fields)
 
     def _note(self, sent: SentMessage | None) -> None:
         if sent is None:

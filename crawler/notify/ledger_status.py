@@ -1,4 +1,4 @@
-"""What others were told of a site, for whoever only looks: ``siteatlas status``, the web page."""
+"""The status of a site's notifications, for readers: ``siteatlas status`` and the web page."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,11 +23,11 @@ from crawler.units import count_text
 
 
 class ChannelStatus(Struct, frozen=True, kw_only=True):
-    """One of those who are told. ``until`` is the run up to whose end it was told all, ``last`` its last message.
+    """One channel. ``until`` is the run up to whose end it was notified, ``last`` its last message.
 
-    ``outstanding`` are sentences that say what could not be told for now, ``refused`` what was refused for good, and
-    ``knows_trouble`` whether it was told that runs fail. ``due`` is the Unix time that it asked to wait for, 0: none.
-    ``reading`` is what it said of the sitemap, if it ever did: Search Console does.
+    ``outstanding`` are sentences on what is still to be sent, ``refused`` on what was refused, and ``knows_trouble``
+    says whether it was notified that runs fail. ``due`` is the Unix time until which it wants a pause, 0: none.
+    ``reading`` is the status of the sitemap in Search Console, if this is its channel.
     """
 
     key: str
@@ -41,58 +41,58 @@ class ChannelStatus(Struct, frozen=True, kw_only=True):
 
 
 class NotifyStatus(Struct, frozen=True, kw_only=True):
-    """What others were told of a site: each channel that was configured last, and the messages, the newest first."""
+    """The notifications of a site: each channel configured last, and the messages, the newest first."""
 
     channels: tuple[ChannelStatus, ...] = ()
     log: tuple[SentMessage, ...] = ()
 
     @property
     def is_notify_pending(self) -> bool:
-        """Whether something could not be told for now."""
+        """Whether a notification is outstanding."""
         return any(channel.outstanding for channel in self.channels)
 
 
 def notify_status(directory: Path, log: int = 20) -> NotifyStatus:
-    """Look at the ledger in the state of a site, also while another process writes to it; ``log`` messages at most.
+    """Read the ledger in the state of a site, also while another process writes to it; ``log`` limits the messages.
 
-    Nothing was told when there is none. Raises StorageError, UsageError.
+    The status is empty when there is no ledger. Raises StorageError, UsageError.
     """
     if not LEDGER_DB.is_in(directory):
         return NotifyStatus()
     with LEDGER_DB.reading(directory) as db:
-        db.execute("BEGIN")  # everything from one moment
+        db.execute("BEGIN")  # one consistent snapshot
         ledger = Ledger(db)
         channels = tuple(_channel_status(ledger, key) for key in ledger.channels())
         return NotifyStatus(channels=channels, log=tuple(ledger.log(log)))
 
 
 def _channel_status(ledger: Ledger, key: str) -> ChannelStatus:
-    lines, mood = ledger.cursors(key), ledger.health_notice(key)
+    cursors, health = ledger.cursors(key), ledger.health_notice(key)
     return ChannelStatus(
         key=key,
-        until=min((line.told for line in lines), default=0),
+        until=min((cursor.told for cursor in cursors), default=0),
         last=next(iter(ledger.log(1, key)), None),
         outstanding=(
-            *_pending_texts(lines),
+            *_pending_texts(cursors),
             *_pending_audits(ledger.cursors(audit_channel_key(key))),
-            *_pending_health(mood),
+            *_pending_health(health),
         ),
         refused=(
             *map(_refused_text, ledger.refused(key)),
-            *(f"what an audit found: {each.said}" for each in ledger.refused(audit_channel_key(key))),
+            *(f"what an audit found: {refused.said}" for refused in ledger.refused(audit_channel_key(key))),
         ),
-        knows_trouble=mood.knows,
-        due=max((line.due for line in lines), default=0.0),
+        knows_trouble=health.knows,
+        due=max((cursor.due for cursor in cursors), default=0.0),
         reading=ledger.submission_status(key),
     )
 
 
-def _pending_texts(lines: Sequence[DeliveryCursor]) -> list[str]:
+def _pending_texts(cursors: Sequence[DeliveryCursor]) -> list[str]:
     return [
-        f"what changed{f' on {line.host}' if line.host else ''} {_since_text(line.told)}"
-        f"{f': {line.said}' if line.said else ''}"
-        for line in lines
-        if line.until is not None or line.said
+        f"what changed{f' on {cursor.host}' if cursor.host else ''} {_since_text(cursor.told)}"
+        f"{f': {cursor.said}' if cursor.said else ''}"
+        for cursor in cursors
+        if cursor.until is not None or cursor.said
     ]
 
 
@@ -100,34 +100,34 @@ def _since_text(run: int) -> str:
     return f"since run {run}" if run else "from the first run on"
 
 
-def _pending_audits(lines: Sequence[DeliveryCursor]) -> list[str]:
-    return [f"what an audit found: {line.said}" for line in lines if line.said]
+def _pending_audits(cursors: Sequence[DeliveryCursor]) -> list[str]:
+    return [f"what an audit found: {cursor.said}" for cursor in cursors if cursor.said]
 
 
-def _pending_health(mood: HealthNotice) -> list[str]:
-    if mood.pending is None:
+def _pending_health(health: HealthNotice) -> list[str]:
+    if health.pending is None:
         return []
-    what = "that runs fail" if mood.pending == "trouble" else "that runs are well again"
-    return [f"{what}{f': {mood.said}' if mood.said else ''}"]
+    text = "that runs fail" if health.pending == "trouble" else "that runs are well again"
+    return [f"{text}{f': {health.said}' if health.said else ''}"]
 
 
 def _refused_text(refused: RefusedDelivery) -> str:
-    where = f" of {refused.host}" if refused.host else ""
-    what = "a message" if refused.upto is None else f"{count_text(refused.urls, 'URL')}{where}"
-    begun = f"from run {refused.after}" if refused.after else "from the first run"
-    runs = f"{begun} to run {refused.until}"
-    return f"{what}, {runs}: {refused.said}"
+    host = f" of {refused.host}" if refused.host else ""
+    subject = "a message" if refused.upto is None else f"{count_text(refused.urls, 'URL')}{host}"
+    first = f"from run {refused.after}" if refused.after else "from the first run"
+    runs = f"{first} to run {refused.until}"
+    return f"{subject}, {runs}: {refused.said}"
 
 
 _STATUS_WORDS: Final = {SendStatus.DEFERRED: "put off", SendStatus.REFUSED: "refused"}
 
 
 class DeliveryReport(Struct, frozen=True, kw_only=True):
-    """What became of one delivery to one channel in this process.
+    """The result of one delivery to one channel in this process.
 
-    ``urls`` is how many URLs were taken (or how many changes a message told of), ``refused`` how many were refused,
-    ``batches`` how many messages were taken. ``said`` is a sentence without secrets. ``due`` is the Unix time that the
-    other side asked to wait for, 0: none. ``shown`` are URLs, or the lines of a message, of a dry run.
+    ``urls`` counts the accepted URLs (or the changes in a message), ``refused`` the refused ones, ``batches`` the
+    accepted messages. ``said`` is a sentence without secrets. ``due`` is the Unix time until which the receiver wants a
+    pause, 0: none. ``shown`` are the URLs, or the lines of a message, of a dry run.
     """
 
     channel: str
@@ -145,11 +145,11 @@ class DeliveryReport(Struct, frozen=True, kw_only=True):
 
 
 class NotifyResult(Struct, frozen=True, kw_only=True):
-    """What was told, and to whom. ``untold``: something could not be told for now, and another time it may be.
+    """The result of notifying all channels. ``untold``: a notification is outstanding and may be sent later.
 
-    ``channels`` are the keys of all that are configured, ``notes`` sentences for a person. ``reading`` is what
-    Google said last of the sitemap, None: nothing, or nobody asks it. ``exit_code`` is that of the error for which
-    nobody was told anything, 0: there was none.
+    ``channels`` are the keys of all configured channels, ``notes`` sentences for a person. ``reading`` is the last
+    status of the sitemap in Search Console, None: unknown. ``exit_code`` is that of an error that prevented all
+    notifications, 0: none.
     """
 
     deliveries: tuple[DeliveryReport, ...] = ()
@@ -161,30 +161,31 @@ class NotifyResult(Struct, frozen=True, kw_only=True):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What a person should know: everything that was not simply taken."""
-        untaken = [each for each in self.deliveries if each.reception in _STATUS_WORDS or each.refused]
+        """Every note, deferral and refusal, as sentences."""
         reasons: dict[str, list[str]] = {}
-        for each in untaken:
-            said = f"{_STATUS_WORDS.get(each.reception, 'refused')}: {each.said}"
-            reasons.setdefault(said, []).append(each.channel)
-        told = (f"{', '.join(dict.fromkeys(channels))}: {said}" for said, channels in reasons.items())
-        return (*self.notes, *told)
+        for delivery in self.deliveries:
+            if delivery.reception in _STATUS_WORDS or delivery.refused:
+                reason = f"{_STATUS_WORDS.get(delivery.reception, 'refused')}: {delivery.said}"
+                reasons.setdefault(reason, []).append(delivery.channel)
+        failures = (f"{', '.join(dict.fromkeys(channels))}: {reason}" for reason, channels in reasons.items())
+        return (*self.notes, *failures)
 
     def new_since(self, known: NotifyStatus) -> Self:
-        """The same without what was put off before too, for the reason that the ledger knew then."""
+        """The result without deliveries that were deferred before for the same reason, by the earlier status."""
         reasons = {
-            channel.key: tuple(filter(None, (told.partition(": ")[2] for told in channel.outstanding)))
+            channel.key: tuple(filter(None, (text.partition(": ")[2] for text in channel.outstanding)))
             for channel in known.channels
         }
 
-        def is_known(each: DeliveryReport) -> bool:
-            return each.reception is SendStatus.DEFERRED and each.said.startswith(
-                reasons.get(each.channel, ())
-            )
-
-        return replace(self, deliveries=tuple(each for each in self.deliveries if not is_known(each)))
+        new = tuple(
+            delivery
+            for delivery in self.deliveries
+            if delivery.reception is not SendStatus.DEFERRED
+            or not delivery.said.startswith(reasons.get(delivery.channel, ()))
+        )
+        return replace(self, deliveries=new)
 
     def as_json(self) -> dict[str, Any]:
-        """The same in values that JSON knows."""
+        """The result as JSON values."""
         built: dict[str, Any] = msgspec.to_builtins(self)
         return built

@@ -1,4 +1,4 @@
-"""The public site as everybody sees it: whether the sitemap is live, and what else is asked for there."""
+"""Fetches from the public site: checks that the sitemap is live, and gets the IndexNow key file."""
 
 import gzip
 from functools import partial
@@ -13,32 +13,32 @@ from crawler.fetch.limits import BodyLimits
 from crawler.fetch.paced_fetcher import follow
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.model import Failure, Reply, Url
-from crawler.notify.notice import SendResult, SendStatus
+from crawler.notify.notice import SendResult
 from crawler.state.runs import Run
 from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
 from crawler.url.params import UrlParams
 
 _MAX_REDIRECTS: Final = 5
-_MIN_PACKED_SIZE: Final = BodyLimits(wire=65_536, decoded=65_536)
+_SMALL_BODY: Final = BodyLimits(wire=65_536, decoded=65_536)
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())
-_REMEDY: Final = "; others are told when it is (--no-check-live does not wait for it)"
+_REMEDY: Final = "; notifications wait until it is (--no-check-live does not wait)"
 _GZIP: Final = b"\x1f\x8b"
 
 
 class LiveSite:
-    """Asks the site of a plan itself, never the source that its pages are read from, while it is entered.
+    """Fetches from the site of a plan itself, never from a source that replaces it, while it is entered.
 
-    Passwords, headers and cookies are for a source when there is one, and stay there. Raises UsageError for options
-    that cannot work.
+    With a source configured, passwords, headers and cookies are for that source, and are not sent. Raises UsageError
+    for invalid options.
     """
 
     def __init__(self, plan: CrawlPlan) -> None:
         self._plan = plan
         key_url = plan.config.indexnow.key_url
-        homes = [origin_of(plan.seed), origin_of(plan.sitemap_url)]
+        origins = [origin_of(plan.seed), origin_of(plan.sitemap_url)]
         if key_url:
-            homes.append(origin_of(normalize_url(key_url)))
-        self._fetcher: Fetcher = build_fetcher(_public_config(plan), homes)
+            origins.append(origin_of(normalize_url(key_url)))
+        self._fetcher: Fetcher = build_fetcher(_public_config(plan), origins)
 
     async def __aenter__(self) -> Self:
         return self
@@ -49,33 +49,35 @@ class LiveSite:
         await self._fetcher.aclose()
 
     async def fetch(self, url: Url) -> Reply | Failure:
-        """A small document, asked for once; no redirect is followed."""
-        return await self._fetcher.fetch(url, body=_MIN_PACKED_SIZE)
+        """Fetch a small document once, without following redirects."""
+        return await self._fetcher.fetch(url, body=_SMALL_BODY)
 
     async def check_live(self, run: Run) -> SendResult:
-        """Whether what the site answers with is the first file that a run published, be it packed or not.
+        """Whether the site serves the first file that a run published, compressed or not.
 
-        Of several files the first is the index, which dates the others: it is enough.
+        The first of several files is the index, which dates the others: it is enough.
         """
         file = run.files[0]
         try:
-            ours = (self._plan.output / file.name).read_bytes()
+            content = (self._plan.output / file.name).read_bytes()
         except OSError as error:
-            return _deferred(
+            return SendResult.deferred(
                 f"{file.name}, which run {run.number} published, cannot be read: {error.strerror}"
             )
-        limit = max(len(ours), self._plan.config.fetch.max_sitemap) + 1
+        limit = max(len(content), self._plan.config.fetch.max_sitemap) + 1
         reply = await self._follow_redirects(
             Url(file.url), BodyLimits(wire=limit, decoded=limit, refuse=2 * limit)
         )
         if isinstance(reply, str):
-            return _deferred(f"the sitemap at {file.url} cannot be had: {reply}{_REMEDY}")
-        if reply.body not in _encoded_forms(ours):
-            return _deferred(f"the sitemap at {file.url} is not yet the one that was published{_REMEDY}")
-        return SendResult(reception=SendStatus.ACCEPTED, message=f"{file.url} is live")
+            return SendResult.deferred(f"the sitemap at {file.url} cannot be fetched: {reply}{_REMEDY}")
+        if reply.body not in _encoded_forms(content):
+            return SendResult.deferred(
+                f"the sitemap at {file.url} is not yet the one that was published{_REMEDY}"
+            )
+        return SendResult.accepted(f"{file.url} is live")
 
     async def _follow_redirects(self, url: Url, body: BodyLimits) -> Reply | str:
-        """The document at the end of the redirects, or why there is none."""
+        """The document at the end of the redirects, or the reason why there is none."""
         reply = await follow(partial(self._fetcher.fetch, body=body), url, _MAX_REDIRECTS, _KEEP_ALL_PARAMS)
         if isinstance(reply, Failure):
             return reply.message
@@ -87,17 +89,13 @@ class LiveSite:
 
 
 def _public_config(plan: CrawlPlan) -> Config:
-    """What the public site may be told."""
+    """The configuration without what only the source may get."""
     if plan.source is None:
         return plan.config
-    nothing = {"headers": {}, "cookies": {}, "basic_auth": ""}
-    return plan.config.model_copy(update={"fetch": plan.config.fetch.model_copy(update=nothing)})
+    empty = {"headers": {}, "cookies": {}, "basic_auth": ""}
+    return plan.config.model_copy(update={"fetch": plan.config.fetch.model_copy(update=empty)})
 
 
 def _encoded_forms(content: bytes) -> tuple[bytes, ...]:
-    """A file as it may arrive: a server may send one that is packed as such, or say that it is a content coding."""
+    """The bodies that match a file: a server may send a gzip file as it is or as a content coding."""
     return (content, gzip.decompress(content)) if content.startswith(_GZIP) else (content,)
-
-
-def _deferred(said: str) -> SendResult:
-    return SendResult(reception=SendStatus.DEFERRED, message=said)

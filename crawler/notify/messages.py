@@ -1,4 +1,4 @@
-"""Tells a channel one message for all that changed, and one when runs fail, and when they are well again."""
+"""Sends a channel one message for all changes, one when runs fail, and one when they recover."""
 
 from functools import partial
 from typing import Any, Final
@@ -17,166 +17,166 @@ from crawler.state.runs import RunResult, RunStatus
 from crawler.units import w3c
 
 _NEUTRAL_EXIT_CODES: Final = frozenset({0, 4, 6})
-"""The exit codes that are no trouble by themselves: done, cut short, another at work."""
+"""Exit codes that are no failure by themselves: done, cut short, state in use."""
 _FAILURES: Final = frozenset({RunStatus.FAILED, RunStatus.BROKEN})
 
 
 class MessageNotifier:
-    """Tells one channel of one site."""
+    """Notifies one message channel of one site."""
 
-    def __init__(self, desk: NotifySession, channel: MessageChannel) -> None:
-        self._session = desk
+    def __init__(self, session: NotifySession, channel: MessageChannel) -> None:
+        self._session = session
         self._channel = channel
 
     async def send_pending(self) -> list[DeliveryReport]:
-        """Everything that is outstanding."""
-        told = [await self._notify_health()] if Occasion.TROUBLE in self._channel.occasions else []
+        """Send every outstanding message."""
+        reports = [await self._notify_health()] if Occasion.TROUBLE in self._channel.occasions else []
         if Occasion.CHANGES in self._channel.occasions:
-            told += await self._notify_changes()
-        return [each for each in told if each is not None]
+            reports += await self._notify_changes()
+        return [report for report in reports if report is not None]
 
     # ---------------------------------------------------------------- changes
 
     async def _notify_changes(self) -> list[DeliveryReport]:
-        desk, told = self._session, list[DeliveryReport]()
-        last = desk.last_run()
-        for line in desk.cursors(self._channel.key, all_of_first=True):
-            at: DeliveryCursor | None = line
-            while at is not None and at.told < last:
-                if waiting := desk.deferred(at):
-                    return [*told, waiting]
-                at, delivered = await self._deliver(at, last)
-                told += [delivered] if delivered else []
-        if desk.replay.refused:
-            for refused in desk.ledger.refused(self._channel.key):
-                told.append(await self._resend(refused))
-        return told
+        session, reports = self._session, list[DeliveryReport]()
+        last_run = session.last_run()
+        for start in session.cursors(self._channel.key, all_of_first=True):
+            cursor: DeliveryCursor | None = start
+            while cursor is not None and cursor.told < last_run:
+                if deferred := session.deferred(cursor):
+                    return [*reports, deferred]
+                cursor, report = await self._deliver(cursor, last_run)
+                reports += [report] if report else []
+        if session.replay.refused:
+            for refused in session.ledger.refused(self._channel.key):
+                reports.append(await self._resend(refused))
+        return reports
 
     async def _deliver(
-        self, line: DeliveryCursor, last: int
+        self, cursor: DeliveryCursor, last_run: int
     ) -> tuple[DeliveryCursor | None, DeliveryReport | None]:
-        """One message, and the line when there may be another one."""
-        desk, until = self._session, line.until or last
-        notice = self._changes(line.told, until)
+        """Send one message; returns the cursor when there may be another one."""
+        session, until = self._session, cursor.until or last_run
+        notice = self._changes(cursor.told, until)
         if not notice.counts.total:
-            return desk.ledger.delivered(line, until), None
-        answer = await desk.check_live()
-        if answer.reception is SendStatus.ACCEPTED:
-            line = line if line.until else desk.ledger.begin_delivery(line, until)
-            answer = await self._send(notice)
-            sent = desk.sent_message(line, answer, notice.counts.total)
+            return session.ledger.delivered(cursor, until), None
+        result = await session.check_live()
+        if result.reception is SendStatus.ACCEPTED:
+            cursor = cursor if cursor.until else session.ledger.begin_delivery(cursor, until)
+            result = await self._send(notice)
+            sent = session.sent_message(cursor, result, notice.counts.total)
         else:
             sent = None
-        told = self._report(line, answer, until, notice.counts.total)
-        if answer.reception is SendStatus.DEFERRED:
-            desk.ledger.defer(line, answer.message, desk.retry_time(answer), sent)
-            return None, told
-        if answer.reception is SendStatus.REFUSED and sent:
-            return desk.ledger.refuse(line, None, sent), told
-        return desk.ledger.delivered(line, until, sent), told
+        report = self._report(cursor, result, until, notice.counts.total)
+        if result.reception is SendStatus.DEFERRED:
+            session.ledger.defer(cursor, result.message, session.retry_time(result), sent)
+            return None, report
+        if result.reception is SendStatus.REFUSED and sent:
+            return session.ledger.refuse(cursor, None, sent), report
+        return session.ledger.delivered(cursor, until, sent), report
 
     async def _resend(self, refused: RefusedDelivery) -> DeliveryReport:
-        """A message that was refused, once more."""
-        line = DeliveryCursor(id=0, channel=refused.channel, told=refused.after, until=refused.until)
+        """Send a refused message once more."""
+        cursor = DeliveryCursor(id=0, channel=refused.channel, told=refused.after, until=refused.until)
         notice = self._changes(refused.after, refused.until)
-        answer = await self._send(notice)
-        sent = self._session.sent_message(line, answer, notice.counts.total)
-        if answer.reception is SendStatus.ACCEPTED:
+        result = await self._send(notice)
+        sent = self._session.sent_message(cursor, result, notice.counts.total)
+        if result.reception is SendStatus.ACCEPTED:
             self._session.ledger.drop_refused(refused, sent)
         else:
             self._session.ledger.log_message(sent)
-        return self._report(line, answer, refused.until, notice.counts.total)
+        return self._report(cursor, result, refused.until, notice.counts.total)
 
     def _changes(self, after: int, until: int) -> Notice:
-        desk = self._session
-        few = ChangeSample(desk.changes(after, until), desk.plan.config.notify.max_urls)
-        shown = tuple(change for change in few if after)  # all are counted; a whole set is no news
-        run = desk.record(until)
+        session = self._session
+        sample = ChangeSample(session.changes(after, until), session.plan.config.notify.max_urls)
+        shown = tuple(change for change in sample if after)  # counts all; a whole set is no news
+        run = session.record(until)
         return build_notice(
-            desk,
+            session,
             occasion=Occasion.CHANGES,
             after=after,
             until=until,
-            at=desk.started_at(until),
+            at=session.started_at(until),
             pages=run.listed if run else 0,
-            counts=few.counts,
+            counts=sample.counts,
             changes=shown,
         )
 
-    def _report(self, line: DeliveryCursor, answer: SendResult, until: int, changes: int) -> DeliveryReport:
-        is_accepted = answer.reception is SendStatus.ACCEPTED
+    def _report(self, cursor: DeliveryCursor, result: SendResult, until: int, changes: int) -> DeliveryReport:
+        is_accepted = result.reception is SendStatus.ACCEPTED
         return self._session.delivery_report(
-            line,
-            answer.reception,
+            cursor,
+            result.reception,
             until=until,
             urls=changes if is_accepted else 0,
-            refused=changes if answer.reception is SendStatus.REFUSED else 0,
+            refused=changes if result.reception is SendStatus.REFUSED else 0,
             batches=int(is_accepted),
-            said=answer.message,
-            due=self._session.retry_time(answer),
+            said=result.message,
+            due=self._session.retry_time(result),
         )
 
     # ---------------------------------------------------------------- trouble
 
     async def _notify_health(self) -> DeliveryReport | None:
-        desk, ended = self._session, self._session.run_result
-        before = desk.ledger.health_notice(self._channel.key)
-        mood = next_health_notice(before, ended, desk.clock()) if ended else before
-        if mood.pending is Occasion.RECOVERY and Occasion.RECOVERY not in self._channel.occasions:
-            mood = replace(mood, knows=False, pending=None)
-        if mood != before:
-            desk.ledger.store_health_notice(mood)
-        if mood.pending is None:
+        session, run_result = self._session, self._session.run_result
+        previous = session.ledger.health_notice(self._channel.key)
+        health = next_health_notice(previous, run_result, session.clock()) if run_result else previous
+        if health.pending is Occasion.RECOVERY and Occasion.RECOVERY not in self._channel.occasions:
+            health = replace(health, knows=False, pending=None)
+        if health != previous:
+            session.ledger.store_health_notice(health)
+        if health.pending is None:
             return None
-        if mood.due > desk.clock():
-            return self._health_report(mood, SendResult(reception=SendStatus.DEFERRED, message=mood.said))
-        answer = await self._send(self._trouble(mood))
-        sent = self._sent(mood, answer)
-        if answer.reception is SendStatus.DEFERRED:
-            desk.ledger.store_health_notice(
-                replace(mood, said=answer.message, due=desk.retry_time(answer)), sent
+        if health.due > session.clock():
+            return self._health_report(health, SendResult.deferred(health.said))
+        result = await self._send(self._trouble(health))
+        sent = self._sent(health, result)
+        if result.reception is SendStatus.DEFERRED:
+            session.ledger.store_health_notice(
+                replace(health, said=result.message, due=session.retry_time(result)), sent
             )
-        else:  # what is refused for good is not sent with every run that fails
-            knows = mood.pending is Occasion.TROUBLE
-            desk.ledger.store_health_notice(HealthNotice(channel=mood.channel, knows=knows), sent)
-        return self._health_report(mood, answer)
+        else:  # do not resend a refused message after every failed run
+            knows = health.pending is Occasion.TROUBLE
+            session.ledger.store_health_notice(HealthNotice(channel=health.channel, knows=knows), sent)
+        return self._health_report(health, result)
 
-    def _trouble(self, mood: HealthNotice) -> Notice:
+    def _trouble(self, health: HealthNotice) -> Notice:
         return build_notice(
             self._session,
-            occasion=mood.pending or Occasion.TROUBLE,
-            until=mood.run,
-            at=w3c(mood.at),
+            occasion=health.pending or Occasion.TROUBLE,
+            until=health.run,
+            at=w3c(health.at),
             pages=self._listed(),
             counts=ChangeCounts(),
-            exit_code=mood.exit_code,
-            message=mood.told,
+            exit_code=health.exit_code,
+            message=health.told,
         )
 
     def _listed(self) -> int:
-        """The pages that are published, whatever the last run came to."""
+        """The number of published pages, whatever the result of the last run."""
         run = self._session.record(max(self._session.runs, default=0))
         return run.listed if run else 0
 
-    def _sent(self, mood: HealthNotice, answer: SendResult) -> SentMessage:
+    def _sent(self, health: HealthNotice, result: SendResult) -> SentMessage:
         return SentMessage(
             at=self._session.clock(),
-            channel=mood.channel,
-            occasion=mood.pending or Occasion.TROUBLE,
-            until=mood.run,
-            reception=answer.reception,
-            said=answer.message,
+            channel=health.channel,
+            occasion=health.pending or Occasion.TROUBLE,
+            until=health.run,
+            reception=result.reception,
+            said=result.message,
         )
 
-    def _health_report(self, mood: HealthNotice, answer: SendResult) -> DeliveryReport:
+    def _health_report(self, health: HealthNotice, result: SendResult) -> DeliveryReport:
         return DeliveryReport(
-            channel=mood.channel,
-            occasion=mood.pending or Occasion.TROUBLE,
-            reception=answer.reception,
-            until=mood.run,
-            batches=int(answer.reception is SendStatus.ACCEPTED),
-            said=answer.message,
-            due=mood.due or self._session.retry_time(answer),
+            channel=health.channel,
+            occasion=health.pending or Occasion.TROUBLE,
+            reception=result.reception,
+            until=health.run,
+            batches=int(result.reception is SendStatus.ACCEPTED),
+            said=result.message,
+            due=health.due or self._session.retry_time(result),
         )
 
     async def _send(self, notice: Notice) -> SendResult:
@@ -185,39 +185,38 @@ class MessageNotifier:
         )
 
 
-def run_failed(ended: RunResult) -> bool:
-    """Whether a run that ended so has failed."""
-    return ended.exit_code not in _NEUTRAL_EXIT_CODES or ended.fate in _FAILURES
+def run_failed(result: RunResult) -> bool:
+    """Whether a run failed."""
+    return result.exit_code not in _NEUTRAL_EXIT_CODES or result.fate in _FAILURES
 
 
-def next_health_notice(mood: HealthNotice, ended: RunResult, now: float) -> HealthNotice:
-    """What a channel is to be told when a run has ended at ``now`` (Unix time): nothing more than it does not know."""
-    has_failed = run_failed(ended)
-    is_well = ended.exit_code == 0 and not has_failed
-    about = {"run": ended.run or 0, "exit_code": ended.exit_code, "told": ended.told, "at": now}
-    if has_failed and not mood.knows:
-        if mood.pending is None:
-            return replace(mood, pending=Occasion.TROUBLE, **about)
-    elif has_failed or (is_well and not mood.knows):
-        return HealthNotice(
-            channel=mood.channel, knows=mood.knows
-        )  # it was never told, or was never told that it is over
-    elif is_well and mood.pending is None:
-        return replace(mood, pending=Occasion.RECOVERY, **about)
-    return mood
+def next_health_notice(health: HealthNotice, result: RunResult, now: float) -> HealthNotice:
+    """What a channel is to be notified of after a run that ended at ``now`` (Unix time): news only."""
+    has_failed = run_failed(result)
+    is_well = result.exit_code == 0 and not has_failed
+    facts = {"run": result.run or 0, "exit_code": result.exit_code, "told": result.told, "at": now}
+    if has_failed and not health.knows:
+        if health.pending is None:
+            return replace(health, pending=Occasion.TROUBLE, **facts)
+    elif has_failed or (is_well and not health.knows):
+        # unknown trouble is over, or known trouble is back
+        return HealthNotice(channel=health.channel, knows=health.knows)
+    elif is_well and health.pending is None:
+        return replace(health, pending=Occasion.RECOVERY, **facts)
+    return health
 
 
-def build_notice(desk: NotifySession, **fields: Any) -> Notice:
-    """A notice of a site."""
+def build_notice(session: NotifySession, **fields: Any) -> Notice:
+    """Build a notice of a site."""
     return Notice(
-        site=desk.name,
-        url=desk.plan.seed,
-        sitemap_url=desk.sitemap_url,
-        feed_url=recent_feed_url(desk.plan),
+        site=session.name,
+        url=session.plan.seed,
+        sitemap_url=session.sitemap_url,
+        feed_url=recent_feed_url(session.plan),
         **fields,
     )
 
 
 async def always_retry() -> bool:
-    """A message for people and programs is worth every try that is configured."""
+    """Messages for people and programs use every configured retry."""
     return True

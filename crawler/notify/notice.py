@@ -1,6 +1,7 @@
-"""What there is to tell of a site: what changed in its sitemap, that it is in trouble, that it is well again."""
+"""Values of a notification: the occasion, the notice, and the result of sending it."""
 
 from enum import StrEnum
+from typing import Self
 
 from msgspec import Struct
 
@@ -10,24 +11,23 @@ from crawler.publish.changes import Change, ChangeCounts
 
 
 class Occasion(StrEnum):
-    """Why something is told."""
+    """Why a notice is sent."""
 
     CHANGES = "changes"
-    TROUBLE = "trouble"  # runs fail; told once, until it is over
-    RECOVERY = "recovery"  # the first run that did not, after trouble that was told
-    FINDINGS = "findings"  # an audit found what the one before it did not have, or had it mended
-    TEST = "test"  # nothing happened: a person tries whether messages arrive
+    TROUBLE = "trouble"  # runs fail; sent once until recovery
+    RECOVERY = "recovery"  # the first good run after trouble that was sent
+    FINDINGS = "findings"  # an audit has new or resolved findings
+    TEST = "test"  # a person tests whether messages arrive
 
 
 class Notice(Struct, frozen=True, kw_only=True):
-    """What is told, once, to one of those who want to know.
+    """One message to one channel.
 
     ``changes`` are those from the end of run ``after`` to the end of run ``until``, the first of each kind only;
-    ``counts`` are of all of them; of a site that is told for the first time (``after`` is 0) there are counts alone,
-    for a whole set is no news. Of trouble and recovery ``until`` is the run (0: it came to none), ``exit_code`` that
-    of ``siteatlas run`` and ``told`` its sentence. Of findings ``audit`` is the audit, and ``report`` the directory of
-    its report, "" for none. ``feed_url`` is the feed of recent changes, "" when there is none. ``at`` is a W3C datetime
-    in UTC.
+    ``counts`` count all of them. The first notice of a site (``after`` is 0) has counts alone, because a whole set is
+    no news. For trouble and recovery ``until`` is the run (0: none), ``exit_code`` that of ``siteatlas run`` and
+    ``message`` its sentence. For findings ``audit`` is the audit, and ``report`` the directory of its report, "" for
+    none. ``feed_url`` is the feed of recent changes, "" for none. ``at`` is a W3C datetime in UTC.
     """
 
     site: str
@@ -48,17 +48,32 @@ class Notice(Struct, frozen=True, kw_only=True):
 
 
 class SendStatus(StrEnum):
-    """What became of a message."""
+    """The outcome of sending a message."""
 
     ACCEPTED = "accepted"
-    DEFERRED = "later"  # the other side is in trouble or busy: the same again another time
-    REFUSED = "refused"  # the same again would be refused again; a person must look
-    WOULD_SEND = "would send"  # it was not sent: this was a dry run
+    DEFERRED = "later"  # the receiver is busy or failing: send the same later
+    REFUSED = "refused"  # sending the same again would be refused; a person must act
+    WOULD_SEND = "would send"  # not sent in a dry run
 
 
 class SendResult(Struct, frozen=True, kw_only=True):
-    """What the other side said. ``said`` is one sentence without secrets; ``wait`` the seconds it asks for, if any."""
+    """The response to a message. ``message`` is a sentence without secrets; ``wait`` the seconds to wait, if any."""
 
     reception: SendStatus
     message: str
     wait: float = 0.0
+
+    @classmethod
+    def accepted(cls, message: str) -> Self:
+        """The receiver took the message."""
+        return cls(reception=SendStatus.ACCEPTED, message=message)
+
+    @classmethod
+    def deferred(cls, message: str, wait: float = 0.0) -> Self:
+        """The same message is to be sent later."""
+        return cls(reception=SendStatus.DEFERRED, message=message, wait=wait)
+
+    @classmethod
+    def refused(cls, message: str) -> Self:
+        """The receiver refused the message."""
+        return cls(reception=SendStatus.REFUSED, message=message)

@@ -1,14 +1,15 @@
-"""Telling the world of one site: what is outstanding, channel after channel, while its state is held."""
+"""Sends the outstanding notifications of one site, channel by channel, while its state is locked."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from crawler.config.plan import CrawlPlan
 from crawler.errors import SiteatlasError, StorageError
 from crawler.notify.audit_messages import AuditNotifier, finished_audits_of, wants_audits
+from crawler.notify.channels.channel import BatchChannel, MessageChannel
 from crawler.notify.configure import ConfiguredChannels, build_channels, build_http, check_channels
 from crawler.notify.dry_run import dry_run_channels, dry_run_report
 from crawler.notify.ledger import LEDGER_DB, Ledger, SubmissionStatus, audit_channel_key
@@ -29,6 +30,7 @@ from crawler.state.runs import Run, RunResult, RunsPage
 from crawler.state.store import lock_state
 from crawler.units import count_text, w3c
 
+C = TypeVar("C", BatchChannel, MessageChannel)
 Clock = Callable[[], float]
 _NO_REPLAY: Final = ReplayRequest()
 
@@ -42,106 +44,109 @@ async def send_notifications(
     again: ReplayRequest = _NO_REPLAY,
     clock: Clock = time.time,
 ) -> NotifyResult:
-    """Tell everyone what they were not told yet; to be called when the files are live, whatever the run came to.
+    """Send every outstanding notification; to be called when the files are live, whatever the result of the run.
 
-    ``name`` is that of the site. ``ended`` is how the run ended after which this is called, None when there was none:
-    then only what is outstanding is told. A ``dry_run`` sends nothing and keeps nothing; what would be sent is in
-    ``shown``. ``again`` is what a person asks to be told again.
+    ``name`` is that of the site. ``ended`` is the result of the run that just ended, None when there was none: then
+    only outstanding notifications are sent. A ``dry_run`` sends and stores nothing; ``shown`` lists what would be sent.
+    ``again`` is what a person wants to be sent again.
 
-    Never raises: what was published is out there whatever becomes of this. What could not be told is in the answer, be
-    it for what others do, a state that is in use, a ledger that cannot be written, or a configuration that
-    :func:`crawler.notify.check` refuses.
+    Never raises, because the sitemap is already published. The result names what could not be sent, be it for a failing
+    receiver, a state in use, a ledger that cannot be written, or a configuration that
+    :func:`crawler.notify.configure.check_channels` refuses.
     """
-    return await _result_or_error(plan, partial(_notify_while_held, plan, name, ended, dry_run, again, clock))
+
+    async def send() -> NotifyResult:
+        async with _channels_and_site(plan) as (channels, site):
+            if not channels.keys and not LEDGER_DB.is_in(plan.state):
+                return NotifyResult()
+            if not STATE_DB.is_in(plan.state) and (dry_run or ended is None or not run_failed(ended)):
+                note = "this site has no run yet, so nothing is sent"
+                return NotifyResult(channels=channels.keys, notes=(note,))
+            with _open_session(plan, name, clock, dry_run=dry_run) as session:
+                session.run_result, session.replay = ended, again
+                session.ask_live = partial(_check_live, plan, site)
+                session.ledger.set_channels(channels.keys)
+                active = dry_run_channels(channels) if dry_run else channels
+                _note_refused(session, channels)
+                reports = await (_dry_run(session, active) if dry_run else _notify_channels(session, active))
+                status = await read_submission_status(session, active.search_console, reports)
+                session.ledger.forget(ChangeFeed(session.db).run_range()[0])
+                return _build_result(channels, session, reports, status)
+
+    return await _result_or_error(plan, send)
 
 
-async def _result_or_error(plan: CrawlPlan, tell: Callable[[], Awaitable[NotifyResult]]) -> NotifyResult:
-    """What ``tell`` answers, or why nobody was told."""
+async def _result_or_error(plan: CrawlPlan, send: Callable[[], Awaitable[NotifyResult]]) -> NotifyResult:
+    """The result of ``send``, or the error that prevented every notification."""
     try:
-        return await tell()
+        return await send()
     except SiteatlasError as error:
-        return NotifyResult(notes=(f"nobody was told: {error}",), untold=True, exit_code=error.exit_code)
-    except OSError as error:
-        said = f"cannot use {error.filename or plan.state}: {error.strerror or type(error).__name__}"
         return NotifyResult(
-            notes=(f"nobody was told: {said}",), untold=True, exit_code=StorageError.exit_code
+            notes=(f"no notification was sent: {error}",), untold=True, exit_code=error.exit_code
+        )
+    except OSError as error:
+        reason = f"cannot use {error.filename or plan.state}: {error.strerror or type(error).__name__}"
+        return NotifyResult(
+            notes=(f"no notification was sent: {reason}",), untold=True, exit_code=StorageError.exit_code
         )
 
 
 def register_channels(plan: CrawlPlan) -> None:
-    """Begin who is new, before a run: should it die when it has just published, the next one tells what it changed.
+    """Start the cursors of new channels before a run. If it dies right after publishing, the next run sends its
+    changes.
 
-    Raises UsageError as :func:`crawler.notify.check`; of all other troubles :func:`announce` tells.
+    Raises UsageError as :func:`crawler.notify.configure.check_channels`; :func:`send_notifications` reports all other
+    errors.
     """
-    everyone = check_channels(plan)
-    if not everyone.keys:
+    channels = check_channels(plan)
+    if not channels.keys:
         return
-    with suppress(SiteatlasError), _open_session(plan, "", time.time, dry_run=False) as desk:
-        last, is_first_told = max(desk.runs, default=0), plan.config.indexnow.first_run
-        new = {each.key: last for each in everyone.message_channels if Occasion.CHANGES in each.occasions}
-        if last or is_first_told:
-            new |= {each.key: 0 if is_first_told else last for each in everyone.batch_channels}
-        for key, told in new.items():
-            if not desk.ledger.cursors(key):
-                desk.ledger.start(key, told)
-        for teller in _audit_channels(desk, everyone):
-            teller.begin()
-
-
-async def _notify_while_held(
-    plan: CrawlPlan, name: str, ended: RunResult | None, dry_run: bool, again: ReplayRequest, clock: Clock
-) -> NotifyResult:
-    async with _channels_and_site(plan) as (everyone, site):
-        if not everyone.keys and not LEDGER_DB.is_in(plan.state):
-            return NotifyResult()
-        if not STATE_DB.is_in(plan.state) and (dry_run or ended is None or not run_failed(ended)):
-            note = "nothing is known of this site yet, and nobody is told"
-            return NotifyResult(channels=everyone.keys, notes=(note,))
-        with _open_session(plan, name, clock, dry_run=dry_run) as desk:
-            desk.run_result, desk.replay = ended, again
-            desk.ask_live = partial(_check_live, plan, site)
-            desk.ledger.set_channels(everyone.keys)
-            met = dry_run_channels(everyone) if dry_run else everyone
-            _note_refused(desk, everyone)
-            told = await (_dry_run(desk, met) if dry_run else _notify_channels(desk, met))
-            reading = (
-                await read_submission_status(desk, met.search_console, told) if met.search_console else None
-            )
-            desk.ledger.forget(ChangeFeed(desk.db).run_range()[0])
-            return _build_result(everyone, desk, told, reading)
+    with suppress(SiteatlasError), _open_session(plan, "", time.time, dry_run=False) as session:
+        last_run, is_first_run_sent = max(session.runs, default=0), plan.config.indexnow.first_run
+        new = [channel for channel in channels.keys if not session.ledger.cursors(channel)]
+        for channel in channels.message_channels:
+            if channel.key in new and Occasion.CHANGES in channel.occasions:
+                session.ledger.start(channel.key, last_run)
+        for engine in channels.batch_channels if last_run or is_first_run_sent else ():
+            if engine.key in new:
+                session.ledger.start(engine.key, 0 if is_first_run_sent else last_run)
+        for notifier in _audit_channels(session, channels):
+            notifier.begin()
 
 
 async def send_audit_notifications(plan: CrawlPlan, name: str, clock: Clock = time.time) -> NotifyResult:
-    """Tell what audits found to those who want to know and do not yet; to be called when one has come to its end.
+    """Send the findings of finished audits to the channels that want them; to be called when an audit has finished.
 
-    What it found is told like all else by :func:`announce` too, for whom it could not be told. Never raises, as that.
+    :func:`send_notifications` sends what is still outstanding. Never raises, for the same reason.
     """
 
-    async def tell() -> NotifyResult:
-        async with _channels_and_site(plan) as (everyone, _):
-            with _open_session(plan, name, clock, dry_run=False) as desk:
-                desk.ledger.set_channels(everyone.keys)
-                told = [
-                    each for teller in _audit_channels(desk, everyone) for each in await teller.send_pending()
+    async def send() -> NotifyResult:
+        async with _channels_and_site(plan) as (channels, _):
+            with _open_session(plan, name, clock, dry_run=False) as session:
+                session.ledger.set_channels(channels.keys)
+                reports = [
+                    report
+                    for notifier in _audit_channels(session, channels)
+                    for report in await notifier.send_pending()
                 ]
-                return _build_result(everyone, desk, told, None)
+                return _build_result(channels, session, reports, None)
 
-    return await _result_or_error(plan, tell)
+    return await _result_or_error(plan, send)
 
 
 async def send_test_messages(
     plan: CrawlPlan, name: str, only: str = "", clock: Clock = time.time
 ) -> NotifyResult:
-    """Send a test message to the channels of people and programs of the site's own, and look at the key file.
+    """Send a test message to the operator's own channels, and check the IndexNow key file.
 
-    ``only`` is as in :class:`Again`. Search engines and hubs are sent nothing. Raises UsageError.
+    ``only`` is as in :class:`ReplayRequest`. Search engines and hubs get nothing. Raises UsageError.
     """
-    async with _channels_and_site(plan) as (everyone, _):
-        told, own = [], {each.key for each in everyone.operator_channels}
-        for engine in (each for each in everyone.batch_channels if each.key.startswith(only)):
-            answer = await catch_all(partial(engine.check_ready, authority(plan.seed)))
-            told.append(_test_report(engine.key, answer))
-        for channel in (each for each in everyone.operator_channels if each.key.startswith(only)):
+    async with _channels_and_site(plan) as (channels, _):
+        reports = []
+        for engine in _selected(channels.batch_channels, only):
+            ready = await catch_all(partial(engine.check_ready, authority(plan.seed)))
+            reports.append(_test_report(engine.key, ready))
+        for channel in _selected(channels.operator_channels, only):
             notice = Notice(
                 site=name,
                 url=plan.seed,
@@ -152,47 +157,50 @@ async def send_test_messages(
                 counts=ChangeCounts(),
                 message="this is a test: nothing happened",
             )
-            told.append(_test_report(channel.key, await catch_all(partial(channel.send, notice))))
-        untried = [
-            each.key
-            for each in everyone.message_channels
-            if each.key not in own and each.key.startswith(only)
-        ]
+            reports.append(_test_report(channel.key, await catch_all(partial(channel.send, notice))))
+        operator_keys = {channel.key for channel in channels.operator_channels}
         return NotifyResult(
-            deliveries=tuple(told),
-            channels=everyone.keys,
-            notes=tuple(f"{key}: not tried: it takes no test message" for key in untried),
-            untold=any(each.reception is SendStatus.DEFERRED for each in told),
+            deliveries=tuple(reports),
+            channels=channels.keys,
+            notes=tuple(
+                f"{channel.key}: not tried: it takes no test message"
+                for channel in _selected(channels.message_channels, only)
+                if channel.key not in operator_keys
+            ),
+            untold=any(report.reception is SendStatus.DEFERRED for report in reports),
         )
 
 
-def _test_report(channel: str, answer: SendResult) -> DeliveryReport:
+def _selected(channels: Iterable[C], only: str) -> list[C]:
+    """The channels whose keys start with ``only``."""
+    return [channel for channel in channels if channel.key.startswith(only)]
+
+
+def _test_report(channel: str, result: SendResult) -> DeliveryReport:
     return DeliveryReport(
-        channel=channel, occasion=Occasion.TEST, reception=answer.reception, said=answer.message
+        channel=channel, occasion=Occasion.TEST, reception=result.reception, said=result.message
     )
 
 
 async def _check_live(plan: CrawlPlan, site: LiveSite, run: Run) -> SendResult:
-    """Whether what a run published is where everybody sees it. Raises UsageError."""
-    if missing := why_not_uploaded(plan, run):
-        return SendResult(
-            reception=SendStatus.DEFERRED, message=f"{missing}: a run puts them there, and tells then"
-        )
+    """Whether the files that a run published are live on the public site. Raises UsageError."""
+    if reason := why_not_uploaded(plan, run):
+        return SendResult.deferred(f"{reason}: the next run uploads them and notifies then")
     if not plan.config.notify.check_live:
-        return SendResult(reception=SendStatus.ACCEPTED, message="taken for live (notify.check_live)")
+        return SendResult.accepted("taken for live (notify.check_live)")
     return await site.check_live(run)
 
 
 @asynccontextmanager
 async def _channels_and_site(plan: CrawlPlan) -> AsyncIterator[tuple[ConfiguredChannels, LiveSite]]:
-    """Who is told, and the site. Raises UsageError."""
-    async with build_http(plan) as wire, LiveSite(plan) as site:
-        yield build_channels(plan, wire, site.fetch), site
+    """The configured channels and the public site. Raises UsageError."""
+    async with build_http(plan) as http, LiveSite(plan) as site:
+        yield build_channels(plan, http, site.fetch), site
 
 
 @contextmanager
 def _open_session(plan: CrawlPlan, name: str, clock: Clock, *, dry_run: bool) -> Iterator[NotifySession]:
-    """The desk of a site, which is held meanwhile unless nothing is sent."""
+    """Open the session of a site, and lock its state unless this is a dry run."""
     keep = plan.config.state.keep_runs
     if dry_run:
         with (
@@ -209,72 +217,71 @@ def _open_session(plan: CrawlPlan, name: str, clock: Clock, *, dry_run: bool) ->
         yield NotifySession(plan, name, db, ledger, clock)
 
 
-async def _notify_channels(desk: NotifySession, everyone: ConfiguredChannels) -> list[DeliveryReport]:
-    told: list[DeliveryReport] = []
-    only = desk.replay.only
-    for engine in (each for each in everyone.batch_channels if each.key.startswith(only)):
-        is_first_told = desk.plan.config.indexnow.first_run
-        delivered = await BatchNotifier(desk, engine, is_first_told=is_first_told).send_pending()
-        told += delivered
-    for channel in (each for each in everyone.message_channels if each.key.startswith(only)):
-        told += await MessageNotifier(desk, channel).send_pending()
-    for teller in _audit_channels(desk, everyone):
-        told += await teller.send_pending()
-    return told
+async def _notify_channels(session: NotifySession, channels: ConfiguredChannels) -> list[DeliveryReport]:
+    reports: list[DeliveryReport] = []
+    only, is_first_told = session.replay.only, session.plan.config.indexnow.first_run
+    for engine in _selected(channels.batch_channels, only):
+        reports += await BatchNotifier(session, engine, is_first_told=is_first_told).send_pending()
+    for channel in _selected(channels.message_channels, only):
+        reports += await MessageNotifier(session, channel).send_pending()
+    for notifier in _audit_channels(session, channels):
+        reports += await notifier.send_pending()
+    return reports
 
 
-def _audit_channels(desk: NotifySession, everyone: ConfiguredChannels) -> list[AuditNotifier]:
-    """Those who tell what audits found, of the channels that are meant."""
-    wanting = [each for each in everyone.message_channels if wants_audits(desk.plan, each)]
-    meant = [each for each in wanting if each.key.startswith(desk.replay.only)]
+def _audit_channels(session: NotifySession, channels: ConfiguredChannels) -> list[AuditNotifier]:
+    """The notifiers of audits, for the selected channels that want them."""
+    selected = _selected(channels.message_channels, session.replay.only)
+    interested = [channel for channel in selected if wants_audits(session.plan, channel)]
     try:
-        ended = finished_audits_of(desk.plan) if meant else []
+        audits = finished_audits_of(session.plan) if interested else []
     except SiteatlasError as error:
-        desk.note(f"what audits found is not told: {error}")
+        session.note(f"audit findings are not sent: {error}")
         return []
-    return [AuditNotifier(desk, each, ended) for each in meant]
+    return [AuditNotifier(session, channel, audits) for channel in interested]
 
 
-async def _dry_run(desk: NotifySession, everyone: ConfiguredChannels) -> list[DeliveryReport]:
-    """What would be sent, and what would hold it back. The desk takes everything for live, and asks afterwards."""
-    ask, desk.ask_live = desk.ask_live, None
-    told = await _notify_channels(desk, everyone)
-    out_there = RunsPage(desk.db).published()
-    if ask and out_there and any(each.occasion is Occasion.CHANGES for each in told):
-        live = await ask(out_there)
-        if live.reception is not SendStatus.ACCEPTED:
-            desk.note(f"for now all of it would be put off: {live.message}")
-    return dry_run_report(told, everyone)
+async def _dry_run(session: NotifySession, channels: ConfiguredChannels) -> list[DeliveryReport]:
+    """What would be sent, and what would defer it. The session takes the files for live, and checks afterwards."""
+    check_live, session.ask_live = session.ask_live, None
+    reports = await _notify_channels(session, channels)
+    published = RunsPage(session.db).published()
+    if check_live and published and any(report.occasion is Occasion.CHANGES for report in reports):
+        result = await check_live(published)
+        if result.reception is not SendStatus.ACCEPTED:
+            session.note(f"for now all of it would be put off: {result.message}")
+    return dry_run_report(reports, channels)
 
 
-def _note_refused(desk: NotifySession, everyone: ConfiguredChannels) -> None:
-    """Say what was set aside to whoever asks by hand, and does not ask for just that."""
-    if desk.run_result is not None or desk.replay.refused:
+def _note_refused(session: NotifySession, channels: ConfiguredChannels) -> None:
+    """Note the refused deliveries for a person, unless the replay request resends them."""
+    if session.run_result is not None or session.replay.refused:
         return
-    for key in (each for each in everyone.keys if each.startswith(desk.replay.only)):
-        for each in (*desk.ledger.refused(key), *desk.ledger.refused(audit_channel_key(key))):
-            is_audit = each.channel != key
-            message = (
-                "what an audit found" if is_audit else f"a message about {count_text(each.urls, 'change')}"
-            )
-            urls = count_text(each.urls, "URL")
-            is_one = each.upto is None or each.urls == 1
-            desk.note(
-                f"{key}: {message if each.upto is None else urls} {'is' if is_one else 'are'} set aside"
-                f" because {each.said}; --resend-refused sends {'it' if is_one else 'them'} again"
+    for key in (key for key in channels.keys if key.startswith(session.replay.only)):
+        for refused in (*session.ledger.refused(key), *session.ledger.refused(audit_channel_key(key))):
+            if refused.channel != key:
+                subject = "what an audit found"
+            elif refused.upto is None:
+                subject = f"a message about {count_text(refused.urls, 'change')}"
+            else:
+                subject = count_text(refused.urls, "URL")
+            is_single = refused.upto is None or refused.urls == 1
+            session.note(
+                f"{key}: {subject} {'is' if is_single else 'are'} set aside"
+                f" because {refused.said}; --resend-refused sends {'it' if is_single else 'them'} again"
             )
 
 
 def _build_result(
-    everyone: ConfiguredChannels,
-    desk: NotifySession,
-    told: Sequence[DeliveryReport],
-    reading: SubmissionStatus | None,
+    channels: ConfiguredChannels,
+    session: NotifySession,
+    reports: Sequence[DeliveryReport],
+    status: SubmissionStatus | None,
 ) -> NotifyResult:
     return NotifyResult(
-        deliveries=tuple(told),
-        channels=everyone.keys,
-        notes=tuple(desk.notes),
-        untold=any(each.reception is SendStatus.DEFERRED for each in told),
-        reading=reading,
+        deliveries=tuple(reports),
+        channels=channels.keys,
+        notes=tuple(session.notes),
+        untold=any(report.reception is SendStatus.DEFERRED for report in reports),
+        reading=status,
     )

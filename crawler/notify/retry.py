@@ -1,4 +1,4 @@
-"""How often one message is tried in a row, and how long between two tries."""
+"""Retries one message within a run, with growing delays."""
 
 import logging
 import math
@@ -17,26 +17,25 @@ _log = logging.getLogger(__name__)
 async def send_with_retry(
     send: Callable[[], Awaitable[SendResult]], section: NotifyConfig, is_worth: Callable[[], Awaitable[bool]]
 ) -> SendResult:
-    """The answer to a message, tried again while that may help and the other side does not ask for too long a pause.
+    """Send a message, and retry it while it is deferred, unless the receiver's requested delay is too long.
 
-    ``is_worth`` is asked before each further try. What is LATER at the end is for another process to send.
+    ``is_worth`` decides before each further try. A message still DEFERRED at the end is left to a later process.
     """
-    tries = Retries(RetryPolicy(section.attempts - 1, section.retry_delay, math.inf, section.max_retry_after))
-    async for _ in tries:
-        answer = await catch_all(send)
-        if answer.reception is not SendStatus.DEFERRED or not await is_worth():
+    retries = Retries(
+        RetryPolicy(section.attempts - 1, section.retry_delay, math.inf, section.max_retry_after)
+    )
+    async for _ in retries:
+        result = await catch_all(send)
+        if result.reception is not SendStatus.DEFERRED or not await is_worth():
             break
-        tries.asked = answer.wait or None
-    return answer
+        retries.asked = result.wait or None
+    return result
 
 
 async def catch_all(send: Callable[[], Awaitable[T]]) -> T | SendResult:
-    """The answer, also when what sends is broken: telling never ends a run. What it raises may hold a secret."""
+    """Send, and turn an exception into DEFERRED: a notification never ends a run. The exception may hold a secret."""
     try:
         return await send()
     except Exception as error:  # noqa: BLE001 - the fence
-        _log.warning("telling others failed by an internal error: %s", type(error).__name__)
-        return SendResult(
-            reception=SendStatus.DEFERRED,
-            message=f"it could not be sent: internal error ({type(error).__name__})",
-        )
+        _log.warning("a notification failed with an internal error: %s", type(error).__name__)
+        return SendResult.deferred(f"it could not be sent: internal error ({type(error).__name__})")

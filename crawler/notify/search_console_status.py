@@ -1,4 +1,4 @@
-"""What Google made of the sitemap, which it reads when it likes: looked at now and then, and kept in the ledger."""
+"""Reads the status of the sitemap in Search Console now and then, and keeps it in the ledger."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -14,28 +14,30 @@ if TYPE_CHECKING:  # with what signs its requests
 
 
 async def read_submission_status(
-    desk: NotifySession, console: "SearchConsoleChannel", told: Sequence[DeliveryReport]
+    session: NotifySession, channel: "SearchConsoleChannel | None", reports: Sequence[DeliveryReport]
 ) -> SubmissionStatus | None:
-    """The last that is known of it, None: nothing is. ``told`` is what was sent before, in this process.
+    """The last known status, None: unknown. ``reports`` are this process's deliveries so far.
 
-    What was read when the sitemap was submitted is kept; else a look is taken when it is time for one, or a person
-    asks. One that fails is a note and nothing else: it is taken again after the next run.
+    A status that came with a submission is stored; otherwise it is read when a check is due, or a person wants one. A
+    failed check is only a note: the next run checks again.
     """
-    before = desk.ledger.submission_status(console.key)
-    if not console.key.startswith(desk.replay.only):
-        return before
-    status = console.last_status
-    if status is None and _is_status_check_due(desk, console.key, before, told):
-        answer = await catch_all(console.read_status)
-        if isinstance(answer, SendResult):
-            desk.note(f"{console.key}: what Google says of the sitemap is not known: {answer.message}")
+    if channel is None:
+        return None
+    previous = session.ledger.submission_status(channel.key)
+    if not channel.key.startswith(session.replay.only):
+        return previous
+    status = channel.last_status
+    if status is None and _is_status_check_due(session, channel.key, previous, reports):
+        result = await catch_all(channel.read_status)
+        if isinstance(result, SendResult):
+            session.note(f"{channel.key}: what Google says of the sitemap is not known: {result.message}")
         else:
-            status = answer
+            status = result
     if status is None:
-        return before
-    now = SubmissionStatus(
-        channel=console.key,
-        at=desk.clock(),
+        return previous
+    current = SubmissionStatus(
+        channel=channel.key,
+        at=session.clock(),
         submitted=status.submitted,
         downloaded=status.downloaded,
         pending=status.is_pending,
@@ -43,21 +45,25 @@ async def read_submission_status(
         warnings=status.warnings,
         sentence=status.sentence,
     )
-    desk.ledger.store_submission_status(now)
-    if now.errors > (earlier := before.errors if before else 0):
-        more = f"{now.errors:,}, and {earlier:,} before" if earlier else f"{now.errors:,}"
-        desk.note(
-            f"{console.key}: Google finds errors in the sitemap ({more}): see Sitemaps in Search Console"
+    session.ledger.store_submission_status(current)
+    if current.errors > (previous_errors := previous.errors if previous else 0):
+        count = (
+            f"{current.errors:,}, and {previous_errors:,} before"
+            if previous_errors
+            else f"{current.errors:,}"
         )
-    return now
+        session.note(
+            f"{channel.key}: Google finds errors in the sitemap ({count}): see Sitemaps in Search Console"
+        )
+    return current
 
 
 def _is_status_check_due(
-    desk: NotifySession, key: str, before: SubmissionStatus | None, told: Sequence[DeliveryReport]
+    session: NotifySession, key: str, previous: SubmissionStatus | None, reports: Sequence[DeliveryReport]
 ) -> bool:
-    """Whether a look is to be taken. Who was told just now, or could not be, is left alone until the next run."""
-    if desk.replay.refresh_status:
+    """Whether a check is due. A channel with a delivery in this process waits until the next run."""
+    if session.replay.refresh_status:
         return True
-    every = desk.plan.config.search_console.check_interval
-    is_old = before is None or not 0 <= desk.clock() - before.at < every
-    return is_old and not any(each.channel == key for each in told)
+    interval = session.plan.config.search_console.check_interval
+    is_old = previous is None or not 0 <= session.clock() - previous.at < interval
+    return is_old and not any(report.channel == key for report in reports)

@@ -1,4 +1,4 @@
-"""What all channels of one site are told from: the runs, their changes, and whether those are live."""
+"""The state of one site while its channels are notified: the runs, their changes, and whether they are live."""
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
@@ -22,10 +22,11 @@ from crawler.units import w3c
 
 
 class ReplayRequest(Struct, frozen=True, kw_only=True):
-    """``since``: everything after the end of this run, 0: of the first; ``refused``: what was refused and set aside.
+    """What a person wants sent again. ``since``: all changes after this run, 0: from the first; ``refused``: refused
+    deliveries.
 
-    ``look``: read what Google says of the sitemap, however lately that was done. ``only`` is how the keys of those
-    begin that are told anything at all, "" for everyone.
+    ``refresh_status``: read the Search Console status now. ``only`` is the prefix of the keys of the channels to
+    notify, "" for all.
     """
 
     since: int | None = None
@@ -34,26 +35,26 @@ class ReplayRequest(Struct, frozen=True, kw_only=True):
     only: str = ""
 
     def check(self, plan: CrawlPlan) -> None:
-        """Raises UsageError for a run that a site does not have yet; StorageError for a state that cannot be used."""
+        """Raises UsageError for a run that the site does not have; StorageError for an unusable state."""
         if not self.since or not STATE_DB.is_in(plan.state):
             return
         with STATE_DB.reading(plan.state) as db:
-            last = max((run.number for run in RunsPage(db).last(1)), default=0)
-        if self.since > last:
-            raise UsageError(f"--since {self.since}: there is no such run, the last one is run {last}")
+            last_run = max((run.number for run in RunsPage(db).last(1)), default=0)
+        if self.since > last_run:
+            raise UsageError(f"--since {self.since}: there is no such run, the last one is run {last_run}")
 
 
 _NO_REPLAY: Final = ReplayRequest()
 
-_IS_LIVE: Final = SendResult(reception=SendStatus.ACCEPTED, message="")
+_IS_LIVE: Final = SendResult.accepted("")
 
 
 @dataclass(slots=True)
 class NotifySession:
-    """One site while others are told of it. ``db`` is its state, held by this process; ``clock`` gives Unix time.
+    """One site while its channels are notified. ``db`` is its state, locked by this process; ``clock`` gives Unix time.
 
-    ``ended`` is how the run ended after which others are told, None when there was none. ``ask_live`` asks whether the
-    files of a run are live; None: they are taken for it.
+    ``run_result`` is the result of the run that just ended, None when there was none. ``ask_live`` checks whether the
+    files of a run are live; None: they count as live.
     """
 
     plan: CrawlPlan
@@ -69,45 +70,45 @@ class NotifySession:
 
     @property
     def runs(self) -> list[int]:
-        """The runs whose changes are known, the first one first."""
+        """The runs whose changes are stored, the first one first."""
         return ChangeFeed(self.db).publishing()
 
     @property
     def sitemap_url(self) -> Url:
-        """Where the sitemap is that is published."""
-        there = RunsPage(self.db).published()
-        return Url(there.sitemap_url) if there else self.plan.sitemap_url
+        """The URL of the published sitemap."""
+        published = RunsPage(self.db).published()
+        return Url(published.sitemap_url) if published else self.plan.sitemap_url
 
     def last_run(self) -> int:
-        """The run up to whose end there is something to tell; 0 when there is none.
+        """The run up to whose end changes are to be sent; 0 for none.
 
-        What was published before, and is again, is no news, and what changed after it is not out there.
+        After a rollback there is nothing to send: the set was published before, and later changes are not live.
         """
         last = max(self.runs, default=0)
-        out_there = RunsPage(self.db).published()
-        if out_there is None or out_there.outcome != ROLLED_BACK or out_there.number < last:
+        published = RunsPage(self.db).published()
+        if published is None or published.outcome != ROLLED_BACK or published.number < last:
             return last
-        self.note("an earlier set is published again: what changed is told when the next run has published")
+        self.note("an earlier set is published again: changes are sent after the next run has published")
         return 0
 
     def changes(self, after: int, until: int) -> Iterator[Change]:
-        """What changed from the end of one run to the end of another, sorted by URL."""
+        """The changes from the end of one run to the end of another, sorted by URL."""
         return ChangeFeed(self.db).between(after, until)
 
     def record(self, number: int) -> Run | None:
-        """The record of a run, if it is not forgotten."""
+        """The record of a run, None when it is no longer stored."""
         try:
             return RunsPage(self.db).get(number)
         except UsageError:
             return None
 
     def started_at(self, number: int) -> str:
-        """When a run began, as a W3C datetime; now, when that is forgotten."""
+        """The start of a run as a W3C datetime; the current time when it is no longer stored."""
         run = self.record(number)
         return w3c(run.started if run else self.clock())
 
     async def check_live(self) -> SendResult:
-        """Whether what was published last is live; asked once."""
+        """Whether the last published set is live; checked once."""
         if self._live is None:
             published = RunsPage(self.db).published()
             self._live = await self.ask_live(published) if self.ask_live and published else _IS_LIVE
@@ -116,82 +117,86 @@ class NotifySession:
     def cursors(
         self, channel: str, *, all_of_first: bool, all_there_is: bool = False
     ) -> list[DeliveryCursor]:
-        """The lines of a channel. One that is new begins with the run that just ended, and is told nothing older.
+        """The cursors of a channel. A new one starts with the run that just ended, and gets nothing older.
 
-        ``all_of_first``: it is told the pages of a site's first run too, ``all_there_is`` those of all runs before it.
+        ``all_of_first``: it gets the pages of a site's first run too, ``all_there_is`` those of all earlier runs.
         """
-        lines, runs = self.ledger.cursors(channel), self.runs
+        cursors, runs = self.ledger.cursors(channel), self.runs
         if self.replay.since is not None and runs:
             return [self.ledger.start(channel, self.replay.since)]
         _, newest = ChangeFeed(self.db).run_range()
-        if lines and all(line.told <= newest and (line.until or 0) <= newest for line in lines):
-            self._note_forgotten(lines)
-            return lines
-        if lines:
-            self.note("the state of the site was begun anew, and so is what others are told of it")
+        if cursors and all(cursor.told <= newest and (cursor.until or 0) <= newest for cursor in cursors):
+            self._note_forgotten(cursors)
+            return cursors
+        if cursors:
+            self.note("the state of the site was begun anew, so its notifications start anew too")
         if not runs:
             return []
-        told = 0 if all_there_is else self._start(runs, all_of_first=all_of_first)
-        return [self.ledger.start(channel, told)]
+        start = 0 if all_there_is else self._start(runs, all_of_first=all_of_first)
+        return [self.ledger.start(channel, start)]
 
     def _start(self, runs: list[int], *, all_of_first: bool) -> int:
-        now = self.run_result.run if self.run_result and self.run_result.run in runs else None
-        if now is None:
+        current = self.run_result.run if self.run_result and self.run_result.run in runs else None
+        if current is None:
             return runs[-1]
-        earlier = [run for run in runs if run < now]
+        earlier = [run for run in runs if run < current]
         if earlier:
             return earlier[-1]
-        record = self.record(now)
+        record = self.record(current)
         is_first = record is not None and record.added == record.listed
         if not is_first:
-            return now - 1
-        return 0 if all_of_first else now
+            return current - 1
+        return 0 if all_of_first else current
 
-    def _note_forgotten(self, lines: list[DeliveryCursor]) -> None:
+    def _note_forgotten(self, cursors: list[DeliveryCursor]) -> None:
         first, _ = ChangeFeed(self.db).run_range()
-        told = min(line.told for line in lines)
-        if told < first - 1:
+        last_sent = min(cursor.told for cursor in cursors)
+        if last_sent < first - 1:
             self.note(
-                f"the runs {told + 1} to {first - 1} are forgotten (state.keep_runs): what changed in them is not told"
+                f"the runs {last_sent + 1} to {first - 1} are forgotten (state.keep_runs): their changes are not sent"
             )
 
-    def note(self, said: str) -> None:
-        """Keep a sentence for a person, once."""
-        if said not in self.notes:
-            self.notes.append(said)
+    def note(self, text: str) -> None:
+        """Keep a note for a person, once."""
+        if text not in self.notes:
+            self.notes.append(text)
 
     def sent_message(
-        self, line: DeliveryCursor, answer: SendResult, urls: int, host: str = ""
+        self, cursor: DeliveryCursor, result: SendResult, urls: int, host: str = ""
     ) -> SentMessage:
-        """A row of the log for a message of a delivery."""
+        """The log entry of a message of a delivery."""
         return SentMessage(
             at=self.clock(),
-            channel=line.channel,
+            channel=cursor.channel,
             occasion=Occasion.CHANGES,
             host=host,
-            after=line.told,
-            until=line.until or 0,
+            after=cursor.told,
+            until=cursor.until or 0,
             urls=urls,
-            reception=answer.reception,
-            said=answer.message,
+            reception=result.reception,
+            said=result.message,
         )
 
-    def retry_time(self, answer: SendResult) -> float:
-        """The Unix time until when the other side asks to wait, 0: it does not."""
-        return self.clock() + answer.wait if answer.wait else 0.0
+    def retry_time(self, result: SendResult) -> float:
+        """The Unix time until which the receiver wants a pause, 0: none."""
+        return self.clock() + result.wait if result.wait else 0.0
 
-    def deferred(self, line: DeliveryCursor) -> DeliveryReport | None:
-        """What there is to say of a line whose time has not come; None when it has."""
-        if line.due <= self.clock():
+    def deferred(self, cursor: DeliveryCursor) -> DeliveryReport | None:
+        """The report of a cursor whose pause is not over; None when it is."""
+        if cursor.due <= self.clock():
             return None
-        until = datetime.fromtimestamp(line.due, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        until = datetime.fromtimestamp(cursor.due, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         return self.delivery_report(
-            line, SendStatus.DEFERRED, said=f"{line.said}; asked to wait until {until}", due=line.due
+            cursor, SendStatus.DEFERRED, said=f"{cursor.said}; asked to wait until {until}", due=cursor.due
         )
 
-    def delivery_report(self, line: DeliveryCursor, reception: SendStatus, **fields: Any) -> DeliveryReport:
-        """What became of a delivery."""
-        told = {"until": line.until or 0, "host": line.host, **fields}
+    def delivery_report(self, cursor: DeliveryCursor, reception: SendStatus, **fields: Any) -> DeliveryReport:
+        """The report of a delivery."""
+        values = {"until": cursor.until or 0, "host": cursor.host, **fields}
         return DeliveryReport(
-            channel=line.channel, occasion=Occasion.CHANGES, reception=reception, after=line.told, **told
+            channel=cursor.channel,
+            occasion=Occasion.CHANGES,
+            reception=reception,
+            after=cursor.told,
+            **values,
         )

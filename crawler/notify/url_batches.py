@@ -1,4 +1,4 @@
-"""Tells a channel the URLs that changed: host by host, in byte order, a batch kept in the ledger once it is taken."""
+"""Sends a channel the changed URLs: host by host, in byte order, each accepted batch recorded in the ledger."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,125 +15,134 @@ from crawler.publish.changes import Change
 
 
 def authority(url: str) -> str:
-    """The host of a URL, with its port when that is not the usual one."""
+    """The host of a URL, with its port unless it is the default."""
     return url[url.index("://") + 3 : url.index("/", 8)]
 
 
 @dataclass(slots=True)
 class _BatchCounts:
-    """What was taken of a delivery, and what refused."""
+    """The accepted and refused URLs of a delivery."""
 
     urls: int = 0
     batches: int = 0
     refused: int = 0
     said: str = ""
 
-    def with_result(self, answer: SendResult) -> "_BatchCounts":
-        """The same, which ended with an answer."""
-        self.said = answer.message
+    def with_result(self, result: SendResult) -> "_BatchCounts":
+        """Set the message of the last result."""
+        self.said = result.message
         return self
 
-    def count(self, answer: SendResult, urls: int) -> None:
-        """Count a batch that was taken or refused."""
-        if answer.reception is SendStatus.ACCEPTED:
+    def count(self, result: SendResult, urls: int) -> None:
+        """Count a batch that was accepted or refused."""
+        if result.reception is SendStatus.ACCEPTED:
             self.urls, self.batches = self.urls + urls, self.batches + 1
         else:
             self.refused += urls
-        if answer.reception is not SendStatus.ACCEPTED or not self.refused:
-            self.said = answer.message
+        if result.reception is not SendStatus.ACCEPTED or not self.refused:
+            self.said = result.message
 
 
 class BatchNotifier:
-    """Tells one channel of one site."""
+    """Notifies one batch channel of one site."""
 
-    def __init__(self, desk: NotifySession, channel: BatchChannel, *, is_first_told: bool) -> None:
-        self._session = desk
+    def __init__(self, session: NotifySession, channel: BatchChannel, *, is_first_told: bool) -> None:
+        self._session = session
         self._channel = channel
         self._is_first_told = is_first_told
-        self._refused_only: set[str] = set()  # hosts that are put off; "": those without a line of their own
-        self._offered: set[str] = set()
-        self._is_over = False
+        self._deferred_hosts: set[str] = set()  # "": those without a cursor of their own
+        self._sent_hosts: set[str] = set()
+        self._is_stopped = False
         self._left_out = 0
 
     async def send_pending(self) -> list[DeliveryReport]:
-        """Everything that is outstanding, delivery after delivery, until there is no more or nobody takes it."""
-        desk, told = self._session, []
-        last = desk.last_run()
-        desk.cursors(self._channel.key, all_of_first=False, all_there_is=self._is_first_told)
-        if waiting := self._deferred_reports(last):
-            return [waiting]
-        while not self._is_over and (line := self._next(last)):
-            told += await self._deliver(line, last)
-        if desk.replay.refused:
-            for refused in desk.ledger.refused(self._channel.key):
-                told += [] if self._is_over else await self._resend(refused)
+        """Send every outstanding delivery, until none is left or the channel defers."""
+        session, reports = self._session, []
+        last_run = session.last_run()
+        session.cursors(self._channel.key, all_of_first=False, all_there_is=self._is_first_told)
+        if report := self._deferred_report(last_run):
+            return [report]
+        while not self._is_stopped and (cursor := self._next(last_run)):
+            reports += await self._deliver(cursor, last_run)
+        if session.replay.refused:
+            for refused in session.ledger.refused(self._channel.key):
+                reports += [] if self._is_stopped else await self._resend(refused)
         if self._left_out:
-            desk.note(f"{self._left_out:,} URLs lie outside of the key file's directory: they are not sent")
-        return told
+            session.note(
+                f"{self._left_out:,} URLs lie outside of the key file's directory: they are not sent"
+            )
+        return reports
 
-    def _deferred_reports(self, last: int) -> DeliveryReport | None:
-        """What there is to say when it asked to wait, of whichever host it was told then; None when it did not."""
-        lines = (line for line in self._session.ledger.cursors(self._channel.key) if line.told < last)
-        return next(filter(None, map(self._session.deferred, lines)), None)
+    def _deferred_report(self, last: int) -> DeliveryReport | None:
+        """The report of a pause that any host's response asked for; None for none."""
+        cursors = (cursor for cursor in self._session.ledger.cursors(self._channel.key) if cursor.told < last)
+        return next(filter(None, map(self._session.deferred, cursors)), None)
 
     def _next(self, last: int) -> DeliveryCursor | None:
-        lines = self._session.ledger.cursors(self._channel.key)
+        cursors = self._session.ledger.cursors(self._channel.key)
         return next(
-            (line for line in lines if line.told < last and line.host not in self._refused_only), None
+            (cursor for cursor in cursors if cursor.told < last and cursor.host not in self._deferred_hosts),
+            None,
         )
 
-    async def _deliver(self, line: DeliveryCursor, last: int) -> list[DeliveryReport]:
-        """One delivery, of all hosts that have no line of their own, or of the one that has this."""
-        desk, score, others = self._session, _BatchCounts(), list[DeliveryReport]()
-        until, was_begun = line.until or last, line.until is not None
-        own = {each.host for each in desk.ledger.cursors(line.channel)} - {line.host}
-        for host, urls in self._batches(desk.changes(line.told, until), line, own):
-            line, answer = await self._send_if_live(line, until, host, urls)
-            if answer.reception is not SendStatus.DEFERRED:
-                score.count(answer, len(urls))
-            elif line.host or self._is_over:
-                self._refused_only.add(line.host)
-                desk.ledger.defer(line, answer.message, desk.retry_time(answer))
-                told = self._report(
-                    line, SendStatus.DEFERRED, score.with_result(answer), until, due=desk.retry_time(answer)
+    async def _deliver(self, cursor: DeliveryCursor, last_run: int) -> list[DeliveryReport]:
+        """One delivery, to all hosts without a cursor of their own, or to the one with this cursor."""
+        session, counts, reports = self._session, _BatchCounts(), list[DeliveryReport]()
+        until, has_begun = cursor.until or last_run, cursor.until is not None
+        separate_hosts = {other.host for other in session.ledger.cursors(cursor.channel)} - {cursor.host}
+        for host, urls in self._batches(session.changes(cursor.told, until), cursor, separate_hosts):
+            cursor, result = await self._send_if_live(cursor, until, host, urls)
+            if result.reception is not SendStatus.DEFERRED:
+                counts.count(result, len(urls))
+            elif cursor.host or self._is_stopped:
+                self._deferred_hosts.add(cursor.host)
+                session.ledger.defer(cursor, result.message, session.retry_time(result))
+                report = self._report(
+                    cursor,
+                    SendStatus.DEFERRED,
+                    counts.with_result(result),
+                    until,
+                    due=session.retry_time(result),
                 )
-                return [told, *others]
+                return [report, *reports]
             else:
-                self._refused_only.add(host)
-                own.add(host)
-                desk.ledger.split(line, host, answer.message, begun=was_begun or host in self._offered)
-                others.append(
-                    self._report(line, SendStatus.DEFERRED, _BatchCounts(said=answer.message), until, host)
+                self._deferred_hosts.add(host)
+                separate_hosts.add(host)
+                session.ledger.split(
+                    cursor, host, result.message, begun=has_begun or host in self._sent_hosts
                 )
-        desk.ledger.delivered(line, until)
-        if not (score.batches or score.refused):
-            return others
-        reception = SendStatus.REFUSED if score.refused else SendStatus.ACCEPTED
-        return [self._report(line, reception, score, until), *others]
+                reports.append(
+                    self._report(cursor, SendStatus.DEFERRED, _BatchCounts(said=result.message), until, host)
+                )
+        session.ledger.delivered(cursor, until)
+        if not (counts.batches or counts.refused):
+            return reports
+        reception = SendStatus.REFUSED if counts.refused else SendStatus.ACCEPTED
+        return [self._report(cursor, reception, counts, until), *reports]
 
     async def _send_if_live(
-        self, line: DeliveryCursor, until: int, host: str, urls: Sequence[str]
+        self, cursor: DeliveryCursor, until: int, host: str, urls: Sequence[str]
     ) -> tuple[DeliveryCursor, SendResult]:
-        """One batch, if what it tells of is live and the host is ready; the line as it is then.
+        """Send one batch if its changes are live and the host is ready; returns the updated cursor.
 
-        What is put off for another reason than its host is put off for all hosts.
+        A deferral for another reason than the host holds for all hosts.
         """
-        answer = await self._may_send(host)
-        if answer.reception is not SendStatus.ACCEPTED:
-            return line, answer
-        line = line if line.until else self._session.ledger.begin_delivery(line, until)
-        self._offered.add(host)
-        answer = await self._send(host, urls)
-        if answer.reception is SendStatus.DEFERRED:
-            self._is_over = await self._is_ready(host)
-        return self._record_batch(line, host, urls, answer), answer
+        result = await self._may_send(host)
+        if result.reception is not SendStatus.ACCEPTED:
+            return cursor, result
+        cursor = cursor if cursor.until else self._session.ledger.begin_delivery(cursor, until)
+        self._sent_hosts.add(host)
+        result = await self._send(host, urls)
+        if result.reception is SendStatus.DEFERRED:
+            self._is_stopped = await self._is_ready(host)
+        return self._record_batch(cursor, host, urls, result), result
 
     async def _may_send(self, host: str) -> SendResult:
-        """Whether there is anything live to tell of, and the host is ready."""
-        answer = await self._session.check_live()
-        if answer.reception is not SendStatus.ACCEPTED:
-            self._is_over = True
-            return answer
+        """Whether the changes are live, and the host is ready."""
+        result = await self._session.check_live()
+        if result.reception is not SendStatus.ACCEPTED:
+            self._is_stopped = True
+            return result
         return await catch_all(partial(self._channel.check_ready, host))
 
     async def _send(self, host: str, urls: Sequence[str]) -> SendResult:
@@ -147,32 +156,32 @@ class BatchNotifier:
         return (await catch_all(partial(self._channel.check_ready, host))).reception is SendStatus.ACCEPTED
 
     def _record_batch(
-        self, line: DeliveryCursor, host: str, urls: Sequence[str], answer: SendResult
+        self, cursor: DeliveryCursor, host: str, urls: Sequence[str], result: SendResult
     ) -> DeliveryCursor:
-        """One commit. Until it is made, a crash sends the batch again."""
-        sent = self._session.sent_message(line, answer, len(urls), host)
-        if answer.reception is SendStatus.ACCEPTED:
-            return self._session.ledger.batch_sent(line, urls[-1], sent)
-        if answer.reception is SendStatus.REFUSED:
-            return self._session.ledger.refuse(line, urls[-1], sent)
+        """Record a batch in one commit. After a crash before it, the batch is sent again."""
+        sent = self._session.sent_message(cursor, result, len(urls), host)
+        if result.reception is SendStatus.ACCEPTED:
+            return self._session.ledger.batch_sent(cursor, urls[-1], sent)
+        if result.reception is SendStatus.REFUSED:
+            return self._session.ledger.refuse(cursor, urls[-1], sent)
         self._session.ledger.log_message(sent)
-        return line
+        return cursor
 
     def _batches(
-        self, changes: Iterable[Change], line: DeliveryCursor, own: set[str]
+        self, changes: Iterable[Change], cursor: DeliveryCursor, separate_hosts: set[str]
     ) -> Iterator[tuple[str, list[str]]]:
-        """What is still to be sent of a line, in batches of one origin, in byte order of the URLs."""
-        at, host, batch = "", "", list[str]()
+        """The batches still to be sent for a cursor, each of one origin, in byte order of the URLs."""
+        current, host, batch = "", "", list[str]()
         for change in changes:
             url = change.url
-            if url <= line.position:
+            if url <= cursor.position:
                 continue
             origin = url[: url.index("/", 8)]
-            if batch and (origin != at or len(batch) == self._channel.size):
+            if batch and (origin != current or len(batch) == self._channel.size):
                 yield host, batch
                 batch = []
-            at, host = origin, authority(url)
-            if (host != line.host) if line.host else (host in own):
+            current, host = origin, authority(url)
+            if (host != cursor.host) if cursor.host else (host in separate_hosts):
                 continue
             if self._channel.accepts(url):
                 batch.append(url)
@@ -182,9 +191,9 @@ class BatchNotifier:
             yield host, batch
 
     async def _resend(self, refused: RefusedDelivery) -> list[DeliveryReport]:
-        """What was refused, once more; what is taken of it is forgotten."""
-        desk, score, answer = self._session, _BatchCounts(), None
-        line = DeliveryCursor(
+        """Send a refused delivery once more; its accepted part is dropped."""
+        session, counts, result = self._session, _BatchCounts(), None
+        cursor = DeliveryCursor(
             id=0,
             channel=refused.channel,
             host=refused.host,
@@ -193,47 +202,47 @@ class BatchNotifier:
             position=refused.position,
         )
         upto = refused.upto or ""
-        changes = takewhile(lambda change: change.url <= upto, desk.changes(refused.after, refused.until))
-        for host, urls in self._batches(changes, line, set()):
-            answer = await self._may_send(host)
-            if answer.reception is not SendStatus.ACCEPTED:
+        changes = takewhile(lambda change: change.url <= upto, session.changes(refused.after, refused.until))
+        for host, urls in self._batches(changes, cursor, set()):
+            result = await self._may_send(host)
+            if result.reception is not SendStatus.ACCEPTED:
                 break
-            answer = await self._send(host, urls)
-            sent = desk.sent_message(line, answer, len(urls), host)
-            if answer.reception is not SendStatus.ACCEPTED:
-                desk.ledger.log_message(sent)
+            result = await self._send(host, urls)
+            sent = session.sent_message(cursor, result, len(urls), host)
+            if result.reception is not SendStatus.ACCEPTED:
+                session.ledger.log_message(sent)
                 break
-            score.count(answer, len(urls))
-            desk.ledger.refused_sent(refused, urls[-1], sent)
+            counts.count(result, len(urls))
+            session.ledger.refused_sent(refused, urls[-1], sent)
         else:
-            desk.ledger.drop_refused(refused)
-        if answer is None:
+            session.ledger.drop_refused(refused)
+        if result is None:
             return []
-        return [self._report(line, answer.reception, score.with_result(answer), refused.until)]
+        return [self._report(cursor, result.reception, counts.with_result(result), refused.until)]
 
     def _report(
         self,
-        line: DeliveryCursor,
+        cursor: DeliveryCursor,
         reception: SendStatus,
-        score: _BatchCounts,
+        counts: _BatchCounts,
         until: int,
         host: str = "",
         due: float = 0.0,
     ) -> DeliveryReport:
-        said = score.said
-        if reception is not SendStatus.ACCEPTED and score.urls:
-            some = f", and {score.refused:,} refused" if score.refused else ""
-            said = f"{score.urls:,} URL{' was' if score.urls == 1 else 's were'} taken before{some}: {said}"
-        elif score.batches > 1:
-            said = f"{score.urls:,} URLs were taken in {score.batches:,} batches; of the last: {said}"
+        message = counts.said
+        if reception is not SendStatus.ACCEPTED and counts.urls:
+            refused = f", and {counts.refused:,} refused" if counts.refused else ""
+            message = f"{counts.urls:,} URL{' was' if counts.urls == 1 else 's were'} taken before{refused}: {message}"
+        elif counts.batches > 1:
+            message = f"{counts.urls:,} URLs were taken in {counts.batches:,} batches; of the last: {message}"
         return self._session.delivery_report(
-            line,
+            cursor,
             reception,
             until=until,
-            host=host or line.host,
-            urls=score.urls,
-            refused=score.refused,
-            batches=score.batches,
-            said=said,
+            host=host or cursor.host,
+            urls=counts.urls,
+            refused=counts.refused,
+            batches=counts.batches,
+            said=message,
             due=due,
         )

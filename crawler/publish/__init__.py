@@ -1,4 +1,4 @@
-"""From the visited pages to the published sitemap: entries, gate, shards, files, change feed, rollback.
+"""Turns the visited pages into the published sitemap: entries, gate, shards, files, change feed, rollback.
 
 Front door: ``write.py``; ``gate.py`` refuses an implausible set. May import crawl, lastmod, state, config and sitemap.
 """

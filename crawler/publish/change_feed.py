@@ -1,4 +1,4 @@
-"""The change feed in the state: what each run changed in the published set, found in the tables and kept in one."""
+"""The change feed: finds what each run changed in the published set, stores it, and writes it to files."""
 
 import os
 import re
@@ -23,7 +23,7 @@ from crawler.publish.changes import (
 from crawler.state.database import storage_errors
 from crawler.units import w3c
 
-# The runs that have a feed: those after which the listed set is out there, and those that went back to an earlier one.
+# The runs that have a feed: those that published their set, and rollbacks.
 _PUBLISHING: Final = (
     "SELECT number FROM run WHERE outcome IN ('published', 'unchanged', 'rolled back') ORDER BY 1"
 )
@@ -38,7 +38,7 @@ _FORGET: Final = (
       AND number IS NOT (SELECT max(number) FROM run WHERE outcome = 'published')""",
 )
 
-_MAX_HOPS: Final = 20  # of redirects that are followed to where a page moved to
+_MAX_HOPS: Final = 20  # redirects to follow from a moved page
 
 
 _DIFFERENCE: Final = """
@@ -54,7 +54,7 @@ WITH difference (kind, id) AS (
 SELECT u.url, d.kind, coalesce(l.lastmod, ''), coalesce(p.lastmod, ''), v.found, s.url, v.state, v.reason, v.target,
   v.evidence, v.changed, m.state, m.reason, m.failures,
   iif(m.changed_run > :before, m.evidence, '')
-FROM difference d CROSS JOIN url u ON u.id = d.id -- CROSS: what differs is found first, and then sorted by URL
+FROM difference d CROSS JOIN url u ON u.id = d.id -- CROSS: find the differences first, then sort by URL
   LEFT JOIN listing l ON l.id = d.id LEFT JOIN published p ON p.id = d.id
   LEFT JOIN visit v ON v.id = d.id LEFT JOIN url s ON s.id = v.source
   LEFT JOIN memory m ON m.id = d.id AND m.last_run < :run
@@ -76,7 +76,7 @@ _MOVED: Final = "SELECT url FROM change WHERE kind = 'moved' AND run > ?1 AND ru
 
 
 class _ChangeRow(NamedTuple):
-    """A URL that differs, with what this run and those before it know of it."""
+    """A URL that differs, with what this run and earlier ones know of it."""
 
     url: Url
     kind: str
@@ -96,19 +96,19 @@ class _ChangeRow(NamedTuple):
 
 
 class ChangeFeed:
-    """The feeds in the state of one site. Every method raises StorageError when the state refuses.
+    """The change feeds in the state of one site. Every method raises StorageError when the state cannot be used.
 
-    Nothing here begins or ends a transaction: what is written is part of the caller's.
+    No method begins or ends a transaction: writes are part of the caller's.
     """
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def record(self, run: int) -> ChangeCounts:
-        """Keep what this run changes, in place of what was kept of it. Answers how many changes there are.
+        """Store what this run changes, replacing what was stored of it. Returns the number of changes.
 
-        To be called when ``listing`` is what is published from now on, and while ``published`` and ``memory`` are
-        still as the runs before left them.
+        To be called when ``listing`` holds the new set, while ``published`` and ``memory`` are still those of earlier
+        runs.
         """
         counts = ChangeCounts()
 
@@ -134,13 +134,13 @@ class ChangeFeed:
         return counts
 
     def pending(self, run: int) -> Iterator[Change]:
-        """What this run changes, sorted by URL, while the tables are as for :meth:`record`. Writes nothing."""
+        """What this run changes, sorted by URL, with the tables as for :meth:`record`. Writes nothing."""
         with storage_errors():
             at = self._started(run)
-            (before,) = self._db.execute(_LAST_PUBLISHED, (run,)).fetchone()
-            rows = self._db.execute(_DIFFERENCE, {"run": run, "before": before or 0})
+            (previous,) = self._db.execute(_LAST_PUBLISHED, (run,)).fetchone()
+            rows = self._db.execute(_DIFFERENCE, {"run": run, "before": previous or 0})
             for row in map(_ChangeRow._make, rows):
-                kind, target, reason = self._described(row)
+                kind, target, reason = self._describe(row)
                 yield Change(
                     url=row.url,
                     kind=kind,
@@ -153,13 +153,13 @@ class ChangeFeed:
                 )
 
     def between(self, after: int, until: int) -> Iterator[Change]:
-        """What changed from the end of run ``after`` (0: from nothing) to the end of run ``until``, sorted by URL."""
+        """The changes from the end of run ``after`` (0: from nothing) to the end of run ``until``, sorted by URL."""
         with storage_errors():
             if until == after + 1:
                 yield from self._feeds(f"{_SELECT_CHANGES} ORDER BY c.url", after, until)
                 return
-            moved = f"{_SELECT_CHANGES} AND c.url IN ({_MOVED}) ORDER BY c.url, c.run"
-            moves = lasting_moves(self._feeds(moved, after, until))
+            moved_query = f"{_SELECT_CHANGES} AND c.url IN ({_MOVED}) ORDER BY c.url, c.run"
+            moves = lasting_moves(self._feeds(moved_query, after, until))
             yield from merge_changes(
                 self._feeds(f"{_SELECT_CHANGES} ORDER BY c.url, c.run", after, until), moves
             )
@@ -169,26 +169,26 @@ class ChangeFeed:
         return self.between(run - 1, run)
 
     def first(self, run: int, limit: int) -> Iterator[Change]:
-        """The first ``limit`` changes of each kind that are in the feed of one run, without reading the others."""
+        """The first ``limit`` changes of each kind in the feed of one run, without reading the others."""
         with storage_errors():
             for kind in ChangeKind:
                 yield from self._feeds(_SELECT_FIRST, run - 1, run, kind, limit)
 
     def publishing(self) -> list[int]:
-        """The runs that have a feed and are not forgotten, the first one first."""
+        """The stored runs that have a feed, the first one first."""
         with storage_errors():
             return [number for (number,) in self._db.execute(_PUBLISHING)]
 
     def run_range(self) -> tuple[int, int]:
-        """The numbers of the oldest run that is not forgotten and of the newest; zeros when there was none."""
+        """The numbers of the oldest and the newest stored run; zeros when there is none."""
         with storage_errors():
             first, last = self._db.execute("SELECT min(number), max(number) FROM run").fetchone()
         return first or 0, last or 0
 
     def forget(self, run: int, keep: int) -> None:
-        """Drop the records and feeds of all but the last ``keep`` runs up to ``run``. The last that published stays.
+        """Delete the records and feeds of all but the last ``keep`` runs up to ``run``. The last published run stays.
 
-        To be called when the record of ``run`` is written.
+        To be called after the record of ``run`` is written.
         """
         last = max(self.publishing(), default=0)
         with storage_errors():
@@ -212,38 +212,35 @@ class ChangeFeed:
         (started,) = self._db.execute("SELECT started FROM run WHERE number = ?", (run,)).fetchone()
         return w3c(started)
 
-    def _described(self, row: _ChangeRow) -> tuple[ChangeKind, str, str]:
+    def _describe(self, row: _ChangeRow) -> tuple[ChangeKind, str, str]:
         """The kind of change, its target and its reason."""
         if row.kind == "added":
             past = State(row.past_state) if row.past_state else None
-            return (
-                ChangeKind.ADDED,
-                "",
-                why_added(row.found or 0, row.source or "", past, row.past_reason or ""),
-            )
+            reason = why_added(row.found or 0, row.source or "", past, row.past_reason or "")
+            return ChangeKind.ADDED, "", reason
         if row.kind == "changed":
-            # a page that stands still may state a later date, for a policy that goes by what is stated
-            unsaid = "its content changed" if row.has_changed else "it states a later date"
-            return ChangeKind.CHANGED, "", row.evidence or row.past_evidence or unsaid
+            # with some lastmod policies, a page without a change may state a later date
+            default = "its content changed" if row.has_changed else "it states a later date"
+            return ChangeKind.CHANGED, "", row.evidence or row.past_evidence or default
         state = State(row.state) if row.state else None
         kind, reason = why_delisted(state, row.reason or "", (row.past_failures or 0) + 1)
         if kind is ChangeKind.MOVED:
-            return kind, *self._landing(row.target or "", reason)
+            return kind, *self._final_target(row.target or "", reason)
         return kind, row.target or "", reason
 
-    def _landing(self, target: str, reason: str) -> tuple[str, str]:
+    def _final_target(self, target: str, reason: str) -> tuple[str, str]:
         """Where a page moved to, and how: the listed page that its target leads to, else the target itself."""
-        hop, told = target, reason
-        seen: set[str] = set()
-        while len(seen) < _MAX_HOPS:
-            seen.add(hop)
-            listed, why, further = self._db.execute(_SELECT_HOP, (hop,)).fetchone() or (0, "", None)
+        hop, path = target, reason
+        visited: set[str] = set()
+        while len(visited) < _MAX_HOPS:
+            visited.add(hop)
+            listed, hop_reason, next_hop = self._db.execute(_SELECT_HOP, (hop,)).fetchone() or (0, "", None)
             if listed:
-                return hop, told
-            if not further or further in seen:
+                return hop, path
+            if not next_hop or next_hop in visited:
                 break
-            hop, told = further, f"{told}, then {why}"
-        return target, f"{told}, which is not listed"
+            hop, path = next_hop, f"{path}, then {hop_reason}"
+        return target, f"{path}, which is not listed"
 
 
 FEED_DIRECTORY: Final = "changes"
@@ -252,27 +249,26 @@ _feed_name = re.compile(r"(\d{6,})\.(jsonl|draft)").fullmatch
 
 
 def feed_file(state: Path, run: int) -> Path:
-    """Where the feed of a run is, below the directory of the site's state."""
+    """The file of a run's feed, below the directory of the site's state."""
     return state / FEED_DIRECTORY / f"{run:06}.jsonl"
 
 
 def write_feeds(changes: ChangeFeed, state: Path) -> None:
-    """Write the file of every run that has a feed and no file, and remove those of runs that are forgotten.
+    """Write the file of every run that has a feed and no file, and delete the files of forgotten runs.
 
-    A line is the JSON of one :class:`crawler.publish.changes.Change`; lines are sorted by URL. A file is there as a
-    whole or
-    not at all. To be called when the run is closed, outside of its transaction; what a crash prevented is made good
-    by the next call. Raises StorageError.
+    A line is the JSON of one :class:`crawler.publish.changes.Change`; lines are sorted by URL. A file exists whole or
+    not at all. To be called when the run is closed, outside of its transaction; after a crash the next call writes the
+    missing files. Raises StorageError.
     """
-    known = set(changes.publishing())
+    runs = set(changes.publishing())
     folder = state / FEED_DIRECTORY
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         for path in list(folder.iterdir()):
-            found = _feed_name(path.name)
-            if found and (found[2] == "draft" or int(found[1]) not in known):
+            match = _feed_name(path.name)
+            if match and (match[2] == "draft" or int(match[1]) not in runs):
                 path.unlink(missing_ok=True)
-        for run in sorted(known):
+        for run in sorted(runs):
             path = feed_file(state, run)
             if not path.exists():
                 _write_feed(path, changes.of_run(run))
@@ -284,7 +280,7 @@ def write_feeds(changes: ChangeFeed, state: Path) -> None:
 
 
 def _write_feed(path: Path, changes: Iterable[Change]) -> None:
-    """All lines under the final name, durably, or nothing under it."""
+    """Write the file whole and durably, or not at all."""
     encoder = msgspec.json.Encoder()
     draft = path.with_suffix(".draft")
     with draft.open("wb") as file:

@@ -1,4 +1,4 @@
-"""What a run changed in the set of listed pages: the kinds of change, their reasons, and what several come to."""
+"""The changes of the published set: their kinds and reasons, and how the changes of several runs combine. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
@@ -16,7 +16,7 @@ from sitemap import safe
 
 
 class ChangeKind(StrEnum):
-    """What became of a URL. The last three take it out of the set."""
+    """What happened to a URL. The last three remove it from the set."""
 
     ADDED = "added"
     CHANGED = "changed"
@@ -26,11 +26,11 @@ class ChangeKind(StrEnum):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """One URL that a run added, took out, or found changed.
+    """One URL that a run added, removed or found changed.
 
-    ``target`` is where a URL that moved leads now, or the canonical of one that gave its place to it. ``lastmod`` is
-    that which is published now and ``before`` that which was; both are W3C datetimes or "". ``run`` is the number of
-    the run and ``at`` its start, a W3C datetime in UTC.
+    ``target`` is where a moved URL leads now, or the canonical that replaced it. ``lastmod`` is the published date and
+    ``before`` the previous one; both are W3C datetimes or "". ``run`` is the number of the run and ``at`` its start, a
+    W3C datetime in UTC.
     """
 
     url: Url
@@ -44,7 +44,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class ChangeCounts(Struct, kw_only=True):
-    """How many changes there are of each kind."""
+    """The number of changes of each kind."""
 
     added: int = 0
     changed: int = 0
@@ -54,25 +54,25 @@ class ChangeCounts(Struct, kw_only=True):
 
     @classmethod
     def of(cls, changes: Iterable[Change]) -> Self:
-        """Count changes."""
+        """Count the changes."""
         counts = cls()
         for change in changes:
             counts.count(change)
         return counts
 
     def count(self, change: Change) -> None:
-        """Count one more."""
+        """Count one change."""
         name = change.kind.value
         setattr(self, name, getattr(self, name) + 1)
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all changes."""
         return self.added + self.changed + self.removed + self.moved + self.deindexed
 
 
 class ChangeSample:
-    """Lets through the first ``limit`` changes of each kind (0: all), and counts them all."""
+    """Yields the first ``limit`` changes of each kind (0: all), and counts them all."""
 
     def __init__(self, changes: Iterable[Change], limit: int) -> None:
         self._changes = changes
@@ -88,7 +88,7 @@ class ChangeSample:
 
 # -------------------------------------------------------------------- reasons
 
-_WAY_WORDS: Final = {
+_DISCOVERY_TEXTS: Final = {
     DiscoveredBy.LINK: "a link",
     DiscoveredBy.FRAME: "a frame",
     DiscoveredBy.REDIRECT: "a redirect",
@@ -130,25 +130,25 @@ NO_LONGER_LINKED: Final = "nothing leads there any longer"
 
 
 def why_added(found: int, source: str, before: State | None, reason_before: str) -> str:
-    """Why a URL is listed that was not: how it was found and where, or what was in the way ``before``.
+    """Why a URL is newly listed: how and where it was found, or what kept it out ``before``.
 
-    ``found`` is flags of Found, ``source`` the URL it was first found on or "". ``before`` is how it ended in the run
-    that met it last, None when there was none, and ``reason_before`` why.
+    ``found`` are flags of DiscoveredBy, ``source`` is the URL on which it was first found or "". ``before`` is its
+    state in the last run that met it, None for none, and ``reason_before`` the reason.
     """
     if before in _NO_LONGER:
-        told = f" (before: {reason_before})" if reason_before else ""
-        return f"{_NO_LONGER[before]}{told}"
+        text = f" (before: {reason_before})" if reason_before else ""
+        return f"{_NO_LONGER[before]}{text}"
     if found & DiscoveredBy.SEED:
         return "it is the start URL"
-    ways = [way for flag, way in _WAY_WORDS.items() if found & flag]
-    told = f"found by {' and '.join(ways)}" if ways else "found"
-    return f"{told}, first on {source}" if source else told
+    discoveries = [discovery for flag, discovery in _DISCOVERY_TEXTS.items() if found & flag]
+    text = f"found by {' and '.join(discoveries)}" if discoveries else "found"
+    return f"{text}, first on {source}" if source else text
 
 
 def why_delisted(state: State | None, reason: str, failures: int = 0) -> tuple[ChangeKind, str]:
-    """What became of a URL that is no longer listed, and why: ``state`` is how it ended in this run, None: not met.
+    """The kind and reason of a removal: ``state`` is the URL's state in this run, None when it was not met.
 
-    ``failures`` is the number of runs in a row in which it failed, this one included.
+    ``failures`` is the number of runs in a row in which it failed, including this one.
     """
     if state is None or state is State.UNLINKED:
         return ChangeKind.REMOVED, reason or NO_LONGER_LINKED
@@ -161,7 +161,7 @@ def why_delisted(state: State | None, reason: str, failures: int = 0) -> tuple[C
     if state in FAILURES and failures > 1:
         return ChangeKind.REMOVED, f"{reason or state.value}, in {failures} runs in a row"
     if state is State.INDEXABLE:
-        return ChangeKind.REMOVED, f"it is no entry that a sitemap can have{f' ({reason})' if reason else ''}"
+        return ChangeKind.REMOVED, f"it cannot be an entry of a sitemap{f' ({reason})' if reason else ''}"
     return ChangeKind.REMOVED, reason or state.value
 
 
@@ -171,32 +171,32 @@ _DELISTING: Final = {ChangeKind.REMOVED, ChangeKind.MOVED, ChangeKind.DEINDEXED}
 
 
 def merge_changes(changes: Iterable[Change], moves: Mapping[Url, Change]) -> Iterator[Change]:
-    """What the changes of several runs come to, seen from before the first of them to after the last.
+    """Combine the changes of several runs into the changes from before the first to after the last.
 
-    ``changes`` are sorted by URL, and those of one URL by run; so is the answer, with one change for each URL at most.
-    What was added and is gone again is no change; what was gone and is back is ``changed``. A move leads to where
-    it ends: ``moves`` has the moves that stand (:func:`standing_moves`).
+    ``changes`` are sorted by URL, and those of one URL by run; the result is sorted by URL, with at most one change for
+    each. A URL that was added and removed has no change; one that was removed and came back is ``changed``. A move
+    leads to its final target: ``moves`` are the lasting moves (:func:`lasting_moves`).
     """
-    for _, own in groupby(changes, key=attrgetter("url")):
-        whole: Change | None = None
-        for change in own:
-            whole = _merge_two(whole, change)
-        if whole is not None:
-            yield _with_final_target(whole, moves)
+    for _, url_changes in groupby(changes, key=attrgetter("url")):
+        merged: Change | None = None
+        for change in url_changes:
+            merged = _merge_two(merged, change)
+        if merged is not None:
+            yield _with_final_target(merged, moves)
 
 
 def lasting_moves(changes: Iterable[Change]) -> dict[Url, Change]:
-    """The moves that are the last word on their URL, by URL. ``changes`` are sorted by URL and then by run."""
+    """The moves that are the last change of their URL. ``changes`` are sorted by URL and then by run."""
     moves = {}
-    for url, own in groupby(changes, key=attrgetter("url")):
-        *_, last = own
+    for url, url_changes in groupby(changes, key=attrgetter("url")):
+        *_, last = url_changes
         if last.kind is ChangeKind.MOVED:
             moves[url] = last
     return moves
 
 
 def latest(changes: Iterable[Change], limit: int) -> list[Change]:
-    """The newest ``limit`` changes (0: all), the newest first: by run, then by lastmod, then as they come."""
+    """The newest ``limit`` changes (0: all), the newest first: by run, then by lastmod, then in their order."""
 
     def age(change: Change) -> tuple[int, str]:
         return change.run, change.lastmod or change.at
@@ -205,7 +205,7 @@ def latest(changes: Iterable[Change], limit: int) -> list[Change]:
 
 
 def _merge_two(earlier: Change | None, later: Change) -> Change | None:
-    """What two changes of a URL come to; ``earlier`` None: there was none, or they came to nothing."""
+    """Combine two changes of a URL; ``earlier`` is None when there was none, or they cancelled out."""
     if earlier is None:
         return later
     if later.kind in _DELISTING:
@@ -219,38 +219,38 @@ def _merge_two(earlier: Change | None, later: Change) -> Change | None:
 
 
 def _with_final_target(change: Change, moves: Mapping[Url, Change]) -> Change:
-    """A move with the target that it has by now. The runs of the moves that are followed only rise, so it ends."""
+    """A move with its current target. Each followed move is of a later run, so the loop ends."""
     if change.kind is not ChangeKind.MOVED:
         return change
     target, reason, run = change.target, change.reason, change.run
-    while (further := moves.get(Url(target))) is not None and further.run > run:
-        target, reason, run = further.target, f"{reason}, then {further.reason}", further.run
+    while (next_move := moves.get(Url(target))) is not None and next_move.run > run:
+        target, reason, run = next_move.target, f"{reason}, then {next_move.reason}", next_move.run
     return replace(change, target=target, reason=reason)
 
 
 def change_lines(changes: Iterable[Change], limit: int) -> list[str]:
-    """The changes for a person: at most ``limit`` URLs of each kind (0: all), with the number of the others."""
-    few = ChangeSample(changes, limit)
-    shown = list(few)
-    return sample_lines(shown, few.counts)
+    """The changes for a person: at most ``limit`` URLs of each kind (0: all), and the number of the others."""
+    sample = ChangeSample(changes, limit)
+    shown = list(sample)
+    return sample_lines(shown, sample.counts)
 
 
 def sample_lines(shown: Iterable[Change], counts: ChangeCounts) -> list[str]:
-    """The same of some changes that were chosen already, and the ``counts`` of all."""
+    """The lines for a sample of changes, and the ``counts`` of all."""
     groups: dict[ChangeKind, list[Change]] = {kind: [] for kind in ChangeKind}
     for change in shown:
         groups[change.kind].append(change)
-    out = [counts_text(counts)]
+    lines = [counts_text(counts)]
     for kind, group in groups.items():
         if group:
-            out += ["", kind.value, *(_line(change) for change in group)]
+            lines += ["", kind.value, *(_line(change) for change in group)]
         if group and (more := getattr(counts, kind) - len(group)) > 0:
-            out.append(f"  … {more:,} more")
-    return out
+            lines.append(f"  … {more:,} more")
+    return lines
 
 
 def counts_text(counts: ChangeCounts) -> str:
-    """The numbers in words: ``3 added, 1 removed``."""
+    """The counts in words: ``3 added, 1 removed``."""
     numbers = ((getattr(counts, kind), kind) for kind in ChangeKind)
     return ", ".join(f"{number:,} {kind}" for number, kind in numbers if number) or "nothing changed"
 

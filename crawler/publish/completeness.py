@@ -1,4 +1,4 @@
-"""The verdict on a run as a whole: did it see all of the site that it was to see, and what kept it from that."""
+"""Decides whether a run saw the whole site, and what kept it from that. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -13,11 +13,11 @@ _MAX_NAMED: Final = 3  # hosts
 
 
 class Coverage(Struct, frozen=True, kw_only=True):
-    """What there is to judge by.
+    """How much of the site a run saw.
 
-    ``stopped`` says why the visiting ended with URLs ``pending``, as the end of a sentence, or is "". ``failed`` counts
-    the URLs for which :func:`is_failure`, by state; ``cut`` the documents of which only a part was read, and
-    ``example`` is one of them. ``no_robots`` are the origins whose robots.txt could not be had.
+    ``stopped`` says why visiting ended with URLs ``pending``, as the end of a sentence, or is "". ``failed`` counts the
+    URLs for which :func:`is_failure` holds, by state; ``cut`` counts the documents that were only read in part, and
+    ``example`` is one of them. ``no_robots`` are the origins whose robots.txt could not be fetched.
     """
 
     stopped: str = ""
@@ -30,7 +30,7 @@ class Coverage(Struct, frozen=True, kw_only=True):
 
 
 def completeness(coverage: Coverage) -> Completeness:
-    """Judge a run. One that met a limit is truncated, whatever failed besides."""
+    """Decide the completeness of a run. A run that met a limit is truncated, whatever else failed."""
     limits, failures = list(_limits(coverage)), list(_failures(coverage))
     if limits:
         return Completeness(CompletenessLevel.TRUNCATED, "; ".join(limits + failures))
@@ -41,8 +41,8 @@ def completeness(coverage: Coverage) -> Completeness:
 
 def _limits(coverage: Coverage) -> Iterator[str]:
     if coverage.stopped:
-        left = f", with {count_text(coverage.pending, 'URL')} left to visit" if coverage.pending else ""
-        yield f"{coverage.stopped}{left}"
+        remaining = f", with {count_text(coverage.pending, 'URL')} left to visit" if coverage.pending else ""
+        yield f"{coverage.stopped}{remaining}"
     elif coverage.pending:
         yield f"{count_text(coverage.pending, 'URL')} left to visit"
     if coverage.too_deep:
@@ -55,8 +55,8 @@ def _limits(coverage: Coverage) -> Iterator[str]:
 
 def _failures(coverage: Coverage) -> Iterator[str]:
     if failed := {state: count for state, count in coverage.failed.items() if count}:
-        told = ", ".join(f"{count:,} {state.value}" for state, count in failed.items())
-        yield f"{count_text(sum(failed.values()), 'URL')} failed: {told}"
+        states = ", ".join(f"{count:,} {state.value}" for state, count in failed.items())
+        yield f"{count_text(sum(failed.values()), 'URL')} failed: {states}"
     if hosts := coverage.no_robots:
         more = f" and {len(hosts) - _MAX_NAMED:,} more" if len(hosts) > _MAX_NAMED else ""
         yield f"robots.txt could not be had from {', '.join(hosts[:_MAX_NAMED])}{more}"

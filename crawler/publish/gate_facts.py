@@ -1,4 +1,4 @@
-"""What the gate and the verdict of completeness look at, counted in the tables of a run that has ended its visiting."""
+"""Reads the facts for the gate and for completeness from the tables, after visiting has ended."""
 
 import sqlite3
 from collections import Counter
@@ -38,58 +38,58 @@ _SELECT_IDENTICAL: Final = """SELECT count(DISTINCT was.digest) AS pages, min(u.
   WHERE now.digest != was.digest AND now.digest != x''
   GROUP BY now.digest ORDER BY pages DESC, 2 LIMIT 1"""
 
-# A bad answer of a page that was published is a failure; of others it is what some URLs always give.
+# A bad answer of a published page is a failure; other URLs may always give one.
 _FAILED_NOW: Final = f"""SELECT count(*) FROM published p JOIN visit v ON v.id = p.id
   WHERE v.state = '{State.BAD_ANSWER}'"""  # noqa: S608
 
 IS_TRUNCATED: Final = """v.reason != '' AND (v.reason LIKE '%only the beginning was read%'
   OR v.reason LIKE '%links cut at%' OR v.reason LIKE '%reading stopped after%')"""
-"""Of a visit: that only a part of the document was read, as its reason says."""
+"""Condition on a visit: its reason says that only a part of the document was read."""
 _SELECT_TRUNCATED: Final = f"""SELECT count(*), coalesce(min(u.url), '') FROM visit v JOIN url u ON u.id = v.id
   WHERE {IS_TRUNCATED}"""  # noqa: S608
 
-# What robots says of such answers: nothing is allowed
+# With such responses, robots.txt allows nothing
 _NO_ROBOTS: Final = """SELECT origin FROM robots
   WHERE fetched_at >= ? AND (status IS NULL OR status >= 500 OR status IN (304, 429) OR status < 200) ORDER BY origin"""
 
 
 def gate_facts(db: sqlite3.Connection, start: Url) -> GateFacts:
-    """What the gate looks at, once the table ``listing`` holds the new set. Raises StorageError."""
+    """The facts for the gate, once the table ``listing`` holds the new set. Raises StorageError."""
     with storage_errors():
-        ends = [(State(state), status, count) for state, status, count in db.execute(_COUNT_STATES)]
-        failed = sum(count for state, status, count in ends if _is_failed_page(state, status))
+        visits = [(State(state), status, count) for state, status, count in db.execute(_COUNT_STATES)]
+        failed = sum(count for state, status, count in visits if _is_failed_page(state, status))
         failed += _count(db, _FAILED_NOW)
         return GateFacts(
             start=_start_url_status(db, start),
             published=_count(db, "SELECT count(*) FROM published"),
             listed=_count(db, "SELECT count(*) FROM listing"),
             failed=failed,
-            visited=failed + sum(count for state, _, count in ends if state is State.INDEXABLE),
+            visited=failed + sum(count for state, _, count in visits if state is State.INDEXABLE),
             gone=_lost_pages(db),
             alike=_identical_pages(db),
         )
 
 
 def read_coverage(db: sqlite3.Connection, stopped: str, since: float) -> Coverage:
-    """How much of the site this run, which started at ``since`` (Unix time), has seen. Raises StorageError.
+    """How much of the site this run, which started at ``since`` (Unix time), saw. Raises StorageError.
 
-    ``stopped`` says why the visiting ended too early, as the end of a sentence, or is "".
+    ``stopped`` says why visiting ended early, as the end of a sentence, or is "".
     """
     with storage_errors():
-        ended: Counter[State] = Counter()
+        visited: Counter[State] = Counter()
         failed: Counter[State] = Counter()
         for name, status, count in db.execute(_COUNT_STATES):
             state = State(name)
-            ended[state] += count
+            visited[state] += count
             if is_failure(state, status):
                 failed[state] += count
-        if bad := _count(db, _FAILED_NOW):
-            failed[State.BAD_ANSWER] += bad
+        if bad_answers := _count(db, _FAILED_NOW):
+            failed[State.BAD_ANSWER] += bad_answers
         cut, example = db.execute(_SELECT_TRUNCATED).fetchone()
         return Coverage(
             stopped=stopped,
-            pending=ended[State.PENDING],
-            too_deep=ended[State.TOO_DEEP],
+            pending=visited[State.PENDING],
+            too_deep=visited[State.TOO_DEEP],
             cut=cut,
             example=Url(example),
             failed=dict(sorted(failed.items())),
@@ -101,8 +101,8 @@ def _is_failed_page(state: State, status: int | None) -> bool:
     return state is not State.SITEMAP_FILE and is_failure(state, status)
 
 
-def _count(db: sqlite3.Connection, question: str) -> int:
-    return int(db.execute(question).fetchone()[0])
+def _count(db: sqlite3.Connection, query: str) -> int:
+    return int(db.execute(query).fetchone()[0])
 
 
 def _start_url_status(db: sqlite3.Connection, url: Url) -> StartUrlStatus:
@@ -115,20 +115,20 @@ def _start_url_status(db: sqlite3.Connection, url: Url) -> StartUrlStatus:
 
 
 def _lost_pages(db: sqlite3.Connection) -> Sequence[LostPages]:
-    """The ways in which published pages leave. Targets of redirects matter only where many have the same one."""
-    names = {"unlinked": State.UNLINKED.value, "redirect": State.REDIRECT.value}
-    ways: dict[tuple[str, int | None, str], LostPages] = {}
-    for state, status, target, count, url, reason in db.execute(_SELECT_LOST, names):
+    """The causes for which published pages leave. A redirect target matters only when many pages share it."""
+    states = {"unlinked": State.UNLINKED.value, "redirect": State.REDIRECT.value}
+    groups: dict[tuple[str, int | None, str], LostPages] = {}
+    for state, status, target, count, url, reason in db.execute(_SELECT_LOST, states):
         shared = target if count >= MIN_SIGNIFICANT else ""
-        way = LostPages(
+        group = LostPages(
             state=State(state), status=status, target=shared, count=count, url=Url(url), reason=reason
         )
-        before = ways.get((state, status, shared))
-        if before is not None:
-            first = min(before, way, key=attrgetter("url"))
-            way = replace(first, count=before.count + count)
-        ways[state, status, shared] = way
-    return tuple(ways.values())
+        previous = groups.get((state, status, shared))
+        if previous is not None:
+            first = min(previous, group, key=attrgetter("url"))
+            group = replace(first, count=previous.count + count)
+        groups[state, status, shared] = group
+    return tuple(groups.values())
 
 
 def _identical_pages(db: sqlite3.Connection) -> IdenticalPages | None:

@@ -1,4 +1,4 @@
-"""The set that a run is about to publish: which pages, in which file of which group. Streams it in flat memory."""
+"""The table of pages that a run is about to publish, with the file of each. Streams them in flat memory."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ _STREAM: Final = """SELECT l.id, u.url, l.lastmod, c.page, coalesce(v.reason, ''
   FROM {tables} LEFT JOIN content c ON c.id = l.content LEFT JOIN visit v ON v.id = l.id
   WHERE {where} ORDER BY {order} {limit}"""
 
-# CROSS JOIN: the index of URLs is walked, and nothing is sorted
+# CROSS JOIN: walk the index of URLs, without a sort
 _BY_URL: Final = _STREAM.format(
     tables="url u CROSS JOIN listing l ON l.id = u.id", where="u.url > ? {}", order="u.url", limit="LIMIT ?"
 )
@@ -59,10 +59,10 @@ class Listing:
         self._db = db
 
     def rebuild(self, *, complete: bool, grace: int, degraded: bool = False) -> None:
-        """Begin anew with the pages of this run, and with those that keep their place.
+        """Fill the table with the pages of this run, and with those that stay listed without it.
 
-        What failed for now keeps it for ``grace`` runs in a row, and in a ``degraded`` run what nothing led to any
-        more; what a run that is not ``complete`` did not come to keeps it in any case.
+        A page that fails stays for ``grace`` runs in a row, and so does a page without links in a ``degraded`` run; a
+        page that a run that is not ``complete`` did not reach always stays.
         """
         with transaction(self._db):
             self._db.execute("DELETE FROM listing")
@@ -73,12 +73,12 @@ class Listing:
 
     @property
     def kept_count(self) -> int:
-        """How many of the pages failed, and keep their place."""
+        """The number of failed pages that stay listed."""
         return self._count("SELECT count(*) FROM listing WHERE kept")
 
     @property
     def differs(self) -> bool:
-        """Whether it says another date of some page than what is published."""
+        """Whether the lastmod of any page differs from the published one."""
         return bool(
             self._count(
                 "SELECT EXISTS (SELECT 1 FROM listing l JOIN published p ON p.id = l.id WHERE l.lastmod != p.lastmod)"
@@ -86,7 +86,7 @@ class Listing:
         )
 
     def commonest_date(self) -> tuple[str, int, int]:
-        """The lastmod to the second that most pages have, "" for none; how many have it, and how many have any."""
+        """The most frequent lastmod, to the second, or ""; how many pages have it, and how many have any."""
         with storage_errors():
             dates = self._db.execute(_DATES).fetchall()
         return dates[0] if dates else ("", 0, 0)
@@ -95,9 +95,9 @@ class Listing:
         return self._count("SELECT count(*) FROM listing")
 
     def by_url(self, where: str = "", *values: str) -> Iterator[list[ListedPage]]:
-        """The pages in byte order of URL, some at a time; between two of these the table may be written.
+        """The pages in byte order of URL, in batches; between two batches the table may be written.
 
-        ``where`` is one more condition of SQL on the table, which is called ``l``, with its ``values``.
+        ``where`` is another SQL condition on the table, whose alias is ``l``, with its ``values``.
         """
         query = _BY_URL.format(f"AND {where}" if where else "")
         last = ""
@@ -110,30 +110,30 @@ class Listing:
             last = rows[-1][1]
 
     def by_file(self) -> Iterator[ListedPage]:
-        """The pages that have a place, file by file, and in byte order of URL in each."""
+        """The pages that have a file, file by file, in byte order of URL in each."""
         with storage_errors():
             for row in self._db.execute(_BY_FILE):
                 yield _read_page(row)
 
     def verdict_of(self, url: Url) -> StatusBadge | None:
-        """Where a URL stands: as this run saw it end, or as before when it keeps its place. None: it was not met."""
+        """The verdict on a URL in this run, or the earlier one when it stays listed. None: it was not met."""
         with storage_errors():
             row = self._db.execute(_VERDICT, (url,)).fetchone()
         return StatusBadge(State(row[0]), row[1], row[2]) if row else None
 
-    def assign_files(self, places: Iterable[tuple[str, int | None, int]]) -> None:
-        """Say where pages go: group, number of the file (None: nowhere yet) and id of each."""
+    def assign_files(self, assignments: Iterable[tuple[str, int | None, int]]) -> None:
+        """Assign pages to files: group, number of the file (None: not yet) and id of each."""
         with transaction(self._db):
-            self._db.executemany("UPDATE listing SET grp = ?, shard = ? WHERE id = ?", places)
+            self._db.executemany("UPDATE listing SET grp = ?, shard = ? WHERE id = ?", assignments)
 
     def remove(self, numbers: Iterable[int]) -> None:
-        """Take pages out that no sitemap can list."""
+        """Remove pages that no sitemap can list."""
         with transaction(self._db):
             self._db.executemany("DELETE FROM listing WHERE id = ?", [(number,) for number in numbers])
 
     def name_files(self, files: Iterable[tuple[str, str, int]]) -> None:
-        """Remember what the files are called: name, group and number of each."""
-        with transaction(self._db):  # in one pass over the pages, however many files there are
+        """Store the names of the files: name, group and number of each."""
+        with transaction(self._db):  # one pass over the pages, for any number of files
             self._db.execute(
                 "CREATE TEMP TABLE named (file, grp, shard, PRIMARY KEY (grp, shard)) WITHOUT ROWID"
             )
@@ -163,7 +163,9 @@ _NOT_VISITED: Final = """SELECT p.id, u.url FROM published p JOIN url u ON u.id 
 
 
 def published_not_visited(db: sqlite3.Connection) -> Iterator[list[DiscoveredUrl]]:
-    """The pages, some at a time; between two of these the tables may be written. Raises StorageError."""
+    """Published pages that this run has not visited, in batches; the tables may be written in between. Raises
+    StorageError.
+    """
     last = -1
     while True:
         with storage_errors():

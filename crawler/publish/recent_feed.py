@@ -1,4 +1,4 @@
-"""The feed of recent changes, Atom or RSS: the pages that were added or changed last, published beside the sitemap."""
+"""The Atom or RSS feed of recent changes: the pages added or changed last, published beside the sitemap."""
 
 import re
 import sqlite3
@@ -46,20 +46,20 @@ _decode = msgspec.msgpack.Decoder(Page).decode
 
 
 def newest_changes(db: sqlite3.Connection, limit: int) -> Iterator[Change]:
-    """The last change of each of the ``limit`` pages that were added or changed last, the newest first.
+    """The last change of each of the ``limit`` pages added or changed last, the newest first.
 
-    Those of one run come by their lastmod, and then by their URL. Raises StorageError.
+    Changes of one run are in order of lastmod, and then of URL. Raises StorageError.
     """
-    seen: set[Url] = set()
+    yielded: set[Url] = set()
     with storage_errors():
         for run, started in db.execute(_SELECT_RUNS).fetchall():
             at = w3c(started)
-            rows = db.execute(_SELECT_NEWEST, {"run": run, "at": at, "limit": limit + len(seen)})
+            rows = db.execute(_SELECT_NEWEST, {"run": run, "at": at, "limit": limit + len(yielded)})
             for url, kind, lastmod, before, reason in rows:
-                if len(seen) == limit:
+                if len(yielded) == limit:
                     return
-                if url not in seen:
-                    seen.add(url)
+                if url not in yielded:
+                    yielded.add(url)
                     yield Change(
                         url=url,
                         kind=ChangeKind(kind),
@@ -72,7 +72,7 @@ def newest_changes(db: sqlite3.Connection, limit: int) -> Iterator[Change]:
 
 
 def title_of(db: sqlite3.Connection, url: Url) -> str:
-    """The title of a page that is listed, or "". Raises StorageError."""
+    """The title of a listed page, or "". Raises StorageError."""
     with storage_errors():
         row = db.execute(_SELECT_PAGE, (url,)).fetchone()
     return _decode(row[0]).title if row and row[0] else ""
@@ -86,18 +86,18 @@ _ending = re.compile(r"\.(?:xml|txt|rss|atom)(?:\.gz)?$|\.gz$")
 
 
 def recent_feed_url(plan: "CrawlPlan") -> Url:
-    """The public URL of the feed, "" when none is wanted. Raises UsageError for a name, or a hub, that cannot be.
+    """The public URL of the feed, "" when it is off. Raises UsageError for an invalid name or hub.
 
-    The name ends as those of feeds do, so that nobody takes the file for one of the sitemap's.
+    The name has the suffix of a feed, so that nobody takes the file for a sitemap.
     """
     if not plan.config.output.recent:
         return Url("")
-    address = _feed_url(plan)
+    url = _feed_url(plan)
     try:
-        _feed_channel(plan.sitemap_url, address, plan.config.websub.hubs)
+        _feed_channel(plan.sitemap_url, url, plan.config.websub.hubs)
     except SitemapError as error:
         raise UsageError(f"websub.hubs: {error}") from None
-    return address
+    return url
 
 
 def _feed_url(plan: "CrawlPlan") -> Url:
@@ -114,31 +114,31 @@ def _feed_url(plan: "CrawlPlan") -> Url:
 def publish_recent_feed(
     db: sqlite3.Connection, plan: "CrawlPlan", destination: Directory
 ) -> Published | None:
-    """Publish the feed that the tables ``change`` and ``published`` make; None when it is not wanted, or empty.
+    """Publish the feed from the tables ``change`` and ``published``; None when it is off, or empty.
 
-    To be called when those tables are those of the run that was published, before or after they are committed. The
-    same tables give the same bytes, and a file that has them is left alone. Raises UsageError, StorageError,
-    and sitemap.DestinationError when the feed cannot be written; the sitemap is not touched.
+    To be called when those tables are those of the published run, before or after they are committed. The same tables
+    give the same bytes, and an unchanged file is not rewritten. Raises UsageError, StorageError, and
+    sitemap.DestinationError when the feed cannot be written; the sitemap stays untouched.
     """
-    address = recent_feed_url(plan)
-    if not address:
+    url = recent_feed_url(plan)
+    if not url:
         return None
     entries = list(feed_entries(db, newest_changes(db, plan.config.output.recent_urls)))
     if not entries:
         return None
     options = WriterOptions(
         format=_FEED_FORMATS[plan.config.output.recent],
-        child=f"{{stem}}.{{n}}.{plan.config.output.recent}",  # else a group "recent" would be taken for this feed's
-        channel=_feed_channel(plan.sitemap_url, address, plan.config.websub.hubs),
+        child=f"{{stem}}.{{n}}.{plan.config.output.recent}",  # keeps it apart from a group "recent"
+        channel=_feed_channel(plan.sitemap_url, url, plan.config.websub.hubs),
         vouched=lambda loc: plan.scope.needs_cross_submit(Url(loc)),
     )
-    with SitemapWriter(destination, address, options) as writer:
+    with SitemapWriter(destination, url, options) as writer:
         writer.extend(entries, refused=_leave_out)
         return writer.finish()
 
 
 def _leave_out(_: InvalidEntry) -> None:
-    """An entry that no sitemap can hold is not in the sitemap either, which told of it."""
+    """An entry that no sitemap can hold; the sitemap has already reported it."""
 
 
 def feed_entries(db: sqlite3.Connection, changes: Iterable[Change]) -> Iterator[Entry]:
@@ -153,12 +153,12 @@ def feed_entries(db: sqlite3.Connection, changes: Iterable[Change]) -> Iterator[
 
 
 def read_feed(format_: Format, sitemap_url: Url, entries: Iterable[Entry]) -> Iterator[bytes]:
-    """The bytes of a feed that is not published: of the changes of a site, for whoever wants to read them."""
-    told = list(entries)
-    writes = encoder(format_, channel=_feed_channel(sitemap_url))
-    yield writes.head(0, max((entry.lastmod for entry in told), default=""))
-    yield from map(writes.entry, told)
-    yield writes.foot()
+    """The bytes of a feed that is not published: the changes of a site for a reader."""
+    listed = list(entries)
+    feed_encoder = encoder(format_, channel=_feed_channel(sitemap_url))
+    yield feed_encoder.head(0, max((entry.lastmod for entry in listed), default=""))
+    yield from map(feed_encoder.entry, listed)
+    yield feed_encoder.foot()
 
 
 def _feed_channel(sitemap_url: Url, address: str = "", hubs: tuple[str, ...] = ()) -> Channel:

@@ -1,4 +1,4 @@
-"""The end of a run that published: what it saw becomes what is remembered, what it listed what is out there."""
+"""Updates the state after a publish: visits become memory, and the listing becomes the published set."""
 
 import sqlite3
 from typing import Final
@@ -12,8 +12,7 @@ IS_TRANSIENT_SQL: Final = (
     f"(v.state IN ({', '.join(repr(state.value) for state in sorted(FAILURES))})"
     f" OR (v.state = '{State.CLIENT_ERROR}' AND v.status IN ({', '.join(map(str, sorted(TRANSIENT)))})))"
 )
-
-"""To be used where ``visit`` is called ``v``."""
+"""The visit, with the alias ``v``, failed and may succeed later."""
 
 
 _IS_WITHOUT_ROBOTS: Final = f"(v.state = '{State.ROBOTS}' AND v.reason NOT LIKE 'robots.txt line %')"
@@ -26,27 +25,27 @@ _REQUEUE_FAILED: Final = f"""UPDATE visit AS v SET state = '{State.PENDING}', at
 
 
 def keep_listed_sql(*, degraded: bool) -> str:
-    """The condition on which a published page stays listed although the run did not find it as it was.
+    """The SQL condition on which a published page stays listed although this run did not find it as before.
 
-    What failed may be well tomorrow, and so may the robots.txt that could not be had. In a run that is ``degraded``,
-    what leads to a page may be among what failed: that nothing led there is no news then.
+    A failed page may work tomorrow, and so may an unavailable robots.txt. In a ``degraded`` run the pages that link to
+    a page may have failed, so a page without links stays listed too.
     """
     return f"({IS_TRANSIENT_SQL} OR {_IS_WITHOUT_ROBOTS}{f' OR {_IS_UNLINKED}' if degraded else ''})"
 
 
 def requeue_failed(db: sqlite3.Connection) -> None:
-    """Let whoever goes on with this run ask again for what failed. Raises StorageError.
+    """Queue the failed URLs of this run again. Raises StorageError.
 
-    For a run that ends because the site stopped answering: what failed until then is no news of the pages.
+    For a run that ends because the site stopped responding: its failures say nothing about the pages.
     """
     with transaction(db):
         db.execute(_REQUEUE_FAILED)
 
 
-FORGET_AFTER: Final = 10  # runs in which a URL was not met before it is forgotten, unless it is published
+FORGET_AFTER: Final = 10  # an unpublished URL is forgotten after so many runs without it
 
 
-# What was not asked for is remembered only when it was before: out of scope is decided by rules, not by a visit.
+# A URL that was not fetched is stored only if it is in memory: rules, not visits, decide the scope.
 _STORE_VISITS: Final = """
 INSERT INTO memory (id, state, reason, status, target, content, source_key, etag, last_modified, header_date, page_date,
   page_date_source, seen_at, lastmod, lastmod_source, evidence, first_run, changed_run, full_run, last_run, failures)
@@ -71,7 +70,7 @@ FROM visit v WHERE v.id = memory.id AND v.seen_at IS NOT NULL AND memory.first_r
 _PURGE: Final = (
     "DELETE FROM memory WHERE last_run < :run - :after AND id NOT IN (SELECT id FROM published)",
     _PURGE_CONTENT,
-    # the last one stays, so that no id is given twice
+    # the last one stays, so that no id is used twice
     (
         "DELETE FROM url WHERE id < (SELECT max(id) FROM url) AND id NOT IN (SELECT id FROM visit)"
         " AND id NOT IN (SELECT id FROM memory) AND id NOT IN (SELECT id FROM published)"
@@ -80,7 +79,7 @@ _PURGE: Final = (
 
 
 def store_visits(db: sqlite3.Connection, run: int, source_key: str, *, degraded: bool = False) -> None:
-    """Remember what the run saw. Part of the caller's transaction. Raises StorageError."""
+    """Store the visits of the run in memory. Part of the caller's transaction. Raises StorageError."""
     with storage_errors():
         db.execute(
             _STORE_VISITS.format(keep_listed_sql(degraded=degraded)), {"run": run, "source": source_key}
@@ -89,7 +88,7 @@ def store_visits(db: sqlite3.Connection, run: int, source_key: str, *, degraded:
 
 
 def store_published(db: sqlite3.Connection, run: int) -> None:
-    """What was listed is what is published, and what nothing refers to goes. Part of the caller's transaction."""
+    """Make the listing the published set, and purge. Part of the caller's transaction. Raises StorageError."""
     with storage_errors():
         db.execute("DELETE FROM published")
         db.execute(
@@ -100,7 +99,7 @@ def store_published(db: sqlite3.Connection, run: int) -> None:
 
 
 def purge(db: sqlite3.Connection, run: int) -> None:
-    """What nothing refers to goes. Part of the caller's transaction. Raises StorageError."""
+    """Delete what nothing refers to. Part of the caller's transaction. Raises StorageError."""
     with storage_errors():
         for statement in _PURGE:
             db.execute(statement, {"run": run, "after": FORGET_AFTER})

@@ -1,4 +1,4 @@
-"""Going back: the set that was published before the one that is out there now is published again, as a whole."""
+"""The rollback: publishes an earlier set again, as a whole."""
 
 import sqlite3
 import time
@@ -38,7 +38,7 @@ _INSERT_CHANGES: Final = (
   FROM published p JOIN url u ON u.id = p.id WHERE u.url NOT IN (SELECT url FROM again)""",  # noqa: S608
 )
 
-# What was read of a page that had left may be forgotten: 0 is the content of none.
+# The content of a page that had left may be forgotten: no content has the id 0.
 _SET_PUBLISHED: Final = (
     "DELETE FROM published WHERE id NOT IN (SELECT u.id FROM again a JOIN url u ON u.url = a.url)",
     """INSERT OR REPLACE INTO published (id, content, lastmod, lastmod_source, grp, shard, file, kept)
@@ -50,7 +50,7 @@ _SET_PUBLISHED: Final = (
 
 
 class RestoredPage(NamedTuple):
-    """A page of the set, with the file that it is in: its group, its number there and its name."""
+    """A page of a restored set, with its group, and the number and name of its file."""
 
     url: Url
     lastmod: str
@@ -62,10 +62,10 @@ class RestoredPage(NamedTuple):
 def restore_published(
     db: sqlite3.Connection, run: Run, pages: Iterable[RestoredPage], reason: str
 ) -> ChangeCounts:
-    """Make ``pages`` what the next run compares with, and what differs the feed of ``run``, for that reason.
+    """Make ``pages`` the published set, and store the differences as the feed of ``run``, with that reason.
 
-    A run that was cut short goes: it was begun on the ground of what is no longer out there. What is known of the pages
-    stays. Part of the caller's transaction. Raises StorageError.
+    An unfinished run is deleted, because it started from the set that is replaced. What is known of the pages stays.
+    Part of the caller's transaction. Raises StorageError.
     """
     with storage_errors():
         db.execute("DELETE FROM run WHERE ended IS NULL")
@@ -77,39 +77,39 @@ def restore_published(
         for statement in _SET_PUBLISHED:
             db.execute(statement)
         db.execute("DROP TABLE again")
-        RunsPage(db).write(run)  # the feed is that of a run that is known
+        RunsPage(db).write(run)  # the feed needs its run
         return ChangeCounts.of(ChangeFeed(db).of_run(run.number))
 
 
 def publish_previous(plan: CrawlPlan, number: int | None = None) -> Run:
-    """Publish the set of run ``number`` again, or that of the run before the last one that is kept.
+    """Publish the set of run ``number`` again, or by default the stored set before the newest one.
 
-    Answers the record of this, which is a run of its own with a feed of what it changed. What is known of the pages
-    stays: the next run goes on from there, publishes what it finds, and compares with the set that is out there again.
-    Raises UsageError when there is no such set, StateInUse, StorageError.
+    Returns the record of the rollback, a run of its own with a feed of its changes. What is known of the pages stays:
+    the next run publishes what it finds, and compares with the restored set. Raises UsageError when there is no such
+    set, StateInUse, StorageError.
     """
     output = plan.config.output
-    kept = Generations(plan.state / GENERATIONS_DIRECTORY, output.generations)
+    generations = Generations(plan.state / GENERATIONS_DIRECTORY, output.generations)
     with lock_state(plan.state):
-        numbers = kept.numbers()
-        wanted = number if number is not None else (numbers[-2] if len(numbers) > 1 else None)
-        if wanted is None or wanted not in numbers:
-            there = ", ".join(map(str, numbers)) or "none"
-            which = "an earlier run" if wanted is None else f"run {wanted}"
-            raise UsageError(f"the set of {which} is not kept: there are those of the runs {there}")
+        numbers = generations.numbers()
+        chosen = number if number is not None else (numbers[-2] if len(numbers) > 1 else None)
+        if chosen is None or chosen not in numbers:
+            available = ", ".join(map(str, numbers)) or "none"
+            description = "an earlier run" if chosen is None else f"run {chosen}"
+            raise UsageError(f"the set of {description} is not kept: there are those of the runs {available}")
         try:
-            return _record(plan, wanted, kept.restore(wanted, build_destination(plan)))
+            return _record(plan, chosen, generations.restore(chosen, build_destination(plan)))
         except SitemapError as error:
             raise StorageError(str(error)) from error
 
 
-def _record(plan: CrawlPlan, wanted: int, published: Published) -> Run:
-    """What happened, so that the next run compares with what is out there, and the history tells of the step."""
+def _record(plan: CrawlPlan, number: int, published: Published) -> Run:
+    """Record the rollback, so that the next run compares with the restored set, and the history shows it."""
     with closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
         now = time.time()
         runs = RunsPage(db)
         newest = runs.last(1)
-        why = f"the set of run {wanted} is published again"
+        reason = f"the set of run {number} is published again"
         dropped = [
             f"run {run.number}, which was cut short, is dropped: the next one begins anew"
             for run in newest
@@ -121,14 +121,14 @@ def _record(plan: CrawlPlan, wanted: int, published: Published) -> Run:
             ended=now,
             version=__version__,
             outcome=ROLLED_BACK,
-            refusal=why,
+            refusal=reason,
             exit_code=0,
             listed=published.urls,
             notes=[*moved_note(runs.published(), published), *dropped],
             files=published_files(published),
         )
         with transaction(db):
-            counts = restore_published(db, record, _published_pages(plan, published), why)
+            counts = restore_published(db, record, _published_pages(plan, published), reason)
             record = replace(record, **asdict(counts))
             runs.write(record)
         write_feeds(ChangeFeed(db), plan.state)
@@ -136,7 +136,7 @@ def _record(plan: CrawlPlan, wanted: int, published: Published) -> Run:
 
 
 def _published_pages(plan: CrawlPlan, published: Published) -> Iterator[RestoredPage]:
-    """The pages of a set that is published, as its files have them."""
+    """The pages of a published set, read from its files."""
     for file in published.files:
         if not file.shard:  # an index
             continue

@@ -1,8 +1,8 @@
-"""Which file each page of a set goes to: the one it was in, else one that has room. Asks the sitemap's assignment.
+"""Assigns each page of a set to a file: the one it was in, else one that has room, by the sitemap's Assignment.
 
 ::
 
-    listing.by_url | assignment.keep | assignment.place | assignment.repack, place | listing.place
+    listing.by_url | assignment.keep | assignment.place | assignment.repack, place | listing.assign_files
 """
 
 from crawler.errors import UsageError
@@ -13,7 +13,7 @@ from sitemap import Assignment, InvalidEntry, LimitExceeded
 
 
 class ShardAssigner:
-    """Places the pages of one listing. What no sitemap can list is noted and taken out."""
+    """Assigns the pages of one listing. A page that no sitemap can list is noted and removed."""
 
     def __init__(
         self, listing: Listing, entries: EntryBuilder, assignment: Assignment, tally: EntryCounts
@@ -24,36 +24,36 @@ class ShardAssigner:
         self._tally = tally
 
     def assign_shards(self) -> None:
-        """Give every page its file. Raises UsageError when there are too many files, StorageError."""
+        """Assign every page to a file. Raises UsageError when there are too many files, StorageError."""
         try:
-            for some in self._listing.by_url("l.shard IS NOT NULL"):
-                self._keep_in_shard(some)
-            for some in self._listing.by_url("l.shard IS NULL"):
-                self._put_in_shard(some)
+            for pages in self._listing.by_url("l.shard IS NOT NULL"):
+                self._keep_in_shard(pages)
+            for pages in self._listing.by_url("l.shard IS NULL"):
+                self._put_in_shard(pages)
             for group in self._assignment.repack():
-                for some in self._listing.by_url("l.grp = ?", group):
-                    self._put_in_shard(some)
+                for pages in self._listing.by_url("l.grp = ?", group):
+                    self._put_in_shard(pages)
         except LimitExceeded as error:
             raise UsageError(f"{error}; the crawl is saved, run again with other settings") from error
 
-    def _keep_in_shard(self, some: list[ListedPage]) -> None:
-        moving: list[tuple[str, int | None, int]] = []
-        for listed in some:
-            entry = self._entries.build(listed)
-            if not self._assignment.keep(entry, listed.group, listed.shard or 0):
-                moving.append(("", None, listed.id))
-        self._listing.assign_files(moving)
+    def _keep_in_shard(self, pages: list[ListedPage]) -> None:
+        moved: list[tuple[str, int | None, int]] = []
+        for page in pages:
+            entry = self._entries.build(page)
+            if not self._assignment.keep(entry, page.group, page.shard or 0):
+                moved.append(("", None, page.id))
+        self._listing.assign_files(moved)
 
-    def _put_in_shard(self, some: list[ListedPage]) -> None:
-        places: list[tuple[str, int | None, int]] = []
-        out: list[int] = []
-        for listed in some:
+    def _put_in_shard(self, pages: list[ListedPage]) -> None:
+        assignments: list[tuple[str, int | None, int]] = []
+        removed: list[int] = []
+        for page in pages:
             try:
-                group, number = self._assignment.place(self._entries.build(listed))
+                group, number = self._assignment.place(self._entries.build(page))
             except InvalidEntry as error:
-                self._tally.note(listed.url, f"not listed: {error.reason}")
-                out.append(listed.id)
+                self._tally.note(page.url, f"not listed: {error.reason}")
+                removed.append(page.id)
             else:
-                places.append((group, number, listed.id))
-        self._listing.assign_files(places)
-        self._listing.remove(out)
+                assignments.append((group, number, page.id))
+        self._listing.assign_files(assignments)
+        self._listing.remove(removed)

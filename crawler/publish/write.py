@@ -1,8 +1,8 @@
-"""Publishing what a run found: the pages are placed in files, written, checked and swapped in as a whole.
+"""Publishes the set of a run: assigns pages to files, writes and checks the files, and swaps them in as a whole.
 
 ::
 
-    gate.refusal | placing.place | listing.by_file | entries.entry | writer.add | writer.finish
+    gate | assign shards | listing.by_file | entries.build | writer.add | writer.finish
 """
 
 from collections.abc import Collection, Sequence
@@ -35,7 +35,7 @@ _GROUPING = {"section": by_section(), "language": by_language(), "type": by_type
 
 
 def build_destination(plan: CrawlPlan) -> Directory:
-    """Where the plan's sitemap goes, and how. UsageError for files that their owner could not read."""
+    """The destination of the plan's sitemap. UsageError for file modes that the owner cannot read."""
     output = plan.config.output
     try:
         return Directory(
@@ -46,7 +46,7 @@ def build_destination(plan: CrawlPlan) -> Directory:
 
 
 def writer_options(plan: CrawlPlan, today: str = "") -> WriterOptions:
-    """How the plan's sitemap is written. ``today`` is the day of the run, W3C."""
+    """The writer options of the plan's sitemap. ``today`` is the day of the run, W3C."""
     output = plan.config.output
     return WriterOptions(
         gzip=output.gzip,
@@ -61,7 +61,7 @@ def writer_options(plan: CrawlPlan, today: str = "") -> WriterOptions:
 
 
 def build_writer(plan: CrawlPlan, destination: Directory, today: str = "") -> SitemapWriter:
-    """The writer of the plan's sitemap. UsageError when there can be none with these settings.
+    """The writer of the plan's sitemap. UsageError for settings that no sitemap can have.
 
     Raises sitemap.DestinationError when the destination cannot be written to.
     """
@@ -76,13 +76,13 @@ def build_writer(plan: CrawlPlan, destination: Directory, today: str = "") -> Si
 
 
 def assign_shards(plan: CrawlPlan, listing: Listing, entries: EntryBuilder, tally: EntryCounts) -> None:
-    """Give every page of the listing its file. Raises UsageError, StorageError."""
+    """Assign every page of the listing to a file. Raises UsageError, StorageError."""
     assignment = Assignment(plan.sitemap_url, writer_options(plan))
     ShardAssigner(listing, entries, assignment, tally).assign_shards()
 
 
 def count_entries(listing: Listing, entries: EntryBuilder) -> None:
-    """Count what would be written."""
+    """Count the entries of a dry run."""
     for listed in listing.by_file():
         entries.count(listed, entries.build(listed))
 
@@ -95,60 +95,60 @@ def write_sitemap(
     today: str,
     former: Collection[str] = (),
 ) -> Published:
-    """Publish the pages of the listing, and remember in it what their files are called.
+    """Publish the pages of the listing, and store the names of its files.
 
-    ``former`` are the names of the files out there: what the set does not have any more leaves, however it was called.
-    Raises sitemap.DestinationError when the files cannot be written; what was published before then stays.
+    ``former`` are the names of the published files: those that the new set lacks are removed. Raises
+    sitemap.DestinationError when the files cannot be written; the published set stays then.
     """
-    with build_writer(plan, destination, today) as target:
+    with build_writer(plan, destination, today) as writer:
         for listed in listing.by_file():
             entry = entries.build(listed)
             try:
-                target.add(entry, listed.shard or 0)
-            except InvalidEntry as error:  # it was placed, so that this cannot be
+                writer.add(entry, listed.shard or 0)
+            except InvalidEntry as error:  # it was assigned to a file, so it is valid
                 raise AssertionError(str(error)) from error
             entries.count(listed, entry)
-        published = target.finish(former)
+        published = writer.finish(former)
     listing.name_files((file.name, file.group, file.shard) for file in published.files if file.shard)
     return published
 
 
 def published_files(published: Published) -> list[PublishedFile]:
-    """The files of a set as they are recorded, the one that leads to the others first."""
+    """The records of a set's files, the index or only file first."""
     return [
         PublishedFile(file.name, file.url, file.entries, file.stored) for file in reversed(published.files)
     ]
 
 
 def moved_note(before: Run | None, published: Published) -> tuple[str, ...]:
-    """What there is to say when a set has another address than that before: one file that is packed, or an index."""
+    """A note when the URL of the sitemap changed: between one gzip file and plain, or to an index."""
     if before is None or before.sitemap_url == published.url:
         return ()
-    told = (
+    note = (
         f"the address of the sitemap moved from {before.sitemap_url} to {published.url}: name that one in robots.txt "
         f"(siteatlas robots says how) and wherever else the old one is known, as in Search Console"
     )
-    return (told,)
+    return (note,)
 
 
 def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
-    """What there is to say of dates that are those of a build, by the rule of the lint; ``policy`` made them."""
-    common, times, total = listing.commonest_date()
-    if not is_stamp(common, times, total):
+    """A note when the lastmods are those of a build, by the lint rule; ``policy`` made them."""
+    date, count, total = listing.commonest_date()
+    if not is_stamp(date, count, total):
         return ()
-    share = f"all {total:,}" if times == total else f"{times:,} of {total:,}"
-    told = (
-        f"{share} lastmods are {common}, the time of a build, it seems, and tell nobody what was edited: "
+    share = f"all {total:,}" if count == total else f"{count:,} of {total:,}"
+    note = (
+        f"{share} lastmods are {date}, the time of a build, it seems, and tell nobody what was edited: "
         f"--lastmod {'none' if policy == 'page' else 'page or none'} leaves them out"
     )
-    return (told,)
+    return (note,)
 
 
 def unused_settings_note(output: OutputConfig, files: Sequence[FileFacts]) -> tuple[str, ...]:
-    """What the settings for many files have to say of one."""
-    named = [
+    """A note when a single file leaves settings for several files without effect."""
+    unused = [
         name for name, value in (("--group", output.group), ("--file-names", output.file_names)) if value
     ]
-    if len(files) > 1 or not named:
+    if len(files) > 1 or not unused:
         return ()
-    return (f"{' and '.join(named)} changed nothing: all pages are in one file, and there is no index",)
+    return (f"{' and '.join(unused)} changed nothing: all pages are in one file, and there is no index",)

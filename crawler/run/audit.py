@@ -1,4 +1,4 @@
-"""One audit as commands make it: checked, watched, made, and its reports written, whoever is told of it then."""
+"""Runs one audit for the commands and after a run: checks the settings, writes the reports, sends notifications."""
 
 import logging
 import signal
@@ -33,61 +33,49 @@ from crawler.run.report import Report
 from crawler.state.runs import RunStatus
 from crawler.state.store import Resume, Store, lock_state
 
-DEFAULT_FAILURES: Final = ("error",)  # what counts as a failed case of JUnit when --fail-on says nothing
+log = logging.getLogger(__name__)
+
+CUT_SHORT: Final = "the audit after it was cut short; the next run continues it"
+PUT_OFF: Final = "its audit is left to the next run, because other sites wait for their runs"
+_NOTIFY_PENDING: Final = "the findings of the audit after it are in the report, but no notification was sent"
+_REPORT_FAILED: Final = "the audit after it made no report; the next run tries again"
+DEFAULT_FAILURES: Final = ("error",)  # severities that fail a JUnit case without --fail-on
 
 
 @contextmanager
 def open_audit(
     config: Config, watches: ProgressWatchers, begin: Resume
 ) -> Iterator[tuple[AuditReport, AuditFindings, list[Path]]]:
-    """The audit that a configuration asks for, and its reports; the findings can be asked for while this lasts.
+    """Run the audit of a configuration and write its reports. The findings are readable while the context lasts.
 
-    SIGTERM ends it as SIGINT does, by KeyboardInterrupt; a crawl that is going on listens to both by itself, and its
-    report says that it was cut short. Raises SiteatlasError.
+    SIGTERM ends it as SIGINT does, by KeyboardInterrupt. A running crawl handles both signals itself; the report then
+    says that the crawl was cut short. Raises SiteatlasError.
     """
     rules_failing(config.audit.fail_on)
     plan = plan_audit(config)
     if config.audit.report:
-        prepare_directory(Path(config.audit.report))  # before hours go into what is to be written there
+        prepare_directory(Path(config.audit.report))  # fail now, not after hours of crawling
     tune_garbage_collector()
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         written: list[Path] = []
 
         def write(report: AuditReport, findings: AuditFindings) -> None:
-            written.extend(_write_reports(config, report, findings))
+            if config.audit.report:
+                failures = config.audit.fail_on or DEFAULT_FAILURES
+                written.extend(write_reports(report, findings, Path(config.audit.report), failures))
 
         with audit(plan, watches, begin=begin, loop=loop_options(), write=write) as (report, findings):
             yield report, findings, written
     finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _write_reports(config: Config, report: AuditReport, findings: AuditFindings) -> list[Path]:
-    if not config.audit.report:
-        return []
-    failures = config.audit.fail_on or DEFAULT_FAILURES
-    return write_reports(report, findings, Path(config.audit.report), failures)
-
-
-log = logging.getLogger(__name__)
-
-
-CUT_SHORT: Final = "the audit after it was cut short; the next run continues it"
-
-PUT_OFF: Final = "its audit is left to the next run, because other sites wait for their runs"
-
-_NOTIFY_PENDING: Final = "the findings of the audit after it are in the report, but no notification was sent"
-
-_REPORT_FAILED: Final = "the audit after it made no report; the next run tries again"
+        signal.signal(signal.SIGTERM, previous_handler)
 
 
 class FollowUpAudit(Struct, frozen=True, kw_only=True):
-    """What became of the audit after a run. It says nothing of the run, which was done before it.
+    """Outcome of the audit that follows a run. The run itself was done before.
 
-    ``news`` is what it found, None when it did not come to its end; ``error`` is then a sentence that says why.
-    ``is_interrupted``: somebody wanted it, or the telling of it, to end. ``report`` is the directory of its reports, ""
-    for none.
+    ``news`` is the summary, None when the audit did not finish; ``error`` then says why. ``is_interrupted``: a signal
+    ended the audit or its notifications. ``report`` is the directory of its reports, "" for none.
     """
 
     news: AuditSummary | None = None
@@ -98,39 +86,39 @@ class FollowUpAudit(Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """What there is to say of it, without a full stop."""
+        """The outcome in one sentence, without a full stop."""
         return f"audit: {self.news.sentence}" if self.news else self.error
 
     @property
     def untold(self) -> bool:
-        """Whether others could not be told of it for now."""
+        """Whether a notification is still outstanding."""
         return bool(self.announced and self.announced.untold)
 
     def as_json(self) -> dict[str, Any]:
-        """The same in values that JSON knows."""
+        """The outcome as JSON values."""
         built: dict[str, Any] = msgspec.to_builtins(self)
         return {**built, "news": self.news.as_values() if self.news else None}
 
 
-def should_audit(ready: CrawlPlan, report: Report) -> bool:
-    """Whether an audit is to follow a run: one that is done, of a site whose last audit began long enough ago.
+def should_audit(plan: CrawlPlan, report: Report) -> bool:
+    """Whether an audit follows the run: the run is done, and the last audit is at least ``audit.every`` old.
 
-    One that is to be tried again, since it was stopped or the site was in trouble, is followed by none.
+    A run that will be retried, because it was stopped or the site was in trouble, has no audit.
     """
-    every = ready.config.audit.every
+    every = plan.config.audit.every
     if every is None or report.outcome == "dry" or run_result(report).fate is not RunStatus.DONE:
         return False
-    return history.is_audit_due(ready.state / AUDIT, every, time.time())
+    return history.is_audit_due(plan.state / AUDIT, every, time.time())
 
 
-def audit_after_run(name: str, ready: CrawlPlan, watches: ProgressWatchers) -> FollowUpAudit | None:
-    """Audit the site that was run, and tell others what is new; None when another process works on it.
+def audit_after_run(name: str, plan: CrawlPlan, watches: ProgressWatchers) -> FollowUpAudit | None:
+    """Audit the site and send what is new; None when another process holds the site.
 
-    The site is held meanwhile, so that no other run of it is begun. Never raises for what becomes of the audit.
+    Holds the site's lock meanwhile, so that no other run begins. Never raises for an audit that fails.
     """
     try:
-        with lock_state(ready.state):
-            followed = _run_audit(ready, watches)
+        with lock_state(plan.state):
+            followed = _run_audit(plan, watches)
     except StateInUse as error:
         log.info("%s: not audited: %s", name, error)
         return None
@@ -141,51 +129,53 @@ def audit_after_run(name: str, ready: CrawlPlan, watches: ProgressWatchers) -> F
     if followed.news is None:
         return followed
     try:
-        announced = anyio.run(send_audit_notifications, ready, name, backend_options=loop_options())
-    except KeyboardInterrupt:  # the next run tells
+        announced = anyio.run(send_audit_notifications, plan, name, backend_options=loop_options())
+    except KeyboardInterrupt:  # the next run sends the notification
         return replace(followed, is_interrupted=True)
     return replace(followed, announced=announced)
 
 
-def _run_audit(ready: CrawlPlan, watches: ProgressWatchers) -> FollowUpAudit:
+def _run_audit(plan: CrawlPlan, watches: ProgressWatchers) -> FollowUpAudit:
     """Raises StateInUse, KeyboardInterrupt."""
-    directory = plan_audit(ready.config).state
+    directory = plan_audit(plan.config).state
     try:
-        with open_audit(ready.config, watches, Resume.IF_SAME_SETTINGS) as (report, _, _):
-            is_over = report.exit_code != Incomplete.exit_code
-        if is_over:
-            return _finished(directory, report, ready.config.audit.report)
-        cut = history.audit_status(directory).newest
-        why = cut.because if cut else ""
-        return FollowUpAudit(error=f"{CUT_SHORT}: {why}", is_interrupted=RunEnd.INTERRUPTED.value in why)
+        with open_audit(plan.config, watches, Resume.IF_SAME_SETTINGS) as (report, _, _):
+            is_finished = report.exit_code != Incomplete.exit_code
+        if is_finished:
+            return _finished(directory, report, plan.config.audit.report)
+        unfinished = history.audit_status(directory).newest
+        reason = unfinished.because if unfinished else ""
+        return FollowUpAudit(
+            error=f"{CUT_SHORT}: {reason}", is_interrupted=RunEnd.INTERRUPTED.value in reason
+        )
     except StateInUse:
         raise
     except SiteatlasError as error:
-        return _failed_audit(ready, error)
+        return _failed_audit(plan, error)
     except Exception as error:
         log.exception("internal error in the audit")
-        return _failed_audit(ready, SiteatlasError(f"internal error: {type(error).__name__}: {error}"))
+        return _failed_audit(plan, SiteatlasError(f"internal error: {type(error).__name__}: {error}"))
 
 
 def _finished(directory: Path, report: AuditReport, reports: str) -> FollowUpAudit:
-    """What there is to say of an audit whose reports are written: nothing of others is said in its place."""
+    """Outcome of an audit whose reports are written, without another audit's summary in its place."""
     with suppress(SiteatlasError):
-        known = history.audit_status(directory)
-        if known.last and known.is_finished:
-            return FollowUpAudit(news=known.last, report=reports)
+        status = history.audit_status(directory)
+        if status.last and status.is_finished:
+            return FollowUpAudit(news=status.last, report=reports)
     return FollowUpAudit(error=f"{_NOTIFY_PENDING}: {report.why_uncompared}", report=reports)
 
 
-def _failed_audit(ready: CrawlPlan, error: SiteatlasError) -> FollowUpAudit:
-    """What to say of an audit that made no report. It is kept for those who look; the next run tries again."""
-    _record_failure(ready, error)
+def _failed_audit(plan: CrawlPlan, error: SiteatlasError) -> FollowUpAudit:
+    """Outcome of an audit without a report. The failure is stored; the next run tries again."""
+    _record_failure(plan, error)
     return FollowUpAudit(error=f"{_REPORT_FAILED}: {error}")
 
 
-def _record_failure(ready: CrawlPlan, error: SiteatlasError) -> None:
-    plan = plan_audit(ready.config)
+def _record_failure(crawl_plan: CrawlPlan, error: SiteatlasError) -> None:
+    plan = plan_audit(crawl_plan.config)
     with suppress(SiteatlasError):
-        if history.audit_status(plan.state).trouble == str(error):  # it has said so itself
+        if history.audit_status(plan.state).trouble == str(error):  # the audit recorded it itself
             return
     with (
         suppress(SiteatlasError),

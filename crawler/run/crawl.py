@@ -1,8 +1,8 @@
-"""One crawl from its plan to its report: the composition root. Each part gets its own section and nothing else.
+"""Crawls one site from its plan to its report: the composition root, which hands each part its own section.
 
 ::
 
-    plan | store | engine(frontier, journey) | conclude | report
+    plan | store | visit(engine, frontier) | finish | report
 """
 
 import time
@@ -23,7 +23,7 @@ from crawler.run.report import Report, build_report
 from crawler.state.store import Resume, Store
 from sitemap import DestinationError
 
-MAX_EXAMPLES = 3  # URLs named for each way of being left out
+MAX_EXAMPLES = 3  # URLs named for each state of omitted URLs
 
 
 async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
@@ -36,42 +36,40 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
     all_left_out: bool = False,
     clock: Clock = time.time,
 ) -> Report:
-    """Crawl, publish and report. ``all_left_out`` names every URL that was left out, not a few of each kind.
+    """Crawl, publish and report. ``all_left_out`` names every omitted URL, not a few of each state.
 
-    ``begin`` says what becomes of an earlier run, ``accept_shrink`` that a smaller set than before is right. ``clock``
-    gives Unix time: that of the run, and of the answers that are dated by it.
-    Raises a SiteatlasError when nothing could be done; an ending that leaves something to tell is in the report.
+    ``begin`` says whether to resume an earlier run, ``accept_shrink`` accepts a smaller set than before. ``clock``
+    gives Unix time for the run and its responses. Raises SiteatlasError when nothing could be done; every other ending
+    is in the report.
     """
-    place = build_destination(plan)
+    destination = build_destination(plan)
     try:
         if not dry_run:
-            place.check()
-            build_writer(
-                plan, place
-            ).abort()  # settings that no sitemap can have are told now, not after hours
+            destination.check()
+            build_writer(plan, destination).abort()  # report impossible settings now, not after hours
             recent_feed_url(plan)
         settings = planning.result_settings(plan.config)
         with Store(plan.state, settings, begin=begin, about=plan.about, now=clock(), renamed=KEYS) as store:
-            waiting = open_frontier(plan, store)
+            frontier = open_frontier(plan, store)
 
-            def look_again(known: SqliteFrontier) -> bool:
-                for finds in published_not_visited(store.db):
-                    known.admit(finds)
+            def admit_published(known: SqliteFrontier) -> bool:
+                for discovered in published_not_visited(store.db):
+                    known.admit(discovered)
                 return False
 
             try:
-                visited = await visit(plan, store, waiting, watch, look_again, clock)
+                visited = await visit(plan, store, frontier, watch, admit_published, clock)
             except NothingCrawlable as error:
                 store.record_failure(error, clock())
                 raise
-            closing = RunFinisher(plan, store, None if dry_run else place)
-            concluded = closing.finish(visited, accept_shrink=accept_shrink)
-            told = build_report(
-                plan, store, waiting, visited, concluded, None if all_left_out else MAX_EXAMPLES
+            finisher = RunFinisher(plan, store, None if dry_run else destination)
+            finished = finisher.finish(visited, accept_shrink=accept_shrink)
+            report = build_report(
+                plan, store, frontier, visited, finished, None if all_left_out else MAX_EXAMPLES
             )
             if visited.ending in (RunEnd.SITE_DOWN, RunEnd.PARKED):
                 requeue_failed(store.db)
-            return told
+            return report
     except DestinationError as error:
         raise StorageError(str(error)) from error
     except BaseExceptionGroup as group:

@@ -1,12 +1,11 @@
-"""The end of a run: what it saw is judged, gated, published and recorded, in an order that a crash at any point leaves
-whole.
+"""Finishes a run: observes, gates, publishes and records it, in an order that survives a crash at any point.
 
 ::
 
-    observe | listing.fill | gate | place | write ─files are out─▶ changes, memory, published, run: one commit ─▶ feed
+    observe | listing | gate | shards | write ─files live─▶ changes, memory, published, run: one commit ─▶ feed
 
-Until that commit the state is as if the run had just ended its visiting: the next start does all of it again, with the
-run's own "now", and comes to the same bytes.
+Until that commit the state is as if visiting had just ended: the next start repeats every step with the run's own
+"now" and produces the same bytes.
 """
 
 from dataclasses import dataclass
@@ -36,12 +35,12 @@ from crawler.state.runs import Completeness, CompletenessLevel, Run, RunsPage
 from crawler.state.store import GENERATIONS_DIRECTORY, Store
 from sitemap import DestinationError, Directory, Generations, Published, format_date
 
-MAX_SHOWN_CHANGES: Final = 20  # changes of each kind that a summary may name
+MAX_SHOWN_CHANGES: Final = 20  # changes of each kind in a summary
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """What a run came to. ``published`` is None when nothing was, and ``run.refusal`` then says why."""
+    """Result of a run. ``published`` is None when nothing was published, and ``run.refusal`` then says why."""
 
     run: Run
     completeness: Completeness
@@ -51,7 +50,7 @@ class FinishedRun:
 
 
 class RunFinisher:
-    """Ends one run. ``destination`` is None for a dry run, which changes neither files nor what is remembered."""
+    """Finishes one run. ``destination`` is None for a dry run, which changes neither files nor memory."""
 
     def __init__(self, plan: CrawlPlan, store: Store, destination: Directory | None) -> None:
         self._plan = plan
@@ -64,98 +63,100 @@ class RunFinisher:
         )
 
     def finish(self, visited: VisitResult, *, accept_shrink: bool = False) -> FinishedRun:
-        """Judge, publish, record. Raises UsageError, StorageError, sitemap.DestinationError; nothing is lost then."""
+        """Decide, publish, record. The run can be resumed after UsageError, StorageError, sitemap.DestinationError."""
         db, output = self._store.db, self._plan.config.output
         is_complete = visited.ending is RunEnd.COMPLETE
-        judged = completeness(
+        verdict = completeness(
             read_coverage(db, "" if is_complete else visited.ending.value, self._store.run.started)
         )
-        run = replace(changes_text(self._store.run, visited, judged), outcome="", refusal="")
+        run = replace(changes_text(self._store.run, visited, verdict), outcome="", refusal="")
         policy = self._plan.config.content.lastmod
-        observed = observe(db, self._store.run, policy, source_key(self._plan))
-        run = replace(run, notes=[*visited.notes, *filter(None, [observed.distrust])])
+        observation = observe(db, self._store.run, policy, source_key(self._plan))
+        run = replace(run, notes=[*visited.notes, *filter(None, [observation.distrust])])
         if not is_complete and not output.partial:
-            return self._finish_cut_short(run, judged, visited.ending)
-        self._listing.rebuild(complete=is_complete, grace=output.keep_failed, degraded=_is_degraded(judged))
-        allowed = GateLimits(output.max_failed, output.max_shrink, accept_shrink)
-        if refused := refusal_of(gate_facts(db, self._plan.seed), allowed):
-            code = refused.exit_code if is_complete else Incomplete.exit_code
-            return self._finish_refused(run, judged, Refusal(refused.sentence, code))
+            return self._finish_cut_short(run, verdict, visited.ending)
+        self._listing.rebuild(complete=is_complete, grace=output.keep_failed, degraded=_is_degraded(verdict))
+        limits = GateLimits(output.max_failed, output.max_shrink, accept_shrink)
+        if refusal := refusal_of(gate_facts(db, self._plan.seed), limits):
+            code = refusal.exit_code if is_complete else Incomplete.exit_code
+            return self._finish_refused(run, verdict, Refusal(refusal.sentence, code))
         write.assign_shards(self._plan, self._listing, self._entries, self._tally)
         notes = [*run.notes, *write.build_date_note(self._listing, policy)]
         run = replace(run, listed=len(self._listing), kept=self._listing.kept_count, notes=notes)
         if self._destination is None:
-            return self._finish_dry_run(run, judged)
+            return self._finish_dry_run(run, verdict)
         today = format_date(datetime.fromtimestamp(run.started, UTC).date())
-        before = RunsPage(db).published()
-        former = [file.name for file in before.files] if before else []
+        previous = RunsPage(db).published()
+        former_names = [file.name for file in previous.files] if previous else []
         published = write.write_sitemap(
-            self._plan, self._listing, self._entries, self._destination, today, former
+            self._plan, self._listing, self._entries, self._destination, today, former_names
         )
-        run = replace(run, notes=[*run.notes, *write.moved_note(before, published)])
+        run = replace(run, notes=[*run.notes, *write.moved_note(previous, published)])
         if not is_complete:
-            return self._finish_partial(run, judged, published)
-        return self._record(run, judged, published, observed)
+            return self._finish_partial(run, verdict, published)
+        return self._record(run, verdict, published, observation)
 
-    def _finish_cut_short(self, run: Run, judged: Completeness, ending: RunEnd) -> FinishedRun:
-        """Not the gate's word: there is no set yet that it could look at."""
+    def _finish_cut_short(self, run: Run, verdict: Completeness, ending: RunEnd) -> FinishedRun:
+        """The gate does not decide here: there is no new set yet."""
         outcome = "interrupted" if ending is RunEnd.INTERRUPTED else "cut short"
-        why = f"{ending}; run again to go on, the sitemap stays as it was"
-        run = replace(run, outcome=outcome, refusal=why, exit_code=Incomplete.exit_code)
-        return self._end(run, judged, is_over=False)
+        reason = f"{ending}; run again to go on, the sitemap stays as it was"
+        run = replace(run, outcome=outcome, refusal=reason, exit_code=Incomplete.exit_code)
+        return self._end(run, verdict, is_over=False)
 
-    def _finish_refused(self, run: Run, judged: Completeness, why: Refusal) -> FinishedRun:
-        """Keep the record and nothing else: what such a run saw is no ground for what the next one decides."""
-        run = replace(run, outcome="refused", refusal=why.sentence, exit_code=why.exit_code)
-        return self._end(run, judged, is_over=why.exit_code != Incomplete.exit_code)
+    def _finish_refused(self, run: Run, verdict: Completeness, refusal: Refusal) -> FinishedRun:
+        """Store the record only: the next run must not build on what a refused run saw."""
+        run = replace(run, outcome="refused", refusal=refusal.sentence, exit_code=refusal.exit_code)
+        return self._end(run, verdict, is_over=refusal.exit_code != Incomplete.exit_code)
 
-    def _finish_dry_run(self, run: Run, judged: Completeness) -> FinishedRun:
+    def _finish_dry_run(self, run: Run, verdict: Completeness) -> FinishedRun:
         write.count_entries(self._listing, self._entries)
         changes = ChangeSample(ChangeFeed(self._store.db).pending(run.number), MAX_SHOWN_CHANGES)
-        shown = tuple(changes)
+        sample = tuple(changes)
         counts = msgspec.structs.asdict(changes.counts)
         run = replace(run, outcome="dry", refusal="this was a dry run", exit_code=0, **counts)
-        # what an earlier process began is not thrown away by a look at it
-        return self._end(run, judged, is_over=not self._store.resumed, shown=shown)
+        # a dry run does not discard the run that an earlier process began
+        return self._end(run, verdict, is_over=not self._store.resumed, sample=sample)
 
-    def _finish_partial(self, run: Run, judged: Completeness, published: Published) -> FinishedRun:
-        """Files only: the run goes on, and what it will change is told when it has ended."""
+    def _finish_partial(self, run: Run, verdict: Completeness, published: Published) -> FinishedRun:
+        """Write files only: the run stays open, and its changes are recorded when it ends."""
         run = replace(
             run, outcome="partial", exit_code=Incomplete.exit_code, files=write.published_files(published)
         )
-        return self._end(run, judged, is_over=False, published=published)
+        return self._end(run, verdict, is_over=False, published=published)
 
     def _record(
-        self, run: Run, judged: Completeness, published: Published, observed: SiteObservation
+        self, run: Run, verdict: Completeness, published: Published, observation: SiteObservation
     ) -> FinishedRun:
         db, changes = self._store.db, ChangeFeed(self._store.db)
         with transaction(db):
             counts = changes.record(run.number)
-            remember.store_visits(db, run.number, source_key(self._plan), degraded=_is_degraded(judged))
-            moved = self._listing.differs
+            remember.store_visits(db, run.number, source_key(self._plan), degraded=_is_degraded(verdict))
+            has_new_dates = self._listing.differs
             remember.store_published(db, run.number)
-            ObservationStore(db, run.number).store_site(observed.habits, observed.distrust, observed.policy)
+            ObservationStore(db, run.number).store_site(
+                observation.habits, observation.distrust, observation.policy
+            )
             run = replace(
                 run,
-                outcome="published" if counts.total or moved else "unchanged",
+                outcome="published" if counts.total or has_new_dates else "unchanged",
                 exit_code=0,
                 files=write.published_files(published),
                 notes=[*run.notes, *self._publish_recent()],
                 **msgspec.structs.asdict(counts),
             )
-            shown = (
+            sample = (
                 ()
                 if self._store.is_first
                 else tuple(ChangeSample(changes.of_run(run.number), MAX_SHOWN_CHANGES))
             )
-            ended = self._end(run, judged, is_over=True, shown=shown, published=published)
+            ended = self._end(run, verdict, is_over=True, sample=sample, published=published)
             changes.forget(run.number, self._plan.config.state.keep_runs)
         write_feeds(changes, self._store.directory)
         self._store_generation(published, run.number)
         return ended
 
     def _publish_recent(self) -> list[str]:
-        """Publish the feed beside the sitemap. That it cannot be is a note: the sitemap itself is out there."""
+        """Publish the feed beside the sitemap. A failure is a note: the sitemap itself is live."""
         try:
             if self._destination is not None:
                 publish_recent_feed(self._store.db, self._plan, self._destination)
@@ -164,31 +165,31 @@ class RunFinisher:
         return []
 
     def _store_generation(self, published: Published, number: int) -> None:
-        """Keep a copy of the set, to go back to, unless it is the one that was kept last."""
+        """Keep a copy of the set for a rollback, unless the newest copy is the same set."""
         if self._destination is None:
             return
-        kept = Generations(
+        generations = Generations(
             self._store.directory / GENERATIONS_DIRECTORY, self._plan.config.output.generations
         )
-        last = kept.numbers()[-1:]
-        if not last or kept.published(last[0]) != published:
-            kept.keep(published, self._destination, number)
+        newest = generations.numbers()[-1:]
+        if not newest or generations.published(newest[0]) != published:
+            generations.keep(published, self._destination, number)
 
     def _end(
         self,
         run: Run,
-        judged: Completeness,
+        verdict: Completeness,
         *,
         is_over: bool,
-        shown: tuple[Change, ...] = (),
+        sample: tuple[Change, ...] = (),
         published: Published | None = None,
     ) -> FinishedRun:
         run = replace(
             run, notes=[*run.notes, *self._tally.notes], ended=run.started + run.seconds if is_over else None
         )
         RunsPage(self._store.db).write(run)
-        return FinishedRun(run, judged, self._tally, shown, published)
+        return FinishedRun(run, verdict, self._tally, sample, published)
 
 
-def _is_degraded(judged: Completeness) -> bool:
-    return judged.kind is not CompletenessLevel.COMPLETE
+def _is_degraded(verdict: Completeness) -> bool:
+    return verdict.kind is not CompletenessLevel.COMPLETE

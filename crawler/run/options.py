@@ -1,4 +1,4 @@
-"""What a person asks of one run, beyond the configuration."""
+"""Command-line choices for one run, beyond the configuration."""
 
 from msgspec import Struct
 
@@ -6,9 +6,9 @@ from crawler.errors import UsageError
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """The options of a run, as given. Raises UsageError for two that exclude each other.
+    """The options of a run. Raises UsageError for two that exclude each other.
 
-    ``unattended``: nobody is there to be asked what becomes of an unfinished run with other settings.
+    ``unattended``: nobody can answer what to do with an unfinished run that has other settings.
     """
 
     fresh: bool = False

@@ -1,4 +1,4 @@
-"""How a run ended, in the words that a schedule and those who are told understand: made from a report, or an error."""
+"""Turns a report or an error into the RunResult that the schedule and the notifications read."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ _CHANGES: Final = ("added", "changed", "removed", "moved", "deindexed")
 
 
 def run_result(report: Report) -> RunResult:
-    """How a run ended that has a report."""
+    """Result of a run that has a report."""
     return RunResult(
         exit_code=report.exit_code,
         fate=_run_status(report),
@@ -27,31 +27,31 @@ def run_result(report: Report) -> RunResult:
 
 
 def run_result_of_error(error: SiteatlasError) -> RunResult:
-    """How a run ended that came to nothing."""
-    code = error.exit_code
-    outcome = "" if code in _STATUS_BY_EXIT_CODE else "nothing"
+    """Result of a run that failed without a report."""
+    exit_code = error.exit_code
+    outcome = "" if exit_code in _STATUS_BY_EXIT_CODE else "nothing"
     return RunResult(
-        exit_code=code,
-        fate=_STATUS_BY_EXIT_CODE.get(code, RunStatus.FAILED),
+        exit_code=exit_code,
+        fate=_STATUS_BY_EXIT_CODE.get(exit_code, RunStatus.FAILED),
         outcome=outcome,
         told=str(error),
     )
 
 
 def _run_status(report: Report) -> RunStatus:
-    """What the run means for the schedule. A refusal is worth another try when the site was in trouble."""
+    """Meaning of the run for the schedule. A refusal is retried when the site was in trouble."""
     if report.ending == RunEnd.INTERRUPTED.value:
         return RunStatus.STOPPED
     if report.exit_code == Incomplete.exit_code:
         return RunStatus.DONE if report.ending in _LIMITS else RunStatus.FAILED
     if report.exit_code == PublishRefused.exit_code:
         return RunStatus.FAILED if report.completeness == "degraded" else RunStatus.DONE
-    # a page that we could not read does not undo the rest; another place that could not be written is tried again
+    # an internal error in one page does not fail the run; a failed upload is retried
     return RunStatus.DONE if report.exit_code == 0 or _has_internal_problem(report) else RunStatus.FAILED
 
 
 def _has_internal_problem(report: Report) -> bool:
-    """Whether it published although something in us failed."""
+    """Whether the run published despite an internal error."""
     return report.exit_code == 1 and report.outcome in PUBLISHING_OUTCOMES
 
 
@@ -60,12 +60,12 @@ def _sentence(report: Report) -> str:
         return report.upload_error
     if report.exit_code and not _has_internal_problem(report):
         return report.refusal or report.because
-    told = [f"{number:,} {kind}" for kind in _CHANGES if (number := getattr(report, kind))]
+    changes = [f"{number:,} {kind}" for kind in _CHANGES if (number := getattr(report, kind))]
     pages = count_text(report.listed, "page")
-    return f"{_internal_problem(report)}{pages} listed: {', '.join(told) or 'nothing changed'}"
+    return f"{_internal_problem(report)}{pages} listed: {', '.join(changes) or 'nothing changed'}"
 
 
 def _internal_problem(report: Report) -> str:
-    """What failed in us: it is worth a word also when the rest is published."""
+    """The internal errors, which the sentence names even when the rest is published."""
     failed = sum(group.count for group in report.left_out if group.state is State.INTERNAL_ERROR)
     return f"internal error with {count_text(failed, 'URL')}, left out; " if failed else ""

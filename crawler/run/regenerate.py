@@ -1,11 +1,10 @@
-"""One regeneration of a site: the crawl, then the files elsewhere, then those who want to know of it.
+"""Regenerates one site: crawl, upload, notifications.
 
 ::
 
-    check | crawl ─files are live─▶ upload ─they are live elsewhere─▶ announce
+    check | crawl ─files are live─▶ upload ─uploaded─▶ notify
 
-What comes after the crawl cannot undo it: what could not be uploaded or told is in the report, and the next run goes on
-with it.
+A failed upload or notification does not undo the crawl: the report names it, and the next run continues it.
 """
 
 import logging
@@ -42,10 +41,10 @@ async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with
     accept_shrink: bool = False,
     all_left_out: bool = False,
 ) -> Report:
-    """Crawl, publish here and elsewhere, and tell. ``name`` is what the site is called in what is told.
+    """Crawl, publish, upload and send notifications. ``name`` is the name of the site in messages.
 
-    Raises a SiteatlasError when nothing could be done, which was told by then; UsageError before the first request
-    when somebody who is configured could not be told, or a place elsewhere not be reached, as things are.
+    Raises SiteatlasError when nothing could be done, after notifying of it; UsageError before the first request when a
+    channel or the upload target is misconfigured.
     """
     if not dry_run:
         check_upload(plan)
@@ -60,7 +59,7 @@ async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with
             all_left_out=all_left_out,
         )
     except SiteatlasError as error:
-        if not dry_run and not isinstance(error, StateInUse):  # who uses it tells what becomes of it
+        if not dry_run and not isinstance(error, StateInUse):  # the process that uses it reports
             announced = await _announce(plan, name, run_result_of_error(error))
             error.notify_pending = bool(announced and announced.untold)
             _log(announced, error)
@@ -81,35 +80,35 @@ async def _upload(plan: CrawlPlan, report: Report) -> Report:
         return replace(report, uploaded=await upload(plan, run, log.warning))
     except SiteatlasError as error:
         code = report.exit_code or error.exit_code
-        _record(plan, report.run, str(error), code)
+        _record_failed_upload(plan, report.run, str(error), code)
         return replace(report, upload_error=str(error), exit_code=code)
 
 
-def _record(plan: CrawlPlan, number: int, why: str, code: int) -> None:
-    """Keep with the run that its files are not elsewhere: whoever looks later finds the exit code that it had."""
+def _record_failed_upload(plan: CrawlPlan, number: int, reason: str, code: int) -> None:
+    """Store the failed upload and its exit code with the run."""
     try:
         with lock_state(plan.state), closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
             run = RunsPage(db).get(number)
-            because = f"{run.because}; {why}" if run.because else why
-            RunsPage(db).write(replace(run, exit_code=code, because=because))
+            reasons = f"{run.because}; {reason}" if run.because else reason
+            RunsPage(db).write(replace(run, exit_code=code, because=reasons))
     except SiteatlasError as error:
-        log.warning("that the upload failed could not be kept with run %d: %s", number, error)
+        log.warning("the failed upload could not be recorded with run %d: %s", number, error)
 
 
-async def _announce(plan: CrawlPlan, name: str, how: RunResult) -> NotifyResult | None:
-    return await send_notifications(plan, name, ended=how) if plan.config.notify.enabled else None
+async def _announce(plan: CrawlPlan, name: str, result: RunResult) -> NotifyResult | None:
+    return await send_notifications(plan, name, ended=result) if plan.config.notify.enabled else None
 
 
 def _log(announced: NotifyResult | None, error: SiteatlasError) -> None:
     for sentence in announced.sentences if announced else ():
-        if str(error) not in sentence:  # what stood in the way of both is told once
+        if str(error) not in sentence:  # report a common cause once
             log.warning("%s", sentence)
 
 
-def crawl_and_report(name: str, plan: CrawlPlan, wishes: RunOptions, watch: Watch) -> Report:
-    """Regenerate one site under an event loop of its own; ``watch`` is called with the progress.
+def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Watch) -> Report:
+    """Regenerate one site in its own event loop. ``watch`` gets the progress; messages call the site ``name``.
 
-    ``name`` is what the site is called in messages. Raises SiteatlasError.
+    Raises SiteatlasError.
     """
 
     async def run() -> Report:
@@ -117,18 +116,18 @@ def crawl_and_report(name: str, plan: CrawlPlan, wishes: RunOptions, watch: Watc
             plan,
             name,
             watch,
-            begin=resume_mode(wishes),
-            dry_run=wishes.dry_run,
-            accept_shrink=wishes.accept_shrink,
-            all_left_out=wishes.verbose,
+            begin=resume_mode(options),
+            dry_run=options.dry_run,
+            accept_shrink=options.accept_shrink,
+            all_left_out=options.verbose,
         )
 
     tune_garbage_collector()
     return anyio.run(run, backend_options=loop_options())
 
 
-def resume_mode(wishes: RunOptions) -> Resume:
-    """What becomes of an earlier run."""
-    if wishes.fresh or wishes.restart:
-        return Resume.FRESH if wishes.fresh else Resume.NEVER
-    return Resume.IF_SAME_SETTINGS if wishes.unattended else Resume.ALWAYS
+def resume_mode(options: RunOptions) -> Resume:
+    """Whether to resume, restart or forget an earlier run."""
+    if options.fresh or options.restart:
+        return Resume.FRESH if options.fresh else Resume.NEVER
+    return Resume.IF_SAME_SETTINGS if options.unattended else Resume.ALWAYS

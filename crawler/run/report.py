@@ -1,4 +1,4 @@
-"""What a run has to tell, as values: how it ended, what was published, what was left out and why."""
+"""The report of a run as values: how it ended, what was published, what was left out and why."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ from crawler.run.finish import FinishedRun
 from crawler.state.runs import PublishedFile
 from crawler.state.store import Store
 
-# In the order a person wants to read them: what may be a mistake first, what is as it should be last.
+# Possible mistakes first, expected omissions last.
 OMITTED_STATES = (
     State.INTERNAL_ERROR,
     State.UNREACHABLE,
@@ -42,7 +42,6 @@ OMITTED_STATES = (
     State.PENDING,
 )
 
-
 ONE_PAGE_HINT = (
     "only one page was found, and it links to no other: if a browser shows more, its links are made by JavaScript, "
     "which is not run; a sitemap of the site's own would help to find them"
@@ -50,14 +49,14 @@ ONE_PAGE_HINT = (
 
 
 class Example(Struct, frozen=True):
-    """A URL that was left out, and the sentence that says why."""
+    """An omitted URL and the reason."""
 
     url: Url
     reason: str
 
 
 class OmittedUrls(Struct, frozen=True):
-    """All URLs that ended in one state, by number and some by name."""
+    """All URLs that ended in one state: their number, and some examples."""
 
     state: State
     count: int
@@ -65,16 +64,16 @@ class OmittedUrls(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """One run. ``published`` is empty when nothing was, and ``refusal`` then says why.
+    """One run. ``published`` is empty when nothing was published, and ``refusal`` then says why.
 
-    ``completeness`` is "complete", "degraded" or "truncated", and ``because`` says what failed or which limit it was.
-    ``added`` to ``deindexed`` count what differs from what was published before; ``kept`` counts the pages that failed
-    and keep their place. What came after the run is in ``uploaded`` and ``announced``.
+    ``completeness`` is "complete", "degraded" or "truncated"; ``because`` names what failed or the limit. ``added`` to
+    ``deindexed`` count the changes against the set published before; ``kept`` counts pages that failed and stay listed.
+    ``uploaded`` and ``announced`` are the results of the upload and of the notifications.
     """
 
     run: int
     url: Url
-    source: str  # where its pages were read, "" for there
+    source: str  # the origin the pages were read from, "" for the site itself
     sitemap_url: str
     complete: bool
     ending: str
@@ -106,12 +105,12 @@ class Report(Struct, frozen=True, kw_only=True):
     notes: list[str]
     state_directory: str
     exit_code: int
-    uploaded: UploadResult | None = None  # None: to nowhere, or it failed
+    uploaded: UploadResult | None = None  # None: not configured, or it failed
     upload_error: str = ""
-    announced: NotifyResult | None = None  # None: telling is turned off, or nothing was there to be told
+    announced: NotifyResult | None = None  # None: notifications are off, or there was nothing to send
 
     def as_json(self) -> dict[str, Any]:
-        """The report in values that JSON knows."""
+        """The report as JSON values."""
         built: dict[str, Any] = msgspec.to_builtins(self)
         return built
 
@@ -121,14 +120,14 @@ def build_report(
     store: Store,
     frontier: Frontier,
     visited: VisitResult,
-    concluded: FinishedRun,
+    finished: FinishedRun,
     examples: int | None,
 ) -> Report:
-    """Put together what is told of a run. ``examples`` URLs are named for each way of being left out, None: all."""
-    tally, listed, run = visited.tally, concluded.tally, concluded.run
-    published = concluded.published
+    """Build the report of a run, with ``examples`` URLs of each state of omitted URLs (None: all)."""
+    tally, listed, run = visited.tally, finished.tally, finished.run
+    published = finished.published
     files = run.files if published else []
-    beside = unused_settings_note(plan.config.output, published.files) if published else ()
+    notes = unused_settings_note(plan.config.output, published.files) if published else ()
     return Report(
         run=run.number,
         url=plan.seed,
@@ -137,8 +136,8 @@ def build_report(
         complete=visited.ending is RunEnd.COMPLETE,
         ending=visited.ending.value,
         outcome=run.outcome,
-        completeness=concluded.completeness.kind.value,
-        because=concluded.completeness.reason,
+        completeness=finished.completeness.kind.value,
+        because=finished.completeness.reason,
         resumed=store.resumed,
         seconds=tally.seconds,
         fetched=tally.fetched,
@@ -152,7 +151,7 @@ def build_report(
         removed=run.removed,
         moved=run.moved,
         deindexed=run.deindexed,
-        changes=list(concluded.changes),
+        changes=list(finished.changes),
         with_lastmod=listed.with_lastmod,
         images=listed.images,
         videos=listed.videos,
@@ -161,22 +160,22 @@ def build_report(
         directory=str(plan.output),
         refusal=run.refusal,
         left_out=omitted_urls(frontier, examples),
-        notes=[*run.notes, *beside, *_hints(frontier, listed.pages, visited.ending)],
+        notes=[*run.notes, *notes, *_hints(frontier, listed.pages, visited.ending)],
         state_directory=str(store.directory),
         exit_code=run.exit_code or (1 if tally.internal_errors else 0),
     )
 
 
 def _hints(frontier: Frontier, pages: int, ending: RunEnd) -> list[str]:
-    """What a person would want to be told about a result that looks wrong."""
-    others = set(frontier.counts()) - {State.INDEXABLE, State.SITEMAP_FILE, State.OUT_OF_SCOPE}
-    if pages == 1 and not others and ending is RunEnd.COMPLETE:
+    """Hints about a result that looks wrong."""
+    states = set(frontier.counts()) - {State.INDEXABLE, State.SITEMAP_FILE, State.OUT_OF_SCOPE}
+    if pages == 1 and not states and ending is RunEnd.COMPLETE:
         return [ONE_PAGE_HINT]
     return []
 
 
 def omitted_urls(frontier: Frontier, examples: int | None = 3) -> list[OmittedUrls]:
-    """What is not in the sitemap, state by state, with so many examples of each (None: all)."""
+    """The URLs that are not in the sitemap, by state, with up to ``examples`` of each (None: all)."""
     counts = frontier.counts()
     return [
         OmittedUrls(state, counts[state], list(_first_records(frontier, state, examples)))

@@ -1,4 +1,4 @@
 """The daemon: which site is due, in which order, in which process. Front door: ``scheduler.py``.
 
-``cron.py``, ``queue.py``, ``site_state.py`` and ``status.py`` are pure. May import run and all below it.
+``cron.py``, ``queue.py`` and ``site_state.py`` are pure. May import run and all below it.
 """

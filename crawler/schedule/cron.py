@@ -1,7 +1,7 @@
-"""When a site is due: the moments of a cron expression or of an interval, and the delay of each by its jitter. Pure.
+"""Decides when a site is due: the slots of a cron expression or an interval, and the jitter of each. Pure.
 
-All moments are Unix times. The moments of one timetable are its *slots*; a run of a slot *begins* a little later, by a
-delay that is always the same for one site and slot, so that sites with the same expression do not begin all at once.
+All moments are Unix times. The moments of a schedule are its *slots*. A run *starts* up to its jitter later. The delay
+is always the same for one site and slot, so that sites with the same expression do not all start at once.
 """
 
 import hashlib
@@ -15,39 +15,39 @@ from cronsim import CronSim, CronSimError
 
 _DAY: Final = 86_400
 _TIME_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
-_FIELD_NAMES: Final = {  # as cronsim calls them, and people
+_FIELD_NAMES: Final = {  # cronsim's name: the name in messages
     "minute": "minute",
     "hour": "hour",
     "day-of-month": "day of the month",
     "month": "month",
     "day-of-week": "day of the week",
 }
-_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - of clocks on walls
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - local time
 
 
 class ScheduleError(ValueError):
-    """What was asked cannot be a timetable; the text says why."""
+    """An invalid schedule; the text gives the reason."""
 
 
 class Recurrence(Protocol):
-    """Moments without end."""
+    """An endless sequence of moments."""
 
     def next_after(self, moment: float) -> float:
-        """The first that is later; infinity when there is none for 50 years."""
+        """The first moment after this one; infinity when there is none within 50 years."""
         ...
 
     def last_until(self, moment: float) -> float:
-        """The last that is not later; minus infinity when there is none for 50 years."""
+        """The last moment not after this one; minus infinity when there is none within 50 years."""
         ...
 
     def describe(self) -> str:
-        """What they are, for people."""
+        """A description for people."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The slots of one site. ``jitter`` is in seconds; no run is put off to the next slot by it, however long it is."""
+    """The slots of one site. ``jitter`` is in seconds; it never delays a run beyond the next slot."""
 
     site: str
     recurrence: Recurrence
@@ -58,46 +58,46 @@ class Schedule:
         return self.recurrence.next_after(slot)
 
     def last_slot(self, now: float) -> float:
-        """The last slot that is not later than ``now``; minus infinity when there is none."""
+        """The last slot not after ``now``; minus infinity when there is none."""
         return self.recurrence.last_until(now)
 
     def start_time(self, slot: float) -> float:
-        """When the run of a slot begins: at the slot, or up to ``jitter`` later, but before the next slot."""
+        """When the run of a slot starts: at the slot or up to ``jitter`` later, but before the next slot."""
         if not self.jitter or not math.isfinite(slot):
             return slot
-        longest = min(self.jitter, self.next_slot(slot) - slot)
-        return slot + _fraction(f"{self.site} {slot!r}") * longest
+        max_delay = min(self.jitter, self.next_slot(slot) - slot)
+        return slot + _fraction(f"{self.site} {slot!r}") * max_delay
 
     def due_slot(self, now: float) -> float:
-        """The last slot whose run should have begun by ``now``; minus infinity when there is none."""
+        """The last slot whose run is due by ``now``; minus infinity when there is none."""
         slot = self.last_slot(now)
         return slot if self.start_time(slot) <= now else self.last_slot(math.nextafter(slot, -math.inf))
 
     def describe(self) -> str:
-        """What it is, for people: ``30 3 * * * Europe/Berlin``, ``every 6 hours, up to 10 minutes later``."""
+        """A description for people: ``30 3 * * * Europe/Berlin``, ``every 6 hours, up to 10 minutes later``."""
         later = f", up to {_duration_text(self.jitter)} later" if self.jitter else ""
         return self.recurrence.describe() + later
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Every so many seconds since the Unix epoch, and never later by and by. ``phase`` is where in it a site is."""
+    """Every so many seconds since the Unix epoch, without drift. ``phase`` is the offset of a site in it."""
 
     every: float
     phase: float = 0.0
 
     @classmethod
     def of(cls, site: str, every: float) -> "Interval":
-        """That of a site, which has always the same place in the interval, and others another."""
+        """The interval of a site; its phase depends on the site's name alone."""
         return cls(every, float(int(_fraction(site) * every)))
 
     def next_after(self, moment: float) -> float:
-        """The first that is later."""
+        """The first moment after this one."""
         number = self._number(moment) + 1
         return self.phase + number * self.every
 
     def last_until(self, moment: float) -> float:
-        """The last that is not later."""
+        """The last moment not after this one."""
         return self.phase + self._number(moment) * self.every
 
     def describe(self) -> str:
@@ -106,7 +106,7 @@ class Interval:
 
     def _number(self, moment: float) -> int:
         number = math.floor((moment - self.phase) / self.every)
-        # a quotient is rounded, and may be just on the wrong side
+        # the quotient is rounded, and may be one too high or too low
         while self.phase + number * self.every > moment:
             number -= 1
         while self.phase + (number + 1) * self.every <= moment:
@@ -116,15 +116,15 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """The minutes that a cron expression of five fields names in a time zone. ``of`` makes one that was checked.
+    """The minutes that a cron expression of five fields names in a time zone. ``of`` checks an expression.
 
-    On the days when clocks change it does as Debian's cron (https://manpages.debian.org/cron). What is at a fixed time
-    runs once that day: right after the change when its time was left out, and the first time when its time comes twice.
-    What has a star in its minutes or hours goes by the clock: it does not run at times that do not come, and twice at
-    those that come twice.
+    Clock changes are handled as in Debian's cron (https://manpages.debian.org/cron). A job at a fixed time runs once
+    that day: right after the change when its time is skipped, and at the first occurrence when its time comes twice.
+    A job with a star in its minutes or hours follows the clock: it does not run at skipped times, and runs twice at
+    repeated ones.
 
-    cronsim is asked for times on a wall without a time zone, and the zone is looked at here: with a zone it loses a
-    slot after a change of half an hour.
+    cronsim gets local times without a zone, and this class applies the zone: with a zone, cronsim loses a slot after a
+    change of half an hour.
     """
 
     expression: str
@@ -132,11 +132,11 @@ class Cron:
 
     @classmethod
     def of(cls, expression: str, zone: ZoneInfo) -> "Cron":
-        """Check an expression. Raises TimetableError."""
+        """Check an expression. Raises ScheduleError."""
         try:
             if len(expression.split()) != 5:
                 raise ScheduleError(
-                    "it wants five fields: minute, hour, day of the month, month, day of the week"
+                    "it needs five fields: minute, hour, day of the month, month, day of the week"
                 )
             next(CronSim(expression, datetime(2024, 1, 1)))  # noqa: DTZ001
         except CronSimError as error:
@@ -146,14 +146,14 @@ class Cron:
         return cls(expression, zone)
 
     def next_after(self, moment: float) -> float:
-        """The first that is later; infinity when there is none for 50 years."""
+        """The first moment after this one; infinity when there is none within 50 years."""
         try:
             return float(self._fixed_after(moment) if self._is_fixed else self._after_by_clock(moment))
         except StopIteration:
             return math.inf
 
     def last_until(self, moment: float) -> float:
-        """The last that is not later; minus infinity when there is none for 50 years."""
+        """The last moment not after this one; minus infinity when there is none within 50 years."""
         try:
             return float(self._fixed_until(moment) if self._is_fixed else self._until_by_clock(moment))
         except StopIteration:
@@ -168,18 +168,18 @@ class Cron:
         return not any(field.startswith("*") for field in self.expression.split()[:2])
 
     def _fixed_after(self, moment: float) -> int:
-        sought = CronSim(self.expression, self._wall(math.floor(moment)))
-        while (slot := self._once(next(sought))) <= moment:
+        candidates = CronSim(self.expression, self._wall(math.floor(moment)))
+        while (slot := self._once(next(candidates))) <= moment:
             pass
         return slot
 
     def _fixed_until(self, moment: float) -> int:
         last = math.floor(moment)
-        # in an hour that comes again, what the clock shows only later has been already
+        # in a repeated hour, the first pass has already reached times that the clock shows only later
         wall = self._wall(last)
-        shown = _wall_at(last + self._offset_of(wall)) + timedelta(seconds=1)
-        sought = CronSim(self.expression, max(shown, wall), reverse=True)
-        while (slot := self._once(next(sought))) > moment:
+        repeated = _wall_at(last + self._offset_of(wall)) + timedelta(seconds=1)
+        candidates = CronSim(self.expression, max(repeated, wall), reverse=True)
+        while (slot := self._once(next(candidates))) > moment:
             pass
         return slot
 
@@ -207,21 +207,21 @@ class Cron:
             end = change - 1
 
     def _change(self, begin: int, end: int, *, first: bool) -> int | None:
-        """The first, or the last, second in (begin, end] that has another offset than the one before it."""
+        """The first, or the last, second in (begin, end] whose UTC offset differs from the second before."""
         days = range(begin, end, _DAY)
         for day in days if first else reversed(days):
             low, high = day, min(day + _DAY, end)
-            before = self._offset(low)
-            if self._offset(high) == before:
+            offset = self._offset(low)
+            if self._offset(high) == offset:
                 continue
             while high - low > 1:
                 middle = (low + high) // 2
-                low, high = (middle, high) if self._offset(middle) == before else (low, middle)
+                low, high = (middle, high) if self._offset(middle) == offset else (low, middle)
             return high
         return None
 
     def _once(self, wall: datetime) -> int:
-        """When a clock shows a time first, or is set past it."""
+        """When a clock first shows a local time, or skips it."""
         while True:
             moment = _seconds(wall) - self._offset_of(wall)
             if self._wall(moment) == wall:
@@ -251,7 +251,7 @@ def _whole_seconds(span: timedelta | None) -> int:
 
 
 def _fraction(text: str) -> float:
-    """A number from 0 up to 1 that looks like chance and is always the same for one text."""
+    """A pseudo-random number in [0, 1), the same for the same text."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest()) / 2**48
 
 
@@ -261,11 +261,13 @@ def _duration_text(seconds: float) -> str:
     return f"{number:,g} {unit}{'' if number == 1 else 's'}"
 
 
-def _fault(expression: str, said: str) -> str:
-    """Which field of a cron expression is wrong, for "Bad minute" and the like of cronsim."""
-    name = said.removeprefix("Bad ")
+def _fault(expression: str, message: str) -> str:
+    """Which field of a cron expression is wrong, from cronsim's "Bad minute" and the like."""
+    name = message.removeprefix("Bad ")
     if name not in _FIELD_NAMES:
-        return said
+        return message
     fields = dict(zip(_FIELD_NAMES, expression.split(), strict=True))
-    also = f' in the month "{fields["month"]}"' if name == "day-of-month" and fields["month"] != "*" else ""
-    return f'its {_FIELD_NAMES[name]} cannot be "{fields[name]}"{also}'
+    context = (
+        f' in the month "{fields["month"]}"' if name == "day-of-month" and fields["month"] != "*" else ""
+    )
+    return f'its {_FIELD_NAMES[name]} cannot be "{fields[name]}"{context}'

@@ -1,4 +1,4 @@
-"""The daemon behind ``siteatlas schedule``: the schedule, its history, what it answers, and who sends it signals."""
+"""The daemon of ``siteatlas schedule``: runs the scheduler, serves the web page, handles signals and reloads."""
 
 import hashlib
 import logging
@@ -36,87 +36,87 @@ from crawler.version import __version__
 
 
 class ConfigWatcher:
-    """A file that is looked at now and then, at its content: that is small.
+    """Detects a changed configuration file by its content.
 
-    Its times and numbers tell less. Configuration maps of Kubernetes are links that come to mean another file, editors
-    rename a new file over the old one, and others write in place, so that half of it is there for a moment: a new
-    content counts when two looks in a row have seen the same.
+    Modification times and inode numbers are not reliable: Kubernetes swaps links, editors rename a new file over the
+    old one, and others write in place, so that half a file is there for a moment. A new content counts when two checks
+    in a row see the same.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._taken = self._seen = self._content()
+        self._loaded_digest = self._last_digest = self._digest()
 
     def mark_read(self) -> None:
-        """What is in the file now is no change any more. To be called before it is read."""
-        self._taken = self._seen = self._content()
+        """Take the current content as unchanged. To be called before the file is read."""
+        self._loaded_digest = self._last_digest = self._digest()
 
     def has_changed(self) -> bool:
-        """Whether it has another content than the one that was taken, and had that the last time too.
+        """Whether the content differs from the one that was read, and did so at the last check too.
 
-        A file that cannot be read for so long is gone, which is a change too.
+        A file that stays unreadable counts as changed: it is gone.
         """
-        before, self._seen = self._seen, self._content()
-        return self._seen == before and self._seen != self._taken
+        previous, self._last_digest = self._last_digest, self._digest()
+        return self._last_digest == previous and self._last_digest != self._loaded_digest
 
-    def _content(self) -> bytes:
+    def _digest(self) -> bytes:
         try:
             return hashlib.blake2b(self._path.read_bytes()).digest()
         except OSError:
             return b""
 
 
-_TIMEOUT: Final = 1.0  # seconds
+_NOTIFY_TIMEOUT: Final = 1.0  # seconds
 
 
 class SystemdNotifier:
-    """Whoever has started the daemon, as its ``environment`` tells. Never raises: nobody may be there any more."""
+    """Notifies systemd of the daemon's status, if ``environment`` names its socket. Never raises."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         name = environment.get("NOTIFY_SOCKET", "")
         # an @ stands for the zero byte of a name that is in no file system
         self._address = f"\0{name[1:]}" if name.startswith("@") else name
-        self._watched = _watchdog_seconds(environment)
+        self._watchdog_interval = _watchdog_seconds(environment)
         self._status = ""
 
     def ready(self, status: str) -> None:
-        """All is set up, or is again what the configuration says."""
+        """The daemon is set up, or has reloaded the configuration."""
         self._status = status
-        self._tell("READY=1", f"STATUS={status}")
+        self._send("READY=1", f"STATUS={status}")
 
     def reloading(self) -> None:
-        """The configuration is about to be read again; :meth:`ready` says that it was."""
-        self._tell("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
+        """The daemon starts to reload the configuration; :meth:`ready` follows."""
+        self._send("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
 
     def status(self, text: str) -> None:
-        """What is going on, in one line; told when it is news."""
+        """The status in one line; sent when it changed."""
         if text != self._status:
             self._status = text
-            self._tell(f"STATUS={text}")
+            self._send(f"STATUS={text}")
 
     def stopping(self) -> None:
-        """It ends, after the runs have saved what they know."""
-        self._tell("STOPPING=1")
+        """The daemon stops, after the runs have saved their state."""
+        self._send("STOPPING=1")
 
     async def send_watchdog(self) -> None:
-        """Say that the event loop turns, twice in each of the times after which the manager would take it for dead."""
-        while self._watched:
-            self._tell("WATCHDOG=1")
-            await anyio.sleep(self._watched / 2)
+        """Send a keep-alive twice per watchdog interval, while the event loop turns."""
+        while self._watchdog_interval:
+            self._send("WATCHDOG=1")
+            await anyio.sleep(self._watchdog_interval / 2)
 
-    def _tell(self, *lines: str) -> None:
+    def _send(self, *lines: str) -> None:
         if not self._address:
             return
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
-                out.settimeout(_TIMEOUT)  # its queue is short, and what is not heard now is never heard
+                out.settimeout(_NOTIFY_TIMEOUT)  # do not hold up the daemon for a full queue
                 out.sendto("\n".join(lines).encode(), self._address)
         except OSError:
             return
 
 
 def _watchdog_seconds(environment: Mapping[str, str]) -> float:
-    """Seconds after which a daemon that says nothing is ended; 0 when nobody looks, or at another process."""
+    """The watchdog interval in seconds; 0 when there is none, or it is for another process."""
     if environment.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return 0.0
     try:
@@ -129,7 +129,7 @@ log = logging.getLogger(__name__)
 
 
 class _DaemonProcess:
-    """Its parts, and what it knows of itself."""
+    """The running daemon: scheduler, web page, signals, reloads."""
 
     def __init__(  # noqa: PLR0913 - what was opened before the event loop began
         self,
@@ -156,14 +156,14 @@ class _DaemonProcess:
         self._error = ""
 
     async def run(self) -> None:
-        """From the first look at the schedule to the end of the last run."""
+        """Run from the first slot to the end of the last run."""
         self._stop, self._closed, self._reading = anyio.Event(), anyio.Event(), anyio.Lock()
         async with anyio.create_task_group() as tasks:
             await tasks.start(self._handle_signals, tasks)
             tasks.start_soon(self._manager.send_watchdog)
             tasks.start_soon(self._watch)
-            async with anyio.create_task_group() as faces:
-                faces.start_soon(self._serve)
+            async with anyio.create_task_group() as services:
+                services.start_soon(self._serve)
                 self._log_start()
                 await self._scheduler.run(self._stop, self._on_attempt)
                 self._closed.set()
@@ -171,24 +171,24 @@ class _DaemonProcess:
             tasks.cancel_scope.cancel()
 
     def status(self) -> ScheduleStatus:
-        """How all stands now."""
-        board = self._scheduler.status()
-        return replace(board, config=str(self._file), config_read=self._read_at, config_error=self._error)
+        """The status of all sites and of the daemon."""
+        status = self._scheduler.status()
+        return replace(status, config=str(self._file), config_read=self._read_at, config_error=self._error)
 
     def _log_start(self) -> None:
-        where = f"; {_address(self._listener)}" if self._listener else ""
-        log.info("siteatlas %s schedules %s%s", __version__, self._sites(), where)
+        address = f"; {_address(self._listener)}" if self._listener else ""
+        log.info("siteatlas %s schedules %s%s", __version__, self._sites(), address)
         self._manager.ready(self._sites())
         self._log_next_runs()
 
     def _log_next_runs(self, name: str = "") -> None:
-        """When the runs of a site, or of all, begin next: for those who want to know more."""
+        """With --verbose, log when the next run of a site, or of each site, starts."""
         for site in self._scheduler.status().sites if self._is_verbose else ():
             if site.next_at is not None and name in ("", site.name):
                 log.info("%s: %s; next run %s", site.name, site.schedule, time_ahead(site.next_at))
 
     def _on_attempt(self, attempt: Attempt, next_at: float | None) -> None:
-        """Say which run begins, why, and how it ended."""
+        """Log which run starts, why, and how it ended."""
         if attempt.fate is None:
             log.info("%s: starts, %s", attempt.site, trigger_text(attempt))
             return
@@ -197,22 +197,22 @@ class _DaemonProcess:
         self._log_next_runs(attempt.site)
 
     def _summary(self) -> str:
-        """How all stands, in a line for the service manager."""
+        """The status in one line for the service manager."""
         sites = self._scheduler.status().sites
         running = [site.name for site in sites if site.running_since is not None]
         failing = [site.name for site in sites if site.failures]
-        told = [
-            f"{what} {some_names(names)}"
-            for what, names in (("running", running), ("failing", failing))
+        parts = [
+            f"{state} {some_names(names)}"
+            for state, names in (("running", running), ("failing", failing))
             if names
         ]
-        return "; ".join([self._sites(), *told])
+        return "; ".join([self._sites(), *parts])
 
     def _sites(self) -> str:
         sites = self._loaded.sites
-        without = sum(site.schedule is None for site in sites)
-        told = count_text(len(sites) - without, "site")
-        return f"{told} ({without:,} more without a schedule)" if without else told
+        unscheduled = sum(site.schedule is None for site in sites)
+        text = count_text(len(sites) - unscheduled, "site")
+        return f"{text} ({unscheduled:,} more without a schedule)" if unscheduled else text
 
     async def _handle_signals(self, tasks: TaskGroup, *, task_status: TaskStatus[None]) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
@@ -231,11 +231,11 @@ class _DaemonProcess:
         self._manager.stopping()
         running = sum(site.running_since is not None for site in self._scheduler.status().sites)
         if running:
-            within = self._loaded.settings.shutdown_timeout
+            timeout = self._loaded.settings.shutdown_timeout
             log.info(
                 "stopping: %s may save state for %g s; send the signal again to stop at once",
                 count_text(running, "run"),
-                within,
+                timeout,
             )
 
     async def _watch(self) -> None:
@@ -246,7 +246,7 @@ class _DaemonProcess:
             self._manager.status(self._summary())
 
     async def _reload(self) -> None:
-        """Take the configuration as it is now, or tell what is wrong with it and go on with the one before."""
+        """Load the configuration again; on an error, log it and keep the one before."""
         async with self._reading:
             self._manager.reloading()
             try:
@@ -255,28 +255,28 @@ class _DaemonProcess:
             except SiteatlasError as error:
                 self._error = str(error)
                 since = local_time(self._read_at)
-                log.error(  # noqa: TRY400 - the sentence is all there is to tell
+                log.error(  # noqa: TRY400 - the message says it all
                     "the configuration has an error, so that of %s stays in use: %s", since, error
                 )
             self._manager.ready(self._sites())
 
     def _apply_config(self, loaded: LoadedConfig) -> None:
-        """Go on with another configuration. Raises StorageError, and goes on with the one before."""
+        """Switch to another configuration. Raises StorageError, and keeps the one before."""
         self._scheduler.replace(loaded.sites, loaded.settings)
-        before, self._loaded = self._loaded, loaded
+        previous, self._loaded = self._loaded, loaded
         self._error, self._read_at = "", time.time()
-        told = "; ".join(config_changes(before, loaded)) or "nothing changed"
-        log.info("the configuration was reloaded: %s", told)
+        changes = "; ".join(config_changes(previous, loaded)) or "nothing changed"
+        log.info("the configuration was reloaded: %s", changes)
         self._log_next_runs()
 
     async def _serve(self) -> None:
         if self._listener is None:
             return
         settings = self._loaded.settings
-        answers = build_app(self.status, lambda: self._loaded.settings, lambda: self._scheduler.trouble)
+        app = build_app(self.status, lambda: self._loaded.settings, lambda: self._scheduler.trouble)
         try:
-            await serve_on(self._listener, answers, settings, self._closed)
-        except Exception:  # what is looked at is not worth the runs
+            await serve_on(self._listener, app, settings, self._closed)
+        except Exception:  # a broken web page must not stop the runs
             log.exception("the web page is off until the next start")
 
     def _last(self, name: str) -> Attempt | None:
@@ -287,13 +287,13 @@ class _DaemonProcess:
 
 
 def _log_line(name: str, line: str) -> None:
-    """A line of a run's own log: what is worth a warning there is worth one here."""
+    """Log a line of a run's own log, which holds warnings only."""
     log.warning("%s: %s", name, line)
 
 
 def _address(listener: socket.socket | None) -> str:
-    found = listener.getsockname() if listener else ""
-    if not isinstance(found, tuple):
-        return f"{UNIX_PREFIX}{found}"
-    host, port, *_ = found
+    address = listener.getsockname() if listener else ""
+    if not isinstance(address, tuple):
+        return f"{UNIX_PREFIX}{address}"
+    host, port, *_ = address
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

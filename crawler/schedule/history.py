@@ -1,4 +1,4 @@
-"""Writing the history of a schedule: what was begun is on the disk before it begins, and what became of it after."""
+"""The history of a schedule in SQLite: each attempt is on disk before it starts, and its result after."""
 
 import os
 import sqlite3
@@ -22,10 +22,10 @@ HISTORY_NAME: Final = "the history of the schedule"
 _HISTORY_TABLES: Final = """
 CREATE TABLE site (
   name TEXT PRIMARY KEY,
-  handled REAL NOT NULL                       -- Unix time: no slot up to here will be run, again or at all
+  handled REAL NOT NULL                       -- Unix time: every slot up to here is handled
 ) WITHOUT ROWID;
 
-CREATE TABLE attempt (                        -- attempt.Attempt
+CREATE TABLE attempt (                        -- site_state.Attempt
   number INTEGER PRIMARY KEY,
   site TEXT NOT NULL,
   slot REAL NOT NULL,
@@ -60,9 +60,9 @@ _SELECT_ATTEMPT: Final = f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM attempt"  # 
 
 
 class HistoryReader:
-    """The history in a directory, opened for reading while entered; there may be none yet.
+    """The history in a directory, opened read-only while entered; there may be none yet.
 
-    Raises UsageError on entering for one that a newer version wrote; every method raises StorageError.
+    Raises UsageError on entering when a newer version wrote it; every method raises StorageError.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -82,16 +82,16 @@ class HistoryReader:
             self._db = None
 
     def daemon(self) -> str:
-        """The daemon that keeps this history, by its process id or as "unknown"; "" when there is none."""
+        """The daemon that holds this history: its process id or "unknown"; "" when there is none."""
         return lock_holder(self.directory, SCHEDULE_LOCK)
 
     def handled(self, site: str) -> float | None:
-        """Up to when (Unix time) the slots of a site are handled; None for a site that was never seen."""
+        """The Unix time up to which the slots of a site are handled; None for an unknown site."""
         rows = self._rows("SELECT handled FROM site WHERE name = ?", site)
         return float(rows[0][0]) if rows else None
 
     def attempts(self, site: str, limit: int) -> list[Attempt]:
-        """The last attempts of a site, the newest first; the one that is going on is one of them."""
+        """The last attempts of a site, the newest first, including the one that is running."""
         return [
             _read_attempt(row)
             for row in self._rows(
@@ -100,12 +100,12 @@ class HistoryReader:
         ]
 
     def since_done(self, site: str) -> list[Attempt]:
-        """The attempts of a site from its last run that was done, the oldest first: what its standing follows from."""
-        last = "SELECT max(number) FROM attempt WHERE site = ?1 AND fate = ?2 AND because <> ?3"
+        """The attempts of a site since its last successful run, the oldest first; its state follows from them."""
+        last_done = "SELECT max(number) FROM attempt WHERE site = ?1 AND fate = ?2 AND because <> ?3"
         return [
             _read_attempt(row)
             for row in self._rows(
-                f"{_SELECT_ATTEMPT} WHERE site = ?1 AND number >= coalesce(({last}), 0) ORDER BY number",
+                f"{_SELECT_ATTEMPT} WHERE site = ?1 AND number >= coalesce(({last_done}), 0) ORDER BY number",
                 site,
                 RunStatus.DONE,
                 Trigger.NOTIFY,
@@ -120,11 +120,11 @@ class HistoryReader:
 
 
 def _read_attempt(row: tuple[Any, ...]) -> Attempt:
-    found = dict(zip(ATTEMPT_COLUMNS, row, strict=True))
-    found["because"] = Trigger(found["because"])
-    found["fate"] = None if found["fate"] is None else RunStatus(found["fate"])
-    found["untold"] = bool(found["untold"])
-    return Attempt(**found)
+    values = dict(zip(ATTEMPT_COLUMNS, row, strict=True))
+    values["because"] = Trigger(values["because"])
+    values["fate"] = None if values["fate"] is None else RunStatus(values["fate"])
+    values["untold"] = bool(values["untold"])
+    return Attempt(**values)
 
 
 _SET_HANDLED: Final = (
@@ -142,10 +142,10 @@ AND number <= (SELECT number FROM attempt WHERE site = ?1 ORDER BY number DESC L
 
 
 class History(HistoryReader):
-    """The history in a directory, kept for this process alone while entered.
+    """The history in a directory, held by this process alone while entered.
 
-    ``keep`` is how many attempts of each site are kept. Raises StateInUse, StorageError, UsageError on entering; every
-    method raises StorageError, and has then changed nothing.
+    ``keep`` limits the attempts stored per site. Raises StateInUse, StorageError, UsageError on entering; every method
+    raises StorageError, and has then changed nothing.
     """
 
     def __init__(self, directory: Path, keep: int = 1_000, *, is_durable: bool = True) -> None:
@@ -166,7 +166,7 @@ class History(HistoryReader):
             self._db = HISTORY_DB.open(
                 self.directory / HISTORY_DB.file,
                 is_durable=self._is_durable,
-                timeout=1.0,  # there is no other writer to wait for, and the event loop waits too
+                timeout=1.0,  # no other process writes, and the event loop waits too
             )
         except BaseException:
             self.__exit__(None, None, None)
@@ -185,30 +185,30 @@ class History(HistoryReader):
                 self._lock = -1
 
     def store_handled(self, site: str, moment: float) -> None:
-        """The slots of a site up to a moment are handled, and those after it are not."""
+        """Store that the slots of a site are handled up to a moment."""
         with self._change():
             self._write(_SET_HANDLED, site, moment)
 
-    def begin(self, start: PlannedAttempt, now: float) -> Attempt:
-        """Write down that an attempt is about to begin, and that its slot is handled; it gets its number."""
+    def begin(self, plan: PlannedAttempt, now: float) -> Attempt:
+        """Store that an attempt starts and that its slot is handled; returns it with its number."""
         with self._change():
-            (before,) = self._rows("SELECT coalesce(max(number), 0) FROM attempt")[0]
+            (last_number,) = self._rows("SELECT coalesce(max(number), 0) FROM attempt")[0]
             attempt = Attempt(
-                number=before + 1,
-                site=start.site,
-                slot=start.slot,
-                because=start.trigger,
-                turn=start.turn,
+                number=last_number + 1,
+                site=plan.site,
+                slot=plan.slot,
+                because=plan.trigger,
+                turn=plan.turn,
                 began=now,
             )
             self._put(attempt)
-            if start.trigger is not Trigger.NOTIFY:
-                self._write(_SET_HANDLED, start.site, start.slot)
-            self._write(_FORGET_ATTEMPTS, start.site, self.keep)
+            if plan.trigger is not Trigger.NOTIFY:
+                self._write(_SET_HANDLED, plan.site, plan.slot)
+            self._write(_FORGET_ATTEMPTS, plan.site, self.keep)
         return attempt
 
     def end(self, attempt: Attempt) -> None:
-        """Write down how an attempt ended."""
+        """Store the result of an attempt."""
         with self._change():
             self._put(attempt)
 

@@ -1,4 +1,4 @@
-"""Runs a site in a process of its own: starts it, hears what it says, stops it, and knows how it ended."""
+"""Runs a site in its own process: starts it, reads its log and its result, and stops it."""
 
 import logging
 import os
@@ -23,12 +23,12 @@ from crawler.state.runs import RunResult, RunStatus
 
 
 class SiteJob(Struct, frozen=True, kw_only=True):
-    """One errand for one site, as one line of JSON. The pipe stays open: when it ends, so does whoever reads it.
+    """One job for one site, sent as one line of JSON. The pipe stays open: when it closes, the worker stops.
 
-    ``config`` is the configuration of the site in values that JSON knows, with secrets by their names. To "tell" is
-    only to announce what is outstanding; ``last`` is then the last run, which may not have been able to tell itself.
-    ``began`` is when the attempt did, a Unix time; ``shutdown_timeout`` is in seconds, from the end of the pipe.
-    ``may_audit``: the audit that is due may follow; else it is left to the next run.
+    ``config`` is the configuration of the site in JSON values, with secrets by their names. The task "tell" only sends
+    outstanding notifications; ``last`` is then the last run, which may not have been able to notify. ``began`` is the
+    start of the attempt as a Unix time; ``shutdown_timeout`` is in seconds, from the close of the pipe. ``may_audit``:
+    a due audit may follow; otherwise it is left to the next run.
     """
 
     name: str
@@ -44,28 +44,23 @@ class SiteJob(Struct, frozen=True, kw_only=True):
 log = logging.getLogger(__name__)
 
 
-# -P: a folder named crawler in the working directory must not be taken for ours
+# -P: do not import a folder named crawler in the working directory
 _COMMAND: Final = (sys.executable, "-P", "-m", "crawler.schedule.worker")
-
-# the service manager talks with the daemon only
+# only the daemon talks to the service manager
 _OWN_VARIABLES: Final = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
-
-_MAX_OUTPUT: Final = 1 << 16  # bytes of what a process says on its standard output
-
-_LONGEST_LINE: Final = 4_000  # bytes of a line of its log
-
-_READ_SIZE: Final = 1 << 16  # bytes that are read at once
-
-# seconds that the pipes of a process which has ended are read on: what a hook has left running may hold them for ever
+_MAX_OUTPUT: Final = 1 << 16  # bytes kept of the standard output
+_MAX_LINE: Final = 4_000  # bytes of a log line
+_READ_SIZE: Final = 1 << 16  # bytes per read
+# seconds to read on after the process has ended: a child that a hook left running may hold the pipes open for ever
 _DRAIN_TIMEOUT: Final = 2.0
 
 
 class ProcessRunner:
-    """Runs each site in a process that no other depends on. ``say`` is told each line of a run's log, and whose it is.
+    """Runs each site in its own process. ``say`` gets each line of a run's log with the name of the site.
 
-    ``last`` answers the last run of a site, which may not have been able to tell others of itself, and ``is_late``
-    whether sites wait for others to be done. While they do, an audit follows a run only where it leaves another place
-    to them, for it may take long, and what is published must not wait for it; or where there is one place only.
+    ``last`` returns the last run of a site, which may not have been able to notify; ``is_late`` says whether other
+    sites wait for a free slot. While they do, an audit follows a run only when it leaves another slot free, because an
+    audit may take long and must not delay publishing; or when there is only one slot.
     """
 
     def __init__(
@@ -79,58 +74,58 @@ class ProcessRunner:
         self._say = say
         self._last = last
         self._is_late = is_late
-        self._audits: set[int] = set()  # the attempts that have an audit to make, and may
+        self._audits: set[int] = set()  # the attempts that may be followed by an audit
         self._is_verbose = is_verbose
 
     async def run(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
-        """Run a site to its end; when ``stop`` is set, or this is cancelled, the process is ended. Never raises."""
+        """Run a site to its end. When ``stop`` is set, or on cancellation, the process is ended. Never raises."""
         config = site.config
-        is_telling = attempt.because is Trigger.NOTIFY
-        may_audit = not is_telling and await self._may_audit(site, attempt)
-        order = SiteJob(
+        is_notify_only = attempt.because is Trigger.NOTIFY
+        may_audit = not is_notify_only and await self._may_audit(site, attempt)
+        job = SiteJob(
             name=site.name,
-            task="tell" if is_telling else "run",
+            task="tell" if is_notify_only else "run",
             config=config.model_dump(mode="json"),
-            last=self._last(site.name) if is_telling else None,
+            last=self._last(site.name) if is_notify_only else None,
             began=attempt.began,
             shutdown_timeout=config.daemon.shutdown_timeout,
             is_verbose=self._is_verbose,
             may_audit=may_audit,
         )
         try:
-            return await self._run(order, config.daemon.shutdown_timeout, stop)
+            return await self._run(job, config.daemon.shutdown_timeout, stop)
         finally:
             self._audits.discard(attempt.number)
 
     async def _may_audit(self, site: ScheduledSite, attempt: Attempt) -> bool:
-        """Whether the audit that is due, if one is, may follow the run."""
+        """Whether an audit, if one is due, may follow the run."""
         every, directory = site.config.audit.every, site.state / AUDIT
         if every is None or not await anyio.to_thread.run_sync(
             history.is_audit_due, directory, every, attempt.began
         ):
             return True
-        places = max(1, site.config.daemon.max_parallel_runs - 1)
-        if len(self._audits) >= places and self._is_late():
+        max_audits = max(1, site.config.daemon.max_parallel_runs - 1)
+        if len(self._audits) >= max_audits and self._is_late():
             return False
         self._audits.add(attempt.number)
         return True
 
-    async def _run(self, order: SiteJob, shutdown_timeout: float, stop: anyio.Event) -> RunResult:
-        with _Pipe() as out, _Pipe() as err:
+    async def _run(self, job: SiteJob, shutdown_timeout: float, stop: anyio.Event) -> RunResult:
+        with _Pipe() as output, _Pipe() as log_pipe:
             try:
                 process = await anyio.open_process(
-                    [*_COMMAND, order.name],
-                    stdout=out.writing,
-                    stderr=err.writing,
+                    [*_COMMAND, job.name],
+                    stdout=output.writing,
+                    stderr=log_pipe.writing,
                     env={name: value for name, value in os.environ.items() if name not in _OWN_VARIABLES},
                     start_new_session=True,
                 )
             except OSError as error:
-                told = f"no process could be started: {error.strerror or error}"
-                return RunResult(exit_code=1, fate=RunStatus.FAILED, told=told, untold=True)
-            watched = _RunningProcess(process, order.name, self._say)
+                message = f"no process could be started: {error.strerror or error}"
+                return RunResult(exit_code=1, fate=RunStatus.FAILED, told=message, untold=True)
+            running = _RunningProcess(process, job.name, self._say)
             try:
-                return await watched.end(order, out, err, stop, shutdown_timeout)
+                return await running.end(job, output, log_pipe, stop, shutdown_timeout)
             finally:
                 _kill(process)
                 with anyio.CancelScope(shield=True):
@@ -138,7 +133,7 @@ class ProcessRunner:
 
 
 class _Pipe:
-    """A pipe from a process to us while entered. Nothing waits for its end, for another process may have it too."""
+    """A pipe from a process to this one while entered. Another process may hold it, so nothing waits for its end."""
 
     def __enter__(self) -> "_Pipe":
         self._reading, self.writing = os.pipe()
@@ -150,13 +145,13 @@ class _Pipe:
         self.close_writer()
 
     def close_writer(self) -> None:
-        """Who writes to it has been started."""
+        """Close this process's copy of the write end, once the other process has it."""
         if self.writing >= 0:
             os.close(self.writing)
             self.writing = -1
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """What is said, until nobody is there any more who could."""
+        """The output in pieces, until nobody holds the write end."""
         while True:
             await anyio.wait_readable(self._reading)
             if not (piece := os.read(self._reading, _READ_SIZE)):
@@ -165,37 +160,37 @@ class _Pipe:
 
 
 class _RunningProcess:
-    """One process on its way to its end."""
+    """One process, from its start to its end."""
 
     def __init__(self, process: Process, name: str, say: Callable[[str, str], None]) -> None:
         self._process = process
         self._name = name
         self._say = say
-        self._said = b""
+        self._output = b""
         self._last_line = ""
         self._is_stopped = False
         self._is_killed = False
 
     async def end(
-        self, order: SiteJob, out: _Pipe, err: _Pipe, stop: anyio.Event, shutdown_timeout: float
+        self, job: SiteJob, output: _Pipe, log_pipe: _Pipe, stop: anyio.Event, shutdown_timeout: float
     ) -> RunResult:
         process = self._process
         assert process.stdin is not None  # noqa: S101 - started with a pipe
-        out.close_writer()
-        err.close_writer()
+        output.close_writer()
+        log_pipe.close_writer()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._stop, stop, shutdown_timeout)
             async with anyio.create_task_group() as pipes:
-                pipes.start_soon(self._read_results, out)
-                pipes.start_soon(self._log, err)
+                pipes.start_soon(self._read_results, output)
+                pipes.start_soon(self._log, log_pipe)
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    await process.stdin.send(msgspec.json.encode(order) + b"\n")
-                code = await process.wait()
+                    await process.stdin.send(msgspec.json.encode(job) + b"\n")
+                exit_code = await process.wait()
                 pipes.cancel_scope.deadline = anyio.current_time() + _DRAIN_TIMEOUT
             tasks.cancel_scope.cancel()
-        if code < 0:
+        if exit_code < 0:
             _kill_group(process)
-        return self._result_of(code, shutdown_timeout)
+        return self._result_of(exit_code, shutdown_timeout)
 
     async def _stop(self, stop: anyio.Event, shutdown_timeout: float) -> None:
         await stop.wait()
@@ -206,52 +201,52 @@ class _RunningProcess:
         self._is_killed = True
         _kill(self._process)
 
-    async def _read_results(self, out: _Pipe) -> None:
-        async for piece in out.pieces():
-            self._said = (self._said + piece)[-_MAX_OUTPUT:]
+    async def _read_results(self, output: _Pipe) -> None:
+        async for piece in output.pieces():
+            self._output = (self._output + piece)[-_MAX_OUTPUT:]
 
-    async def _log(self, err: _Pipe) -> None:
+    async def _log(self, log_pipe: _Pipe) -> None:
         rest = b""
-        async for piece in err.pieces():
+        async for piece in log_pipe.pieces():
             *lines, rest = (rest + piece).split(b"\n")
-            rest = rest[:_LONGEST_LINE]
+            rest = rest[:_MAX_LINE]
             for line in lines:
                 self._report_line(line)
         self._report_line(rest)
 
     def _report_line(self, line: bytes) -> None:
-        if text := line[:_LONGEST_LINE].decode("utf-8", "replace").rstrip():
+        if text := line[:_MAX_LINE].decode("utf-8", "replace").rstrip():
             self._last_line = text
             self._say(self._name, text)
 
     def _result_of(self, code: int, shutdown_timeout: float) -> RunResult:
-        ended = _last_result(self._said)
-        if ended is None:
+        result = _last_result(self._output)
+        if result is None:
             return self._without_report(code, shutdown_timeout)
-        if ended.fate is RunStatus.STOPPED and not self._is_stopped:  # it is to be gone on with
+        if result.fate is RunStatus.STOPPED and not self._is_stopped:  # retry it
             return replace(
-                ended, fate=RunStatus.FAILED, told=f"somebody else ended it; {ended.told}", untold=True
+                result, fate=RunStatus.FAILED, told=f"somebody else ended it; {result.told}", untold=True
             )
-        return ended
+        return result
 
     def _without_report(self, code: int, shutdown_timeout: float) -> RunResult:
         if self._is_killed:
-            told = f"it did not stop within {shutdown_timeout:g} s and was killed; the next run goes on"
-            return RunResult(exit_code=code, fate=RunStatus.STOPPED, told=told)
+            message = f"it did not stop within {shutdown_timeout:g} s and was killed; the next run continues"
+            return RunResult(exit_code=code, fate=RunStatus.STOPPED, told=message)
         if self._is_stopped:
-            told = "the state is saved, and the next run continues"
-            return RunResult(exit_code=code, fate=RunStatus.STOPPED, told=told)
+            message = "the state is saved, and the next run continues"
+            return RunResult(exit_code=code, fate=RunStatus.STOPPED, told=message)
         if code < 0:
-            told = f"its process was ended by {_signal(code)}"
+            message = f"its process was ended by {_signal(code)}"
         else:
-            told = f"its process ended with exit code {code} and without a report"
-            told += f": {self._last_line}" if self._last_line else ""
-        return RunResult(exit_code=code, fate=RunStatus.FAILED, told=told, untold=True)
+            message = f"its process ended with exit code {code} and without a report"
+            message += f": {self._last_line}" if self._last_line else ""
+        return RunResult(exit_code=code, fate=RunStatus.FAILED, told=message, untold=True)
 
 
-def _last_result(said: bytes) -> RunResult | None:
-    """How it ended by the last whole report; a process that was killed may have begun another one."""
-    for line in reversed(said.splitlines()):
+def _last_result(output: bytes) -> RunResult | None:
+    """The last complete result; a process that was killed may have begun to write another."""
+    for line in reversed(output.splitlines()):
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
             return msgspec.json.decode(line, type=RunResult)
     return None
@@ -271,19 +266,19 @@ def _kill(process: Process) -> None:
 
 
 def _kill_group(process: Process) -> None:
-    """End the process and those that it has started: they are a group, which bears its number."""
+    """Kill the process group: the process and every process that it started."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
 class SiteRunner(Protocol):
-    """Runs sites, each in a process of its own."""
+    """Runs sites, each in its own process."""
 
     async def run(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
-        """Run one attempt to its end and say how it ended; of ``Because.TELL`` only tell.
+        """Run one attempt to its end and return its result; for ``Trigger.NOTIFY`` only send notifications.
 
-        When ``stop`` is set, because the daemon stops or the run takes too long, ask the run to save what it knows and
-        to end, and end it by force when it has not within ``Daemon.shutdown_timeout``. Its fate is then STOPPED, unless
-        it came to its end before. Never raises for what the run does. When it is cancelled the run is killed.
+        ``stop`` is set when the daemon stops or the run takes too long. The run is then asked to save its state and
+        end, and killed after ``DaemonConfig.shutdown_timeout``. Its status is then STOPPED, unless it finished before.
+        Never raises for a run that fails. A cancelled run is killed.
         """
         ...

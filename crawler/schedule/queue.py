@@ -1,10 +1,10 @@
-"""Which site begins now, and which waits until when: the states of all sites of a schedule. Pure.
+"""Decides which site starts now and which waits until when, from the states of all sites of a schedule. Pure.
 
-What happens to a site is told in the order in which it happened: ``begun`` and ``ended``, with attempts. The same
-attempts, told again from a history, make the same agenda: so a daemon that was killed is gone on with by the next.
+``mark_started`` and ``mark_ended`` take the attempts in the order in which they happen. The same attempts, replayed
+from a history, give the same queue: so the next daemon continues where a killed one was.
 
-A slot is handled when an attempt for it has begun. Slots only grow: one that is handled is never handled again, also
-when the clock is set back, unless it is more than a day ahead of the clock, which then was wrong before.
+A slot is handled once an attempt for it has started. Handled slots only grow: a handled slot never runs again, also
+when the clock is set back, unless it is more than a day ahead of the clock, which was wrong before then.
 """
 
 import heapq
@@ -22,28 +22,26 @@ from crawler.schedule.site_state import (
     Trigger,
 )
 
-MAX_SECONDS_AHEAD: Final = (
-    86_400.0  # seconds that the last slot may be ahead of a clock that was only set right
-)
+MAX_SECONDS_AHEAD: Final = 86_400.0  # a last slot further ahead of the clock was stored by a wrong clock
 
 
 def handled_until(handled: float | None, now: float) -> float:
-    """Up to when the slots of a site are handled; ``now`` when it is new, and when that is too far ahead to be true."""
+    """Up to when the slots of a site are handled: ``now`` for a new site, or when the stored time is too far ahead."""
     return now if handled is None or handled > now + MAX_SECONDS_AHEAD else handled
 
 
 class RunQueue:
-    """The sites of a schedule, of which ``at_once`` are run at the same time at most.
+    """The sites of a schedule; at most ``max_running`` run at the same time.
 
-    ``moved`` are the names of those that are handled up to another moment than the slot of their last attempt: it must
-    be written down. Whoever does takes them out.
+    ``changed`` holds the names of sites whose handled time is not that of their last attempt's slot: the caller must
+    store it, and removes the name.
     """
 
-    def __init__(self, at_once: int) -> None:
-        self.max_running = at_once
+    def __init__(self, max_running: int) -> None:
+        self.max_running = max_running
         self.changed: set[str] = set()
         self._entries: dict[str, SiteState] = {}
-        self._queue: list[tuple[float, int, str]] = []  # when, the version of the entry, its name
+        self._queue: list[tuple[float, int, str]] = []  # time, version of the state, site
         self._running = 0
         self._versions = itertools.count(1)
 
@@ -55,19 +53,21 @@ class RunQueue:
 
     def add(
         self,
-        asked: SiteSchedule,
+        site_schedule: SiteSchedule,
         handled: float | None,
         attempts: Iterable[Attempt],
         now: float,
         *,
         is_alive: bool = False,
     ) -> None:
-        """Take up a site that is not there, with its attempts since the last that was done, the oldest first.
+        """Add a new site, with its attempts since the last successful one, the oldest first.
 
-        ``handled`` is what the history knows, None for a site that is new.
-        The one that has not ended is going on if the daemon ``is_alive`` that began it, and else was cut short.
+        ``handled`` comes from the history, None for a new site. An attempt that has not ended is still running when the
+        daemon that started it ``is_alive``; otherwise it was cut short.
         """
-        entry = self._entries[asked.name] = SiteState(asked, now if handled is None else handled)
+        entry = self._entries[site_schedule.name] = SiteState(
+            site_schedule, now if handled is None else handled
+        )
         for attempt in attempts:
             entry.mark_started(attempt)
             if attempt.fate is not None:
@@ -76,49 +76,49 @@ class RunQueue:
             entry.mark_lost()
         entry.handled = handled_until(handled, now)
         if entry.handled != handled:
-            self.changed.add(asked.name)
+            self.changed.add(site_schedule.name)
         entry.clear_broken(now)
-        if not entry.turn and asked.schedule.run_on_start:
+        if not entry.turn and site_schedule.schedule.run_on_start:
             entry.retry = ScheduledRetry(Trigger.FIRST, entry.handled)
         self._plan(entry, now)
 
-    def replace(self, asked: Sequence[SiteSchedule], now: float) -> None:
-        """Go on with these sites, all of them known. Others are forgotten as soon as they are not running."""
-        wanted = {each.name: each for each in asked}
+    def replace(self, site_schedules: Sequence[SiteSchedule], now: float) -> None:
+        """Continue with these sites, all of them known. Others are dropped as soon as they are not running."""
+        configured = {site_schedule.name: site_schedule for site_schedule in site_schedules}
         for name, entry in list(self._entries.items()):
-            entry.is_configured = name in wanted
+            entry.is_configured = name in configured
             if entry.is_configured:
-                self._handle(entry, entry.reconfigure(wanted[name], now))
+                self._handle(entry, entry.reconfigure(configured[name], now))
             elif not entry.running:
                 self._drop(name)
                 continue
             self._plan(entry, now)
 
     def reset_clock(self, now: float) -> None:
-        """The clock shows less than before."""
+        """Adjust the states after the clock was set back."""
         for entry in self._entries.values():
             self._handle(entry, handled_until(entry.handled, now))
             self._plan(entry, now)
 
     def next(self, now: float) -> PlannedAttempt | None:
-        """What is to begin now, if anything: that which was due first. It is asked for until there is nothing."""
+        """The attempt to start now, the one due first; None when there is none. To be called until it returns None."""
         self._drop_stale()
         if self._running >= self.max_running or not self._queue or self._queue[0][0] > now:
             return None
         return self._entries[self._queue[0][2]].start(now)
 
     def is_overdue(self, now: float) -> bool:
-        """Whether something is due, and waits for another site to be done."""
+        """Whether a due site waits for a running one to end."""
         self._drop_stale()
         return self._running >= self.max_running and bool(self._queue) and self._queue[0][0] <= now
 
     def next_wakeup(self) -> float:
-        """When there may be something to begin, as a Unix time; infinity when something must happen first."""
+        """When the next attempt may start, as a Unix time; infinity when an event must happen first."""
         self._drop_stale()
         return self._queue[0][0] if self._queue and self._running < self.max_running else math.inf
 
     def mark_started(self, attempt: Attempt) -> None:
-        """An attempt has begun."""
+        """Record that an attempt has started."""
         entry = self._entries[attempt.site]
         entry.mark_started(attempt)
         if attempt.because is not Trigger.NOTIFY:
@@ -127,7 +127,7 @@ class RunQueue:
         self._plan(entry, attempt.began)
 
     def mark_ended(self, attempt: Attempt, now: float) -> None:
-        """An attempt that had begun has ended."""
+        """Record that a running attempt has ended."""
         entry = self._entries[attempt.site]
         entry.mark_ended(attempt)
         self._running -= 1
@@ -138,7 +138,7 @@ class RunQueue:
 
     def _drop(self, name: str) -> None:
         del self._entries[name]
-        self.changed.discard(name)  # should it come back, its history is asked again
+        self.changed.discard(name)  # if it comes back, its history is loaded again
 
     def _handle(self, entry: SiteState, handled: float) -> None:
         if entry.handled != handled:
@@ -152,7 +152,7 @@ class RunQueue:
             heapq.heappush(self._queue, (entry.at, entry.version, entry.site_schedule.name))
 
     def _drop_stale(self) -> None:
-        """Drop what is out of date from the head of the queue."""
+        """Drop outdated entries from the head of the queue."""
         while self._queue:
             _, version, name = self._queue[0]
             entry = self._entries.get(name)

@@ -1,4 +1,4 @@
-"""The loop of a schedule: begins what is due, ends what takes too long, and writes down what became of it."""
+"""The loop of a schedule: starts what is due, ends what takes too long, and stores the results."""
 
 import logging
 import math
@@ -23,18 +23,18 @@ from crawler.version import __version__
 
 log = logging.getLogger(__name__)
 
-RECHECK_SECONDS: Final = 30.0  # seconds that the loop sleeps at most: clocks are set, and computers sleep
+RECHECK_SECONDS: Final = 30.0  # longest sleep of the loop: clocks are set, and computers sleep
 OnAttempt = Callable[[Attempt, float | None], None]
-"""Is told each attempt that has begun, and again when it has ended; when the next begins then, None for never."""
+"""Called when an attempt starts, and when it ends with the time of the next attempt, None for never."""
 
-_MIN_SLEEP: Final = 0.001  # seconds: a clock may be a little behind the time that was slept
+_MIN_SLEEP: Final = 0.001  # seconds: a clock may lag a little behind the time slept
 
 
 class Scheduler:
     """Runs sites when they are due, as long as :meth:`run` is awaited; on asyncio and on trio.
 
-    ``history`` is open, ``runner`` runs one site, and ``clock`` gives Unix time. Only how long the loop sleeps and a
-    run takes goes by another clock, which nobody sets. Raises StorageError when the history cannot be read.
+    ``history`` is open, ``runner`` runs one site, and ``clock`` gives Unix time. Sleeps and run times use a monotonic
+    clock. Raises StorageError when the history cannot be read.
     """
 
     def __init__(
@@ -47,29 +47,28 @@ class Scheduler:
         *,
         look: float = RECHECK_SECONDS,
     ) -> None:
-        self.trouble = ""  # why the history cannot be written; nothing is begun as long as it cannot
+        self.trouble = ""  # why the history cannot be written; nothing starts until it can
         self._history = history
         self._runner = runner
         self._clock = clock
-        self._look = look
+        self._recheck_seconds = look
         self._queue = RunQueue(settings.max_parallel_runs)
         self._sites: dict[str, ScheduledSite] = {}
-        self._stops: dict[int, anyio.Event] = {}  # of the attempts that are going on
-        self._unsaved: list[Attempt] = []  # that have ended
+        self._stops: dict[int, anyio.Event] = {}  # by the number of the running attempt
+        self._unsaved: list[Attempt] = []  # ended attempts that are not stored yet
         self._woken = anyio.Event()
         self._on_attempt: OnAttempt = lambda _attempt, _at: None
         self._is_stopping = False
-        self._seen = self._started = clock()
+        self._last_now = self._started = clock()
         self.replace(sites, settings)
 
-    async def run(self, stop: anyio.Event, heard: OnAttempt | None = None) -> None:
+    async def run(self, stop: anyio.Event, on_attempt: OnAttempt | None = None) -> None:
         """Keep the schedule until ``stop`` is set; then stop the runs, and return when they have ended.
 
-        ``heard`` is told what begins and how it ended.
-        Raises StorageError when what became of them cannot be written down. When this is cancelled the runs are too,
-        and the next daemon goes on with them.
+        ``on_attempt`` is called when an attempt starts and ends. Raises StorageError when results cannot be stored. On
+        cancellation the runs are cancelled too, and the next daemon resumes them.
         """
-        self._on_attempt = heard or self._on_attempt
+        self._on_attempt = on_attempt or self._on_attempt
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._stop_when_set, stop)
             while not stop.is_set():
@@ -81,10 +80,10 @@ class Scheduler:
             raise StorageError(self.trouble)
 
     def replace(self, sites: Sequence[ScheduledSite], settings: DaemonConfig | None = None) -> None:
-        """Go on with other sites, and other ``settings`` of those that the loop knows: sites at once, attempts kept.
+        """Switch to other sites and ``settings``: sites at once, running attempts stay.
 
-        A run that is going on goes on as it was begun, also when its site is no longer there. Called in the thread of
-        the event loop. Raises StorageError when the history cannot be read, and has then changed nothing.
+        A running attempt continues unchanged, even when its site is gone. Called in the thread of the event loop.
+        Raises StorageError when the history cannot be read, and has then changed nothing.
         """
         now = self._now()
         try:
@@ -102,7 +101,7 @@ class Scheduler:
         self._woken.set()
 
     def status(self) -> ScheduleStatus:
-        """How all sites stand now. What only the daemon knows (``config…``) is left at its default."""
+        """The status of all sites. Fields that only the daemon knows (``config…``) keep their defaults."""
         now = self._clock()
         return ScheduleStatus(
             version=__version__,
@@ -115,7 +114,7 @@ class Scheduler:
         )
 
     def is_overdue(self) -> bool:
-        """Whether sites are due that wait for others to be done."""
+        """Whether due sites wait for running ones to end."""
         return self._queue.is_overdue(self._clock())
 
     def last_attempt(self, name: str) -> Attempt | None:
@@ -123,55 +122,52 @@ class Scheduler:
         return self._queue[name].last
 
     def _now(self) -> float:
-        """The time; all that depends on it is put right first when the clock was set back."""
-        before, self._seen = self._seen, self._clock()
-        if self._seen < before:
-            self._queue.reset_clock(self._seen)
-        return self._seen
+        """The time; adjusts the queue first when the clock was set back."""
+        previous, self._last_now = self._last_now, self._clock()
+        if self._last_now < previous:
+            self._queue.reset_clock(self._last_now)
+        return self._last_now
 
     def _begin(self, tasks: TaskGroup) -> None:
         now = self._now()
-        while self._save() and (start := self._queue.next(now)):
+        while self._save() and (planned := self._queue.next(now)):
             try:
-                attempt = self._history.begin(start, now)
+                attempt = self._history.begin(planned, now)
             except StorageError as error:
                 self._on_storage_error(error)
                 return
             self.trouble = ""
             self._queue.mark_started(attempt)
             stop = self._stops[attempt.number] = anyio.Event()
-            tasks.start_soon(self._attempt, self._sites[start.site], attempt, stop)
+            tasks.start_soon(self._attempt, self._sites[planned.site], attempt, stop)
 
     def _idle_seconds(self) -> float:
-        """How long there is nothing to do, in seconds."""
-        longest = self._look
-        return (
-            longest
-            if self.trouble
-            else min(max(self._queue.next_wakeup() - self._clock(), _MIN_SLEEP), longest)
-        )
+        """Seconds to sleep."""
+        if self.trouble:
+            return self._recheck_seconds
+        return min(max(self._queue.next_wakeup() - self._clock(), _MIN_SLEEP), self._recheck_seconds)
 
     async def _stop_when_set(self, stop: anyio.Event) -> None:
         await stop.wait()
         self._is_stopping = True
         self._woken.set()
-        for each in self._stops.values():
-            each.set()
+        for event in self._stops.values():
+            event.set()
 
     async def _attempt(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> None:
-        """One attempt, from when it was written down that it begins."""
+        """Run one attempt whose start is stored."""
         self._on_attempt(attempt, None)
-        said = await self._ended(site, attempt, stop)
+        result = await self._run_site(site, attempt, stop)
         now = self._now()
         ended = replace(
             attempt,
             ended=now,
-            fate=said.fate,
-            exit_code=said.exit_code,
-            run=said.run,
-            outcome=said.outcome,
-            told=said.told,
-            untold=said.untold,
+            fate=result.fate,
+            exit_code=result.exit_code,
+            run=result.run,
+            outcome=result.outcome,
+            told=result.told,
+            untold=result.untold,
         )
         self._unsaved.append(ended)
         self._save()
@@ -181,37 +177,37 @@ class Scheduler:
         self._woken.set()
 
     def _next_at(self, name: str) -> float | None:
-        """When something is done next for a site."""
+        """When the next attempt of a site starts."""
         at = self._queue[name].at if name in self._queue and not self._is_stopping else math.inf
         return at if math.isfinite(at) else None
 
-    async def _ended(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
-        longest = site.config.schedule.run_timeout
+    async def _run_site(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
+        limit = site.config.schedule.run_timeout
         is_overlong = False
 
-        async def end_in_time() -> None:
+        async def stop_after_timeout() -> None:
             nonlocal is_overlong
-            await anyio.sleep(longest)
+            await anyio.sleep(limit)
             is_overlong = not stop.is_set()
             stop.set()
 
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(end_in_time)
+            tasks.start_soon(stop_after_timeout)
             try:
-                ended = await self._runner.run(site, attempt, stop)
-            except Exception as error:  # of one run; the others and the daemon go on
+                result = await self._runner.run(site, attempt, stop)
+            except Exception as error:  # the other runs and the daemon continue
                 log.exception('the run of "%s" could not be made', site.name)
-                ended = RunResult(exit_code=1, fate=RunStatus.FAILED, told=f"internal error: {error!r}")
-            if ended.fate is RunStatus.STOPPED and is_overlong:
-                told = f"it took longer than schedule.run_timeout, {longest:,g} s, and was ended; the next run goes on"
-                ended = replace(ended, fate=RunStatus.FAILED, outcome="overlong", told=told, untold=True)
-            elif ended.fate is RunStatus.STOPPED and not stop.is_set():  # somebody else has ended it
-                ended = replace(ended, fate=RunStatus.FAILED, untold=True)
+                result = RunResult(exit_code=1, fate=RunStatus.FAILED, told=f"internal error: {error!r}")
+            if result.fate is RunStatus.STOPPED and is_overlong:
+                text = f"it took longer than schedule.run_timeout, {limit:,g} s, and was ended; the next run continues"
+                result = replace(result, fate=RunStatus.FAILED, outcome="overlong", told=text, untold=True)
+            elif result.fate is RunStatus.STOPPED and not stop.is_set():  # a signal from outside ended it
+                result = replace(result, fate=RunStatus.FAILED, untold=True)
             tasks.cancel_scope.cancel()
-        return ended
+        return result
 
     def _save(self) -> bool:
-        """Write down what is not yet: what has ended, and up to when sites are handled. Whether that could be done."""
+        """Store ended attempts and handled times that are not stored yet. Returns whether that worked."""
         try:
             while self._unsaved:
                 self._history.end(self._unsaved[0])

@@ -1,4 +1,4 @@
-"""A site as the schedule knows it: its timetable, its places and its configuration. Made from its plan."""
+"""A site of the schedule: its name, schedule, directories and configuration, built from its plan."""
 
 import difflib
 import functools
@@ -24,18 +24,18 @@ from crawler.schedule.words import some_names
 
 LOCAL_ZONE: Final = "local"
 
-_NO_ZONE: Final = ScheduleConfig().timezone  # that nobody chose, and an interval needs none
+_NO_ZONE: Final = ScheduleConfig().timezone  # the default; an interval needs none
 
 _LOCALTIME: Final = Path("/etc/localtime")
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduledSite:
-    """A site of a schedule. Two that are equal are run alike.
+    """A site of a schedule. Two equal sites run alike.
 
-    ``timetable`` is None for a site that the schedule leaves alone, ``state`` the directory of the site's own state,
-    ``output`` where it is published, ``report`` that of the reports of its audits, and ``recent`` the name of the feed
-    beside the sitemap, "" for none.
+    ``schedule`` is None for a site without one, ``state`` is the directory of the site's state, ``output`` where its
+    sitemap is published, ``report`` that of its audit reports, and ``recent`` the name of the feed beside the sitemap,
+    "" for none.
     """
 
     name: str
@@ -50,7 +50,7 @@ class ScheduledSite:
 
 
 def scheduled_site(name: str, plan: CrawlPlan) -> ScheduledSite:
-    """The site of a plan. Raises UsageError for a schedule that cannot be kept, in one sentence."""
+    """Build the site of a plan. Raises UsageError for an invalid schedule."""
     report = plan.config.audit.report
     return ScheduledSite(
         name,
@@ -70,12 +70,12 @@ def _build_schedule(name: str, section: ScheduleConfig) -> Schedule | None:
         raise UsageError(f'the site "{name}" has both schedule.cron and schedule.every: choose one of them')
     zone = _zone(name, section.timezone) if section.cron or section.timezone != _NO_ZONE else None
     if section.every is not None:
-        times: Recurrence = Interval.of(name, section.every)
+        recurrence: Recurrence = Interval.of(name, section.every)
     elif section.cron and zone:
-        times = _cron(name, section.cron, zone)
+        recurrence = _cron(name, section.cron, zone)
     else:
         return None
-    return Schedule(name, times, section.jitter) if section.is_timed else None
+    return Schedule(name, recurrence, section.jitter) if section.is_timed else None
 
 
 def _cron(name: str, expression: str, zone: ZoneInfo) -> Cron:
@@ -94,8 +94,8 @@ def _zone(name: str, key: str) -> ZoneInfo:
     try:
         return ZoneInfo(key)
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
-        near = difflib.get_close_matches(key, sorted(zoneinfo.available_timezones()), n=1)
-        hint = f'did you mean "{near[0]}"?' if near else 'such as "Europe/Berlin", "UTC" or "local"'
+        matches = difflib.get_close_matches(key, sorted(zoneinfo.available_timezones()), n=1)
+        hint = f'did you mean "{matches[0]}"?' if matches else 'such as "Europe/Berlin", "UTC" or "local"'
         raise UsageError(
             f'schedule.timezone "{key}" of the site "{name}" is not known here: {hint}'
         ) from None
@@ -103,13 +103,13 @@ def _zone(name: str, key: str) -> ZoneInfo:
 
 @functools.cache
 def _local_zone() -> ZoneInfo:
-    """The time zone of this machine: that of TZ, or of /etc/localtime, or UTC."""
-    if named := os.environ.get("TZ", "").removeprefix(":"):
+    """The time zone of this machine: from TZ, /etc/localtime, or UTC."""
+    if name := os.environ.get("TZ", "").removeprefix(":"):
         try:
-            return ZoneInfo(named)
+            return ZoneInfo(name)
         except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
             raise UsageError(
-                f'TZ is "{named}", which is no time zone such as Europe/Berlin: name one in schedule.timezone'
+                f'TZ is "{name}", which is no time zone such as Europe/Berlin: name one in schedule.timezone'
             ) from None
     try:
         with _LOCALTIME.open("rb") as file:
@@ -119,11 +119,11 @@ def _local_zone() -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
-_RESTART_KEYS: Final = ("listen", "max_clients", "client_timeout")  # settings that are used as they were then
+_RESTART_KEYS: Final = ("listen", "max_clients", "client_timeout")  # settings that a reload does not change
 
 
 class LoadedConfig(Struct, frozen=True):
-    """What the daemon reads of a configuration. ``directory`` is where the history of the schedule is kept."""
+    """The daemon's part of a configuration. ``directory`` holds the history of the schedule."""
 
     sites: tuple[ScheduledSite, ...]
     settings: DaemonConfig
@@ -131,7 +131,7 @@ class LoadedConfig(Struct, frozen=True):
 
 
 def config_changes(before: LoadedConfig, now: LoadedConfig) -> Iterator[str]:
-    """What became another, in a few words each."""
+    """The changes between two configurations, each in a few words."""
     old, new = ({site.name: site for site in loaded.sites} for loaded in (before, now))
     added = [name for name in new if name not in old]
     removed = [name for name in old if name not in new]
@@ -140,9 +140,9 @@ def config_changes(before: LoadedConfig, now: LoadedConfig) -> Iterator[str]:
         for name, site in new.items()
         if name in old and _site_settings(old[name]) != _site_settings(site)
     ]
-    for what, names in (("added", added), ("removed", removed), ("changed", changed)):
+    for verb, names in (("added", added), ("removed", removed), ("changed", changed)):
         if names:
-            yield f"{what} {some_names(names)}"
+            yield f"{verb} {some_names(names)}"
     settings = [
         key for key in DaemonConfig.model_fields if key != "directory" and _has_changed(before, now, key)
     ]
@@ -161,5 +161,5 @@ def _has_changed(before: LoadedConfig, now: LoadedConfig, key: str) -> bool:
 
 
 def _site_settings(site: ScheduledSite) -> ScheduledSite:
-    """What is the site's own: how the daemon behaves is not."""
+    """The site's own settings, without those of the daemon."""
     return replace(site, config=site.config.model_copy(update={"daemon": DaemonConfig()}))

@@ -1,11 +1,11 @@
-"""How one site of a schedule stands: what was begun and became of it, and what is to be done next. Pure.
+"""The state of one site of a schedule: which attempts ran, how they ended, and what is due next. Pure.
 
-* Of several slots that are due, the last is run, and it stands for the others.
-* A run that failed is tried again later and later, as often as the site's configuration says; the next slot takes over.
-* A run that was cut short is gone on with at once. When several in a row were cut short by the death of the daemon, the
-  run may be what kills it: from then on that counts as a failure.
-* A run that only a person can help waits for the next slot, for another configuration, or for another daemon.
-* Others who could not be told are told later and later, unless a run begins first, which tells them too.
+* Of several due slots only the last runs; it covers the others.
+* A failed run is retried with growing delays, as often as the configuration says, until the next slot.
+* A run that was cut short is resumed at once. When the daemon dies in several runs in a row, the run may be the cause:
+  from then on each counts as a failure.
+* A run that only a person can fix waits for the next slot, another configuration, or another daemon.
+* Failed notifications are retried with growing delays, unless a run starts first, which sends them too.
 """
 
 import math
@@ -21,24 +21,23 @@ from crawler.state.runs import RunStatus
 
 
 class Trigger(StrEnum):
-    """Why a run was begun."""
+    """Why a run was started."""
 
-    FIRST = "first"  # the site was never run
-    DUE = "due"  # its time had come
-    MISSED = "missed"  # its time had passed, and perhaps that of others before it, while it could not be run
-    RETRY = "retry"  # the one before it failed
-    RESUMED = "resumed"  # the one before it was cut short, with the daemon or by it
-    NOTIFY = "tell"  # no run: others are told what they could not be told after the last one
+    FIRST = "first"  # the site has never run
+    DUE = "due"  # its slot is due
+    MISSED = "missed"  # its slot, and perhaps others before it, passed while it could not run
+    RETRY = "retry"  # the last run failed
+    RESUMED = "resumed"  # the last run was cut short, with the daemon or by it
+    NOTIFY = "tell"  # no run: sends outstanding notifications only
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """One run of one site. Times are Unix times.
+    """One attempt to run a site. Times are Unix times.
 
-    ``slot`` is the moment that the timetable asks for, which several attempts have when some of them fail, and
-    ``number`` counts all attempts of all sites. ``ended`` is None while it is going on, and for ever when the daemon
-    died with it. ``run`` is its number in the state of the site, None when it came to none; ``outcome``, ``told`` are
-    what the run says of itself: "published", "unchanged", "refused", … and a sentence. ``turn`` is 1 for the first
-    run of a slot, and for the first time that others are told after it.
+    ``slot`` is the scheduled moment; several attempts share it when some fail. ``number`` counts all attempts of all
+    sites. ``ended`` is None while it runs, and for ever when the daemon died during it. ``run`` is its number in the
+    state of the site, None when it has none. ``outcome`` and ``told`` come from the run: "published", "unchanged",
+    "refused", … and a sentence. ``turn`` is 1 for the first run of a slot, and for the first notification after it.
     """
 
     number: int
@@ -56,13 +55,13 @@ class Attempt(Struct, frozen=True, kw_only=True):
     untold: bool = False
 
 
-MISSED_AFTER_SECONDS: Final = 60.0  # seconds; a run that begins later than that was missed
+MISSED_AFTER_SECONDS: Final = 60.0  # a run that starts later was missed
 
-MAX_CUT_SHORT: Final = 3  # attempts in a row that the daemon may die in before they are taken for the reason
+MAX_CUT_SHORT: Final = 3  # attempts in a row in which the daemon may die before they count as the cause
 
 
 class PlannedAttempt(Struct, frozen=True):
-    """An attempt that is to begin: of which site, for which slot, why, and which of that slot it is."""
+    """An attempt about to start: its site, slot, trigger, and its turn for that slot."""
 
     site: str
     slot: float
@@ -71,7 +70,7 @@ class PlannedAttempt(Struct, frozen=True):
 
 
 class SiteSchedule(Struct, frozen=True):
-    """What the configuration asks of a site."""
+    """The configured schedule of a site."""
 
     name: str
     run_schedule: Schedule | None
@@ -79,7 +78,7 @@ class SiteSchedule(Struct, frozen=True):
 
 
 class ScheduledRetry(Struct):
-    """What is to be done again: ``delay`` seconds after ``since``, a Unix time."""
+    """A planned retry, ``delay`` seconds after ``since``, a Unix time."""
 
     trigger: Trigger
     since: float
@@ -87,78 +86,78 @@ class ScheduledRetry(Struct):
 
     @property
     def at(self) -> float:
-        """When: a Unix time."""
+        """The time of the retry, a Unix time."""
         return self.since + self.delay
 
 
 class SiteState(Struct):
-    """How one site stands. ``handled`` is the last slot that was, or the moment when the site was first seen."""
+    """The state of one site. ``handled`` is the last handled slot, or the moment when the site was first seen."""
 
     site_schedule: SiteSchedule
     handled: float
     is_configured: bool = True
     running: Attempt | None = None
-    last: Attempt | None = None  # that ended, telling aside
+    last: Attempt | None = None  # the last ended run; notification attempts do not count
     failures: int = 0  # in a row
-    turn: int = 0  # of the last run for the slot
-    spent: int = 0  # of the retries for the slot
+    turn: int = 0  # number of the last run for the slot
+    spent: int = 0  # retries used for the slot
     cut_short: int = 0  # attempts in a row in which the daemon died
-    failed_notifications: int = 0  # in a row that others were told in vain
+    failed_notifications: int = 0  # notification attempts in a row that failed
     is_broken: bool = False
     retry: ScheduledRetry | None = None
     notify_retry: ScheduledRetry | None = None
-    slot: float = math.inf  # the first that is not handled
+    slot: float = math.inf  # the first unhandled slot
     slot_at: float = math.inf  # when its run begins
-    planned_with: tuple[Schedule | None, float] | None = None  # what that slot was looked for with
-    version: int = 0  # of what the queue knows
+    planned_with: tuple[Schedule | None, float] | None = None  # the inputs of that slot
+    version: int = 0  # marks outdated queue entries
 
     def plan(self, now: float) -> None:
-        """Look for the first slot that is not handled."""
-        timetable = self.site_schedule.run_schedule
-        if self.planned_with != (timetable, self.handled):
-            self.planned_with = timetable, self.handled
-            self.slot = timetable.next_slot(self.handled) if timetable else math.inf
-            self.slot_at = timetable.start_time(self.slot) if timetable else math.inf
-        for again in (self.retry, self.notify_retry):
-            if again:
-                again.since = min(again.since, now)  # the clock was set back: nobody waits longer for that
+        """Compute the first unhandled slot."""
+        schedule = self.site_schedule.run_schedule
+        if self.planned_with != (schedule, self.handled):
+            self.planned_with = schedule, self.handled
+            self.slot = schedule.next_slot(self.handled) if schedule else math.inf
+            self.slot_at = schedule.start_time(self.slot) if schedule else math.inf
+        for retry in (self.retry, self.notify_retry):
+            if retry:
+                retry.since = min(retry.since, now)  # the clock was set back: do not wait longer
 
     @property
     def run_at(self) -> float:
-        """When the next run begins at the soonest; infinity for never."""
+        """The earliest start of the next run; infinity for never."""
         if not self.is_configured or self.site_schedule.run_schedule is None:
             return math.inf
         return min(self.slot_at, self.retry.at if self.retry else math.inf)
 
     @property
     def at(self) -> float:
-        """When there is something to do."""
+        """When the next attempt is due."""
         if self.running or not self.is_configured or self.site_schedule.run_schedule is None:
             return math.inf
         return min(self.run_at, self.notify_retry.at if self.notify_retry else math.inf)
 
     def start(self, now: float) -> PlannedAttempt:
-        """What is to be done ``now``."""
-        name, timetable = self.site_schedule.name, self.site_schedule.run_schedule
-        if timetable and self.slot_at <= now:
-            slot = max(timetable.due_slot(now), self.slot)
+        """The attempt to start ``now``."""
+        name, schedule = self.site_schedule.name, self.site_schedule.run_schedule
+        if schedule and self.slot_at <= now:
+            slot = max(schedule.due_slot(now), self.slot)
             if self.retry and self.retry.trigger is Trigger.FIRST:
-                because = Trigger.FIRST
+                trigger = Trigger.FIRST
             else:
                 is_late = slot > self.slot or now - self.slot_at > MISSED_AFTER_SECONDS
-                because = Trigger.MISSED if is_late else Trigger.DUE
-            return PlannedAttempt(name, slot, because, 1)
+                trigger = Trigger.MISSED if is_late else Trigger.DUE
+            return PlannedAttempt(name, slot, trigger, 1)
         if self.retry and self.retry.at <= now:
             return PlannedAttempt(name, self.handled, self.retry.trigger, self.turn + 1)
         return PlannedAttempt(name, self.handled, Trigger.NOTIFY, self.failed_notifications + 1)
 
     def mark_started(self, attempt: Attempt) -> None:
-        """An attempt has begun. One that had not ended never will: the daemon died in it."""
+        """Record a started attempt. One that is still open was lost with its daemon."""
         if self.running:
             self.mark_lost()
         self.running = attempt
         if attempt.because is Trigger.NOTIFY:
-            self.turn = self.turn or 1  # there was a run to tell of, also when the history has forgotten it
+            self.turn = self.turn or 1  # there was a run, even when the history no longer has it
             return
         if attempt.slot != self.handled or attempt.turn == 1:
             self.spent = 0
@@ -167,35 +166,36 @@ class SiteState(Struct):
         self.failed_notifications, self.is_broken = 0, False
 
     def mark_ended(self, attempt: Attempt) -> None:
-        """The attempt that was going on has ended."""
+        """Record the result of the running attempt."""
         self.running = None
-        when = attempt.began if attempt.ended is None else attempt.ended
+        ended_at = attempt.began if attempt.ended is None else attempt.ended
         if attempt.because is Trigger.NOTIFY:
-            self._after_notify(when, is_told=attempt.fate is RunStatus.DONE and not attempt.untold)
+            self._after_notify(ended_at, is_sent=attempt.fate is RunStatus.DONE and not attempt.untold)
             return
         self.last, self.cut_short = attempt, 0
+        delay = self.site_schedule.schedule.retry_delay
         if attempt.untold:
-            self.notify_retry = ScheduledRetry(Trigger.NOTIFY, when, self.site_schedule.schedule.retry_delay)
+            self.notify_retry = ScheduledRetry(Trigger.NOTIFY, ended_at, delay)
         match attempt.fate:
             case RunStatus.DONE:
                 self.failures = self.spent = 0
             case RunStatus.BUSY:
-                self.retry = ScheduledRetry(attempt.because, when, self.site_schedule.schedule.retry_delay)
+                self.retry = ScheduledRetry(attempt.because, ended_at, delay)
             case RunStatus.STOPPED:
-                self.retry = ScheduledRetry(Trigger.RESUMED, when)
+                self.retry = ScheduledRetry(Trigger.RESUMED, ended_at)
             case RunStatus.BROKEN:
                 self.failures += 1
                 self.is_broken = True
             case _:
-                self._failed(when)
+                self._failed(ended_at)
 
     def mark_lost(self) -> None:
-        """The attempt that was going on has died with its daemon."""
+        """Record that the running attempt died with its daemon."""
         attempt, self.running = self.running, None
         if attempt is None:
             return
         if attempt.because is Trigger.NOTIFY:
-            self._after_notify(attempt.began, is_told=False)
+            self._after_notify(attempt.began, is_sent=False)
             return
         self.cut_short += 1
         if self.cut_short <= MAX_CUT_SHORT:
@@ -203,38 +203,38 @@ class SiteState(Struct):
         else:
             self._failed(attempt.began)
 
-    def reconfigure(self, asked: SiteSchedule, now: float) -> float:
-        """Go on with what the configuration asks now. Answers up to when slots are handled.
+    def reconfigure(self, site_schedule: SiteSchedule, now: float) -> float:
+        """Switch to another configured schedule. Returns up to when slots are handled.
 
-        The slots that another timetable would have had until now are past.
+        The slots that the new schedule would have had until now are skipped.
         """
-        before, self.site_schedule = self.site_schedule, asked
-        if asked != before:
+        previous, self.site_schedule = self.site_schedule, site_schedule
+        if site_schedule != previous:
             self.clear_broken(now)
-        if asked.run_schedule == before.run_schedule:
+        if site_schedule.run_schedule == previous.run_schedule:
             return self.handled
         if self.slot <= now and not (self.retry and self.retry.trigger is Trigger.FIRST):
             self.retry, self.turn = ScheduledRetry(Trigger.MISSED, self.slot_at), 0
         return max(self.handled, now)
 
     def clear_broken(self, now: float) -> None:
-        """What only a person could help may be helped now."""
+        """Retry a broken site: its configuration may be fixed now."""
         if self.is_broken:
             self.retry, self.is_broken = ScheduledRetry(Trigger.RETRY, now), False
 
-    def _failed(self, when: float) -> None:
+    def _failed(self, ended_at: float) -> None:
         self.failures += 1
         delay = self._retries.delay(self.spent)
         self.spent += 1
         if delay is not None:
-            self.retry = ScheduledRetry(Trigger.RETRY, when, delay)
+            self.retry = ScheduledRetry(Trigger.RETRY, ended_at, delay)
 
-    def _after_notify(self, when: float, *, is_told: bool) -> None:
-        self.failed_notifications = 0 if is_told else self.failed_notifications + 1
+    def _after_notify(self, ended_at: float, *, is_sent: bool) -> None:
+        self.failed_notifications = 0 if is_sent else self.failed_notifications + 1
         self.notify_retry = (
             None
-            if is_told
-            else ScheduledRetry(Trigger.NOTIFY, when, self._retries.pause(self.failed_notifications))
+            if is_sent
+            else ScheduledRetry(Trigger.NOTIFY, ended_at, self._retries.pause(self.failed_notifications))
         )
 
     @property

@@ -1,4 +1,4 @@
-"""How all sites of a schedule stand at one moment: what a person looks at, a page shows and a machine measures."""
+"""The status of a schedule and of its sites at one moment, for people, the web page and metrics."""
 
 import math
 from collections.abc import Iterable
@@ -16,11 +16,11 @@ from crawler.version import __version__
 class SiteStatus(Struct, frozen=True, kw_only=True):
     """A site of a schedule. Times are Unix times, None: none.
 
-    ``state`` is the directory of the site's own state, ``output`` where it is published, ``report`` that of the reports
-    of its audits, and ``recent`` the name of the feed beside the sitemap, "" for none. ``timetable`` is in words, ""
-    for a site that the schedule leaves alone. ``next_at`` is when the next run begins at the soonest, ``running_since``
-    when the one that is going on began, ``failures`` the number of attempts in a row that failed, and ``last`` the last
-    run that ended. A run is followed by an audit when the last is ``audit_every`` seconds old, None: by none.
+    ``state`` is the directory of the site's state, ``output`` where its sitemap is published, ``report`` that of its
+    audit reports, and ``recent`` the name of the feed beside the sitemap, "" for none. ``schedule`` is a description,
+    "" for a site without one. ``next_at`` is the earliest start of the next run, ``running_since`` the start of the
+    running one, ``failures`` the number of failed attempts in a row, and ``last`` the last run that ended. An audit
+    follows a run when the last audit is ``audit_every`` seconds old, None: never.
     """
 
     name: str
@@ -41,9 +41,9 @@ class SiteStatus(Struct, frozen=True, kw_only=True):
 class ScheduleStatus(Struct, frozen=True, kw_only=True):
     """All sites, in the order of the configuration, and the daemon itself.
 
-    ``config_error`` says why the configuration as it is now is not used, and that the one of ``config_read`` is; ""
-    when it is. ``trouble`` says why the history cannot be written, and that nothing is begun as long as it cannot; ""
-    when it can. ``is_alive`` is False when there is no daemon, and this is what its history tells.
+    ``config_error`` says why the current configuration is invalid, so that the one of ``config_read`` stays in use; ""
+    when it is valid. ``trouble`` says why the history cannot be written, so that no run starts; "" when it can.
+    ``is_alive`` is False when there is no daemon, and the status comes from its history.
     """
 
     version: str
@@ -59,36 +59,36 @@ class ScheduleStatus(Struct, frozen=True, kw_only=True):
 
 
 def site_schedule(site: ScheduledSite) -> SiteSchedule:
-    """What the agenda is told of a site."""
+    """The schedule of a site, for the queue."""
     return SiteSchedule(site.name, site.schedule, site.config.schedule)
 
 
 def load_history(
-    agenda: RunQueue, site: ScheduledSite, history: HistoryReader, now: float, *, is_alive: bool = False
+    queue: RunQueue, site: ScheduledSite, history: HistoryReader, now: float, *, is_alive: bool = False
 ) -> None:
-    """Have the agenda know a site as its history tells; ``is_alive`` is the daemon. Raises StorageError."""
+    """Add a site to the queue with its history; the daemon ``is_alive`` or not. Raises StorageError."""
     handled, attempts = history.handled(site.name), history.since_done(site.name)
-    agenda.add(site_schedule(site), handled, attempts, now, is_alive=is_alive)
+    queue.add(site_schedule(site), handled, attempts, now, is_alive=is_alive)
 
 
-def sites_status(sites: Iterable[ScheduledSite], agenda: RunQueue, now: float) -> tuple[SiteStatus, ...]:
-    """How each site stands."""
-    return tuple(_site_status(site, agenda[site.name], now) for site in sites)
+def sites_status(sites: Iterable[ScheduledSite], queue: RunQueue, now: float) -> tuple[SiteStatus, ...]:
+    """The status of each site."""
+    return tuple(_site_status(site, queue[site.name], now) for site in sites)
 
 
 def stored_status(sites: Iterable[ScheduledSite], directory: Path, now: float) -> ScheduleStatus:
-    """How all sites stand by the history in a directory: for whoever is not the daemon.
+    """The status of all sites by the history in a directory, for processes other than the daemon.
 
-    ``next_at`` is then when the next run would begin if there were a daemon. Raises StorageError, UsageError.
+    ``next_at`` is then when the next run would start if a daemon ran. Raises StorageError, UsageError.
     """
-    agenda = RunQueue(0)
+    queue = RunQueue(0)
     sites = list(sites)
-    with HistoryReader(directory) as look:
-        is_alive = bool(look.daemon())
+    with HistoryReader(directory) as history:
+        is_alive = bool(history.daemon())
         for site in sites:
-            load_history(agenda, site, look, now, is_alive=is_alive)
+            load_history(queue, site, history, now, is_alive=is_alive)
     return ScheduleStatus(
-        version=__version__, now=now, sites=sites_status(sites, agenda, now), is_alive=is_alive
+        version=__version__, now=now, sites=sites_status(sites, queue, now), is_alive=is_alive
     )
 
 

@@ -1,4 +1,4 @@
-"""What is said of a schedule: why a run begins, how it ended, and when, for people."""
+"""Texts about a schedule for people: why a run starts, how it ended, and when."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -21,26 +21,26 @@ _STATUS_TEXTS: Final = {
     RunStatus.STOPPED: "stopped",
     RunStatus.BROKEN: "cannot be run",
 }
-_FEW: Final = 5  # names in a line
+_MAX_NAMES: Final = 5  # names in a line
 
 
 def local_time(at: float) -> str:
-    """A Unix time by the clock here: ``2026-11-21 03:00 CET``."""
+    """A Unix time in the local zone: ``2026-11-21 03:00 CET``."""
     return f"{_in_local_zone(at):%Y-%m-%d %H:%M %Z}"
 
 
 def long_local_time(at: float) -> str:
-    """The same in a column that says elsewhere of which :func:`zones` it is: ``2026-11-21 03:00``."""
+    """The same without the zone, for a column whose head names it (:func:`zones`): ``2026-11-21 03:00``."""
     return f"{_in_local_zone(at):%Y-%m-%d %H:%M}"
 
 
 def short_local_time(at: float) -> str:
-    """The same without the year: ``11-21 03:00``."""
+    """The same without year and zone: ``11-21 03:00``."""
     return f"{_in_local_zone(at):%m-%d %H:%M}"
 
 
 def zones(moments: Iterable[float]) -> str:
-    """The zone of the clock here at these moments: ``CET``, or ``CEST/CET`` when it was set meanwhile."""
+    """The local zone at these moments: ``CET``, or ``CEST/CET`` when the clock changed in between."""
     return "/".join(dict.fromkeys(f"{_in_local_zone(at):%Z}" for at in sorted(moments)))
 
 
@@ -49,13 +49,13 @@ def _in_local_zone(at: float) -> datetime:
 
 
 def time_ahead(at: float) -> str:
-    """A moment that is to come, and how long that is: ``2026-11-21 03:00 CET (in 2 h 5 min)``."""
+    """A future moment, and how far off it is: ``2026-11-21 03:00 CET (in 2 h 5 min)``."""
     left = duration_text(at - time.time())
     return f"{local_time(at)} (in {left})" if left else "now"
 
 
 def duration_text(seconds: float) -> str:
-    """A time in two units at most, ``2 h 5 min``; "" for none."""
+    """A duration in two units at most, ``2 h 5 min``; "" for none."""
     minutes, seconds = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
@@ -65,7 +65,7 @@ def duration_text(seconds: float) -> str:
 
 
 def trigger_text(attempt: Attempt) -> str:
-    """Why a run is begun."""
+    """Why a run starts."""
     if attempt.because is Trigger.MISSED:
         return f"because the run of {local_time(attempt.slot)} was missed"
     if attempt.because is Trigger.RETRY:
@@ -83,26 +83,26 @@ def status_badge(ended: Attempt) -> str:
 
 
 def needs_attention(ended: Attempt) -> bool:
-    """Whether a person should know how it ended."""
+    """Whether a person should look at the result."""
     return ended.fate in (RunStatus.FAILED, RunStatus.BROKEN) or ended.untold
 
 
 def attempt_text(ended: Attempt, next_at: float | None = None) -> str:
-    """How an attempt ended, after how long, what there is to say of it, and when it is tried again."""
-    is_telling = ended.because is Trigger.NOTIFY
-    after = max(0.0, (ended.ended or ended.began) - ended.began)
-    told = f"{status_badge(ended)} after {clock_text(after)}"
+    """How an attempt ended, after how long, its message, and when the next try is."""
+    is_notify_only = ended.because is Trigger.NOTIFY
+    seconds = max(0.0, (ended.ended or ended.began) - ended.began)
+    text = f"{status_badge(ended)} after {clock_text(seconds)}"
     if ended.told:
-        told = ended.told if is_telling and ended.untold else f"{told}: {ended.told}"
-    if ended.untold and not is_telling:
-        told += "; its notifications are outstanding"
-    is_again = needs_attention(ended) or ended.fate is RunStatus.BUSY
-    if is_again and next_at is not None:
-        told += f"; next try in {duration_text(next_at - time.time()) or '0 s'}"
-    return told
+        text = ended.told if is_notify_only and ended.untold else f"{text}: {ended.told}"
+    if ended.untold and not is_notify_only:
+        text += "; its notifications are outstanding"
+    is_retried = needs_attention(ended) or ended.fate is RunStatus.BUSY
+    if is_retried and next_at is not None:
+        text += f"; next try in {duration_text(next_at - time.time()) or '0 s'}"
+    return text
 
 
 def some_names(names: Sequence[str]) -> str:
-    """Some names, and how many more there are."""
-    more = f" and {len(names) - _FEW:,} more" if len(names) > _FEW else ""
-    return f"{', '.join(names[:_FEW])}{more}"
+    """The first names, and the number of the others."""
+    more = f" and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else ""
+    return f"{', '.join(names[:_MAX_NAMES])}{more}"

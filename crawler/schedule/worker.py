@@ -1,12 +1,12 @@
-"""The process of one run of a schedule: an order in on standard input, how it ended out on standard output.
+"""The worker process of one scheduled run: reads a job on standard input, prints the result on standard output.
 
 ::
 
-    python -m crawler.schedule.worker NAME     the name is for those who look at the list of processes
+    python -m crawler.schedule.worker NAME     the name is for readers of the process list
 
-When a run is followed by an audit that is told twice: before, so that the run is done whatever becomes of the audit,
-and after it. It ends, and saves what it knows, on SIGTERM, on SIGINT, and when its standard input ends: then who
-started it is gone.
+When an audit follows the run, the worker prints two results: one before the audit, so that the run counts as done
+whatever the audit does, and one after it. On SIGTERM, on SIGINT, and when its standard input closes, because the daemon
+is gone, it saves its state and ends.
 """
 
 import logging
@@ -49,169 +49,172 @@ _INTERRUPTED: Final = "the state is saved, and the next run continues"
 
 
 def main() -> None:
-    """Do what is ordered, tell how it ended, and leave with its exit code."""
+    """Run the job, print the result, and exit with its code."""
     try:
-        order = msgspec.json.decode(sys.stdin.buffer.readline(), type=SiteJob)
+        job = msgspec.json.decode(sys.stdin.buffer.readline(), type=SiteJob)
     except msgspec.DecodeError as error:
-        sys.exit(f"siteatlas schedule starts this, with an order on its standard input: {error}")
-    threading.Thread(target=_exit_with_parent, args=(order.shutdown_timeout,), daemon=True).start()
-    logging.basicConfig(level=logging.INFO if order.is_verbose else logging.WARNING, format="%(message)s")
+        sys.exit(f"siteatlas schedule starts this program, with a job on its standard input: {error}")
+    threading.Thread(target=_exit_with_parent, args=(job.shutdown_timeout,), daemon=True).start()
+    logging.basicConfig(level=logging.INFO if job.is_verbose else logging.WARNING, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    logging.getLogger("crawler.crawl.visit").setLevel(logging.ERROR)  # who stops it here is not at a keyboard
-    result = _run_job(order)
+    logging.getLogger("crawler.crawl.visit").setLevel(logging.ERROR)  # its hints are for a keyboard
+    result = _run_job(job)
     _print_result(result)
-    # the threads of the HTTP client may be holding Python when it is taken down, and would abort the process
+    # skip the interpreter's shutdown: threads of the HTTP client could abort it
     os._exit(result.exit_code)
 
 
 def _print_result(result: RunResult) -> None:
-    """Tell how it ended, as far as that is known now: the last that is said is what counts."""
+    """Print the result known so far: the daemon uses the last one."""
     with suppress(BrokenPipeError):
         sys.stdout.buffer.write(msgspec.json.encode(result) + b"\n")
         sys.stdout.buffer.flush()
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """SIGTERM is SIGINT here: an event loop that is not crawling ends on it as soon as it waits for something."""
+    """Turn SIGTERM into SIGINT: an event loop that is not crawling ends on it at its next wait."""
     signal.raise_signal(signal.SIGINT)
 
 
 def _exit_with_parent(shutdown_timeout: float) -> None:
-    """End with who started it: in good order, or by force when that takes longer than it would have been given."""
+    """Stop when the daemon is gone: in good order, or by force after the shutdown timeout."""
     sys.stdin.buffer.read()
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(shutdown_timeout)
-    if os.getpgrp() == os.getpid():  # what it has started goes too
+    if os.getpgrp() == os.getpid():  # its children too
         os.killpg(0, signal.SIGKILL)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _run_job(order: SiteJob) -> RunResult:
-    """Whatever happens becomes how it ended."""
-    ready, before = None, 0
+def _run_job(job: SiteJob) -> RunResult:
+    """Run the job; every ending becomes a result."""
+    plan, last_number = None, 0
     try:
         signal.signal(signal.SIGTERM, _interrupt)
-        ready = plan_crawl(Config.model_validate(order.config))
-        if order.task == "tell":
-            return _notify(ready, order)
-        before, known = _number(_last_finished_run(ready)), _notify_status(ready)
-        wishes = RunOptions(quiet=True, unattended=True)
-        watch = ProgressLogger().watch if order.is_verbose else _ignore_progress
-        report = crawl_and_report(order.name, ready, wishes, watch)
-        if report.ending == RunEnd.INTERRUPTED.value and _exceeds_time_limit(ready, order):
-            _record_timeout(ready, report.run)
-        _log_news(report.announced, known)
+        plan = plan_crawl(Config.model_validate(job.config))
+        if job.task == "tell":
+            return _notify(plan, job)
+        last_number, status = _number(_last_finished_run(plan)), _notify_status(plan)
+        options = RunOptions(quiet=True, unattended=True)
+        watch = ProgressLogger().watch if job.is_verbose else _ignore_progress
+        report = crawl_and_report(job.name, plan, options, watch)
+        if report.ending == RunEnd.INTERRUPTED.value and _exceeds_time_limit(plan, job):
+            _record_timeout(plan, report.run)
+        _log_news(report.announced, status)
         return _result_with_audit(
-            ready, order, report, ProgressLogger().watch if order.is_verbose else _ignore_progress
+            plan, job, report, ProgressLogger().watch if job.is_verbose else _ignore_progress
         )
     except KeyboardInterrupt:
-        return _cut_short(ready, before)
+        return _cut_short(plan, last_number)
     except SiteatlasError as error:
-        return replace(run_result_of_error(error), untold=error.notify_pending or _is_notify_pending(ready))
+        return replace(run_result_of_error(error), untold=error.notify_pending or _is_notify_pending(plan))
     except Exception as error:
         log.exception("internal error")
         return RunResult(
             exit_code=1, fate=RunStatus.FAILED, told=f"internal error: {type(error).__name__}: {error}"
         )
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT):  # it has ended, and is about to tell how
+        for number in (signal.SIGTERM, signal.SIGINT):  # it is about to print its result
             signal.signal(number, signal.SIG_IGN)
 
 
-def _result_with_audit(ready: CrawlPlan, order: SiteJob, report: Report, watch: Watch) -> RunResult:
-    """How the run ended, told when the audit after it has ended too, if one is due; the run was done before that."""
+def _result_with_audit(plan: CrawlPlan, job: SiteJob, report: Report, watch: Watch) -> RunResult:
+    """The result of the run, after the audit that follows it, if one is due."""
     done = run_result(report)
-    if ready.config.audit.every is None:
+    if plan.config.audit.every is None:
         return done
-    from crawler.audit.audit import ProgressWatchers  # noqa: PLC0415 - with numpy, and all that an audit needs
+    from crawler.audit.audit import ProgressWatchers  # noqa: PLC0415 - loads numpy
     from crawler.run.audit import CUT_SHORT, PUT_OFF, audit_after_run, should_audit  # noqa: PLC0415
 
-    if not should_audit(ready, report):
+    if not should_audit(plan, report):
         return done
-    if not order.may_audit:
+    if not job.may_audit:
         return replace(done, told=f"{done.told}; {PUT_OFF}")
-    known = _notify_status(ready)
+    status = _notify_status(plan)
     _print_result(replace(done, told=f"{done.told}; {CUT_SHORT}"))
-    followed = audit_after_run(order.name, ready, ProgressWatchers(watch, _ignore_progress))
+    followed = audit_after_run(job.name, plan, ProgressWatchers(watch, _ignore_progress))
     if followed is None:
         return done
-    _log_news(followed.announced, known)
-    is_overlong = followed.is_interrupted and _exceeds_time_limit(ready, order)
-    why = f" ({_timeout_message(ready)})" if is_overlong else ""
-    return replace(done, told=f"{done.told}; {followed.sentence}{why}", untold=done.untold or followed.untold)
+    _log_news(followed.announced, status)
+    is_overlong = followed.is_interrupted and _exceeds_time_limit(plan, job)
+    timeout = f" ({_timeout_message(plan)})" if is_overlong else ""
+    return replace(
+        done, told=f"{done.told}; {followed.sentence}{timeout}", untold=done.untold or followed.untold
+    )
 
 
 def _ignore_progress(_: object) -> None:
-    """Nobody wants to know how far it is."""
+    """Drop the progress."""
 
 
-def _exceeds_time_limit(ready: CrawlPlan, order: SiteJob) -> bool:
-    return order.began is not None and time.time() - order.began >= ready.config.schedule.run_timeout
+def _exceeds_time_limit(plan: CrawlPlan, job: SiteJob) -> bool:
+    return job.began is not None and time.time() - job.began >= plan.config.schedule.run_timeout
 
 
-def _record_timeout(ready: CrawlPlan, number: int) -> None:
-    """Keep with a run why it was ended: who started it had waited long enough."""
-    why = _timeout_message(ready)
+def _record_timeout(plan: CrawlPlan, number: int) -> None:
+    """Store with a run that the schedule ended it for its time limit."""
+    reason = _timeout_message(plan)
     try:
-        with lock_state(ready.state), closing(STATE_DB.open(ready.state / STATE_DB.file)) as db:
+        with lock_state(plan.state), closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
             run = RunsPage(db).get(number)
-            told = [text.replace(RunEnd.INTERRUPTED.value, why) for text in (run.because, run.refusal)]
-            RunsPage(db).write(replace(run, because=told[0], refusal=told[1]))
+            texts = [text.replace(RunEnd.INTERRUPTED.value, reason) for text in (run.because, run.refusal)]
+            RunsPage(db).write(replace(run, because=texts[0], refusal=texts[1]))
     except SiteatlasError as error:
         log.warning("the reason why the run was ended could not be stored: %s", error)
 
 
-def _timeout_message(ready: CrawlPlan) -> str:
-    return f"it took longer than schedule.run_timeout, {ready.config.schedule.run_timeout:,g} s"
+def _timeout_message(plan: CrawlPlan) -> str:
+    return f"it took longer than schedule.run_timeout, {plan.config.schedule.run_timeout:,g} s"
 
 
-def _notify(ready: CrawlPlan, order: SiteJob) -> RunResult:
-    """Tell others what is outstanding, and how the last run ended if it could not. Raises SiteatlasError."""
+def _notify(plan: CrawlPlan, job: SiteJob) -> RunResult:
+    """Send outstanding notifications, including the result of the last run. Raises SiteatlasError."""
 
-    async def tell() -> NotifyResult:
-        is_wanted = ready.config.notify.enabled
-        return (
-            await send_notifications(ready, order.name, ended=_last_scheduled_result(ready, order.last))
-            if is_wanted
-            else NotifyResult()
-        )
+    async def send() -> NotifyResult:
+        if not plan.config.notify.enabled:
+            return NotifyResult()
+        return await send_notifications(plan, job.name, ended=_last_scheduled_result(plan, job.last))
 
-    known = _notify_status(ready)
-    announced = anyio.run(tell, backend_options=loop_options())
+    status = _notify_status(plan)
+    announced = anyio.run(send, backend_options=loop_options())
     return RunResult(
         exit_code=Incomplete.exit_code if announced.untold else 0,
         fate=RunStatus.DONE,
         outcome="put off" if announced.untold else "told",
-        told=_notify_message(announced, known) or "nothing is left to send",
+        told=_notify_message(announced, status) or "nothing is left to send",
         untold=announced.untold,
     )
 
 
-def _notify_message(announced: NotifyResult, known: NotifyStatus) -> str:
-    news = announced.new_since(known)
-    told = [*news.notes, *(f"could not notify {each}" for each in news.sentences[len(news.notes) :])]
-    left = dict.fromkeys(each.channel for each in announced.deliveries if each not in news.deliveries)
-    return "; ".join((*told, *(f"could not notify {channel}, as before" for channel in left)))
+def _notify_message(announced: NotifyResult, status: NotifyStatus) -> str:
+    news = announced.new_since(status)
+    failures = [f"could not notify {sentence}" for sentence in news.sentences[len(news.notes) :]]
+    repeated = dict.fromkeys(
+        delivery.channel for delivery in announced.deliveries if delivery not in news.deliveries
+    )
+    return "; ".join(
+        (*news.notes, *failures, *(f"could not notify {channel}, as before" for channel in repeated))
+    )
 
 
-def _notify_status(ready: CrawlPlan) -> NotifyStatus:
-    """What others were told until now, as the ledger says."""
+def _notify_status(plan: CrawlPlan) -> NotifyStatus:
+    """The notifications sent so far, from the ledger."""
     with suppress(SiteatlasError):
-        return notify_status(ready.state, 0)
+        return notify_status(plan.state, 0)
     return NotifyStatus()
 
 
-def _log_news(announced: NotifyResult | None, known: NotifyStatus) -> None:
-    """Say who could not be told once, and not after each run for as long as that is so."""
-    for sentence in announced.new_since(known).sentences if announced else ():
+def _log_news(announced: NotifyResult | None, status: NotifyStatus) -> None:
+    """Log each failed notification once, not after every run."""
+    for sentence in announced.new_since(status).sentences if announced else ():
         log.warning("%s", sentence)
 
 
-def _last_scheduled_result(ready: CrawlPlan, last: Attempt | None) -> RunResult | None:
-    """How the last run of the schedule ended; None when somebody has run the site since, and all was well."""
+def _last_scheduled_result(plan: CrawlPlan, last: Attempt | None) -> RunResult | None:
+    """The result of the last scheduled run; None when a later successful run replaced it."""
     if last is None or last.fate is None or last.exit_code is None:
         return None
-    run = _last_finished_run(ready)
+    run = _last_finished_run(plan)
     if run and run.exit_code == 0 and run.number != last.run and run.started >= last.began:
         return None
     return RunResult(
@@ -219,15 +222,15 @@ def _last_scheduled_result(ready: CrawlPlan, last: Attempt | None) -> RunResult 
     )
 
 
-def _cut_short(ready: CrawlPlan | None, before: int) -> RunResult:
-    """An interrupt that was too late for the run itself has cut short what comes after it only."""
-    run = _last_finished_run(ready) if ready else None
-    if run is None or run.number <= before or run.exit_code is None:
+def _cut_short(plan: CrawlPlan | None, last_number: int) -> RunResult:
+    """The result after an interrupt. One that comes after the run itself only cuts short what follows it."""
+    run = _last_finished_run(plan) if plan else None
+    if run is None or run.number <= last_number or run.exit_code is None:
         return RunResult(exit_code=Incomplete.exit_code, fate=RunStatus.STOPPED, told=_INTERRUPTED)
     is_done = run.exit_code == 0
-    if is_done and ready and why_not_uploaded(ready, run):
-        told = "published here; interrupted during the upload, and the next run continues it"
-        return RunResult(exit_code=Incomplete.exit_code, fate=RunStatus.STOPPED, run=run.number, told=told)
+    if is_done and plan and why_not_uploaded(plan, run):
+        message = "published here; interrupted during the upload, and the next run continues it"
+        return RunResult(exit_code=Incomplete.exit_code, fate=RunStatus.STOPPED, run=run.number, told=message)
     return RunResult(
         exit_code=run.exit_code,
         fate=RunStatus.DONE if is_done else RunStatus.FAILED,
@@ -239,20 +242,18 @@ def _cut_short(ready: CrawlPlan | None, before: int) -> RunResult:
     )
 
 
-def _last_finished_run(ready: CrawlPlan) -> Run | None:
-    """The last run that has ended, as the state tells."""
-    with suppress(SiteatlasError), STATE_DB.reading(ready.state) as db:
+def _last_finished_run(plan: CrawlPlan) -> Run | None:
+    """The last run that has ended, from the state."""
+    with suppress(SiteatlasError), STATE_DB.reading(plan.state) as db:
         return next((run for run in RunsPage(db).last(2) if not run.is_open), None)
     return None
 
 
-def _is_notify_pending(ready: CrawlPlan | None) -> bool:
-    """Whether others could not be told of something for now."""
+def _is_notify_pending(plan: CrawlPlan | None) -> bool:
+    """Whether a notification is outstanding."""
     with suppress(SiteatlasError):
         return (
-            ready is not None
-            and ready.config.notify.enabled
-            and notify_status(ready.state, 0).is_notify_pending
+            plan is not None and plan.config.notify.enabled and notify_status(plan.state, 0).is_notify_pending
         )
     return False
 

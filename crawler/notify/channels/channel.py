@@ -1,4 +1,4 @@
-"""What all who are told have in common. Two kinds: who takes the changed URLs in batches, and who takes a message."""
+"""What every channel implements: a batch channel takes changed URLs in batches, a message channel takes messages."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,7 +7,7 @@ from crawler.notify.notice import Notice, Occasion, SendResult
 
 
 class MessageChannel(Protocol):
-    """Takes one message for each notice. ``key`` names it in the ledger, stays the same, and has no secret in it."""
+    """Takes one message for each notice. ``key`` names it in the ledger, never changes, and holds no secret."""
 
     @property
     def key(self) -> str:
@@ -15,14 +15,14 @@ class MessageChannel(Protocol):
 
     @property
     def occasions(self) -> frozenset[Occasion]:
-        """What it wants to be told."""
+        """The occasions on which it wants a message."""
 
     async def send(self, notice: Notice) -> SendResult:
-        """Send it, once. Never raises for what the other side does."""
+        """Send the message once. Never raises for a failing receiver."""
 
 
 class BatchChannel(Protocol):
-    """Takes the URLs that changed, in batches, each of one host and in an order that stays the same."""
+    """Takes the changed URLs in batches, each of one host and in a stable order."""
 
     @property
     def key(self) -> str:
@@ -30,16 +30,16 @@ class BatchChannel(Protocol):
 
     @property
     def size(self) -> int:
-        """URLs in one batch at most."""
+        """The maximum number of URLs in a batch."""
 
     async def check_ready(self, host: str) -> SendResult:
-        """Whether it can be told anything of a host (IndexNow: the key file is there).
+        """Whether it accepts URLs of a host (IndexNow: the key file is there).
 
-        Asked before each batch, and again when one was put off: what is not ready then is put off for its host alone.
+        Called before each batch, and again after a deferral: a host that is not ready is deferred alone.
         """
 
     def accepts(self, url: str) -> bool:
-        """Whether a URL may be sent at all, decided without asking."""
+        """Whether a URL may be sent at all, decided without a request."""
 
     async def send(self, host: str, urls: Sequence[str]) -> SendResult:
-        """Send one batch, once. Never raises for what the other side does."""
+        """Send one batch once. Never raises for a failing receiver."""

@@ -1,4 +1,4 @@
-"""Hooks: a command of the operator's that is run with the message on its standard input."""
+"""The hook: runs the operator's command with the message on its standard input."""
 
 import hashlib
 import os
@@ -15,24 +15,20 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from crawler.errors import UsageError
 from crawler.notify.channels.http import plain_line, quote_message
 from crawler.notify.channels.message import notice_json
-from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
+from crawler.notify.notice import Notice, Occasion, SendResult
 
-_TEMPORARY_EXIT_CODE: Final = 75  # EX_TEMPFAIL of sysexits.h: the command asks to be run again another time
-_MAX_KEPT_OUTPUT: Final = 4_096  # bytes of its output that are kept, the last ones
-_KILL_GRACE: Final = 5.0  # seconds to end in good order before it is killed
-_PIPE_GRACE: Final = (
-    0.5  # seconds that its output may stay open when it has ended, held by what it left behind
-)
+_TEMPORARY_EXIT_CODE: Final = 75  # EX_TEMPFAIL of sysexits.h: the command asks to be run again later
+_MAX_KEPT_OUTPUT: Final = 4_096  # last bytes of its output
+_KILL_GRACE: Final = 5.0  # seconds between SIGTERM and SIGKILL
+_PIPE_GRACE: Final = 0.5  # seconds to read on after its end, as its children may hold its output open
 
 
 class CommandChannel:
-    """Runs ``command``, its program and arguments, in a process group of its own, for ``timeout`` seconds at most.
+    """Runs ``command``, its program and arguments, in its own process group, for at most ``timeout`` seconds.
 
-    It gets the JSON of :func:`crawler.notify.channels.message.document` and the variables SITEATLAS_HOOK_SITE,
-    SITEATLAS_HOOK_OCCASION and SITEATLAS_HOOK_SITEMAP_URL. It took the message when it ends with 0; with 75 it is run
-    again another time. Implements :class:`crawler.notify.channels.channel.Channel`. Raises UsageError when there is
-    no such
-    command.
+    It gets the JSON of :func:`crawler.notify.channels.message.notice_json` and the variables SITEATLAS_HOOK_SITE,
+    SITEATLAS_HOOK_OCCASION and SITEATLAS_HOOK_SITEMAP_URL. Exit code 0 accepts the message; 75 defers it. Implements
+    :class:`crawler.notify.channels.channel.MessageChannel`. Raises UsageError when there is no such command.
     """
 
     def __init__(
@@ -60,9 +56,9 @@ class CommandChannel:
         self._grace = grace
 
     async def send(self, notice: Notice) -> SendResult:
-        """See :class:`crawler.notify.channels.channel.Channel`."""
-        told = {"SITE": notice.site, "OCCASION": notice.occasion.value, "SITEMAP_URL": notice.sitemap_url}
-        variables = {f"SITEATLAS_HOOK_{name}": plain_line(value) for name, value in told.items()}
+        """See :class:`crawler.notify.channels.channel.MessageChannel`."""
+        values = {"SITE": notice.site, "OCCASION": notice.occasion.value, "SITEMAP_URL": notice.sitemap_url}
+        variables = {f"SITEATLAS_HOOK_{name}": plain_line(value) for name, value in values.items()}
         try:
             process = await anyio.open_process(
                 self._command,
@@ -74,30 +70,30 @@ class CommandChannel:
             )
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            return _deferred(f"the hook {self._name} could not be started: {reason}")
+            return SendResult.deferred(f"the hook {self._name} could not be started: {reason}")
         tail = bytearray()
         try:
-            code = await self._run(process, notice_json(notice, self.key), tail)
+            exit_code = await self._run(process, notice_json(notice, self.key), tail)
         finally:
             with anyio.CancelScope(shield=True):
                 await self._end(process)
-        return self._judged(code, quote_message(_last_line(bytes(tail))))
+        return self._result_of(exit_code, quote_message(_last_line(bytes(tail))))
 
     async def _run(self, process: Process, message: bytes, tail: bytearray) -> int | None:
         """Its exit code, None when its time was up."""
-        code = None
+        exit_code = None
         with anyio.move_on_after(self._timeout):
             async with anyio.create_task_group() as tasks:
-                assert process.stdin is not None  # noqa: S101 - they were asked for
+                assert process.stdin is not None  # noqa: S101 - opened as pipes
                 assert process.stdout is not None  # noqa: S101
                 tasks.start_soon(_write_message, process.stdin, message)
                 tasks.start_soon(_keep_tail, process.stdout, tail)
-                code = await process.wait()
+                exit_code = await process.wait()
                 tasks.cancel_scope.deadline = anyio.current_time() + _PIPE_GRACE
-        return code
+        return exit_code
 
     async def _end(self, process: Process) -> None:
-        """Nothing of a command that is still running stays: neither itself nor what it began."""
+        """Stop a command that is still running, with its children."""
         if process.returncode is None:
             _signal(process.pid, signal.SIGTERM)
             with anyio.move_on_after(self._grace):
@@ -105,22 +101,26 @@ class CommandChannel:
             _signal(process.pid, signal.SIGKILL)
         await process.aclose()
 
-    def _judged(self, code: int | None, said: str) -> SendResult:
-        told = f": {said}" if said else ""
+    def _result_of(self, code: int | None, last_line: str) -> SendResult:
+        detail = f": {last_line}" if last_line else ""
         if code is None:
-            return _deferred(
-                f"the hook {self._name} took more than {self._timeout:g} seconds and was ended{told}"
+            return SendResult.deferred(
+                f"the hook {self._name} took more than {self._timeout:g} seconds and was ended{detail}"
             )
         if code == 0:
-            return SendResult(reception=SendStatus.ACCEPTED, message=f"the hook {self._name} ran{told}")
+            return SendResult.accepted(f"the hook {self._name} ran{detail}")
         if code == _TEMPORARY_EXIT_CODE:
-            return _deferred(f"the hook {self._name} asks to be run again later (exit code 75){told}")
-        how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-        return SendResult(reception=SendStatus.REFUSED, message=f"the hook {self._name} {how}{told}")
+            return SendResult.deferred(
+                f"the hook {self._name} asks to be run again later (exit code 75){detail}"
+            )
+        ending = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
+        return SendResult.refused(f"the hook {self._name} {ending}{detail}")
 
 
 async def _write_message(pipe: ByteSendStream, message: bytes) -> None:
-    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):  # it need not read it
+    with suppress(
+        anyio.BrokenResourceError, anyio.ClosedResourceError, OSError
+    ):  # the command need not read it
         async with pipe:
             await pipe.send(message)
 
@@ -140,7 +140,3 @@ def _signal(group: int, number: int) -> None:
 def _last_line(output: bytes) -> str:
     lines = [line for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
     return lines[-1] if lines else ""
-
-
-def _deferred(said: str) -> SendResult:
-    return SendResult(reception=SendStatus.DEFERRED, message=said)

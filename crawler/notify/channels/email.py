@@ -1,4 +1,4 @@
-"""E-mail: a message in plain text to people, which nothing that a website says can turn into another."""
+"""E-mail: a plain-text message to people. No text from a website can add a header or a recipient."""
 
 import base64
 import os
@@ -40,7 +40,7 @@ _DEFAULT_PORTS: Final[Mapping[SmtpSecurity, int]] = {"none": 25, "starttls": 587
 
 
 class SmtpServer(Struct, frozen=True, kw_only=True):
-    """Where e-mail is handed over. ``login`` is a user and a password; a PEM bundle in ``ca_file`` is trusted too."""
+    """The mail server. ``login`` is a user and a password; a PEM bundle in ``ca_file`` is trusted too."""
 
     host: str
     port: int
@@ -50,7 +50,7 @@ class SmtpServer(Struct, frozen=True, kw_only=True):
 
     @override
     def __repr__(self) -> str:
-        return f"Server({self.name!r}, {self.security!r}, …)"
+        return f"SmtpServer({self.name!r}, {self.security!r}, …)"
 
     @property
     def name(self) -> str:
@@ -60,7 +60,7 @@ class SmtpServer(Struct, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=4)
 def _context(ca_file: Path | None) -> ssl.SSLContext:
-    """What the system trusts, and a PEM bundle besides; loading it takes a while. Raises OSError."""
+    """A TLS context with the system's authorities and a PEM bundle; slow to load. Raises OSError."""
     context = ssl.create_default_context()
     if ca_file:
         context.load_verify_locations(cafile=ca_file)
@@ -70,10 +70,10 @@ def _context(ca_file: Path | None) -> ssl.SSLContext:
 def parse_server(
     address: str, security: SmtpSecurity, login: str = "", ca_file: Path | None = None
 ) -> SmtpServer:
-    """The server at ``host:port``, or ``host`` with the usual port; ``login`` is ``user:password``, "" for none.
+    """The server at ``host:port``, or ``host`` with the default port; ``login`` is ``user:password``, "" for none.
 
-    Raises UsageError for an address that is none, for a login that would be sent in the clear (it is not shown), and
-    for a CA file that cannot be read.
+    Raises UsageError for an invalid address, for a login that would be sent in the clear (it is not shown), and for a
+    CA file that cannot be read.
     """
     try:
         parts = urlsplit(f"//{address}")
@@ -92,33 +92,33 @@ def parse_server(
         raise UsageError(
             "email.login would be sent over a connection that everybody can read: set email.security to starttls or tls"
         )
-    made = SmtpServer(
+    server = SmtpServer(
         host=host, port=port, security=security, login=(user, password) if login else None, ca_file=ca_file
     )
     try:
         _context(ca_file)
     except OSError as error:
         raise UsageError(f"cannot read the CA file {ca_file}: {error.strerror or error}") from None
-    return made
+    return server
 
 
 async def hand_over(
     server: SmtpServer, message: EmailMessage, sender: str, to: Sequence[str], timeout: float
 ) -> SendResult:
-    """What became of a message that was handed over within ``timeout`` seconds. Never raises, but for cancellation."""
-    answer: SendResult | None = None
+    """Hand a message over within ``timeout`` seconds. Never raises, except for cancellation."""
+    result: SendResult | None = None
     with anyio.move_on_after(timeout):
         try:
             async with await _client(server) as client:
                 refused, _ = await client.sendmail(sender, to, message.as_bytes())
-                answer = _taken(server, refused)  # whatever happens to the connection now
+                result = _accepted(server, refused)  # even if closing the connection fails
         except Exception as error:  # noqa: BLE001 - the fence: no mail server ends a run
-            answer = answer or _no_response(server, error)
-    return answer or _later(server, f"did not take the message within {timeout:g} seconds")
+            result = result or _no_response(server, error)
+    return result or _later(server, f"did not take the message within {timeout:g} seconds")
 
 
 async def _client(server: SmtpServer) -> aiosmtplib.SMTP:
-    """A client that connects when it is entered. It has no time limits of its own."""
+    """A client that connects when it is entered, without time limits of its own."""
     user, password = server.login or (None, None)
     return aiosmtplib.SMTP(
         hostname=server.host,
@@ -136,18 +136,16 @@ async def _client(server: SmtpServer) -> aiosmtplib.SMTP:
     )
 
 
-def _taken(server: SmtpServer, refused: Mapping[str, _Reply]) -> SendResult:
-    some = f", but not for all: {_replies(server, refused)}" if refused else ""
-    return SendResult(
-        reception=SendStatus.ACCEPTED, message=f"the mail server {server.name} took the message{some}"
-    )
+def _accepted(server: SmtpServer, refused: Mapping[str, _Reply]) -> SendResult:
+    exceptions = f", but not for all: {_replies(server, refused)}" if refused else ""
+    return SendResult.accepted(f"the mail server {server.name} took the message{exceptions}")
 
 
 def _no_response(server: SmtpServer, error: Exception) -> SendResult:
     match _origin(error):
         case aiosmtplib.SMTPRecipientsRefused(recipients=refused):
-            is_later = any(400 <= each.code < 500 for each in refused)
-            replies = _replies(server, {each.recipient: each for each in refused})
+            is_later = any(400 <= recipient.code < 500 for recipient in refused)
+            replies = _replies(server, {recipient.recipient: recipient for recipient in refused})
             return _answer(server, f"takes none of the recipients: {replies}", is_later)
         case aiosmtplib.SMTPResponseException(code=code) if code < 200:
             return _later(server, "does not speak SMTP")
@@ -163,7 +161,7 @@ def _no_response(server: SmtpServer, error: Exception) -> SendResult:
         case ssl.SSLCertVerificationError(verify_message=message):
             return _later(server, f"has a bad certificate: {quote_message(message)}")
         case OSError(errno=number, strerror=text) as unreachable:
-            # asyncio writes its own text for some errors; those of a resolver are negative
+            # asyncio replaces the text of some errors; a resolver's error numbers are negative
             reason = os.strerror(number) if number and number > 0 else text or str(unreachable)
             return _later(server, f"was not reached: {quote_message(reason) or type(unreachable).__name__}")
         case unknown:
@@ -171,17 +169,17 @@ def _no_response(server: SmtpServer, error: Exception) -> SendResult:
 
 
 def _origin(error: BaseException) -> BaseException:
-    """What went wrong first, which the library tells in words of its own."""
+    """The first error in the chain, which the library rephrases."""
     return _origin(error.__cause__) if error.__cause__ else error
 
 
-def _later(server: SmtpServer, said: str) -> SendResult:
-    return _answer(server, said, is_later=True)
+def _later(server: SmtpServer, message: str) -> SendResult:
+    return _answer(server, message, is_later=True)
 
 
-def _answer(server: SmtpServer, said: str, is_later: bool) -> SendResult:
+def _answer(server: SmtpServer, text: str, is_later: bool) -> SendResult:
     reception = SendStatus.DEFERRED if is_later else SendStatus.REFUSED
-    return SendResult(reception=reception, message=f"the mail server {server.name} {said}")
+    return SendResult(reception=reception, message=f"the mail server {server.name} {text}")
 
 
 def _replies(server: SmtpServer, replies: Mapping[str, _Reply]) -> str:
@@ -195,24 +193,24 @@ def _reply(server: SmtpServer, reply: _Reply) -> str:
 
 
 def _secrets(server: SmtpServer) -> tuple[str, ...]:
-    """What a server may repeat of a login: the password, and what PLAIN and LOGIN send."""
+    """The parts of a login that a server may repeat: the password, and what PLAIN and LOGIN send."""
     if not server.login:
         return ()
     user, password = server.login
-    sent = (f"\0{user}\0{password}", password)
-    return (password, *(base64.b64encode(each.encode()).decode() for each in sent))
+    tokens = (f"\0{user}\0{password}", password)
+    return (password, *(base64.b64encode(token.encode()).decode() for token in tokens))
 
 
-_MAIL_POLICY: Final = SMTP.clone(cte_type="7bit")  # not every server takes 8 bits
+_MAIL_POLICY: Final = SMTP.clone(cte_type="7bit")  # not every server accepts 8-bit text
 
-_MAX_LINE: Final = 998  # characters of a line, RFC 5322 section 2.1.1
+_MAX_LINE: Final = 998  # characters, RFC 5322 section 2.1.1
 
 
 class EmailChannel:
-    """Sends one message to all of ``to``. Implements :class:`crawler.notify.channels.channel.Channel`.
+    """Sends one message to all of ``to``. Implements :class:`crawler.notify.channels.channel.MessageChannel`.
 
-    ``timeout`` are the seconds that it may take. The same message has the same Message-ID whenever it is sent. Raises
-    UsageError for what is no address, and for a template that fails on a sample.
+    ``timeout`` is in seconds. The same notice always has the same Message-ID. Raises UsageError for an invalid address,
+    and for a template that fails on a sample.
     """
 
     key: Final = "email"
@@ -226,7 +224,7 @@ class EmailChannel:
         template: MessageTemplate | None = None,
         timeout: float = 30.0,
     ) -> None:
-        self._to = tuple(_address(each, "email.to") for each in to)
+        self._to = tuple(_address(address, "email.to") for address in to)
         self._from = _address(sender, "email.sender") if sender else self._to[0]
         self.occasions = frozenset(on)
         self._server = server
@@ -235,42 +233,42 @@ class EmailChannel:
         for sample in SAMPLE_NOTICES:
             try:
                 self.build_message(sample)
-            except TemplateError as fault:
-                raise UsageError(str(fault)) from None
+            except TemplateError as error:
+                raise UsageError(str(error)) from None
 
     def build_message(self, notice: Notice) -> EmailMessage:
-        """The whole message but for its date. Raises TemplateFault."""
+        """The whole message except its date. Raises TemplateError."""
         subject, text = render_mail(self._template, notice, self.key)
         message = EmailMessage(policy=_MAIL_POLICY)
         message["From"] = self._from
         message["To"] = self._to
         message["Subject"] = subject
         message["Message-ID"] = f"<{delivery_id(notice, self.key)}@{self._from.domain}>"
-        message["Auto-Submitted"] = "auto-generated"  # RFC 3834 section 5: nobody's vacation answers it
+        message["Auto-Submitted"] = "auto-generated"  # RFC 3834 section 5: no vacation reply
         is_plain = text.isascii() and max(map(len, text.splitlines())) < _MAX_LINE
         message.set_content(text, cte="7bit" if is_plain else None)
         return message
 
     async def send(self, notice: Notice) -> SendResult:
-        """See :class:`crawler.notify.channels.channel.Channel`."""
+        """See :class:`crawler.notify.channels.channel.MessageChannel`."""
         try:
             message = self.build_message(notice)
-        except TemplateError as fault:
-            return SendResult(reception=SendStatus.REFUSED, message=str(fault))
+        except TemplateError as error:
+            return SendResult.refused(str(error))
         message["Date"] = format_datetime(datetime.now(UTC))
-        recipients = [each.addr_spec for each in self._to]
+        recipients = [address.addr_spec for address in self._to]
         return await hand_over(self._server, message, self._from.addr_spec, recipients, self._timeout)
 
 
 def _address(text: str, setting: str) -> Address:
-    """One address, with or without a name. Raises UsageError. The domain is put into ASCII."""
+    """Parse one address, with or without a name; the domain becomes ASCII. Raises UsageError."""
     try:
-        (found,) = SMTP.header_factory("To", text if text.isprintable() else "").addresses
-        domain = found.domain.encode("idna").decode("ascii")
-        address = Address(found.display_name, found.username, domain)
+        (parsed,) = SMTP.header_factory("To", text if text.isprintable() else "").addresses
+        domain = parsed.domain.encode("idna").decode("ascii")
+        address = Address(parsed.display_name, parsed.username, domain)
     except Exception:  # noqa: BLE001 - the parser of the standard library fails in many ways
         address = Address()
-    is_mended = address.addr_spec.rpartition("@")[0] not in text  # it makes an address of almost anything
-    if not address.username or not address.domain or is_mended:
+    is_repaired = address.addr_spec.rpartition("@")[0] not in text  # the parser repairs any text
+    if not address.username or not address.domain or is_repaired:
         raise UsageError(f"{setting} {text!r} is no address like name@example.com")
     return address

@@ -1,4 +1,4 @@
-"""A service account of Google: read from its key file, and exchanged for an access token that is used while it holds.
+"""Reads a Google service account from its key file, and gets access tokens for it.
 
 https://developers.google.com/identity/protocols/oauth2/service-account#httprest
 """
@@ -26,17 +26,17 @@ from crawler.notify.channels.http import (
     quote_message,
     result_of,
 )
-from crawler.notify.notice import SendResult, SendStatus
+from crawler.notify.notice import SendResult
 
 if TYPE_CHECKING:  # an extra
     from google.auth.crypt import RSASigner
 
 _SCOPE: Final = "https://www.googleapis.com/auth/webmasters"
-_SKEW: Final = 120.0  # seconds between two clocks that are worth a word
+_SKEW: Final = 120.0  # seconds; a larger difference of the clocks is reported
 
 
 class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks. ``private_key`` is a PEM text, which is never shown."""
+    """A service account. ``private_key`` is a PEM text, which is never shown."""
 
     client_email: str
     private_key: str
@@ -51,10 +51,12 @@ class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
     def read(cls, setting: str) -> Self:
         """The account that search_console.account names: a path, ``file:PATH``, ``env:NAME``, or the JSON itself.
 
-        Raises UsageError, which tells nothing of what is in them.
+        Raises UsageError, which does not quote the content.
         """
-        is_env, is_it = setting.startswith("env:"), setting.lstrip().startswith("{")
-        text = reveal_secret(setting if is_env or is_it or setting.startswith("file:") else f"file:{setting}")
+        is_env, is_json = setting.startswith("env:"), setting.lstrip().startswith("{")
+        text = reveal_secret(
+            setting if is_env or is_json or setting.startswith("file:") else f"file:{setting}"
+        )
         if is_env and not text.lstrip().startswith("{"):  # as GOOGLE_APPLICATION_CREDENTIALS has it
             try:
                 text = Path(text).read_text(encoding="utf-8")
@@ -64,7 +66,7 @@ class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
             return msgspec.json.decode(text, type=cls)
         except (msgspec.DecodeError, UnicodeError):
             raise UsageError(
-                f"search_console.account: {'it' if is_it else setting} is not the JSON key file of a service account"
+                f"search_console.account: {'it' if is_json else setting} is not the JSON key file of a service account"
                 " (with client_email and private_key); create one in the Google Cloud console"
             ) from None
 
@@ -95,77 +97,74 @@ class AccessTokens:
         self._credentials = Credentials(signer, account.client_email, account.token_uri, scopes=[_SCOPE])
 
     async def get(self) -> str | SendResult:
-        """A token that holds for some minutes, or why there is none. Never raises for what Google does."""
+        """A valid token, or why there is none. Never raises for a failure at Google."""
         if not self._credentials.valid:
             try:
                 await to_thread.run_sync(self._credentials.refresh, self._request)
-            except _NotGiven as error:
-                return error.answer
-            except Exception:  # noqa: BLE001 - the fence: google-auth takes what it reads for well-formed
+            except _TokenRefused as error:
+                return error.result
+            except Exception:  # noqa: BLE001 - the fence: google-auth expects well-formed responses
                 self.discard()
         token = self._credentials.token
         if isinstance(token, str) and token and token.isascii() and token.isprintable():
             return token
-        return SendResult(
-            reception=SendStatus.DEFERRED,
-            message=f"Google's token server {self._origin} answered without a token",
-        )
+        return SendResult.deferred(f"Google's token server {self._origin} answered without a token")
 
     def discard(self) -> None:
-        """Forget the token: it is taken no more."""
+        """Forget a token that was rejected."""
         self._credentials.token = None
 
     def _request(self, url: str, method: str, body: bytes, headers: Mapping[str, str]) -> SimpleNamespace:
-        """The transport of google-auth, called in a thread. It retries by itself what it gets to see as refused."""
-        sent = from_thread.run(partial(self._http.send, method, url, headers=headers, body=body))
-        if isinstance(sent, NotifyResponse) and sent.status == 200:
-            return SimpleNamespace(status=sent.status, headers=sent.headers, data=sent.body)
-        if isinstance(sent, NotifyResponse) and sent.status in {400, 401, 403}:
-            said = self._refused(sent, body.decode(), time.time())
-            raise _NotGiven(SendResult(reception=SendStatus.REFUSED, message=said))
-        raise _NotGiven(result_of(sent, f"Google's token server {self._origin}"))
+        """The transport of google-auth, called in a thread. google-auth retries the refusals that it sees."""
+        response = from_thread.run(partial(self._http.send, method, url, headers=headers, body=body))
+        if isinstance(response, NotifyResponse) and response.status == 200:
+            return SimpleNamespace(status=response.status, headers=response.headers, data=response.body)
+        if isinstance(response, NotifyResponse) and response.status in {400, 401, 403}:
+            message = self._refused(response, body.decode(), time.time())
+            raise _TokenRefused(SendResult.refused(message))
+        raise _TokenRefused(result_of(response, f"Google's token server {self._origin}"))
 
-    def _refused(self, sent: NotifyResponse, asked: str, now: float) -> str:
-        """The account is not taken: its key was deleted, it is disabled, or our clock is wrong."""
-        given = read_object(sent.body)
-        why = " ".join(str(given[name]) for name in ("error", "error_description") if name in given)
-        told = f" ({quote_message(why, parse_qs(asked)['assertion'])})" if why else ""
-        theirs = http_date.parse_http_date(sent.headers.get("date", ""), now)
-        off = now - theirs if theirs is not None else 0.0
-        clock = ""
-        if abs(off) > _SKEW:
-            way = "ahead" if off > 0 else "behind"
-            clock = f"; the clock of this machine is {abs(off) / 60:,.0f} minutes {way}: set it"
-        elif "jwt" in why.lower():
-            clock = "; the clock of this machine may be wrong, or the key was deleted"
-        return f"Google does not take the key of {plain_line(self._email)}{told}{clock}"
+    def _refused(self, response: NotifyResponse, request: str, now: float) -> str:
+        """Why Google refuses the account: its key was deleted, it is disabled, or the clock is wrong."""
+        values = read_object(response.body)
+        reason = " ".join(str(values[name]) for name in ("error", "error_description") if name in values)
+        detail = f" ({quote_message(reason, parse_qs(request)['assertion'])})" if reason else ""
+        server_time = http_date.parse_http_date(response.headers.get("date", ""), now)
+        offset = now - server_time if server_time is not None else 0.0
+        hint = ""
+        if abs(offset) > _SKEW:
+            direction = "ahead" if offset > 0 else "behind"
+            hint = f"; the clock of this machine is {abs(offset) / 60:,.0f} minutes {direction}: set it"
+        elif "jwt" in reason.lower():
+            hint = "; the clock of this machine may be wrong, or the key was deleted"
+        return f"Google does not take the key of {plain_line(self._email)}{detail}{hint}"
 
 
-class _NotGiven(Exception):
-    """There is no token, for a reason that google-auth need not know."""
+class _TokenRefused(Exception):
+    """There is no token; carries the result past google-auth."""
 
-    def __init__(self, answer: SendResult) -> None:
-        super().__init__(answer)
-        self.answer = answer
+    def __init__(self, result: SendResult) -> None:
+        super().__init__(result)
+        self.result = result
 
 
 def read_object(body: bytes) -> dict[str, Any]:
-    """The JSON object in an answer, or an empty one for anything else."""
+    """The JSON object in a response body, or an empty one."""
     try:
-        found = msgspec.json.decode(body)
+        value = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
-@lru_cache(maxsize=64)  # a thousand sites have the same account, and a key is checked for long
+@lru_cache(maxsize=64)  # many sites share an account, and checking a key is slow
 def _signer(pem: str, key_id: str) -> "RSASigner | None":
-    """What signs with a key, None for what is no RSA key. Raises ImportError without the extra."""
+    """A signer for a key, None when it is no RSA key. Raises ImportError without the extra."""
     from google.auth.crypt import RSASigner  # noqa: PLC0415
 
     try:
         signer: RSASigner = RSASigner.from_string(pem, key_id or None)
-        signer.sign(b"")  # with a key of another kind it cannot
-    except Exception:  # noqa: BLE001 - OpenSSL has a say in it too, and any of them may quote the key
+        signer.sign(b"")  # fails for a key of another kind
+    except Exception:  # noqa: BLE001 - OpenSSL raises its own errors, which may quote the key
         return None
     return signer

@@ -1,4 +1,4 @@
-"""HTTP for those who are told: one message, one answer, in a time that is known. Nothing it says holds a secret."""
+"""The HTTP sender of the channels: one message, one response, within a time limit, and no secret in any text."""
 
 import base64
 import time
@@ -24,35 +24,30 @@ from crawler.model import Failure, Url
 from crawler.notify.notice import SendResult, SendStatus
 
 _MAX_QUOTED: Final = 200  # characters
-
-_MIN_SECRET: Final = (
-    8  # characters: what is shorter in a path or query is a word like "notify", and no secret
-)
-
+_MIN_SECRET: Final = 8  # characters: a shorter part of a path or query is a word like "notify", and no secret
 _MIN_PASSWORD: Final = 4
-
 _HIDDEN: Final = "***"
 
 
 def quote_message(text: str, secrets: Iterable[str] = ()) -> str:
-    """What somebody said, as one line of 200 characters at most that a terminal shows and does not obey.
+    """A text from a receiver as one line of at most 200 characters, harmless in a terminal.
 
-    ``secrets`` are put out of sight wherever they stand in it, percent-encoded or not.
+    ``secrets`` are hidden wherever they occur, percent-encoded or not.
     """
-    for secret in sorted({form for each in secrets for form in _secret_forms(each)}, key=len, reverse=True):
+    for secret in sorted({form for value in secrets for form in _secret_forms(value)}, key=len, reverse=True):
         text = text.replace(secret, _HIDDEN)
     line = plain_line(text)
     return line if len(line) <= _MAX_QUOTED else f"{line[: _MAX_QUOTED - 1].rstrip()}…"
 
 
 def plain_line(text: str) -> str:
-    """A text without line ends, and without what is not seen, turns the line around or commands a terminal."""
+    """A text on one line, without invisible characters, direction changes or terminal commands."""
     line = " ".join(text.split())
     return line if line.isprintable() else "".join(c if c.isprintable() else "�" for c in line)
 
 
 def secrets_of(url: str) -> tuple[str, ...]:
-    """The pieces of a URL that may be secrets: the password, and long pieces of path and query, as chats have them."""
+    """The parts of a URL that may be secrets: the password, and long parts of path and query, as chat services use."""
     try:
         parts = urlsplit(url)
         userinfo = (parts.username or "", parts.password or "")
@@ -64,7 +59,7 @@ def secrets_of(url: str) -> tuple[str, ...]:
 
 
 def _secret_forms(secret: str) -> tuple[str, ...]:
-    """A secret as it may come back."""
+    """The encodings in which a secret may come back."""
     forms = (secret, unquote(secret), unquote_plus(secret), quote(secret), quote(secret, safe=""))
     return tuple(form for form in forms if len(form) >= _MIN_PASSWORD)
 
@@ -73,9 +68,9 @@ _BODY: Final = BodyLimits(wire=64 * 1024, decoded=64 * 1024, refuse=2**62, is_op
 
 
 class NotifyResponse(Struct, frozen=True, kw_only=True):
-    """An answer. ``headers`` have names in lower case; ``body`` is what arrived of it in time, 64 KiB at most.
+    """A response. ``headers`` have names in lower case; ``body`` is what arrived in time, at most 64 KiB.
 
-    ``wait`` are the seconds that Retry-After asks for, 0 for none. ``secrets`` must not be told when it is quoted.
+    ``wait`` is Retry-After in seconds, 0 for none. ``secrets`` must be hidden when the response is quoted.
     """
 
     status: int
@@ -86,7 +81,7 @@ class NotifyResponse(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What the body says in plain words or as JSON, on one line; "" for anything else, such as an HTML page."""
+        """A plain-text or JSON body on one line; "" for anything else, such as an HTML page."""
         kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
         text = self.body.decode("utf-8", "replace").strip()
         is_text = kind in {"", "text/plain"} or kind.endswith("json")
@@ -96,18 +91,18 @@ class NotifyResponse(Struct, frozen=True, kw_only=True):
 
 
 class NoResponse(Struct, frozen=True, kw_only=True):
-    """There is no answer; whether the message arrived is not known. ``said`` is one sentence that names the origin."""
+    """No response; the message may have arrived. ``message`` is a sentence that names the origin."""
 
     message: str
 
 
 class HttpSender:
-    """Sends messages while it is entered, by the fetcher of a crawl. Raises UsageError for a bad user agent.
+    """Sends messages while it is entered, with the fetcher of a crawl. Raises UsageError for a bad user agent.
 
-    ``timeout`` are the seconds that one message and its answer may take in all. Redirects are not followed, cookies
-    not kept, and the proxies of the environment not used. Each message has a connection of its own: of one that finds
-    an old connection closed nobody knows whether it arrived. ``ca_file`` is a PEM bundle that is trusted besides the
-    system's; ``proxy`` a URL as in :class:`crawler.fetch.TransportOptions`, "" for none.
+    ``timeout`` limits one message and its response, in seconds. It follows no redirects, keeps no cookies, and ignores
+    the proxies of the environment. Each message has its own connection: after a failure on a reused one, nobody knows
+    whether the message arrived. ``ca_file`` is a PEM bundle trusted besides the system's authorities; ``proxy`` a URL
+    as in :class:`crawler.fetch.limits.TransportOptions`, "" for none.
     """
 
     def __init__(
@@ -134,33 +129,33 @@ class HttpSender:
     async def send(
         self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b""
     ) -> NotifyResponse | NoResponse:
-        """Send one request, once. Never raises, but for cancellation.
+        """Send one request, once. Never raises, except for cancellation.
 
-        A user name and a password in the URL become an Authorization (RFC 9110 section 4.2.4 forbids to send them as
-        they are). An answer whose head arrived counts, also when its body never ends.
+        A user name and a password in the URL become an Authorization header (RFC 9110 section 4.2.4 forbids sending
+        them in the URL). A response whose head arrived counts, even when its body never ends.
         """
-        own = dict(headers or {})
+        all_headers = dict(headers or {})
         try:
-            asked = httpx.URL(url)
+            parsed = httpx.URL(url)
             origin = display_origin(url)
-            if asked.userinfo:
-                own["Authorization"] = _basic(asked.userinfo)
+            if parsed.userinfo:
+                all_headers["Authorization"] = _basic(parsed.userinfo)
         except (httpx.InvalidURL, ValueError):
             return NoResponse(message="a URL of this message cannot be sent; check how it is written")
-        place = Url(origin + asked.raw_path.decode("ascii"))
-        answer = await self._fetcher.fetch(place, headers=own.items(), method=method, content=body)
-        if isinstance(answer, Failure):
-            return NoResponse(message=self._reason(answer, origin))
+        target = Url(origin + parsed.raw_path.decode("ascii"))
+        response = await self._fetcher.fetch(target, headers=all_headers.items(), method=method, content=body)
+        if isinstance(response, Failure):
+            return NoResponse(message=self._reason(response, origin))
         return NotifyResponse(
-            status=answer.status,
-            headers=dict(answer.headers),
-            body=answer.body,
-            wait=parse_retry_after(answer.header("retry-after"), time.time()) or 0.0,
-            secrets=(*secrets_of(url), *own.get("Authorization", "").split(" ")[1:], *self._hidden),
+            status=response.status,
+            headers=dict(response.headers),
+            body=response.body,
+            wait=parse_retry_after(response.header("retry-after"), time.time()) or 0.0,
+            secrets=(*secrets_of(url), *all_headers.get("Authorization", "").split(" ")[1:], *self._hidden),
         )
 
     def _reason(self, failed: Failure, origin: str) -> str:
-        """The details are told of a certificate only: others may quote the request."""
+        """The reason of a failure. Only certificate errors keep their details: others may quote the request."""
         code = FailureCode(failed.code)
         if code.startswith("tls."):
             return failed.message
@@ -172,7 +167,7 @@ class HttpSender:
 
 
 def display_origin(url: str) -> str:
-    """What may be told of a URL: ``https://example.com:8443``. Raises ValueError when it is no http(s) URL."""
+    """The part of a URL that may be shown: ``https://example.com:8443``. Raises ValueError for no http(s) URL."""
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
@@ -184,29 +179,28 @@ def display_origin(url: str) -> str:
     return f"{parsed.scheme}://{host}" + (f":{parsed.port}" if parsed.port else "")
 
 
-def result_of(answer: NotifyResponse | NoResponse, what: str) -> SendResult:
-    """What an answer means by its status alone. ``what`` is who answered, the subject of the sentence.
+def result_of(response: NotifyResponse | NoResponse, server: str) -> SendResult:
+    """The result that a response's status alone means. ``server`` names it, the subject of the sentence.
 
-    Success is acceptance; 408, 425, 429, 5xx and no answer are worth another try (RFC 9110 sections 15.5.9, 15.6,
-    RFC 8470, RFC 6585 section 4); everything else needs a person, also a redirect.
+    2xx is accepted; 408, 425, 429, 5xx and no response are deferred (RFC 9110 sections 15.5.9, 15.6, RFC 8470, RFC 6585
+    section 4); anything else needs a person, also a redirect.
     """
-    if isinstance(answer, NoResponse):
-        return SendResult(reception=SendStatus.DEFERRED, message=f"{what} was not reached: {answer.message}")
-    status = answer.status
+    if isinstance(response, NoResponse):
+        return SendResult.deferred(f"{server} was not reached: {response.message}")
+    status = response.status
     if 200 <= status < 300:
-        return SendResult(reception=SendStatus.ACCEPTED, message=f"{what} accepted it ({status})")
+        return SendResult.accepted(f"{server} accepted it ({status})")
     if 300 <= status < 400:
-        where = _redirect_text(answer.headers.get("location", ""))
-        return SendResult(
-            reception=SendStatus.REFUSED,
-            message=f"{what} answered {status}, a redirect{where}, which is not followed: configure where it leads",
+        target = _redirect_text(response.headers.get("location", ""))
+        return SendResult.refused(
+            f"{server} answered {status}, a redirect{target}, which is not followed: configure where it leads"
         )
-    told = f"{what} answered {_status_name(status)}" + (f": {answer.text}" if answer.text else "")
-    is_later = is_transient(status) or 500 <= status < 600
+    message = f"{server} answered {_status_name(status)}" + (f": {response.text}" if response.text else "")
+    is_deferred = is_transient(status) or 500 <= status < 600
     return SendResult(
-        reception=SendStatus.DEFERRED if is_later else SendStatus.REFUSED,
-        message=told,
-        wait=answer.wait if is_later else 0.0,
+        reception=SendStatus.DEFERRED if is_deferred else SendStatus.REFUSED,
+        message=message,
+        wait=response.wait if is_deferred else 0.0,
     )
 
 
@@ -216,7 +210,7 @@ def _basic(userinfo: bytes) -> str:
 
 
 def _secrets_of_proxy(proxy: str) -> tuple[str, ...]:
-    """What a proxy gets, and may repeat or pass on."""
+    """The secrets that a proxy gets, and may repeat."""
     try:
         userinfo = httpx.URL(proxy).userinfo
     except httpx.InvalidURL:

@@ -1,4 +1,4 @@
-"""IndexNow: tells search engines the URLs that changed, in batches of one host, once its key file is there."""
+"""IndexNow: sends search engines the changed URLs, in batches of one host, once its key file is there."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from crawler.config.sections import IndexNowConfig as Section
+from crawler.config.sections import IndexNowConfig
 from crawler.errors import UsageError
 from crawler.model import Failure, Reply, Url
 from crawler.notify.channels.http import HttpSender, NotifyResponse, display_origin, quote_message, result_of
@@ -15,31 +15,33 @@ from crawler.notify.notice import SendResult, SendStatus
 from crawler.url.normalize import InvalidUrl, normalize_url
 
 _KEY: Final = re.compile(r"[A-Za-z0-9-]{8,128}", re.ASCII).fullmatch
-_NAME: Final = "IndexNowChannel"
+_NAME: Final = "IndexNow"
 _HEADERS: Final = {"Content-Type": "application/json; charset=utf-8"}
 _REFUSED: Final = {
-    400: "400, that the message is not as it should be",
-    422: "422, that URLs are not of this host or the key is not as it should be",
+    400: "400: the message is malformed",
+    422: "422: URLs are not of this host, or the key is malformed",
 }
 _TOO_MANY: Final = 429
 
 FetchUrl = Callable[[Url], Awaitable[Reply | Failure]]
-"""Asks the public site for a document, once; no redirect is followed."""
+"""Fetches a document of the public site once, without following redirects."""
 
 
 class IndexNowChannel:
-    """The channel of https://www.indexnow.org/documentation. Every URL in a batch is of the host of its key file.
+    """The channel of https://www.indexnow.org/documentation. All URLs of a batch share the host of its key file.
 
-    ``fetch`` asks for the key file, ``secret`` is the key in it, and ``scheme`` that of the site. With the ``key_url``
-    of its section only URLs below its directory are taken. Raises UsageError for a key or a place that cannot be.
+    ``fetch`` gets the key file, ``secret`` is the key in it, and ``scheme`` that of the site. With a ``key_url`` in the
+    section, only URLs below its directory are accepted. Raises UsageError for an invalid key or key URL.
     """
 
     key: Final = "indexnow"
 
-    def __init__(self, http: HttpSender, fetch: FetchUrl, secret: str, section: Section, scheme: str) -> None:
+    def __init__(
+        self, http: HttpSender, fetch: FetchUrl, secret: str, section: IndexNowConfig, scheme: str
+    ) -> None:
         if not _KEY(secret):
             raise UsageError(
-                "the key of IndexNow is not as it should be (it is not shown): 8 to 128 letters, digits and dashes"
+                "the IndexNow key is invalid (it is not shown): it must have 8 to 128 letters, digits and dashes"
             )
         try:
             display_origin(section.endpoint)
@@ -49,7 +51,7 @@ class IndexNowChannel:
         self._fetch = fetch
         self._secret = secret
         is_named = section.key.startswith(("env:", "file:"))
-        self._named = f"the key that {section.key} holds" if is_named else "the key in indexnow.key"
+        self._key_name = f"the key that {section.key} holds" if is_named else "the key in indexnow.key"
         self._key_url = _canonical(section.key_url)
         self._endpoint = section.endpoint
         self._size = section.batch
@@ -58,93 +60,84 @@ class IndexNowChannel:
 
     @property
     def size(self) -> int:
-        """URLs in one batch at most."""
+        """The maximum number of URLs in a batch."""
         return self._size
 
     def accepts(self, url: str) -> bool:
-        """Whether a URL lies below the directory of the key file, by either scheme (the location rule)."""
+        """Whether a URL lies below the directory of the key file, in either scheme (the location rule)."""
         directory = self._key_url.partition("?")[0].rpartition("/")[0]
         return url.partition("://")[2].startswith(f"{directory.partition('://')[2]}/" if directory else "")
 
     async def check_ready(self, host: str) -> SendResult:
-        """Whether the key file of a host is there and holds the key; asked once, until the key is refused."""
+        """Whether the key file of a host holds the key; fetched once, until the key is refused."""
         if host not in self._ready:
-            self._ready[host] = await self._checked(host)
+            self._ready[host] = await self._check_key_file(host)
         return self._ready[host]
 
     async def send(self, host: str, urls: Sequence[str]) -> SendResult:
-        """Send one batch, once. A key that is refused makes the host not ready."""
+        """Send one batch once. A refused key makes the host not ready."""
         message: dict[str, object] = {"host": host, "key": self._secret}
         if self._key_url:
             message["keyLocation"] = self._key_url
         message["urlList"] = list(urls)
         body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
-        sent = await self._http.send("POST", self._endpoint, headers=_HEADERS, body=body)
-        if isinstance(sent, NotifyResponse):
-            sent = replace(sent, secrets=(*sent.secrets, self._secret))
-            if answer := self._documented(sent, host, len(urls)):
-                return answer
-        answer = result_of(sent, _NAME)
-        # what is said of the way to it, and not of the batch, is no reason to set the batch aside
+        response = await self._http.send("POST", self._endpoint, headers=_HEADERS, body=body)
+        if isinstance(response, NotifyResponse):
+            response = replace(response, secrets=(*response.secrets, self._secret))
+            if result := self._documented(response, host, len(urls)):
+                return result
+        result = result_of(response, _NAME)
+        # a refusal without a documented status is about the request's path, not about the batch
         return (
-            replace(answer, reception=SendStatus.DEFERRED)
-            if answer.reception is SendStatus.REFUSED
-            else answer
+            replace(result, reception=SendStatus.DEFERRED)
+            if result.reception is SendStatus.REFUSED
+            else result
         )
 
-    def _documented(self, sent: NotifyResponse, host: str, count: int) -> SendResult | None:
-        """What the statuses of the documentation mean; None for all others."""
-        said = f": {sent.text}" if sent.text else ""
-        took = f"{_NAME} took {count:,} URL{'s' * (count != 1)} of {host}"
-        if sent.status in (200, 202) and _is_page(sent):
-            told = f"{_NAME} answered {sent.status} with a page, as no such service does: check --indexnow-endpoint"
-            return SendResult(reception=SendStatus.DEFERRED, message=told)
-        if sent.status == 200:
-            return SendResult(reception=SendStatus.ACCEPTED, message=took)
-        if sent.status == 202:
-            return SendResult(
-                reception=SendStatus.ACCEPTED, message=f"{took}, and has still to check the key"
-            )
-        if reason := _REFUSED.get(sent.status):
-            return SendResult(reception=SendStatus.REFUSED, message=f"{_NAME} answered {reason}{said}")
-        if sent.status == 403:
-            told = f"{_NAME} answered 403, that the key of {host} is not valid{said}; {self._remedy(host)}"
-            self._ready[host] = SendResult(reception=SendStatus.DEFERRED, message=told)
+    def _documented(self, response: NotifyResponse, host: str, count: int) -> SendResult | None:
+        """The result of a documented status; None for all others."""
+        detail = f": {response.text}" if response.text else ""
+        accepted = f"{_NAME} took {count:,} URL{'s' * (count != 1)} of {host}"
+        if response.status in (200, 202) and _is_page(response):
+            text = f"{_NAME} answered {response.status} with a page, as no such service does: check --indexnow-endpoint"
+            return SendResult.deferred(text)
+        if response.status == 200:
+            return SendResult.accepted(accepted)
+        if response.status == 202:
+            return SendResult.accepted(f"{accepted}, and has still to check the key")
+        if reason := _REFUSED.get(response.status):
+            return SendResult.refused(f"{_NAME} answered {reason}{detail}")
+        if response.status == 403:
+            text = f"{_NAME} answered 403, that the key of {host} is not valid{detail}; {self._remedy(host)}"
+            self._ready[host] = SendResult.deferred(text)
             return self._ready[host]
-        if sent.status == _TOO_MANY:
-            return SendResult(
-                reception=SendStatus.DEFERRED,
-                message=f"{_NAME} answered 429, too many requests{said}",
-                wait=sent.wait,
-            )
+        if response.status == _TOO_MANY:
+            return SendResult.deferred(f"{_NAME} answered 429, too many requests{detail}", wait=response.wait)
         return None
 
-    async def _checked(self, host: str) -> SendResult:
+    async def _check_key_file(self, host: str) -> SendResult:
         try:
-            place = normalize_url(self._place(host))
+            key_url = normalize_url(self._key_file_url(host))
         except InvalidUrl as error:
             return self._not_ready(f"the key file of {host} has no address: {error}", host)
-        reply = await self._fetch(place)
+        reply = await self._fetch(key_url)
         if isinstance(reply, Failure):
-            return self._not_ready(f"the key file of {host} cannot be had: {reply.message}", host)
+            return self._not_ready(f"the key file of {host} cannot be fetched: {reply.message}", host)
         if reply.status != 200:
             return self._not_ready(f"the key file of {host} is not there: it answered {reply.status}", host)
         if reply.cut or reply.body.decode("utf-8-sig", "replace").strip() != self._secret:
             return self._not_ready(f"the key file of {host} does not hold the key and nothing else", host)
-        return SendResult(reception=SendStatus.ACCEPTED, message=f"the key file of {host} is there and right")
+        return SendResult.accepted(f"the key file of {host} is there and right")
 
-    def _not_ready(self, why: str, host: str) -> SendResult:
-        return SendResult(
-            reception=SendStatus.DEFERRED,
-            message=f"{quote_message(why, (self._secret,))}; {self._remedy(host)}",
-        )
+    def _not_ready(self, reason: str, host: str) -> SendResult:
+        return SendResult.deferred(f"{quote_message(reason, (self._secret,))}; {self._remedy(host)}")
 
     def _remedy(self, host: str) -> str:
-        """What to do, without the key."""
-        place = self._place(host).replace(self._secret, "KEY")
-        return f"put a text file at {place} whose whole content is KEY, where KEY stands for {self._named}"
+        """How to publish the key file, without the key."""
+        url = self._key_file_url(host).replace(self._secret, "KEY")
+        return f"put a text file at {url} whose whole content is KEY, where KEY stands for {self._key_name}"
 
-    def _place(self, host: str) -> str:
+    def _key_file_url(self, host: str) -> str:
         return self._key_url or f"{self._scheme}://{host}/{self._secret}.txt"
 
 
@@ -155,5 +148,5 @@ def _canonical(key_url: str) -> str:
         raise UsageError(f"--indexnow-key-url cannot be used: {error}") from None
 
 
-def _is_page(sent: NotifyResponse) -> bool:
-    return sent.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
+def _is_page(response: NotifyResponse) -> bool:
+    return response.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"

@@ -1,4 +1,4 @@
-"""What messages are made of: the document of a notice, its sentence, its name, and the texts of templates. Pure."""
+"""Builds messages: the JSON document of a notice, its sentence and delivery id, and texts by templates. Pure."""
 
 import hashlib
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ from crawler.notify.channels.http import plain_line
 from crawler.notify.notice import Notice, Occasion
 from crawler.publish.changes import Change, ChangeCounts, ChangeKind
 
-_FILE: Final = "<template>"  # what Jinja2 calls a template that was given as a text, in tracebacks
+_FILE: Final = "<template>"  # Jinja2's name in tracebacks for a template without a file
 
-_OURS: Final = Path(__file__).parent / "templates"
+_BUILTIN_TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _environment: Final = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined,
@@ -34,13 +34,13 @@ _environment: Final = ImmutableSandboxedEnvironment(
 
 
 class TemplateError(Exception):
-    """A template cannot make a message of what there is to tell. The text is a sentence that names the line."""
+    """A template cannot render a notice. The text is a sentence that names the line."""
 
 
 class MessageTemplate:
-    """A Jinja2 template; ``what`` names it in sentences. It sees what is given to it and nothing else.
+    """A Jinja2 template; ``what`` names it in messages. It sees only the document.
 
-    Raises UsageError when it is none. A name that does not exist is a fault.
+    Raises UsageError for invalid syntax. An unknown name in it is an error.
     """
 
     def __init__(self, source: str, what: str) -> None:
@@ -52,21 +52,21 @@ class MessageTemplate:
 
     @classmethod
     def read(cls, path: Path, setting: str) -> "MessageTemplate":
-        """The template in a file that ``setting`` names. Raises UsageError."""
+        """Read the template file that ``setting`` names. Raises UsageError."""
         try:
             source = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-            raise UsageError(f"cannot read the template {path} of {setting}: {why}") from None
+            reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+            raise UsageError(f"cannot read the template {path} of {setting}: {reason}") from None
         return cls(source, f"the template {path}")
 
     @classmethod
     def builtin(cls, name: str) -> "MessageTemplate":
-        """One of ours, by the name of its file."""
-        return cls((_OURS / name).read_text(encoding="utf-8"), f"the template {name}")
+        """A built-in template, by the name of its file."""
+        return cls((_BUILTIN_TEMPLATES / name).read_text(encoding="utf-8"), f"the template {name}")
 
     def render(self, document: Mapping[str, Any]) -> str:
-        """The text that it makes of a document. Raises TemplateFault."""
+        """Render a document. Raises TemplateError."""
         try:
             return self._template.render(document)
         except Exception as error:  # noqa: BLE001 - the fence: a template is foreign code
@@ -74,11 +74,11 @@ class MessageTemplate:
             raise TemplateError(f"{self._what}{line}: {str(error) or type(error).__name__}") from None
 
     def error(self, problem: str) -> TemplateError:
-        """What to raise when that which it made is not what it should be."""
+        """The error for an invalid result."""
         return TemplateError(f"{self._what}: {problem}")
 
 
-@lru_cache(maxsize=64)  # a thousand sites of one schedule have the same
+@lru_cache(maxsize=64)  # many sites of a schedule share a template
 def _compiled(source: str) -> JinjaTemplate:
     return _environment.from_string(source)
 
@@ -93,14 +93,13 @@ def _line(trace: TracebackType | None) -> str:
 
 
 DOCUMENT_VERSION: Final = 1
-
-"""The version of the document. Fields may be added to it without a new one; none are taken away, or change."""
+"""Version of the document. New fields keep the version; removed or changed ones need a new one."""
 
 
 def delivery_id(notice: Notice, key: str) -> str:
-    """A name of 32 hexadecimal digits: that of one notice to one channel, the same however often it is sent."""
+    """An id of 32 hexadecimal digits, the same whenever one notice is sent to one channel."""
     parts = [notice.sitemap_url, key, notice.occasion.value, str(notice.after), str(notice.until)]
-    if not notice.until:  # nothing but the time tells two troubles apart that came to no run
+    if not notice.until:  # without a run, only the time distinguishes two notices of trouble
         parts.append(notice.at)
     if notice.audit:
         parts.append(str(notice.audit.number))
@@ -108,23 +107,23 @@ def delivery_id(notice: Notice, key: str) -> str:
 
 
 def notice_sentence(notice: Notice) -> str:
-    """What there is to tell, in one sentence without its full stop."""
+    """The notice in one sentence without its full stop."""
     if notice.occasion is not Occasion.CHANGES:
         return plain_line(notice.message).rstrip(".")
     numbers = [(getattr(notice.counts, kind.value), kind.value) for kind in ChangeKind]
     listed = f"{notice.pages:,} {'page is' if notice.pages == 1 else 'pages are'} listed"
     if not notice.after:
         return f"the whole sitemap is new: {listed}"
-    told = [f"{number:,} {kind}" for number, kind in numbers if number] or ["nothing changed"]
-    return f"{', '.join(told)}; {listed} now"
+    changes = [f"{number:,} {kind}" for number, kind in numbers if number] or ["nothing changed"]
+    return f"{', '.join(changes)}; {listed} now"
 
 
 def notice_document(notice: Notice, key: str) -> dict[str, Any]:
-    """The message for programs, version 1, which is also what templates see.
+    """The message for programs, version 1, which templates see too.
 
-    ``changes`` are the first of each kind, ``more`` is how many are left out; ``id`` is that of :func:`delivery`.
-    ``audit`` is null unless the occasion is "findings": then :meth:`crawler.audit.summary.AuditNews.as_values`, and
-    ``report``, the directory of its report on the machine that made it.
+    ``changes`` are the first of each kind, ``more`` counts the others; ``id`` is :func:`delivery_id`. ``audit`` is null
+    unless the occasion is "findings": then :meth:`crawler.audit.summary.AuditSummary.as_values`, and ``report``, the
+    directory of its report on the machine that made it.
     """
     return {
         "version": DOCUMENT_VERSION,
@@ -148,23 +147,23 @@ def notice_document(notice: Notice, key: str) -> dict[str, Any]:
 
 def notice_json(notice: Notice, key: str) -> bytes:
     """The document as it is sent: the same notice gives the same bytes."""
-    told = notice_document(notice, key)
+    document = notice_document(notice, key)
     try:
-        return msgspec.json.encode(told) + b"\n"
-    except UnicodeEncodeError:  # half a character, as the name of a file may have
-        return msgspec.json.encode(_made_safe(told)) + b"\n"
+        return msgspec.json.encode(document) + b"\n"
+    except UnicodeEncodeError:  # a lone surrogate, as in some file names
+        return msgspec.json.encode(_made_safe(document)) + b"\n"
 
 
 def render_text(template: MessageTemplate, notice: Notice, key: str) -> str:
-    """A text for people, by a template, which sees every text on one line and harmless. Raises TemplateFault."""
-    told: Any = _made_safe(notice_document(notice, key))
-    return template.render(told)
+    """A text for people by a template, which sees every value on one harmless line. Raises TemplateError."""
+    document: Any = _made_safe(notice_document(notice, key))
+    return template.render(document)
 
 
 def render_mail(template: MessageTemplate, notice: Notice, key: str) -> tuple[str, str]:
-    """The subject and the text of an e-mail: a template's first line that is not empty, and what comes after it.
+    """The subject and the text of an e-mail: the first non-empty line of the rendered template, and the rest.
 
-    Raises TemplateFault.
+    Raises TemplateError.
     """
     text = render_text(template, notice, key).lstrip()
     subject, _, body = text.partition("\n")
@@ -174,7 +173,7 @@ def render_mail(template: MessageTemplate, notice: Notice, key: str) -> tuple[st
 
 
 def render_body(template: MessageTemplate, notice: Notice, key: str) -> bytes:
-    """The body that a template makes for a webhook, which is JSON. Raises TemplateFault."""
+    """The JSON body that a template makes for a webhook. Raises TemplateError."""
     text = render_text(template, notice, key).strip()
     try:
         msgspec.json.decode(text)
@@ -190,9 +189,9 @@ def _made_safe(value: Any) -> Any:
     if isinstance(value, str):
         return plain_line(value)
     if isinstance(value, dict):
-        return {name: _made_safe(each) for name, each in value.items()}
+        return {name: _made_safe(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_made_safe(each) for each in value]
+        return [_made_safe(item) for item in value]
     return value
 
 
@@ -269,4 +268,4 @@ SAMPLE_NOTICES: Final = (
     ),
 )
 
-"""One notice of each occasion, on which a template is tried before there is anything to tell."""
+"""One notice of each occasion, to check a template before it is needed."""

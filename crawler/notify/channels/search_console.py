@@ -1,4 +1,4 @@
-"""Google Search Console: submits the sitemap when it changed, and reads back what Google says of it.
+"""Google Search Console: submits the sitemap when it changed, and reads its status.
 
 https://developers.google.com/webmaster-tools/v1/sitemaps,
 https://developers.google.com/webmaster-tools/v1/errors
@@ -43,14 +43,14 @@ _Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 class SitemapContent(Struct, frozen=True):
-    """How many URLs of a type (``web``, ``image``, ``video`` …) the sitemap has, as Google counts."""
+    """How many URLs of a type (``web``, ``image``, ``video`` …) Google counts in the sitemap."""
 
     type: str = ""
     submitted: _Number = 0
 
 
 class SearchConsoleStatus(Struct, frozen=True, rename="camel"):
-    """What Google says of a sitemap. Times are RFC 3339, "" for never; numbers are those of the last reading."""
+    """The status of a sitemap at Google. Times are RFC 3339, "" for never; numbers are of the last reading."""
 
     last_submitted: str = ""
     last_downloaded: str = ""
@@ -61,38 +61,38 @@ class SearchConsoleStatus(Struct, frozen=True, rename="camel"):
 
     @property
     def submitted(self) -> str:
-        """When it was submitted last, as one line."""
+        """The time of the last submission, as one line."""
         return quote_message(self.last_submitted)
 
     @property
     def downloaded(self) -> str:
-        """When Google read it last, as one line."""
+        """The time of Google's last reading, as one line."""
         return quote_message(self.last_downloaded)
 
     @property
     def sentence(self) -> str:
-        """For people, in one line."""
+        """The status for people, in one line."""
         if not self.last_downloaded:
             return "Google has not read it yet"
-        found = [count_text(self.errors, "error"), count_text(self.warnings, "warning")]
-        counted = [f"{each.submitted:,} {quote_message(each.type)}" for each in self.contents]
-        has = f" and {', '.join(counted)} in it" if counted else ""
-        waits = "; it waits to be read again" if self.is_pending else ""
+        problems = [count_text(self.errors, "error"), count_text(self.warnings, "warning")]
+        counts = [f"{content.submitted:,} {quote_message(content.type)}" for content in self.contents]
+        content_text = f" and {', '.join(counts)} in it" if counts else ""
+        pending_text = "; it waits to be read again" if self.is_pending else ""
         return quote_message(
-            f"Google read it last on {self.downloaded[:10]}, with {', '.join(found)}{has}{waits}"
+            f"Google read it last on {self.downloaded[:10]}, with {', '.join(problems)}{content_text}{pending_text}"
         )
 
 
 class SearchConsoleChannel:
-    """Submits one sitemap to one property. Implements :class:`crawler.notify.channels.channel.Channel`.
+    """Submits one sitemap to one property. Implements :class:`crawler.notify.channels.channel.MessageChannel`.
 
-    ``site`` is the property: a URL with a slash at its end or ``sc-domain:example.com``; "" is the origin of the
-    sitemap. Raises UsageError for an account, a property or an endpoint that cannot be used.
+    ``site`` is the property: a URL that ends with a slash, or ``sc-domain:example.com``; "" is the origin of the
+    sitemap. Raises UsageError for an unusable account, property or endpoint.
     """
 
     key: Final = "search console"
     last_status: SearchConsoleStatus | None = None
-    """What Google said last, as long as this lives."""
+    """The last status that was read in this process."""
 
     def __init__(
         self, http: HttpSender, account: ServiceAccount, sitemap_url: str, endpoint: str, site: str = ""
@@ -114,63 +114,57 @@ class SearchConsoleChannel:
         path = f"/sites/{quote(self._site, safe='')}/sitemaps/{quote(sitemap_url, safe='')}"
         self._url = endpoint.rstrip("/") + path
 
-    async def send(self, notice: Notice) -> SendResult:  # noqa: ARG002 - the sitemap itself tells what changed
-        """See :class:`crawler.notify.channels.channel.Channel`."""
-        answer = await self._ask("PUT")
-        if isinstance(answer, SendResult):
-            return answer
+    async def send(self, notice: Notice) -> SendResult:  # noqa: ARG002 - Google reads the sitemap itself
+        """See :class:`crawler.notify.channels.channel.MessageChannel`."""
+        response = await self._request("PUT")
+        if isinstance(response, SendResult):
+            return response
         status = await self.read_status()
-        told = (
+        detail = (
             status.sentence
             if isinstance(status, SearchConsoleStatus)
             else f"what it says of it: {status.message}"
         )
-        return SendResult(reception=SendStatus.ACCEPTED, message=f"submitted to {_NAME}; {told}")
+        return SendResult.accepted(f"submitted to {_NAME}; {detail}")
 
     async def read_status(self) -> SearchConsoleStatus | SendResult:
-        """What Google says of the sitemap, without submitting it, or why that is not known."""
-        answer = await self._ask("GET")
-        if isinstance(answer, SendResult):
-            return answer
+        """The status of the sitemap, without submitting it, or why it is unknown."""
+        response = await self._request("GET")
+        if isinstance(response, SendResult):
+            return response
         try:
-            self.last_status = msgspec.json.decode(answer.body, type=SearchConsoleStatus, strict=False)
+            self.last_status = msgspec.json.decode(response.body, type=SearchConsoleStatus, strict=False)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            return SendResult(
-                reception=SendStatus.DEFERRED, message=f"{_NAME} answered something that cannot be read"
-            )
+            return SendResult.deferred(f"{_NAME} answered, but the response cannot be read")
         return self.last_status
 
-    async def _ask(self, method: str) -> NotifyResponse | SendResult:
-        """An answer of success, or what there is to say of another. A token that lost its force is replaced, once."""
+    async def _request(self, method: str) -> NotifyResponse | SendResult:
+        """A successful response, or the result of another. An expired token is replaced once."""
         for is_last in (False, True):
             token = await self._tokens.get()
             if isinstance(token, SendResult):
                 return token
             headers = {"Authorization": f"Bearer {token}"}
-            sent = await self._http.send(method, self._url, headers=headers)
-            if isinstance(sent, NotifyResponse) and 200 <= sent.status < 300:
-                return sent
-            if is_last or isinstance(sent, NoResponse) or sent.status != 401:
+            response = await self._http.send(method, self._url, headers=headers)
+            if isinstance(response, NotifyResponse) and 200 <= response.status < 300:
+                return response
+            if is_last or isinstance(response, NoResponse) or response.status != 401:
                 break
             self._tokens.discard()
-        return self._judged(method, sent)
+        return self._refusal(method, response)
 
-    def _judged(self, method: str, sent: NotifyResponse | NoResponse) -> SendResult:
-        plain = result_of(sent, _NAME)
-        if isinstance(sent, NoResponse) or plain.reception is not SendStatus.REFUSED:
-            return plain
-        reasons, message = _reasons(read_object(sent.body))
-        said = f": {quote_message(message, sent.secrets)}" if message else ""
-        if sent.status == 403 and reasons & _QUOTA_REASONS:
-            return SendResult(
-                reception=SendStatus.DEFERRED, message=f"{_NAME} takes no more for now{said}", wait=sent.wait
-            )
-        remedy = self._remedy(method, sent.status, reasons)
+    def _refusal(self, method: str, response: NotifyResponse | NoResponse) -> SendResult:
+        result = result_of(response, _NAME)
+        if isinstance(response, NoResponse) or result.reception is not SendStatus.REFUSED:
+            return result
+        reasons, message = _reasons(read_object(response.body))
+        detail = f": {quote_message(message, response.secrets)}" if message else ""
+        if response.status == 403 and reasons & _QUOTA_REASONS:
+            return SendResult.deferred(f"{_NAME} takes no more for now{detail}", wait=response.wait)
+        remedy = self._remedy(method, response.status, reasons)
         if not remedy:
-            return plain
-        return SendResult(
-            reception=SendStatus.REFUSED, message=f"{_NAME} answered {sent.status}{said}; {remedy}"
-        )
+            return result
+        return SendResult.refused(f"{_NAME} answered {response.status}{detail}; {remedy}")
 
     def _remedy(self, method: str, status: int, reasons: frozenset[str]) -> str:
         match status:
@@ -201,12 +195,12 @@ class SearchConsoleChannel:
         return ""
 
 
-def _reasons(answer: dict[str, Any]) -> tuple[frozenset[str], str]:
-    """The reasons that an error gives for machines, in both of Google's forms, and its message.
+def _reasons(response: dict[str, Any]) -> tuple[frozenset[str], str]:
+    """The reason codes of an error, in both of Google's forms, and its message.
 
     https://developers.google.com/webmaster-tools/v1/errors, https://google.aip.dev/193
     """
-    error = answer.get("error")
+    error = response.get("error")
     if not isinstance(error, dict):
         return frozenset(), ""
     parts = [

@@ -1,4 +1,4 @@
-"""Webhooks: a message as JSON to a URL of the operator's, signed when there is a secret to sign it with."""
+"""The webhook: posts a message as JSON to a URL of the operator, signed when there is a secret."""
 
 import hashlib
 import hmac
@@ -15,19 +15,19 @@ from crawler.notify.channels.message import (
     notice_json,
     render_body,
 )
-from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
+from crawler.notify.notice import Notice, Occasion, SendResult
 
 _JSON: Final = "application/json; charset=utf-8"
 
 
 class WebhookChannel:
-    """One URL. Implements :class:`crawler.notify.channels.channel.Channel`.
+    """One URL. Implements :class:`crawler.notify.channels.channel.MessageChannel`.
 
-    Headers: ``X-Siteatlas-Event`` is the occasion, ``X-Siteatlas-Delivery`` the same name whenever the same message is
+    Headers: ``X-Siteatlas-Event`` is the occasion, ``X-Siteatlas-Delivery`` is the same id whenever the same message is
     sent, and ``X-Siteatlas-Signature`` is ``sha256=`` and the HMAC-SHA256 of the body by ``secret`` in hexadecimal
-    digits, when there is one. ``template`` makes another JSON of :func:`crawler.notify.channels.message.document`.
-    Raises
-    UsageError for a URL that is none, without telling it, and for a template that fails on a sample.
+    digits, when there is one. ``template`` makes another JSON of
+    :func:`crawler.notify.channels.message.notice_document`. Raises UsageError for an invalid URL, which it does not
+    show, and for a template that fails on a sample.
     """
 
     def __init__(
@@ -54,21 +54,21 @@ class WebhookChannel:
         for sample in SAMPLE_NOTICES if template else ():
             try:
                 self.body(sample)
-            except TemplateError as fault:
-                raise UsageError(str(fault)) from None
+            except TemplateError as error:
+                raise UsageError(str(error)) from None
 
     def body(self, notice: Notice) -> bytes:
-        """What is sent of a notice. Raises TemplateFault."""
+        """The body for a notice. Raises TemplateError."""
         if self._template is None:
             return notice_json(notice, self.key)
         return render_body(self._template, notice, self.key)
 
     async def send(self, notice: Notice) -> SendResult:
-        """See :class:`crawler.notify.channels.channel.Channel`."""
+        """See :class:`crawler.notify.channels.channel.MessageChannel`."""
         try:
             body = self.body(notice)
-        except TemplateError as fault:
-            return SendResult(reception=SendStatus.REFUSED, message=str(fault))
+        except TemplateError as error:
+            return SendResult.refused(str(error))
         headers = {
             "Content-Type": _JSON,
             "X-Siteatlas-Event": notice.occasion.value,

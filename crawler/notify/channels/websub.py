@@ -1,7 +1,7 @@
-"""WebSub: tells a hub that the feed of recent changes has something new, so that it fetches it for its subscribers.
+"""WebSub: notifies a hub that the feed of recent changes is new, so that it fetches the feed for its subscribers.
 
-https://www.w3.org/TR/websub/ section 6 leaves to publisher and hub how this is done; what all public hubs take is a
-form with ``hub.mode=publish`` and the URL of the feed, called ``hub.url`` by most and ``hub.topic`` by some.
+https://www.w3.org/TR/websub/ section 6 leaves the request to publisher and hub. All public hubs accept a form with
+``hub.mode=publish`` and the URL of the feed, called ``hub.url`` by most and ``hub.topic`` by some.
 """
 
 import hashlib
@@ -12,19 +12,19 @@ from crawler.errors import UsageError
 from crawler.notify.channels.http import HttpSender, display_origin, result_of
 from crawler.notify.notice import Notice, Occasion, SendResult
 
-_ABSOLUTE_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
+_HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 class WebSubChannel:
-    """One hub. Implements :class:`crawler.notify.channels.channel.Channel`.
+    """One hub. Implements :class:`crawler.notify.channels.channel.MessageChannel`.
 
-    ``feed_url`` is the published feed, "" when there is none. Raises UsageError then, and for a hub that is no URL.
+    ``feed_url`` is the published feed. Raises UsageError when it is "", and for an invalid hub URL.
     """
 
     def __init__(self, http: HttpSender, hub: str, feed_url: str) -> None:
         if not feed_url:
             raise UsageError(
-                "a WebSub hub is told of a feed, and none is published: set output.recent (--recent atom)"
+                "a WebSub hub needs a feed, and none is published: set output.recent (--recent atom)"
             )
         try:
             self._what = f"the hub {display_origin(hub)}"
@@ -36,9 +36,9 @@ class WebSubChannel:
         self._hub = hub
         self._feed_url = feed_url
 
-    async def send(self, notice: Notice) -> SendResult:  # noqa: ARG002 - the feed itself tells what changed
-        """See :class:`crawler.notify.channels.channel.Channel`."""
+    async def send(self, notice: Notice) -> SendResult:  # noqa: ARG002 - the hub fetches the feed itself
+        """See :class:`crawler.notify.channels.channel.MessageChannel`."""
         form = urlencode({"hub.mode": "publish", "hub.url": self._feed_url, "hub.topic": self._feed_url})
         return result_of(
-            await self._http.send("POST", self._hub, headers=_ABSOLUTE_FORM, body=form.encode()), self._what
+            await self._http.send("POST", self._hub, headers=_HEADERS, body=form.encode()), self._what
         )

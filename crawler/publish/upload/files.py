@@ -1,4 +1,4 @@
-"""Which files are published elsewhere: the set of a run, its stylesheets and the feed beside it; nothing else."""
+"""Lists the files to upload: the set of a run, its stylesheets and the feed beside it."""
 
 import hashlib
 import os
@@ -20,7 +20,7 @@ _CHUNK_SIZE: Final = 1024 * 1024  # bytes
 
 
 class FileDigests(Struct, frozen=True):
-    """The digests of a local file, and what it looked like when they were made. They hold as long as it looks so."""
+    """The digests of a local file, and its stat values; the digests hold as long as these do."""
 
     size: int
     inode: int
@@ -30,49 +30,51 @@ class FileDigests(Struct, frozen=True):
 
 
 def file_names(plan: CrawlPlan, run: Run) -> list[str]:
-    """The names of the files, the one that leads to the others last. Raises UsageError."""
-    listed = [file.name for file in run.files]
-    if not listed:
+    """The names of the files, the index or only file last. Raises UsageError."""
+    set_names = [file.name for file in run.files]
+    if not set_names:
         return []
-    lead = listed[0] if len(listed) == 1 else lead_file_name(plan)
-    beside = stylesheet_names(plan.config.output.stylesheet)
-    feed = [_name(address)] if (address := recent_feed_url(plan)) else []
-    there = [name for name in (*beside, *feed) if name not in listed and (plan.output / name).is_file()]
-    return [*there, *sorted(name for name in listed if name != lead), lead]
+    lead = set_names[0] if len(set_names) == 1 else lead_file_name(plan)
+    stylesheets = stylesheet_names(plan.config.output.stylesheet)
+    feed = [_name(url)] if (url := recent_feed_url(plan)) else []
+    extras = [
+        name for name in (*stylesheets, *feed) if name not in set_names and (plan.output / name).is_file()
+    ]
+    return [*extras, *sorted(name for name in set_names if name != lead), lead]
 
 
 def lead_file_name(plan: CrawlPlan) -> str:
-    """The name of the file that leads to the others, when there are several."""
+    """The name of the index, which is the sitemap's URL."""
     return _name(plan.sitemap_url)
 
 
 def local_files(plan: CrawlPlan, run: Run, known: Mapping[str, FileDigests]) -> list[LocalFile]:
-    """The files in that order, with their digests: ``known`` ones, or made now.
+    """The files in that order, with digests: those in ``known``, or new ones.
 
     Raises StorageError when a file is not the one that the run published, and UsageError.
     """
-    recorded = {file.name: file.bytes for file in run.files}
-    found = [local_file(plan.output / name, known.get(name)) for name in file_names(plan, run)]
-    for each in found:
-        if recorded.get(each.name, each.size) != each.size:
+    sizes = {file.name: file.bytes for file in run.files}
+    files = [local_file(plan.output / name, known.get(name)) for name in file_names(plan, run)]
+    for local in files:
+        if sizes.get(local.name, local.size) != local.size:
             raise StorageError(
-                f"{each.path} is not the file that run {run.number} published: it was changed since; run again"
+                f"{local.path} is not the file that run {run.number} published: it was changed since; run again"
             )
-    return found
+    return files
 
 
 def local_file(path: Path, known: FileDigests | None) -> LocalFile:
     """One local file. Raises StorageError when it cannot be read."""
     try:
         with path.open("rb") as file:
-            seen = os.fstat(file.fileno())
-            looks = (seen.st_size, seen.st_ino, seen.st_mtime_ns)
-            if known is None or (known.size, known.inode, known.mtime) != looks:
+            stat = os.fstat(file.fileno())
+            stat_values = (stat.st_size, stat.st_ino, stat.st_mtime_ns)
+            if known is None or (known.size, known.inode, known.mtime) != stat_values:
                 sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
                 while part := file.read(_CHUNK_SIZE):
                     sha256.update(part)
                     md5.update(part)
-                known = FileDigests(*looks, sha256.hexdigest(), md5.hexdigest())
+                known = FileDigests(*stat_values, sha256.hexdigest(), md5.hexdigest())
     except OSError as error:
         raise StorageError(
             f"{path} cannot be read, though it was published: {error.strerror}; run again to publish it anew"
@@ -88,10 +90,11 @@ def local_file(path: Path, known: FileDigests | None) -> LocalFile:
     )
 
 
-def digests_of(found: Sequence[LocalFile]) -> dict[str, FileDigests]:
-    """What is known of these from now on."""
+def digests_of(files: Sequence[LocalFile]) -> dict[str, FileDigests]:
+    """The digests to store for these files."""
     return {
-        each.name: FileDigests(each.size, each.inode, each.mtime, each.sha256, each.md5) for each in found
+        local.name: FileDigests(local.size, local.inode, local.mtime, local.sha256, local.md5)
+        for local in files
     }
 
 

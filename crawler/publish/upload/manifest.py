@@ -1,7 +1,7 @@
-"""Owns what is remembered of uploads: which files are there because of us, and since when some of them are not needed.
+"""The manifest of uploads: which remote files are ours, and since when some of them are no longer needed.
 
-It is a file beside the state of the site, and written before anything is sent: a killed process may leave files there
-that nobody lists, but none that nobody knows of.
+It is a file beside the state of the site, written before anything is sent: a killed process may leave files that no
+sitemap lists, but none that the manifest does not know.
 """
 
 import os
@@ -18,14 +18,14 @@ from crawler.publish.upload.files import FileDigests
 from crawler.publish.upload.target import LocalFile, RemoteFile
 
 _MANIFEST_FILE: Final = "record.json"
-_MAX_FORMER: Final = 8  # uploads in a row that were killed while a file was replaced, and are all remembered
+_MAX_FORMER: Final = 8  # killed uploads of one file in a row that are all remembered
 
 
 class UploadedFile(Struct, frozen=True):
-    """A file that we put there, or were about to: then it is not ``sure``, and ``mark`` the one it would have got.
+    """A file that was uploaded, or was about to be: then ``sure`` is false, and ``mark`` is the expected one.
 
-    ``former`` is then what may still be there instead, of ours: what was to be replaced. ``manner`` is how it is kept
-    besides its bytes. ``left`` is when the set there had no need of it any more, Unix time, or None.
+    ``former`` are our earlier files that may still be there instead. ``manner`` is the metadata. ``left`` is the Unix
+    time when the remote set no longer needed the file, or None.
     """
 
     sha256: str
@@ -36,13 +36,13 @@ class UploadedFile(Struct, frozen=True):
     former: tuple[RemoteFile, ...] = ()
     left: float | None = None
 
-    def matches(self, there: RemoteFile | None) -> bool:
-        """Whether it is what is there. What looks just like what was to be replaced may be that."""
-        return there == RemoteFile(self.size, self.mark) and there not in self.former
+    def matches(self, remote: RemoteFile | None) -> bool:
+        """Whether the remote file is this one. One that also matches a former file may be that."""
+        return remote == RemoteFile(self.size, self.mark) and remote not in self.former
 
-    def is_ours(self, there: RemoteFile | None) -> bool:
-        """Whether what is there was put there by us, and nobody else has touched it."""
-        return there in (RemoteFile(self.size, self.mark), *self.former)
+    def is_ours(self, remote: RemoteFile | None) -> bool:
+        """Whether the remote file is one of ours, unchanged."""
+        return remote in (RemoteFile(self.size, self.mark), *self.former)
 
 
 class _ManifestData(Struct):
@@ -51,70 +51,72 @@ class _ManifestData(Struct):
 
 
 class UploadManifest:
-    """What is remembered of one place. ``folder`` is private to the uploads of a site. Raises StorageError."""
+    """The manifest of one target. ``folder`` is private to the uploads of a site. Raises StorageError."""
 
-    def __init__(self, folder: Path, place: str) -> None:
+    def __init__(self, folder: Path, target: str) -> None:
         self._file = folder / _MANIFEST_FILE
         try:
-            self._book = msgspec.json.decode(self._file.read_bytes(), type=_ManifestData)
-        except (FileNotFoundError, ValueError):  # then everything is looked at, and nothing removed
-            self._book = _ManifestData()
+            self._data = msgspec.json.decode(self._file.read_bytes(), type=_ManifestData)
+        except (FileNotFoundError, ValueError):  # then every file is checked, and none removed
+            self._data = _ManifestData()
         except OSError as error:
             raise self._refused(error) from None
-        self._sent = self._book.there.setdefault(place, {})
-        self._kept = self._encoded()
+        self._sent = self._data.there.setdefault(target, {})
+        self._saved = self._encoded()
 
     @property
     def local_digests(self) -> Mapping[str, FileDigests]:
-        """The digests of the local files as they were last."""
-        return self._book.here
+        """The stored digests of the local files."""
+        return self._data.here
 
     def set_local_digests(self, digests: dict[str, FileDigests]) -> None:
-        """Remember the digests of the local files."""
-        self._book.here = digests
+        """Replace the digests of the local files."""
+        self._data.here = digests
 
     def get(self, name: str) -> UploadedFile | None:
-        """What was put there under a name."""
+        """The uploaded file of a name."""
         return self._sent.get(name)
 
     def names(self) -> list[str]:
-        """All that was put there, or was to be."""
+        """The names of all files that were uploaded, or were about to be."""
         return list(self._sent)
 
     def pending(self) -> list[str]:
-        """What a process was about to put there when it died."""
+        """The names of files that a killed process was about to upload."""
         return [name for name, sent in self._sent.items() if not sent.sure]
 
-    def add_pending(self, pieces: Iterable[tuple[LocalFile, str, str]]) -> None:
-        """Remember, durably, that these are going to be put there: each with its manner and the mark it will get."""
-        for piece, manner, mark in pieces:
-            sent = self.get(piece.name)
+    def add_pending(self, files: Iterable[tuple[LocalFile, str, str]]) -> None:
+        """Store durably that these files are about to be uploaded: each with its metadata and expected mark."""
+        for local, metadata, mark in files:
+            sent = self.get(local.name)
             former = (*sent.former, RemoteFile(sent.size, sent.mark))[-_MAX_FORMER:] if sent else ()
-            self._sent[piece.name] = UploadedFile(piece.sha256, piece.size, manner, mark, former=former)
+            self._sent[local.name] = UploadedFile(local.sha256, local.size, metadata, mark, former=former)
         self.save()
 
-    def confirm(self, piece: LocalFile, manner: str, there: RemoteFile) -> None:
-        """This is there, and part of the set."""
-        self._sent[piece.name] = UploadedFile(piece.sha256, there.size, manner, there.mark, sure=True)
+    def confirm(self, local: LocalFile, metadata: str, remote: RemoteFile) -> None:
+        """Record that a file is uploaded, and part of the set."""
+        self._sent[local.name] = UploadedFile(local.sha256, remote.size, metadata, remote.mark, sure=True)
 
     def mark_unlisted(self, listed: Collection[str], now: float) -> None:
-        """The set there is whole without what is not ``listed``, which may be removed some time after ``now``."""
+        """Record that the remote set no longer needs files that are not ``listed``, from ``now`` on."""
         for name, sent in self._sent.items():
-            since = now if sent.left is None else min(sent.left, now)  # a clock that was set back starts anew
+            since = now if sent.left is None else min(sent.left, now)  # if the clock was set back
             self._sent[name] = replace(sent, left=None if name in listed else since)
 
     def unlisted_before(self, before: float) -> list[tuple[str, UploadedFile]]:
-        """What has not been needed since then or earlier."""
-        return [each for each in self._sent.items() if each[1].left is not None and each[1].left <= before]
+        """The files that have not been needed since then or earlier."""
+        return [
+            (name, sent) for name, sent in self._sent.items() if sent.left is not None and sent.left <= before
+        ]
 
     def forget(self, name: str) -> None:
-        """It is not there any more, or not ours."""
+        """Drop a file that is gone, or not ours."""
         self._sent.pop(name, None)
 
     def save(self) -> None:
-        """Make it durable, if it has changed."""
+        """Store the manifest durably, if it has changed."""
         encoded = self._encoded()
-        if encoded == self._kept:
+        if encoded == self._saved:
             return
         draft = self._file.with_suffix(".draft")
         try:
@@ -130,13 +132,13 @@ class UploadManifest:
                 os.close(folder)
         except OSError as error:
             raise self._refused(error) from None
-        self._kept = encoded
+        self._saved = encoded
 
     def _encoded(self) -> bytes:
-        return msgspec.json.encode(self._book, order="deterministic")
+        return msgspec.json.encode(self._data, order="deterministic")
 
     def _refused(self, error: OSError) -> StorageError:
         return StorageError(
-            f"{self._file} cannot be used, in which uploads are remembered: {error.strerror}; the files are in the "
+            f"{self._file}, in which uploads are recorded, cannot be used: {error.strerror}; the files are in the "
             "directory, and the next run uploads them"
         )

@@ -1,4 +1,4 @@
-"""S3 and what is compatible with it, by boto3. A PUT is atomic: readers get the old object or the new one.
+"""The S3 target, by boto3, for S3 and compatible storages. A PUT is atomic: readers get the old object or the new one.
 
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel
 """
@@ -27,15 +27,10 @@ from crawler.errors import UsageError
 from crawler.publish.upload.target import LocalFile, RemoteFile, S3Address, UploadError, target_name
 
 _KEYS: Final = "upload.s3_access_key and upload.s3_secret_key, or what AWS tools use"
-
 _PERMISSIONS: Final = "s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBucket"
-
 _REGION: Final = "the bucket {bucket} is in another region{region}: set upload.s3_region"
-
 _DENIED: Final = f"it does not allow {{act}}: the keys need {_PERMISSIONS} for the bucket {{bucket}}"
-
 _FULL: Final = "the storage is full or its quota used up: make room there"
-
 _BUSY: Final = "it is busy or in trouble ({code})"
 
 
@@ -91,7 +86,7 @@ _BUSY_CODES: Final = frozenset({
 _S3ExceptionTypes = type[Exception] | tuple[type[Exception], ...]
 
 
-# Of what is no answer: the first that fits says what it means, and whether another try may help.
+# Errors without a response: the first match gives the sentence, and whether a retry may help.
 _S3_ERROR_TEXTS: Final[tuple[tuple[_S3ExceptionTypes, str, bool], ...]] = (
     (
         (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError),
@@ -124,7 +119,7 @@ _S3_ERROR_TEXTS: Final[tuple[tuple[_S3ExceptionTypes, str, bool], ...]] = (
 
 
 def s3_upload_error(error: Exception, act: str, bucket: str) -> UploadError:
-    """The refusal that an exception of the library means; ``act`` is what was asked: "putting sitemap.xml there"."""
+    """The UploadError for an exception of the library; ``act`` names the operation: "putting sitemap.xml there"."""
     if isinstance(error, UploadError):
         return error
     if isinstance(error, boto.ClientError):
@@ -133,30 +128,29 @@ def s3_upload_error(error: Exception, act: str, bucket: str) -> UploadError:
 
 
 def _response_error(response: dict[str, Any], act: str, bucket: str) -> UploadError:
-    told, meta = response.get("Error", {}), response.get("ResponseMetadata", {})
+    details, meta = response.get("Error", {}), response.get("ResponseMetadata", {})
     status = int(meta.get("HTTPStatusCode") or 0)
-    code = _plain_word(str(told.get("Code") or status))
-    named = _plain_word(
-        str(meta.get("HTTPHeaders", {}).get("x-amz-bucket-region") or told.get("Region") or "")
+    code = _plain_word(str(details.get("Code") or status))
+    region = _plain_word(
+        str(meta.get("HTTPHeaders", {}).get("x-amz-bucket-region") or details.get("Region") or "")
     )
-    about = {"act": act, "bucket": bucket, "code": code, "region": f" ({named})" if named else ""}
+    values = {"act": act, "bucket": bucket, "code": code, "region": f" ({region})" if region else ""}
     if code in _TRANSIENT_ERRORS:
         return UploadError(_TRANSIENT_ERRORS[code], again=True)
     if code in _BUSY_CODES or (
         status in (408, 429) or (status >= 500 and status != 507 and code not in _PERMANENT_ERRORS)
     ):
         hint = ", or upload.s3_endpoint is no S3 endpoint" if code.isdecimal() else ""
-        return UploadError(_BUSY.format_map(about) + hint, again=True)
+        return UploadError(_BUSY.format_map(values) + hint, again=True)
     if code.startswith("KMS."):
         return UploadError(
             f"the key that encrypts the bucket {bucket} cannot be used ({code}): look at it in AWS KMS"
         )
     sentence = _PERMANENT_ERRORS.get(code) or _PERMANENT_ERRORS.get(str(status))
     if sentence:
-        return UploadError(sentence.format_map(about))
-    return UploadError(
-        f"it refuses {act} ({code}, HTTP {status})"
-    )  # not what it says: who knows what that repeats
+        return UploadError(sentence.format_map(values))
+    # without the server's message, which may repeat a secret
+    return UploadError(f"it refuses {act} ({code}, HTTP {status})")
 
 
 def _no_response_error(error: Exception, act: str) -> UploadError:
@@ -168,26 +162,23 @@ def _no_response_error(error: Exception, act: str) -> UploadError:
 
 
 def _plain_word(text: str) -> str:
-    """A word that the other side wrote, if it is one."""
+    """A code from the server, or "no code" when it is no plain word."""
     return text if _word(text) else "no code"
 
 
 _DIGEST: Final = "siteatlas-sha256"  # metadata of our objects
+_PAGE_SIZE: Final = 1000  # objects in a page of a listing
 
-_PAGE_SIZE: Final = 1000  # objects in one page of a listing
+_FOREIGN_PAGES: Final = 10  # pages that foreign objects may fill
 
-_FOREIGN_PAGES: Final = 10  # pages that may be full of what is not ours
-
-_PLAIN_TYPES: Final = ("", "AES256")  # encryption with which an ETag still is the MD5 of the content
+_PLAIN_TYPES: Final = ("", "AES256")  # with this encryption, an ETag is the MD5 of the content
 
 
 class S3Target:
-    """A bucket, or a part of it. Raises UsageError for settings that nobody could be asked with."""
+    """A bucket, or a prefix in it. Raises UsageError for invalid settings."""
 
     def __init__(self, section: UploadConfig, address: S3Address) -> None:
-        logging.getLogger("botocore").setLevel(
-            logging.WARNING
-        )  # it would log the headers, with session tokens
+        logging.getLogger("botocore").setLevel(logging.WARNING)  # its debug log shows session tokens
         self._bucket, self._prefix = address.bucket, address.prefix
         self._cache_control = section.cache_control
         self._section = section
@@ -204,104 +195,102 @@ class S3Target:
         if self._client is not None:
             self._client.close()
 
-    def mark(self, piece: LocalFile) -> str:
-        """The ETag of an object that was put at once, and is not encrypted with a key of KMS."""
-        return piece.md5
+    def mark(self, local: LocalFile) -> str:
+        """The ETag of an object that was uploaded in one piece, without a KMS key."""
+        return local.md5
 
-    def metadata(self, piece: LocalFile) -> str:
+    def metadata(self, local: LocalFile) -> str:
         """Its headers."""
-        return f"{piece.content_type}\n{self._cache_control}"
+        return f"{local.content_type}\n{self._cache_control}"
 
     async def list_files(self, names: Collection[str]) -> dict[str, RemoteFile]:
-        """One request for a thousand objects; where others fill the listing, one for each name that is left."""
+        """One request per thousand objects; when foreign objects fill the listing, one per remaining name."""
         keys = {self._prefix + name: name for name in names}
         start = os.path.commonprefix(list(keys))  # noqa: RUF071 - letters, as keys are no paths
-        found: dict[str, RemoteFile] = {}
-        more: dict[str, str] = {}
+        files: dict[str, RemoteFile] = {}
+        continuation: dict[str, str] = {}
         for _ in range(_FOREIGN_PAGES + 2 * len(keys) // _PAGE_SIZE):
-            asked = {"Prefix": start, "Delimiter": "/", "MaxKeys": _PAGE_SIZE, **more}
-            page = await self._ask("list_objects_v2", "listing its files", asked)
-            for each in page.get("Contents", ()):
-                if (key := each.get("Key")) in keys:
-                    found[keys[key]] = RemoteFile(int(each.get("Size", -1)), _etag(each))
-            more = {"ContinuationToken": page.get("NextContinuationToken", "")}
+            params = {"Prefix": start, "Delimiter": "/", "MaxKeys": _PAGE_SIZE, **continuation}
+            page = await self._request("list_objects_v2", "listing its files", params)
+            for item in page.get("Contents", ()):
+                if (key := item.get("Key")) in keys:
+                    files[keys[key]] = RemoteFile(int(item.get("Size", -1)), _etag(item))
+            continuation = {"ContinuationToken": page.get("NextContinuationToken", "")}
             if not page.get("IsTruncated"):
-                return found
-            if not more["ContinuationToken"]:
+                return files
+            if not continuation["ContinuationToken"]:
                 break
         for name in keys.values():
-            if name not in found and (head := await self._head(name)) is not None:
-                found[name] = RemoteFile(int(head.get("ContentLength", -1)), _etag(head))
-        return found
+            if name not in files and (head := await self._head(name)) is not None:
+                files[name] = RemoteFile(int(head.get("ContentLength", -1)), _etag(head))
+        return files
 
-    async def find_same(self, piece: LocalFile) -> RemoteFile | None:
-        """Asks for the headers: our digest, and an ETag that contradicts it only where it says nothing of the bytes."""
-        head = await self._head(piece.name)
+    async def find_same(self, local: LocalFile) -> RemoteFile | None:
+        """Compare headers: our digest, and the ETag where it depends on the content alone."""
+        head = await self._head(local.name)
         if head is None:
             return None
         digests = {key.lower(): value for key, value in head.get("Metadata", {}).items()}
-        as_it_is = (
+        actual = (
             head.get("ContentLength"), digests.get(_DIGEST),
             head.get("ContentType"), head.get("CacheControl", ""), head.get("ContentEncoding", ""),
         )  # fmt: skip
-        as_it_should_be = (piece.size, piece.sha256, piece.content_type, self._cache_control, "")
-        says_nothing = (
-            head.get("ServerSideEncryption", "") not in _PLAIN_TYPES or "SSECustomerAlgorithm" in head
-        )
-        if as_it_is != as_it_should_be or not (says_nothing or _etag(head) == piece.md5):
+        expected = (local.size, local.sha256, local.content_type, self._cache_control, "")
+        is_opaque = head.get("ServerSideEncryption", "") not in _PLAIN_TYPES or "SSECustomerAlgorithm" in head
+        if actual != expected or not (is_opaque or _etag(head) == local.md5):
             return None
-        return RemoteFile(piece.size, _etag(head))
+        return RemoteFile(local.size, _etag(head))
 
-    async def put(self, piece: LocalFile) -> RemoteFile:
-        """One PUT, whose bytes the other side checks against their MD5."""
+    async def put(self, local: LocalFile) -> RemoteFile:
+        """One PUT, whose bytes the storage checks against their MD5."""
         headers = {
-            "Key": self._prefix + piece.name,
-            "ContentLength": piece.size,
-            "ContentMD5": base64.b64encode(bytes.fromhex(piece.md5)).decode(),
-            "ContentType": piece.content_type,
-            "Metadata": {_DIGEST: piece.sha256},
+            "Key": self._prefix + local.name,
+            "ContentLength": local.size,
+            "ContentMD5": base64.b64encode(bytes.fromhex(local.md5)).decode(),
+            "ContentType": local.content_type,
+            "Metadata": {_DIGEST: local.sha256},
             **({"CacheControl": self._cache_control} if self._cache_control else {}),
         }
-        answer = await self._ask("put_object", f"putting {piece.name} there", headers, piece)
-        if not (etag := _etag(answer)):
+        response = await self._request("put_object", f"putting {local.name} there", headers, local)
+        if not (etag := _etag(response)):
             raise UploadError(
-                f"it does not say that it took {piece.name}: is upload.s3_endpoint an S3 endpoint?",
+                f"it does not say that it took {local.name}: is upload.s3_endpoint an S3 endpoint?",
                 again=True,
             )
-        return RemoteFile(piece.size, etag)
+        return RemoteFile(local.size, etag)
 
     async def remove(self, name: str) -> None:
         """Remove one object."""
-        await self._ask("delete_object", f"removing {name}", {"Key": self._prefix + name})
+        await self._request("delete_object", f"removing {name}", {"Key": self._prefix + name})
 
     async def remove_leftovers(self, names: Sequence[str]) -> None:
         """A PUT leaves nothing behind."""
 
     async def _head(self, name: str) -> dict[str, Any] | None:
         try:
-            return await self._ask("head_object", f"looking at {name}", {"Key": self._prefix + name})
+            return await self._request("head_object", f"looking at {name}", {"Key": self._prefix + name})
         except _ObjectMissing:
             return None
 
-    async def _ask(
-        self, operation: str, act: str, params: dict[str, Any], piece: LocalFile | None = None
+    async def _request(
+        self, operation: str, act: str, params: dict[str, Any], local: LocalFile | None = None
     ) -> dict[str, Any]:
         if self._client is None:
             section = self._section
             keys, config = _signing_keys(section), _settings(section)
             self._client = _build_client(section.s3_endpoint, section.s3_region, keys, config)
         try:
-            return await anyio.to_thread.run_sync(self._send, operation, params, piece)
-        except Exception as error:  # noqa: BLE001 - what garbage makes of the library; none of it may show its request
+            return await anyio.to_thread.run_sync(self._send, operation, params, local)
+        except Exception as error:  # noqa: BLE001 - the library fails in many ways on garbage; no error may show the request
             if operation == "head_object" and isinstance(error, ClientError) and _is_missing(error):
                 raise _ObjectMissing(act) from None
             raise s3_upload_error(error, act, self._bucket) from None
 
-    def _send(self, operation: str, params: dict[str, Any], piece: LocalFile | None) -> dict[str, Any]:
+    def _send(self, operation: str, params: dict[str, Any], local: LocalFile | None) -> dict[str, Any]:
         method = getattr(self._client, operation)
-        if piece is None:
+        if local is None:
             return dict(method(Bucket=self._bucket, **params))
-        with piece.open() as body:
+        with local.open() as body:
             return dict(method(Bucket=self._bucket, Body=body, **params))
 
 
@@ -313,12 +302,12 @@ def _is_missing(error: ClientError) -> bool:
     return str(error.response.get("Error", {}).get("Code")) in ("404", "NoSuchKey", "NotFound")
 
 
-def _etag(answer: dict[str, Any]) -> str:
-    return str(answer.get("ETag") or "").strip('"')
+def _etag(response: dict[str, Any]) -> str:
+    return str(response.get("ETag") or "").strip('"')
 
 
 def _signing_keys(section: UploadConfig) -> tuple[str, str]:
-    """What is configured to sign with, "" for what AWS tools use. Raises UsageError."""
+    """The configured keys, "" for those of the AWS tools. Raises UsageError."""
     access, secret = reveal_secret(section.s3_access_key), reveal_secret(section.s3_secret_key)
     if bool(access) != bool(secret):
         raise UsageError("upload.s3_access_key and upload.s3_secret_key go together: set both, or none")
@@ -326,7 +315,7 @@ def _signing_keys(section: UploadConfig) -> tuple[str, str]:
 
 
 def _check_section(section: UploadConfig) -> None:
-    """Check that somebody could be asked, and that there are keys to sign with. Raises UsageError."""
+    """Check the endpoint and the keys. Raises UsageError."""
     keys = _signing_keys(section)
     _check_endpoint(section.s3_endpoint)
     if any(keys):
@@ -337,12 +326,12 @@ def _check_section(section: UploadConfig) -> None:
 
 @cache
 def _check_client(endpoint: str, region: str) -> None:
-    """Raises UsageError. It takes a while, and hundreds of sites of one schedule have the same."""
+    """Raises UsageError. Cached, because it is slow and many sites of a schedule share a target."""
     _build_client(endpoint, region, ("some", "keys"), Config()).close()
 
 
 def _build_client(endpoint: str, region: str, keys: tuple[str, str], config: Config) -> Any:
-    """Who asks. Raises UsageError."""
+    """The client. Raises UsageError."""
     access, secret = keys
     try:
         core = botocore.session.Session()
@@ -359,12 +348,12 @@ def _build_client(endpoint: str, region: str, keys: tuple[str, str], config: Con
 
 @cache
 def _service_models() -> Any:
-    """What the library knows of S3: megabytes of JSON, which it would read for each client anew."""
+    """The library's model of S3: megabytes of JSON, loaded once for all clients."""
     return botocore.loaders.create_loader()
 
 
 def _settings(section: UploadConfig) -> Config:
-    """No retries, which are the caller's; and no checksums that not every compatible storage knows."""
+    """No retries, which are the caller's, and no checksums that some compatible storages lack."""
     return Config(
         connect_timeout=section.timeout,
         read_timeout=section.timeout,
@@ -379,18 +368,18 @@ def _check_endpoint(url: str) -> None:
     if not url:
         return
     try:
-        split = urlsplit(url)
-        usable = split.scheme in ("http", "https") and split.hostname and split.port != 0
+        parts = urlsplit(url)
+        is_valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
-        usable = False
+        is_valid = False
     else:
-        if "@" in split.netloc or split.query or split.fragment:
+        if "@" in parts.netloc or parts.query or parts.fragment:
             raise UsageError(
-                "upload.s3_endpoint wants https://host:port and nothing else; keys have settings of their own"
+                "upload.s3_endpoint must be https://host:port and nothing else; keys have their own settings"
             )
-    if not usable:
+    if not is_valid:
         raise UsageError(
-            f"upload.s3_endpoint wants a URL like https://s3.example.com, not {mask_password(url)!r}"
+            f"upload.s3_endpoint must be a URL like https://s3.example.com, not {mask_password(url)!r}"
         )
 
 

@@ -1,6 +1,6 @@
-"""SFTP by asyncssh. A file is written under a hidden name, made durable and renamed, so that readers see it whole.
+"""The SFTP target, by asyncssh. A file is written under a hidden name, synced and renamed: readers see it whole.
 
-https://datatracker.ietf.org/doc/html/draft-ietf-secsh-filexfer-02, and of OpenSSH's PROTOCOL posix-rename and fsync:
+https://datatracker.ietf.org/doc/html/draft-ietf-secsh-filexfer-02, and OpenSSH's extensions (posix-rename, fsync):
 https://github.com/openssh/openssh-portable/blob/master/PROTOCOL
 """
 
@@ -26,31 +26,31 @@ KNOWN_HOSTS: Final = "~/.ssh/known_hosts"
 
 
 def read_known_hosts(file: str, address: SftpAddress) -> asyncssh.SSHKnownHosts:
-    """The host keys that are trusted. Raises UsageError when there is no such file, or it is none."""
+    """The trusted host keys. Raises UsageError when the file is missing or invalid."""
     path = Path(file).expanduser()
     try:
         return asyncssh.read_known_hosts(str(path))
     except FileNotFoundError:
         raise UsageError(
-            f"there is no file of known hosts {file}, without which nobody can tell {address.host} from others: "
-            f"ssh-keyscan -p {address.port} {address.host} >> {file}, and compare the key with what who runs it says"
+            f"there is no file of known hosts {file}, so the host key of {address.host} cannot be checked: "
+            f"ssh-keyscan -p {address.port} {address.host} >> {file}, and compare the key with the operator's"
         ) from None
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it has a line that is none"
-        raise UsageError(f"upload.sftp_known_hosts: {file} is no file of known hosts: {why}") from None
+        reason = error.strerror if isinstance(error, OSError) else "it has an invalid line"
+        raise UsageError(f"upload.sftp_known_hosts: {file} is no file of known hosts: {reason}") from None
 
 
 def login_options(section: UploadConfig, address: SftpAddress) -> dict[str, Any]:
-    """What the library signs in with: the password, the key, or else the keys of ~/.ssh and the agent.
+    """The login options of asyncssh: the password, the key, or else the keys of ~/.ssh and the agent.
 
     Raises UsageError for a key that cannot be read.
     """
-    chosen: dict[str, Any] = {"username": address.user} if address.user else {}
+    options: dict[str, Any] = {"username": address.user} if address.user else {}
     if section.sftp_password:
-        chosen |= {"password": reveal_secret(section.sftp_password), "client_keys": None, "agent_path": None}
+        options |= {"password": reveal_secret(section.sftp_password), "client_keys": None, "agent_path": None}
     if section.sftp_key:
-        chosen |= {"client_keys": [_read_key(section.sftp_key)], "agent_path": None}
-    return chosen
+        options |= {"client_keys": [_read_key(section.sftp_key)], "agent_path": None}
+    return options
 
 
 def _read_key(file: str) -> asyncssh.SSHKey:
@@ -69,8 +69,8 @@ def _read_key(file: str) -> asyncssh.SSHKey:
 _SftpExceptionTypes = type[Exception] | tuple[type[Exception], ...]
 
 
-# The first that fits says what it means, and whether another try may help. The library speaks version 3 of the
-# protocol, which says "failure" of a full disk, of a quota, and of a directory in the way.
+# The first match gives the sentence, and whether a retry may help. Version 3 of the protocol says "failure" of a full
+# disk, of a quota, and of a directory in the way.
 _SFTP_ERROR_TEXTS: Final[tuple[tuple[_SftpExceptionTypes, str, bool], ...]] = (
     (TimeoutError, "it did not answer in time when asked for {act} (upload.timeout)", True),
     (
@@ -119,11 +119,11 @@ _SFTP_ERROR_TEXTS: Final[tuple[tuple[_SftpExceptionTypes, str, bool], ...]] = (
 
 
 def sftp_upload_error(error: Exception, act: str, address: SftpAddress) -> UploadError:
-    """The refusal that an exception of the library means; ``act`` is what was asked: "putting sitemap.xml there"."""
+    """The UploadError for an exception of the library; ``act`` names the operation: "putting sitemap.xml there"."""
     if isinstance(error, UploadError):
         return error
     kind = type(error).__name__
-    about = {
+    values = {
         "act": act,
         "user": address.user or "the user",
         "directory": address.directory,
@@ -133,28 +133,28 @@ def sftp_upload_error(error: Exception, act: str, address: SftpAddress) -> Uploa
         "why": getattr(error, "strerror", None) or kind,
     }
     _, sentence, again = next(meaning for meaning in _SFTP_ERROR_TEXTS if isinstance(error, meaning[0]))
-    return UploadError(sentence.format_map(about), again=again)
+    return UploadError(sentence.format_map(values), again=again)
 
 
 def unknown_host_error(address: SftpAddress, file: str, *, known: bool) -> UploadError:
-    """Its key is not one of those that are trusted; ``known`` says that there are others of this host."""
+    """The host key is not trusted; ``known`` says that the file has other keys of this host."""
     if known:
-        named = address.host if address.port == 22 else f"[{address.host}]:{address.port}"
+        host = address.host if address.port == 22 else f"[{address.host}]:{address.port}"
         return UploadError(
-            f"its host key is not the one in {file}: somebody may stand between, or it was set up anew; ask who "
-            f"runs it, then: ssh-keygen -R '{named}' -f {file}, and add the new key"
+            f"its host key is not the one in {file}: somebody may intercept it, or it was set up anew; ask its "
+            f"operator, then: ssh-keygen -R '{host}' -f {file}, and add the new key"
         )
     return UploadError(
         f"its host key is not known: ssh-keyscan -p {address.port} {address.host} >> {file}, after you compared the "
-        "key with what who runs it says"
+        "key with the operator's"
     )
 
 
 T = TypeVar("T")
 
-_CHUNK_SIZE: Final = 256 * 1024  # bytes that are written at once, and must be taken in time
+_CHUNK_SIZE: Final = 256 * 1024  # bytes per write, each of which must end in time
 
-_MAX_CONCURRENT: Final = 32  # files that are looked at
+_MAX_CONCURRENT: Final = 32  # requests at the same time
 
 _DIRECTORY_ATTRS: Final = SFTPAttrs(permissions=0o755)
 
@@ -162,10 +162,10 @@ _SECOND: Final = 1_000_000_000  # nanoseconds
 
 
 class SftpTarget:
-    """A directory of a server. Its host key must be known. Raises UsageError for settings that cannot be used.
+    """A directory of a server. Its host key must be known. Raises UsageError for invalid settings.
 
-    ``mode`` are the permissions of files. ``say`` is told once when the server cannot replace files at once.
-    The configuration files of OpenSSH are not read: what is configured here is all there is.
+    ``mode`` are the permissions of files. ``say`` gets one message when the server cannot replace files atomically. The
+    configuration files of OpenSSH are not read.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class SftpTarget:
         self._connecting = anyio.Lock()
         self._connection: SSHClientConnection | None = None
         self._client: SFTPClient | None = None
-        self._is_made = self._has_told = False
+        self._has_directory = self._has_warned = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -193,92 +193,93 @@ class SftpTarget:
             with anyio.move_on_after(self._timeout, shield=True):
                 await self._connection.wait_closed()
 
-    def mark(self, piece: LocalFile) -> str:
-        """The time of its last change, which is set to that of the local file."""
-        return str(piece.mtime // _SECOND)
+    def mark(self, local: LocalFile) -> str:
+        """The modification time, which is set to that of the local file."""
+        return str(local.mtime // _SECOND)
 
-    def metadata(self, piece: LocalFile) -> str:  # noqa: ARG002 - the same for all
-        """Its permissions."""
+    def metadata(self, local: LocalFile) -> str:  # noqa: ARG002 - the same for all files
+        """The permissions."""
         return f"{self._mode:04o}"
 
     async def list_files(self, names: Collection[str]) -> dict[str, RemoteFile]:
-        """One small request for each name, many of them under way at once."""
-        found: dict[str, RemoteFile] = {}
+        """One small request per name, many of them at the same time."""
+        files: dict[str, RemoteFile] = {}
         limit = anyio.CapacityLimiter(_MAX_CONCURRENT)
 
-        async def one(link: _Connection, name: str) -> None:
+        async def look_up(connection: _Connection, name: str) -> None:
             async with limit:
                 with contextlib.suppress(asyncssh.SFTPNoSuchFile):
-                    found[name] = _remote_file(await link.client.lstat(self._path(name)))
-                link.moved()
+                    files[name] = _remote_file(await connection.client.lstat(self._path(name)))
+                connection.moved()
 
-        async def every(link: _Connection) -> None:
+        async def look_up_all(connection: _Connection) -> None:
             async with anyio.create_task_group() as group:
                 for name in names:
-                    group.start_soon(one, link, name)
+                    group.start_soon(look_up, connection, name)
 
-        await self._do("looking at its files", every)
-        return found
+        await self._do("looking at its files", look_up_all)
+        return files
 
-    async def find_same(self, piece: LocalFile) -> RemoteFile | None:
-        """By size and time, as nothing else can be asked."""
-        there = (await self.list_files([piece.name])).get(piece.name)
-        return there if there == RemoteFile(piece.size, self.mark(piece)) else None
+    async def find_same(self, local: LocalFile) -> RemoteFile | None:
+        """Compare size and time, as the protocol has no digests."""
+        remote = (await self.list_files([local.name])).get(local.name)
+        return remote if remote == RemoteFile(local.size, self.mark(local)) else None
 
-    async def put(self, piece: LocalFile) -> RemoteFile:
-        """Write, set mode and time, make durable, rename. Missing directories are made."""
-        return await self._do(f"putting {piece.name} there", lambda link: self._put(link, piece))
+    async def put(self, local: LocalFile) -> RemoteFile:
+        """Write, set mode and time, sync, rename. Creates missing directories."""
+        return await self._do(f"putting {local.name} there", lambda connection: self._put(connection, local))
 
     async def remove(self, name: str) -> None:
         """Remove one file, and what a killed process may have left of it."""
-        await self._do(f"removing {name}", lambda link: _remove(link.client, self._path(name)))
+        await self._do(f"removing {name}", lambda connection: _remove(connection.client, self._path(name)))
         await self.remove_leftovers([name])
 
     async def remove_leftovers(self, names: Sequence[str]) -> None:
-        """Remove files under hidden names."""
+        """Remove hidden drafts."""
 
-        async def every(link: _Connection) -> None:
+        async def remove_all(connection: _Connection) -> None:
             for name in names:
-                await _remove(link.client, self._draft(name))
-                link.moved()
+                await _remove(connection.client, self._draft(name))
+                connection.moved()
 
-        await self._do("removing drafts", every)
+        await self._do("removing drafts", remove_all)
 
-    async def _put(self, link: "_Connection", piece: LocalFile) -> RemoteFile:
-        client, draft = link.client, self._draft(piece.name)
-        if not self._is_made:
+    async def _put(self, connection: "_Connection", local: LocalFile) -> RemoteFile:
+        client, draft = connection.client, self._draft(local.name)
+        if not self._has_directory:
             await client.makedirs(self._address.directory, _DIRECTORY_ATTRS, exist_ok=True)
-            self._is_made = True
+            self._has_directory = True
         await _remove(client, draft)
-        with piece.open() as local:
+        with local.open() as source:
             async with await client.open(draft, "xb", SFTPAttrs(permissions=0o600), encoding=None) as file:
-                while part := local.read(_CHUNK_SIZE):
+                while part := source.read(_CHUNK_SIZE):
                     await file.write(part)
-                    link.moved()
-                second = piece.mtime // _SECOND
+                    connection.moved()
+                second = local.mtime // _SECOND
                 with contextlib.suppress(asyncssh.SFTPOpUnsupported):
                     await file.setstat(SFTPAttrs(permissions=self._mode, atime=second, mtime=second))
                 with contextlib.suppress(asyncssh.SFTPOpUnsupported):
                     await file.fsync()
-        there = _remote_file(await client.lstat(draft))
-        if there.size != piece.size:
-            raise UploadError(f"of {piece.name} {there.size:,} bytes arrived, not {piece.size:,}", again=True)
-        await self._rename(client, draft, self._path(piece.name))
-        return there
+        remote = _remote_file(await client.lstat(draft))
+        if remote.size != local.size:
+            raise UploadError(
+                f"of {local.name} {remote.size:,} bytes arrived, not {local.size:,}", again=True
+            )
+        await self._rename(client, draft, self._path(local.name))
+        return remote
 
     async def _rename(self, client: SFTPClient, draft: str, target: str) -> None:
         with contextlib.suppress(asyncssh.SFTPOpUnsupported):
             await client.posix_rename(draft, target)
             return
         with contextlib.suppress(asyncssh.SFTPFailure):
-            await client.rename(draft, target)  # enough where nothing is in its place
+            await client.rename(draft, target)  # enough when the target does not exist
             return
-        if not self._has_told:
-            self._has_told = True
+        if not self._has_warned:
+            self._has_warned = True
             self._say(
-                f"{self.display_name} cannot replace a file at once (posix-rename@openssh.com): each that "
-                "changes is missing "
-                "there for a moment"
+                f"{self.display_name} cannot replace a file at once (posix-rename@openssh.com): each file that "
+                "changes is missing there for a moment"
             )
         await _remove(client, target)
         await client.rename(draft, target)
@@ -289,21 +290,21 @@ class SftpTarget:
     def _draft(self, name: str) -> str:
         return self._path(f".{name}.siteatlas")
 
-    async def _do(self, act: str, what: "Callable[[_Connection], Awaitable[T]]") -> T:
-        """Ask for something, over a new connection when there is none, or the one there was is of no use any more."""
-        link = None
+    async def _do(self, act: str, operation: "Callable[[_Connection], Awaitable[T]]") -> T:
+        """Run an operation, over a new connection when there is none or the last one broke."""
+        connection = None
         try:
             with anyio.fail_after(self._timeout) as scope:
-                link = _Connection(await self._connected(), scope, self._timeout)
-                link.moved()
-                return await what(link)
+                connection = _Connection(await self._connected(), scope, self._timeout)
+                connection.moved()
+                return await operation(connection)
         except asyncssh.HostKeyNotVerifiable:
             raise unknown_host_error(self._address, self._hosts_file, known=self._has_host_key()) from None
-        except Exception as error:  # noqa: BLE001 - what garbage makes of the library; none of it may show its secrets
-            told = sftp_upload_error(_first_exception(error), act, self._address)
-            if told.may_retry and link is not None and self._client is link.client:
+        except Exception as error:  # noqa: BLE001 - the library fails in many ways on garbage; no error may show a secret
+            failure = sftp_upload_error(_first_exception(error), act, self._address)
+            if failure.may_retry and connection is not None and self._client is connection.client:
                 self._drop()
-            raise told from None
+            raise failure from None
 
     async def _connected(self) -> SFTPClient:
         async with self._connecting:
@@ -331,7 +332,7 @@ class SftpTarget:
 
 @dataclass(frozen=True, slots=True)
 class _Connection:
-    """A connection in use, and until when something has to move on it."""
+    """A connection in use; its deadline moves with each step."""
 
     client: SFTPClient
     scope: anyio.CancelScope
@@ -346,11 +347,11 @@ async def _remove(client: SFTPClient, path: str) -> None:
         await client.remove(path)
 
 
-def _remote_file(found: SFTPAttrs) -> RemoteFile:
-    """Of what is no plain file nothing is known, so that it is not taken for one of ours."""
-    if found.type != asyncssh.FILEXFER_TYPE_REGULAR:
+def _remote_file(attrs: SFTPAttrs) -> RemoteFile:
+    """The remote file; one that is no regular file never matches ours."""
+    if attrs.type != asyncssh.FILEXFER_TYPE_REGULAR:
         return RemoteFile(-1, "")
-    return RemoteFile(-1 if found.size is None else found.size, str(found.mtime))
+    return RemoteFile(-1 if attrs.size is None else attrs.size, str(attrs.mtime))
 
 
 def _first_exception(error: Exception) -> Exception:

@@ -1,4 +1,4 @@
-"""What all places elsewhere have in common: single files are looked for, put there and removed, and nothing else."""
+"""The contract of an upload target: it looks up, puts and removes single files. Also parses target addresses."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from crawler.fetch.media_type import content_type
 
 
 class UploadError(Exception):
-    """It could not be done. The text is a sentence without secrets; ``again`` says that another try may help."""
+    """An upload operation failed. The text is a sentence without secrets; ``may_retry``: a retry may help."""
 
     def __init__(self, sentence: str, *, again: bool = False) -> None:
         super().__init__(sentence)
@@ -26,7 +26,7 @@ class UploadError(Exception):
 
 
 class LocalFile(Struct, frozen=True, kw_only=True):
-    """A published file as it lies in the local directory. Digests are in hexadecimal, ``mtime`` in nanoseconds."""
+    """A published file in the local directory. Digests are hexadecimal, ``mtime`` is in nanoseconds."""
 
     name: str
     path: Path
@@ -38,81 +38,80 @@ class LocalFile(Struct, frozen=True, kw_only=True):
 
     @property
     def content_type(self) -> str:
-        """What it is served as."""
+        """Its media type."""
         return content_type(self.name)
 
     def open(self) -> BinaryIO:
-        """Its bytes. A publisher replaces files and never writes into them, so what was opened stays the same.
+        """Open the file. A publisher replaces files and never writes into them, so an open file does not change.
 
-        Raises NotTaken when the file is not the one that was looked at any more.
+        Raises UploadError when the file was replaced since it was listed.
         """
         try:
             file = self.path.open("rb")
         except OSError as error:
             raise UploadError(f"{self.path} cannot be read: {error.strerror}") from None
-        found = os.fstat(file.fileno())
-        if (found.st_ino, found.st_mtime_ns, found.st_size) == (self.inode, self.mtime, self.size):
+        stat = os.fstat(file.fileno())
+        if (stat.st_ino, stat.st_mtime_ns, stat.st_size) == (self.inode, self.mtime, self.size):
             return file
         file.close()
         raise UploadError(f"{self.path} was published anew in the meantime")
 
 
 class RemoteFile(Struct, frozen=True):
-    """What lies there under a name: its size, and the ``mark`` that it has as long as nobody changes it."""
+    """A remote file: its size, and a ``mark`` that changes when the file does."""
 
     size: int
     mark: str
 
 
 class UploadTarget(Protocol):
-    """A place for files, to be entered before it is used. All names are plain names of files.
+    """A target for files, to be entered before use. All names are plain file names.
 
-    Each method asks once, and raises NotTaken with what the other side did or could not do.
+    Each method makes one attempt, and raises UploadError with the remote failure.
     """
 
     @property
     def display_name(self) -> str:
-        """What the place is called, without secrets; another name is another place."""
+        """The name of the target, without secrets; another name is another target."""
 
     async def __aenter__(self) -> Self:
-        """Nothing is sent yet."""
+        """Sends nothing yet."""
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let go of what is held."""
+        """Close the connection."""
 
-    def mark(self, piece: LocalFile) -> str:
-        """The mark that the file will have there, if nothing out of the common is done to it."""
+    def mark(self, local: LocalFile) -> str:
+        """The mark that the uploaded file will normally have."""
 
-    def metadata(self, piece: LocalFile) -> str:
-        """How the file is kept there, besides its bytes: what must be put again when it changes."""
+    def metadata(self, local: LocalFile) -> str:
+        """The metadata of the remote file; when it changes, the file is uploaded again."""
 
     async def list_files(self, names: Collection[str]) -> dict[str, RemoteFile]:
-        """What is there, of these names."""
+        """The remote files of these names."""
 
-    async def find_same(self, piece: LocalFile) -> RemoteFile | None:
-        """What is there under the name of the file, when that can be proved to be this file, in this manner."""
+    async def find_same(self, local: LocalFile) -> RemoteFile | None:
+        """The remote file of this name, when it is provably this file with this metadata."""
 
-    async def put(self, piece: LocalFile) -> RemoteFile:
-        """Put the file there, whole or not at all: nobody sees a part of it, nor nothing in between."""
+    async def put(self, local: LocalFile) -> RemoteFile:
+        """Upload the file atomically: no reader sees a part of it, or a moment without it."""
 
     async def remove(self, name: str) -> None:
-        """Remove what is there under a name. Harmless when there is nothing."""
+        """Remove the file of a name. Harmless when there is none."""
 
     async def remove_leftovers(self, names: Sequence[str]) -> None:
-        """Remove what a killed process may have left while it was putting these there."""
+        """Remove what a killed process may have left of uploads of these names."""
 
 
 _SHAPES: Final = "s3://bucket/prefix or sftp://user@host:22/directory"
-
 
 _bucket = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
 class S3Address:
-    """Where on S3. ``prefix`` is "" or ends with a slash."""
+    """An S3 address. ``prefix`` is "" or ends with a slash."""
 
     bucket: str
     prefix: str
@@ -125,7 +124,7 @@ class S3Address:
 
 @dataclass(frozen=True, slots=True)
 class SftpAddress:
-    """Where by SFTP. ``user`` may be "", and a relative ``directory`` is one below the home of the user."""
+    """An SFTP address. ``user`` may be "", and a relative ``directory`` is below the user's home."""
 
     user: str
     host: str
@@ -143,48 +142,45 @@ class SftpAddress:
 
 
 def parse_target_address(text: str) -> S3Address | SftpAddress:
-    """The place that ``upload.to`` names. Raises UsageError, whose text has no password that stood there."""
+    """Parse ``upload.to``. Raises UsageError, without a password from the text."""
     scheme, separator, rest = text.partition("://")
     if not separator or scheme.lower() not in ("s3", "sftp"):
-        raise UsageError(f"upload.to wants {_SHAPES}, not {mask_password(text)!r}")
+        raise UsageError(f"upload.to must be like {_SHAPES}, not {mask_password(text)!r}")
     return _parse_s3(rest) if scheme.lower() == "s3" else _parse_sftp(text)
 
 
 def target_name(section: UploadConfig) -> str:
-    """What the place that is configured is called, without secrets; another name is another place.
-
-    Raises UsageError.
-    """
-    where = parse_target_address(section.to)
-    is_other = isinstance(where, S3Address) and section.s3_endpoint
-    return f"{where.display_name} at {section.s3_endpoint}" if is_other else where.display_name
+    """The name of the configured target, without secrets; another name is another target. Raises UsageError."""
+    address = parse_target_address(section.to)
+    has_endpoint = isinstance(address, S3Address) and section.s3_endpoint
+    return f"{address.display_name} at {section.s3_endpoint}" if has_endpoint else address.display_name
 
 
 def _parse_s3(rest: str) -> S3Address:
-    """Keys are plain text: nothing in them is encoded, and a question mark is a part of them."""
+    """Parse the part after s3://. Keys are plain text: nothing is percent-encoded, and ? is part of a key."""
     bucket, _, prefix = rest.partition("/")
     if not _bucket(bucket):
         hint = ": keys belong in upload.s3_access_key and upload.s3_secret_key" if "@" in bucket else ""
-        raise UsageError(f"upload.to wants s3://bucket/prefix with the name of a bucket{hint}")
+        raise UsageError(f"upload.to needs the name of a bucket: s3://bucket/prefix{hint}")
     parts = [part for part in prefix.split("/") if part]
     if any(part in (".", "..") for part in parts):
-        raise UsageError(f"upload.to: {prefix!r} has a part . or .., which are plain names on S3")
+        raise UsageError(f"upload.to: {prefix!r} has a part . or .., which S3 does not resolve")
     return S3Address(bucket, "".join(f"{part}/" for part in parts))
 
 
 def _parse_sftp(text: str) -> SftpAddress:
     try:
-        split = urlsplit(text)
-        port = split.port or 22
+        parts = urlsplit(text)
+        port = parts.port or 22
     except ValueError:
-        raise UsageError(f"upload.to wants {_SHAPES}: its host or its port is none") from None
-    if split.password is not None:
+        raise UsageError(f"upload.to must be like {_SHAPES}: its host or its port is invalid") from None
+    if parts.password is not None:
         raise UsageError("upload.to has a password in it: use upload.sftp_password = env:NAME or file:PATH")
-    if not split.hostname:
-        raise UsageError(f"upload.to wants {_SHAPES}: the host is missing")
-    if split.query or split.fragment:
+    if not parts.hostname:
+        raise UsageError(f"upload.to must be like {_SHAPES}: the host is missing")
+    if parts.query or parts.fragment:
         raise UsageError("upload.to: in the path of an SFTP URL ? is written %3F, and # %23")
-    directory = unquote(split.path)
+    directory = unquote(parts.path)
     if not directory or directory == "/":
         raise UsageError(
             "upload.to names no directory: use sftp://host/directory, or sftp://host/~/directory for one in the home"
@@ -194,30 +190,30 @@ def _parse_sftp(text: str) -> SftpAddress:
     if "\0" in directory or ".." in directory.split("/"):
         raise UsageError("upload.to: the directory must not have .. in it")
     directory = directory.rstrip("/") or "/"
-    return SftpAddress(unquote(split.username or ""), split.hostname, port, directory)
+    return SftpAddress(unquote(parts.username or ""), parts.hostname, port, directory)
 
 
 _LIBRARIES: Final = {"boto3": "s3", "botocore": "s3", "asyncssh": "sftp"}
 
 
 def connect_target(section: UploadConfig, mode: int, say: Callable[[str], None]) -> UploadTarget:
-    """The place that ``upload.to`` names; ``mode`` are the permissions of files there, where there are any.
+    """The target that ``upload.to`` names; ``mode`` are the permissions of remote files, where there are any.
 
-    ``say`` is told what a person should know of the place. Nothing is asked of the place itself yet. Raises UsageError
-    for settings that cannot be used: what is no address, an extra that is not installed, a secret that is not there.
+    ``say`` gets messages for a person. No request is sent yet. Raises UsageError for invalid settings: a bad address,
+    an extra that is not installed, a missing secret.
     """
-    where = parse_target_address(section.to)
+    address = parse_target_address(section.to)
     try:
-        if isinstance(where, S3Address):
+        if isinstance(address, S3Address):
             from crawler.publish.upload.s3 import S3Target  # noqa: PLC0415 - an extra, and slow to load
 
-            return S3Target(section, where)
+            return S3Target(section, address)
         from crawler.publish.upload.sftp import SftpTarget  # noqa: PLC0415 - an extra
 
-        return SftpTarget(section, where, mode, say)
+        return SftpTarget(section, address, mode, say)
     except ModuleNotFoundError as error:
         if (extra := _LIBRARIES.get((error.name or "").partition(".")[0])) is None:
             raise
         raise UsageError(
-            f"upload.to = {where.display_name} needs what is not installed: pip install 'siteatlas[{extra}]'"
+            f"upload.to = {address.display_name} needs what is not installed: pip install 'siteatlas[{extra}]'"
         ) from None

@@ -1,11 +1,11 @@
-"""Publishing elsewhere what was published in the directory, in an order that a crash at any point leaves whole.
+"""Uploads the published files to another place, in an order that survives a crash at any point.
 
 ::
 
-    pieces | look | intend ─durable─▶ stylesheets, feed, children ─all there─▶ the file that leads to them ─▶ remove
+    files | check | manifest ─durable─▶ stylesheets, feed, children ─all there─▶ the index ─▶ remove
 
-Whoever reads there meanwhile finds the old index or the new one, and every file that it names. What left the set stays
-``upload.grace_period`` seconds, and is removed only if it still is as we put it there.
+Readers find the old index or the new one, and every file that it names. A file that left the set stays
+``upload.grace_period`` seconds, and is removed only if it is still as we uploaded it.
 """
 
 import os
@@ -19,9 +19,8 @@ from msgspec import Struct
 
 from crawler.config.plan import CrawlPlan
 from crawler.errors import StorageError, single_error
-from crawler.fetch import retry_loop
 from crawler.fetch.retry import RetryPolicy
-from crawler.fetch.retry_loop import Sleep
+from crawler.fetch.retry_loop import Retries, Sleep
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.publish.upload.files import digests_of, lead_file_name, local_files
 from crawler.publish.upload.manifest import UploadManifest
@@ -38,35 +37,34 @@ from crawler.state.runs import Run
 
 T = TypeVar("T")
 
-
-MAX_CONCURRENT: Final = 4  # files on their way
+MAX_CONCURRENT: Final = 4  # uploads at the same time
 
 
 class UploadRetries:
-    """How often things are tried again. ``sleep`` takes seconds."""
+    """Retries upload operations. ``sleep`` takes seconds."""
 
-    def __init__(self, retries: int, sleep: retry_loop.Sleep) -> None:
+    def __init__(self, retries: int, sleep: Sleep) -> None:
         self._policy = RetryPolicy(retries, longest=60.0)
         self._sleep = sleep
 
-    async def run(self, what: Callable[[], Awaitable[T]]) -> T:
-        """Do one thing. Raises NotTaken as the last try did."""
-        async for _ in retry_loop.Retries(self._policy, sleep=self._sleep):
+    async def run(self, operation: Callable[[], Awaitable[T]]) -> T:
+        """Run one operation. Raises the UploadError of the last try."""
+        async for _ in Retries(self._policy, sleep=self._sleep):
             try:
-                return await what()
+                return await operation()
             except UploadError as error:
-                failed = error
+                last_error = error
                 if not error.may_retry:
                     break
-        raise failed
+        raise last_error
 
-    async def run_all(self, items: Iterable[T], do: Callable[[T], Awaitable[None]]) -> None:
-        """Do something with each, a few at a time. Raises NotTaken for the first that fails; then no other is begun."""
-        waiting = iter(items)
+    async def run_all(self, items: Iterable[T], operation: Callable[[T], Awaitable[None]]) -> None:
+        """Run an operation on each item, a few at a time. Raises the first UploadError; then no other item is begun."""
+        remaining = iter(items)
 
         async def work() -> None:
-            for item in waiting:
-                await self.run(partial(do, item))
+            for item in remaining:
+                await self.run(partial(operation, item))
 
         try:
             async with anyio.create_task_group() as group:
@@ -77,25 +75,24 @@ class UploadRetries:
 
 
 def _first_error(group: BaseException) -> BaseException:
-    """What went wrong first, when the same went wrong several times at once."""
-    found = single_error(group)
-    while isinstance(found, BaseExceptionGroup):
-        refused, others = found.split(UploadError)
-        if others is not None or refused is None:
-            return found
-        found = refused.exceptions[0]
-    return found
+    """The first error, when several tasks failed in the same way."""
+    error = single_error(group)
+    while isinstance(error, BaseExceptionGroup):
+        failures, others = error.split(UploadError)
+        if others is not None or failures is None:
+            return error
+        error = failures.exceptions[0]
+    return error
 
 
 UPLOAD_DIRECTORY: Final = "upload"
-
-"""The directory in that of a site where its uploads are remembered."""
+"""The directory of the manifest, in that of the site's state."""
 
 
 class UploadResult(Struct, frozen=True, kw_only=True):
-    """What an upload did. ``destination`` is told without secrets; ``bytes`` are those of the files ``sent``.
+    """The result of an upload. ``destination`` has no secrets; ``bytes`` are those of the files ``sent``.
 
-    ``unchanged`` files were there as they should be. ``waiting`` files left the set and will be ``removed`` later.
+    ``unchanged`` files were there already. ``waiting`` files left the set and will be ``removed`` later.
     """
 
     destination: str
@@ -107,35 +104,33 @@ class UploadResult(Struct, frozen=True, kw_only=True):
 
 
 def _ignore(_: str) -> None:
-    """Nobody wants to know."""
+    """Drop a message."""
 
 
 def check_upload(plan: CrawlPlan) -> None:
-    """Check everything that can be checked before a crawl, without asking the place itself. Raises UsageError."""
+    """Check the upload settings before a crawl, without a request. Raises UsageError."""
     if plan.config.upload.to:
         recent_feed_url(plan)
         connect_target(plan.config.upload, int(plan.config.output.mode, 8), _ignore)
 
 
 def why_not_uploaded(plan: CrawlPlan, run: Run) -> str:
-    """Why what ``run`` published is not, as far as is known here, where ``upload.to`` names; "" when it is.
+    """Why the files of ``run`` are not, as far as the manifest knows, at the target; "" when they are.
 
-    Asks nobody. Raises UsageError.
+    Sends no request. Raises UsageError.
     """
     if not plan.config.upload.to:
         return ""
-    place = target_name(plan.config.upload)
+    target = target_name(plan.config.upload)
     try:
-        record = UploadManifest(plan.state / UPLOAD_DIRECTORY, place)
-        sent = {
-            piece.name: (piece, record.get(piece.name))
-            for piece in local_files(plan, run, record.local_digests)
-        }
+        manifest = UploadManifest(plan.state / UPLOAD_DIRECTORY, target)
+        files = local_files(plan, run, manifest.local_digests)
     except StorageError as error:
         return str(error)
-    if all(known and known.sure and known.sha256 == piece.sha256 for piece, known in sent.values()):
+    uploads = ((local, manifest.get(local.name)) for local in files)
+    if all(sent and sent.sure and sent.sha256 == local.sha256 for local, sent in uploads):
         return ""
-    return f"the files are not yet at {place}"
+    return f"the files are not yet at {target}"
 
 
 async def upload(
@@ -146,125 +141,123 @@ async def upload(
     clock: Callable[[], float] = time.time,
     sleep: Sleep = anyio.sleep,
 ) -> UploadResult:
-    """Make the place that ``upload.to`` names have what ``run`` published; ``say`` is told what a person should know.
+    """Make the target have the files that ``run`` published; ``say`` gets messages for a person.
 
-    To be called after every run that published, or would have if anything had changed: what an earlier upload could not
-    do is done, what somebody altered or removed there is put again, and what is there is left alone. ``clock`` gives
-    Unix time. Raises UsageError, StateInUse when another process uploads the files of this site, and StorageError when
-    it could not be done: what was published there stays whole then, and the next run does what is missing.
+    To be called after every run that published or found nothing changed: it completes an earlier upload, repairs files
+    that were altered or removed there, and skips unchanged files. ``clock`` gives Unix time. Raises UsageError,
+    StateInUse when another process uploads the files of this site, and StorageError when the upload failed: the remote
+    set stays whole then, and the next run uploads what is missing.
     """
-    place = connect_target(plan.config.upload, int(plan.config.output.mode, 8), say)
+    target = connect_target(plan.config.upload, int(plan.config.output.mode, 8), say)
     folder = plan.state / UPLOAD_DIRECTORY
     descriptor = hold_lock(folder)
     try:
-        record = UploadManifest(folder, place.display_name)
-        found = await anyio.to_thread.run_sync(local_files, plan, run, record.local_digests)
-        record.set_local_digests(digests_of(found))
+        manifest = UploadManifest(folder, target.display_name)
+        files = await anyio.to_thread.run_sync(local_files, plan, run, manifest.local_digests)
+        manifest.set_local_digests(digests_of(files))
         transfer = _Transfer(
-            place, record, lead_file_name(plan), UploadRetries(plan.config.upload.retries, sleep), say
+            target, manifest, lead_file_name(plan), UploadRetries(plan.config.upload.retries, sleep), say
         )
         try:
-            return await transfer.run(found, clock, plan.config.upload.grace_period)
+            return await transfer.run(files, clock, plan.config.upload.grace_period)
         finally:
-            record.save()
+            manifest.save()
     except UploadError as error:
         raise StorageError(
-            f"the files could not be published at {place.display_name}: {error}; what is there is whole, "
-            "and the next run "
-            "does what is missing"
+            f"the files could not be published at {target.display_name}: {error}; what is there is whole, "
+            "and the next run uploads what is missing"
         ) from None
     finally:
         os.close(descriptor)
 
 
 class _Transfer:
-    """One upload, to a place that was entered. ``index`` is the name of the file that leads to several."""
+    """One upload to an entered target. ``index`` is the name of the sitemap index."""
 
     def __init__(
         self,
-        place: UploadTarget,
-        record: UploadManifest,
+        target: UploadTarget,
+        manifest: UploadManifest,
         index: str,
-        tries: UploadRetries,
+        retries: UploadRetries,
         say: Callable[[str], None],
     ) -> None:
-        self._target, self._manifest, self._index, self._retries, self._say = place, record, index, tries, say
+        self._target, self._manifest, self._index = target, manifest, index
+        self._retries, self._say = retries, say
 
     async def run(
-        self, found: list[LocalFile], clock: Callable[[], float], grace_period: float
+        self, files: list[LocalFile], clock: Callable[[], float], grace_period: float
     ) -> UploadResult:
-        """``found`` are the files, the one that leads to the others last. Raises NotTaken, StorageError."""
-        if not found:
+        """Upload ``files``, the index or only file last. Raises UploadError, StorageError."""
+        if not files:
             return UploadResult(destination=self._target.display_name)
-        listed = {piece.name for piece in found}
+        listed = {local.name for local in files}
         async with self._target:
-            there = await self._retries.run(
+            remote = await self._retries.run(
                 lambda: self._target.list_files({*listed, *self._manifest.names()})
             )
-            if doubtful := self._manifest.pending():
-                await self._retries.run(lambda: self._target.remove_leftovers(doubtful))
-            missing = await self._missing(found, there)
-            await self._send(missing, found[-1])
+            if pending := self._manifest.pending():
+                await self._retries.run(lambda: self._target.remove_leftovers(pending))
+            missing = await self._missing(files, remote)
+            await self._send(missing, files[-1])
             now = clock()
             self._manifest.mark_unlisted(listed, now)
-            removed = await self._remove(there, now - grace_period)
+            removed = await self._remove(remote, now - grace_period)
         return UploadResult(
             destination=self._target.display_name,
             sent=len(missing),
-            unchanged=len(found) - len(missing),
+            unchanged=len(files) - len(missing),
             removed=removed,
             waiting=sum(name not in listed for name in self._manifest.names()),
-            bytes=sum(piece.size for piece in missing),
+            bytes=sum(local.size for local in missing),
         )
 
-    async def _missing(self, found: list[LocalFile], there: dict[str, RemoteFile]) -> list[LocalFile]:
-        """The files that are not there as they should be."""
+    async def _missing(self, files: list[LocalFile], remote: dict[str, RemoteFile]) -> list[LocalFile]:
+        """The files that are missing or different at the target."""
         missing: set[str] = set()
 
-        async def look_at(piece: LocalFile) -> None:
-            if not await self._is_there(piece, there.get(piece.name)):
-                missing.add(piece.name)
+        async def check(local: LocalFile) -> None:
+            if not await self._is_there(local, remote.get(local.name)):
+                missing.add(local.name)
 
-        await self._retries.run_all(found, look_at)
-        return [piece for piece in found if piece.name in missing]
+        await self._retries.run_all(files, check)
+        return [local for local in files if local.name in missing]
 
-    async def _is_there(self, piece: LocalFile, there: RemoteFile | None) -> bool:
-        sent, manner = self._manifest.get(piece.name), self._target.metadata(piece)
-        if there is None:
+    async def _is_there(self, local: LocalFile, remote: RemoteFile | None) -> bool:
+        sent, metadata = self._manifest.get(local.name), self._target.metadata(local)
+        if remote is None:
             return False
-        if sent is not None and sent.matches(there):
-            same = (sent.sha256, sent.manner) == (piece.sha256, manner)
-        elif sent is not None and (
-            sent.sure or there in sent.former
-        ):  # others were there, or we were not yet
-            same = False
+        if sent is not None and sent.matches(remote):
+            is_same = (sent.sha256, sent.manner) == (local.sha256, metadata)
+        elif sent is not None and (sent.sure or remote in sent.former):
+            is_same = False  # somebody replaced it, or our upload did not happen
         else:
-            held = await self._target.find_same(piece)
-            same, there = held is not None, held or there
-        if same:
-            self._manifest.confirm(piece, manner, there)
-        return same
+            same_file = await self._target.find_same(local)
+            is_same, remote = same_file is not None, same_file or remote
+        if is_same:
+            self._manifest.confirm(local, metadata, remote)
+        return is_same
 
     async def _send(self, missing: list[LocalFile], lead: LocalFile) -> None:
-        """Put files there, and the one that leads to the others after all of them."""
-        place = self._target
-        self._manifest.add_pending((piece, place.metadata(piece), place.mark(piece)) for piece in missing)
+        """Upload the files, the index or only file after all others."""
+        target = self._target
+        self._manifest.add_pending((local, target.metadata(local), target.mark(local)) for local in missing)
 
-        async def put(piece: LocalFile) -> None:
-            self._manifest.confirm(piece, place.metadata(piece), await place.put(piece))
+        async def put(local: LocalFile) -> None:
+            self._manifest.confirm(local, target.metadata(local), await target.put(local))
 
-        await self._retries.run_all([piece for piece in missing if piece is not lead], put)
+        await self._retries.run_all([local for local in missing if local is not lead], put)
         if lead in missing:
             await self._retries.run(lambda: put(lead))
 
-    async def _remove(self, there: dict[str, RemoteFile], before: float) -> int:
-        """Remove what left the set long enough ago. What cannot be removed is said, and tried by the next run."""
+    async def _remove(self, remote: dict[str, RemoteFile], before: float) -> int:
+        """Remove what left the set long enough ago. A failed removal is reported, and retried by the next run."""
         removed = 0
-        leavers = self._manifest.unlisted_before(before)
-        # an index that left with its files goes before them: as long as it is there, so is what it names
-        for name, sent in sorted(leavers, key=lambda each: each[0] != self._index):
+        unlisted = self._manifest.unlisted_before(before)
+        # an index leaves before its files: while it is there, so are the files that it names
+        for name, sent in sorted(unlisted, key=lambda entry: entry[0] != self._index):
             try:
-                if sent.is_ours(there.get(name)):
+                if sent.is_ours(remote.get(name)):
                     await self._retries.run(partial(self._target.remove, name))
                     removed += 1
             except UploadError as error:

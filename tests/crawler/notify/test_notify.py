@@ -335,7 +335,7 @@ def test_ours_a_state_that_is_not_for_this_account_is_said_and_the_exit_code_of_
             answers = [tell(site, run, dry_run=is_dry) for is_dry in (False, True)]
         for answer in answers:
             assert (answer.untold, answer.exit_code) == (True, 7)
-            assert answer.notes[0].startswith("nobody was told: ")
+            assert answer.notes[0].startswith("no notification was sent: ")
             assert not mode or "run as the " in answers[1].notes[0]
             assert "run as the " in answer.notes[0] or "choose another with --state" in answer.notes[0]
     with only_for(site.plan.state, 0), pytest.raises(StorageError, match="run as the account"):
@@ -368,7 +368,7 @@ def test_ours_a_configuration_that_broke_during_the_run_ends_nothing(
     begun(site, "/a")
     answer = tell(site, site.run(["/a", "/b"]), **setting)
     assert answer.untold
-    assert "nobody was told" in answer.notes[0]
+    assert "no notification was sent" in answer.notes[0]
     assert not tell(site).untold
     assert site.double.taken == {site.url("/b"): 1}
 
@@ -378,7 +378,7 @@ def test_ours_a_site_without_a_state_is_told_to_nobody(double: Double, tmp_path:
     plan = site.planned(state__directory=str(tmp_path / "nowhere"))
     answer = anyio.run(lambda: send_notifications(plan, "shop"))
     assert not answer.untold
-    assert "nothing is known" in answer.notes[0]
+    assert "no run yet" in answer.notes[0]
 
 
 @pytest.mark.parametrize("setting", [{"indexnow__key": ""}, {"notify__enabled": False}])

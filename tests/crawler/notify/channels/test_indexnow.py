@@ -72,7 +72,7 @@ async def test_indexnow_org_a_message_is_as_documented() -> None:
     [
         (200, SendStatus.ACCEPTED, "took 2 URLs"),
         (202, SendStatus.ACCEPTED, "has still to check the key"),
-        (400, SendStatus.REFUSED, "not as it should be"),
+        (400, SendStatus.REFUSED, "malformed"),
         (422, SendStatus.REFUSED, "not of this host"),
         (403, SendStatus.DEFERRED, "is not valid"),
         (429, SendStatus.DEFERRED, "too many requests"),

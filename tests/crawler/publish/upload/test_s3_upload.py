@@ -411,7 +411,7 @@ def test_ours_who_is_not_there_is_tried_again_and_then_told(site: Site) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"to": "ftp://host/x"}, r"wants s3://bucket/prefix or sftp://"),
+        ({"to": "ftp://host/x"}, r"must be like s3://bucket/prefix or sftp://"),
         ({"to": "https://me:hunter2@host/x"}, r"not 'https://\*\*\*@host/x'"),
         ({"to": "s3://"}, "the name of a bucket"),
         ({"to": "s3://AKID:hunter2@shop/maps"}, "keys belong in upload.s3_access_key"),
@@ -420,8 +420,8 @@ def test_ours_who_is_not_there_is_tried_again_and_then_told(site: Site) -> None:
         ({"s3_secret_key": "file:/nonexistent/key"}, "cannot read the secret file:/nonexistent/key"),
         ({"s3_secret_key": ""}, "go together"),
         ({"s3_access_key": "", "s3_secret_key": ""}, "there are no keys for S3"),
-        ({"s3_endpoint": "minio:9000"}, "wants a URL like"),
-        ({"s3_endpoint": "https://AKID:hunter2@minio"}, "keys have settings of their own"),
+        ({"s3_endpoint": "minio:9000"}, "must be a URL like"),
+        ({"s3_endpoint": "https://AKID:hunter2@minio"}, "keys have their own settings"),
         ({"s3_region": "eu west"}, "upload: "),
     ],
 )
