@@ -1,4 +1,4 @@
-"""``siteatlas why``: which URLs are asked about, in which state, and which exit code the answer has."""
+"""``siteatlas why``: its options, its output and its exit code."""
 
 import sys
 from pathlib import Path
@@ -52,12 +52,12 @@ def why(
     why sends no requests. It reads what the last runs saw, even while a run is active. For an unknown URL, it says what
     a run would do with it, and which known URLs are spelled alike.
     """
-    with CommandErrors(verbose) as told:
-        from crawler.cli.why import lookup as stories  # noqa: PLC0415 - the crawler is not needed to show help
+    with CommandErrors(verbose) as errors:
+        from crawler.cli.why import lookup  # noqa: PLC0415 - the crawler is not needed to show help
 
-        told_of = stories.explain_urls(urls, config, flags, site or [])
-        text = stories.stories_json(told_of) if as_json else "\n".join(stories.story_lines(told_of))
+        stories = lookup.explain_urls(urls, config, flags, site or [])
+        text = lookup.stories_json(stories) if as_json else "\n".join(lookup.story_lines(stories))
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
-        if not all(story.is_known for story in told_of):
-            told.exit_code = FindingsFound.exit_code
+        if not all(story.is_known for story in stories):
+            errors.exit_code = FindingsFound.exit_code
