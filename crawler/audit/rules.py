@@ -13,21 +13,13 @@ if TYPE_CHECKING:
 
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
-
 _LINKS = "https://developers.google.com/search/docs/crawling-indexing/links-crawlable"
-
 _SITEMAPS = "https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap"
-
 _CANONICAL = "https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls"
-
 _HREFLANG = "https://developers.google.com/search/docs/specialty/international/localized-versions"
-
 _REDIRECT = "https://developers.google.com/search/docs/crawling-indexing/301-redirects"
-
 _CHAIN = "https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes"
-
 _LASTMOD = "https://developers.google.com/search/blog/2023/06/sitemaps-lastmod-ping"
-
 
 _TABLE: Final = (
     Rule("orphan.sitemap", _W, "In the sitemap only", "An indexable page is in a sitemap, and nothing on the site leads to it.", "Link to it from a page that people reach, or take it out of the sitemap.", _LINKS),
@@ -78,9 +70,7 @@ _TABLE: Final = (
 )  # fmt: skip
 
 RULES: Final = {rule.id: rule for rule in _TABLE}
-
 """All rules of the audit by their id, in the order of the reports."""
-
 
 _OF_LINKS: Final = frozenset({"orphan", "weak", "reach"})
 
@@ -125,12 +115,9 @@ RULE_GROUPS: Final = (
     RuleGroup("lint", "Lint of the sitemaps", _worst_first(LINT)),
     RuleGroup("reach", "Hard to reach", _rules_of("reach")),
 )
-
 """Every rule is in one of these, the worst first."""
 
-
 REPORTED_RULES: Final = {each: _ALL[each] for group in RULE_GROUPS for each in group.rules}
-
 """Every rule that a finding may have, by its id, in the order of the reports."""
 
 

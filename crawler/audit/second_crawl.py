@@ -13,7 +13,6 @@ from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.model import DiscoveredBy, DiscoveredUrl, State, Url
 
 BATCH_SIZE: Final = 1_000  # URLs admitted at once
-
 MAX_ROUNDS: Final = 6  # how many nofollow links in a row are followed; spellings come in the last round
 
 # A sitemap is a promise, and a search engine has seen a page; a log has every scanner's guess.
@@ -29,9 +28,7 @@ _SOURCE_RANK: Final = {
 
 # They record what visitors requested, not what exists.
 _UNVETTED_SOURCES: Final = frozenset({SourceKind.LOG, SourceKind.ANALYTICS})
-
 _LINKED_RANK: Final = 5  # by nofollow, or under another name of the site
-
 _SPELLING_RANK: Final = 1  # another spelling of a known page, and perhaps a page of its own
 
 

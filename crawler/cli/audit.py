@@ -32,9 +32,7 @@ another process, 7 storage error, 10 conclusive findings that --fail-on names.
 """
 
 _AUDIT_SECTIONS = ("scope", "urls", "obey", "pace", "fetch", "parse", "audit")
-
 _MORE_KEYS = ("site.sitemap_url", "state.directory", "state.keep_runs")
-
 _EXCLUDED_KEYS = ("scope.sitemap_seeds", "audit.every")
 
 _KEYS = tuple(

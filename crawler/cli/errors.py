@@ -16,8 +16,6 @@ from crawler.errors import Incomplete, SiteatlasError
 from sitemap import safe
 
 log = logging.getLogger(__name__)
-
-
 _LEVEL: Final = 9  # characters of the level of a log line, with the blank after it
 INTERRUPTED: Final = "interrupted; the state is saved, run the same command again to continue"
 

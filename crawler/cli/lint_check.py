@@ -58,7 +58,6 @@ _TRUNCATED_RULES: Final = frozenset(
     )
 )
 
-
 OnLine = Callable[[str], object]
 
 
@@ -187,8 +186,6 @@ def _describe(document: Document) -> str:
 
 
 MAX_MESSAGES: Final = 20  # redirects, or unread documents, that are listed
-
-
 OnMessage = Callable[[str], None]
 
 

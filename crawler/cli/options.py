@@ -104,9 +104,7 @@ AcceptShrinkOption = Annotated[
 ]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
-
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
-
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every URL left out, and log more.")]
 
 
@@ -283,7 +281,6 @@ FLAGS: Final = (
     Flag("--hook-on", "hook.on", "EVENT", many=True),
 )
 
-
 PANELS: Final = {
     "scope": "Scope",
     "urls": "URLs",
@@ -308,13 +305,8 @@ PANELS: Final = {
     "hook": "Notifications",
 }
 
-
 NOTIFY_KEYS = tuple(f"{name}." for name, panel in PANELS.items() if panel == "Notifications")
-
-
 CRAWL_KEYS = tuple(flag.key for flag in FLAGS if not flag.key.startswith(("audit.", "schedule.", "daemon.")))
-
-
 _MAX_DEFAULT_LENGTH = 60  # characters of a list of defaults in the help
 
 
@@ -504,7 +496,6 @@ def _default_text(default: object, metavar: str) -> str:
 
 
 _PREFIX: Final = "SITEATLAS_"
-
 _MIN_SIMILARITY: Final = 0.88  # a letter or two that are missing, doubled, swapped or wrong
 
 

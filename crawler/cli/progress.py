@@ -98,7 +98,6 @@ class CrawlProgressDisplay:
 
 
 _COLUMNS = DownloadColumn, TransferSpeedColumn, TimeRemainingColumn
-
 _MAX_NAME = 32  # characters of a name
 
 

@@ -33,7 +33,6 @@ _KEYS: Final = (
     *("fetch.timeout", "fetch.connect_timeout", "fetch.read_timeout", "fetch.retries", "pace.rate"),
 )
 
-
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
 
 

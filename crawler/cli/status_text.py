@@ -27,7 +27,6 @@ from crawler.units import clock_text, count_text, outcome_text, size_text
 from sitemap import safe
 
 _MIN_DIFFERENCE: Final = 0.1  # share of the usual value: smaller differences are not reported
-
 _MIN_SECONDS: Final = 10.0  # smaller differences of duration are not reported, however short the run
 
 

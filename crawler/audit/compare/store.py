@@ -50,20 +50,17 @@ SELECT rule, file, ours.total AS now, theirs.total AS before, coalesce(ours.cut,
   coalesce(theirs.cut, 0) AS was_cut
 FROM place LEFT JOIN ours USING (rule, file) LEFT JOIN theirs USING (rule, file);
 """  # noqa: S608 - names of columns
-
 """Pairs the findings of this audit and the previous one: in the same place, in another file, in another spelling.
 
 ``many`` has the rules and files whose findings are counted instead of listed: their totals, and which side is cut.
 """
 
 LAST_AUDIT: Final = "SELECT news, settings FROM past.audit ORDER BY number DESC LIMIT 1"
-
 SET_SINCE: Final = "UPDATE main.finding SET since = ?"
 
 SET_STOOD: Final = """
 UPDATE main.finding SET since = b.since, stood = b.certain OR NOT main.finding.certain
 FROM temp.pair p JOIN past.finding b ON b.id = p.before WHERE main.finding.id = p.now"""
-
 """An inconclusive finding that is certain now counts as new."""
 
 SET_NEW: Final = """
@@ -77,7 +74,6 @@ FROM (SELECT m.rule, m.file, m.now, m.before, sum(f.new) AS told FROM temp.many 
     JOIN main.finding f ON f.rule = m.rule AND f.file = m.file
     WHERE m.rule IN (SELECT rule FROM temp.comparable) GROUP BY m.rule, m.file) m
 WHERE main.finding.rule = m.rule AND main.finding.file = m.file AND main.finding.times > 1 AND main.finding.certain"""
-
 """Of findings that are only counted, the increase is new."""
 
 SET_STILL: Final = "UPDATE main.finding SET stood = 1 WHERE NOT new AND id IN (SELECT now FROM temp.pair)"
@@ -99,7 +95,6 @@ FROM past.finding b LEFT JOIN site.url u ON u.url = b.url LEFT JOIN site.visit v
   LEFT JOIN main.door d ON d.url = b.url
 WHERE b.certain AND b.id NOT IN (SELECT before FROM temp.pair)
 AND (b.rule, b.file) NOT IN (SELECT rule, file FROM temp.many WHERE is_cut)"""
-
 """Findings that this audit does not have, with the current state of their URL and its new findings."""
 
 RULE_TRENDS: Final = """
@@ -110,7 +105,6 @@ GROUP BY rule"""
 
 FORGET_FINDINGS: Final = """
 DELETE FROM past.finding WHERE id NOT IN (SELECT id FROM temp.gone WHERE fate = 2) OR missed + 1 >= ?"""
-
 """Deletes earlier findings, except those that this audit could not decide; these too after so many audits."""
 
 COUNT_MISSED: Final = "UPDATE past.finding SET missed = missed + 1"
@@ -119,7 +113,6 @@ STORE_FINDINGS: Final = """
 INSERT INTO past.finding (missed, rule, key, url, file, state, times, others, since, certain)
 SELECT 0, f.rule, f.key, f.url, f.file, f.state, f.times, f.others, f.since, f.certain != 0 OR coalesce(p.certain, 0)
 FROM main.finding f LEFT JOIN temp.pair p ON p.now = f.id ORDER BY f.id"""
-
 
 BATCH_ROWS: Final = 5_000  # rows at once
 

@@ -99,7 +99,6 @@ def check_unknown(about: str, message: str) -> DiscoveryCheck:
 
 
 CRAWLERS: Final = ("*", "Googlebot", "Bingbot")
-
 """User agents that must be allowed to fetch the sitemap."""
 
 _MAX_NAMED: Final = 5
@@ -208,19 +207,12 @@ def _without_scheme_and_www(url: str) -> str:
 
 
 MAX_HOSTS: Final = 20  # other hosts whose robots.txt is fetched
-
 MAX_FILES: Final = 6  # files of a set to fetch
-
 MAX_EXAMPLES: Final = 5  # of files that do not answer
-
 _FEEDS: Final = {"application/rss+xml", "application/atom+xml", "application/rdf+xml"}
-
 _XML: Final = {"application/xml", "text/xml", *_FEEDS}
-
 _GZIP_TYPES: Final = {"application/gzip", "application/x-gzip", "application/octet-stream"}
-
 _GZIP: Final = b"\x1f\x8b"
-
 _ONE_ENTRY: Final = ReadLimits(max_entries=1)
 
 
@@ -355,9 +347,7 @@ def _ignore(_: Finding) -> None:
 
 
 MAX_BYTES: Final = 52_428_800  # of the sitemap, as the protocol allows
-
 MAX_NAMED: Final = 5  # sitemaps in robots.txt to try
-
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())
 
 

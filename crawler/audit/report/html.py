@@ -119,11 +119,8 @@ def _gaps_by_reason(compared: AuditComparisonResult) -> Iterator[ReportGap]:
 
 
 MAX_FINDINGS: Final = 100_000  # findings in the file
-
 MAX_FIRST: Final = 10  # findings of each class that the page shows without a script
-
 MAX_SECTIONS: Final = 200  # in the table below the treemap
-
 _SCRIPTS: Final = ("rows.js", "evidence.js", "table_csv.js", "table.js", "wiring.js")  # joined in this order
 
 _COLUMNS: Final = (

@@ -18,11 +18,8 @@ from crawler.audit.rules import REPORTED_RULES
 from crawler.units import count_text
 
 FINDINGS_PER_CHUNK: Final = 1_000  # a browser shows the first chunk while it unpacks the others
-
 RULE_INDEXES: Final = {rule: place for place, rule in enumerate(REPORTED_RULES)}
-
 _GZIP: Final = 31  # zlib's window bits for gzip, which every DecompressionStream reads
-
 _SOURCE_BITS: Final = {source.value: 1 << place for place, source in enumerate(SourceKind)}
 
 
@@ -94,7 +91,6 @@ def _columns(chunk: Sequence[AuditFinding]) -> dict[str, list[Any]]:
 
 
 ISLAND_RULE: Final = "orphan.island"  # the rule whose findings come in groups
-
 _KNOWN_TO_ALL: Final = SourceKind.SITEMAP.value
 
 

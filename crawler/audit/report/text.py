@@ -35,7 +35,6 @@ from crawler.units import clock_text, count_text, size_text
 from sitemap import Severity, safe
 
 _COLOUR_CODE: Final = re.compile("\x1b\\[[0-9]+m")
-
 _MIN_WIDTH: Final = 20  # columns: below, nothing is wrapped any further
 
 
@@ -90,7 +89,6 @@ class TextFormatter:
 
 
 MAX_NAMED: Final = 3  # findings of each rule without --verbose
-
 _INDENT: Final = 4
 
 

@@ -185,7 +185,6 @@ _EXAMPLE_HEAD = """\
 # Durations are seconds, or 90s, 15m, 2h, 1d. Sizes are bytes, or 512K, 20M, 1G.
 """
 
-
 _EXAMPLE_SITES = """\
 # [sites]
 # Several sites, for: siteatlas run --config sites.toml. Each has a name of letters, digits, ".", "_" and "-", and

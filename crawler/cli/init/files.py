@@ -130,7 +130,6 @@ def _sudo_prefix(user: str = "") -> str:
 
 
 _SYSTEM_DIRECTORY: Final = Path("/etc")
-
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())
 
 

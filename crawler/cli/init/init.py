@@ -19,7 +19,6 @@ Exit codes: 0 done, 1 internal error, 2 usage, or a file already exists, 7 a fil
 """
 _DEFAULT_CONFIG: Final = Path("siteatlas.toml")
 
-
 UrlsArgument = Annotated[
     list[str] | None,
     typer.Argument(

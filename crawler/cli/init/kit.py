@@ -18,13 +18,9 @@ from crawler.errors import UsageError
 from crawler.schedule.cron import Cron, ScheduleError
 
 _DAYS: Final = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
-
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
-
 _MINUTE_STEPS: Final = tuple(n for n in range(1, 31) if 60 % n == 0)  # they divide an hour evenly
-
 _HOUR_STEPS: Final = tuple(n for n in range(1, 13) if 24 % n == 0)
-
 _EVERY: Final = {"minutes": range(60), "hours": range(24), "days": range(1, 32), "months": range(1, 13)}
 
 
@@ -127,9 +123,7 @@ def _stable_time(url: str) -> tuple[int, int]:
 
 
 _ENV: Final = "env:"
-
 _FILE: Final = "file:"
-
 _EXTRA_BY_SCHEME: Final = {"s3://": "s3", "sftp://": "sftp"}
 
 

@@ -151,10 +151,7 @@ TOPIC_NAMES: Final = (
     "history",
     "run",
 )
-
-
 """The names of all topics, in the order of the text."""
-
 
 SHOWN_STEPS: Final = 12  # steps from the start in the text; JSON has all
 
