@@ -96,10 +96,9 @@ class AuditFinisher:
         )
         doubts = limits_of_crawl(facts)
         min_inlinks = self._plan.config.audit.min_inlinks
-        few_unreported = why_inlinks_not_reported(*few_inlink_pages(graph, copies, min_inlinks), min_inlinks)
-        pages = self._page_findings(
-            graph, matcher, copies, doubtful=bool(doubts), few=NO_LIMIT if few_unreported else min_inlinks
-        )
+        usual = why_inlinks_not_reported(*few_inlink_pages(graph, copies, min_inlinks), min_inlinks)
+        limit = NO_LIMIT if usual else min_inlinks
+        pages = self._page_findings(graph, matcher, copies, doubtful=bool(doubts), few=limit)
         visits = VisitLookup(self._db)
         self._found.put(pages.findings())
         self._judge_redirects(pages, RedirectFindings(self._db, graph, visits))
@@ -109,30 +108,22 @@ class AuditFinisher:
             raise self._nothing_to_audit(run)
         if not doubts:  # URLs that nothing leads to may fail: the crawl of the site is complete all the same
             run = replace(run, completeness=CompletenessLevel.COMPLETE.value, because="")
-        all_notes = [
-            *visited.notes,
-            *filter(None, [observed.distrust]),
-            *notes,
-            *self._notes(figures, copies),
-        ]
-        run = replace(
-            run, notes=all_notes, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code
-        )
+        distrust = [observed.distrust] if observed.distrust else []
+        notes = [*visited.notes, *distrust, *notes, *self._notes(figures, copies)]
+        run = replace(run, notes=notes, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))
         code = run.exit_code or (1 if visited.tally.internal_errors else 0)
         report = self._report(run, figures, pages)
-        undecided = inconclusive(report.inputs, is_doubtful=bool(doubts), stopped=stopped, unasked=unasked)
+        gaps = inconclusive(report.inputs, is_doubtful=bool(doubts), stopped=stopped, unasked=unasked)
         return replace(
             report,
             doubts=doubts,
-            notes=all_notes,
+            notes=notes,
             exit_code=code,
             unchecked=not_checked(report.inputs, self._plan.config.audit.media)
-            | ({"reach.few": few_unreported} if few_unreported else {}),
-            undecided=undecided,
-            absent=nothing_to_check(
-                undecided, has_media=not media.are_none, has_versions=clusters.are_stated
-            ),
+            | ({"reach.few": usual} if usual else {}),
+            undecided=gaps,
+            absent=nothing_to_check(gaps, has_media=not media.are_none, has_versions=clusters.are_stated),
             unasked=unasked,
         )
 

@@ -12,8 +12,10 @@ from crawler.cli.options import (
     ConfigOption,
     Form,
     FreshOption,
+    OneSiteOption,
     QuietOption,
     RestartOption,
+    StartUrlArgument,
     site_config,
     with_flags,
 )
@@ -45,14 +47,9 @@ _KEYS = tuple(
 
 @with_flags(*_KEYS)
 def audit(  # noqa: PLR0913 - the command line is wide
-    url: Annotated[
-        str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
-    ] = None,
+    url: StartUrlArgument = None,
     config: ConfigOption = None,
-    site: Annotated[
-        str | None,
-        typer.Option("--site", metavar="NAME", help="The site of the configuration."),
-    ] = None,
+    site: OneSiteOption = None,
     form: Annotated[
         Form, typer.Option("--format", help="Format of the report on standard output.")
     ] = Form.TEXT,

@@ -2,9 +2,7 @@
 
 import json
 import sys
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from crawler.cli.errors import INTERRUPTED, CommandErrors
 from crawler.cli.help import EXIT_CODES, RAW
@@ -17,6 +15,7 @@ from crawler.cli.options import (
     JsonOption,
     QuietOption,
     RestartOption,
+    StartUrlArgument,
     Verbose,
     site_config,
     with_flags,
@@ -34,9 +33,7 @@ CRAWL_EPILOG = f"""{RAW}Examples:
 
 @with_flags(*CRAWL_KEYS)
 def crawl(  # noqa: PLR0913 - the command line is wide
-    url: Annotated[
-        str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
-    ] = None,
+    url: StartUrlArgument = None,
     config: ConfigOption = None,
     fresh: FreshOption = False,
     restart: RestartOption = False,

@@ -14,7 +14,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import ConfigOption, with_flags
+from crawler.cli.options import ConfigOption, OneSiteOption, with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.cli.tables import fitted
 from crawler.crawl.documents import is_url
@@ -72,10 +72,7 @@ def diff(
         ),
     ] = None,
     config: ConfigOption = None,
-    site: Annotated[
-        str | None,
-        typer.Option("--site", metavar="NAME", help="The site of the configuration.", show_default=False),
-    ] = None,
+    site: OneSiteOption = None,
     form: Annotated[DiffFormat, typer.Option("--format", help="Format of the changes.")] = DiffFormat.TEXT,
     limit: Annotated[
         int | None,

@@ -17,6 +17,7 @@ from crawler.cli.options import (
     JsonOption,
     QuietOption,
     SiteOption,
+    SiteUrlArgument,
     site_config,
     with_flags,
 )
@@ -105,9 +106,7 @@ class NotifyRequest(Struct, frozen=True, kw_only=True):
 
 @with_flags(*_KEYS)
 def notify(  # noqa: PLR0913 - the command line is wide
-    url: Annotated[
-        str | None, typer.Argument(metavar="URL", help="The start URL of the site.", show_default=False)
-    ] = None,
+    url: SiteUrlArgument = None,
     config: ConfigOption = None,
     site: SiteOption = None,
     dry_run: DryRunOption = False,

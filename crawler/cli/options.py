@@ -78,12 +78,19 @@ SiteOption = Annotated[
     typer.Option("--site", metavar="NAME", help="Only this site of the configuration. May be repeated."),
 ]
 
+StartUrlArgument = Annotated[
+    str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
+]
+SiteUrlArgument = Annotated[
+    str | None, typer.Argument(metavar="URL", help="The start URL of the site.", show_default=False)
+]
+OneSiteOption = Annotated[
+    str | None,
+    typer.Option("--site", metavar="NAME", help="The site of the configuration.", show_default=False),
+]
 FreshOption = Annotated[
     bool,
-    typer.Option(
-        "--fresh",
-        help="Forget what earlier runs know of the pages, and fetch all again.",
-    ),
+    typer.Option("--fresh", help="Forget what earlier runs know of the pages, and fetch all again."),
 ]
 
 RestartOption = Annotated[
@@ -105,6 +112,7 @@ AcceptShrinkOption = Annotated[
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
+TraceOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every URL left out, and log more.")]
 
 

@@ -9,7 +9,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import SiteOption, with_flags
+from crawler.cli.options import SiteOption, TraceOption, with_flags
 from crawler.cli.tables import fitted
 from crawler.errors import FindingsFound, UsageError
 
@@ -32,8 +32,6 @@ _KEYS: Final = (
     ),
     *("fetch.timeout", "fetch.connect_timeout", "fetch.read_timeout", "fetch.retries", "pace.rate"),
 )
-
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
 
 
 @with_flags(*_KEYS)
@@ -67,7 +65,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
         bool, typer.Option("--dry-run", help="With --patch: show what would be added, but write nothing.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    verbose: VerboseOption = False,
+    verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
     """Check that search engines find the published sitemap.

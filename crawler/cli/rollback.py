@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import FLAGS, ConfigOption, QuietOption, Verbose, site_config, with_flags
+from crawler.cli.options import (
+    FLAGS,
+    ConfigOption,
+    OneSiteOption,
+    QuietOption,
+    SiteUrlArgument,
+    Verbose,
+    site_config,
+    with_flags,
+)
 from crawler.cli.tables import fitted
 from crawler.errors import UsageError
 from crawler.units import count_text
@@ -33,13 +42,9 @@ _NEXT_RUN_NOTE: Final = (
 
 @with_flags(*_KEYS)
 def rollback(
-    url: Annotated[
-        str | None, typer.Argument(metavar="URL", help="The start URL of the site.", show_default=False)
-    ] = None,
+    url: SiteUrlArgument = None,
     config: ConfigOption = None,
-    site: Annotated[
-        str | None, typer.Option("--site", metavar="NAME", help="The site of the configuration.")
-    ] = None,
+    site: OneSiteOption = None,
     to: Annotated[
         int | None,
         typer.Option(

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import SiteOption, SitesConfigOption, with_flags
+from crawler.cli.options import SiteOption, SitesConfigOption, TraceOption, with_flags
 from crawler.cli.tables import terminal_width
 from crawler.errors import worst_exit_code
 
@@ -20,9 +20,7 @@ def status(
     site: SiteOption = None,
     runs: Annotated[int, typer.Option("--runs", metavar="N", min=1, help="Number of last runs to show.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print the status as JSON.")] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")
-    ] = False,
+    verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
     """Show the sites: what each has published, whether a run is active, and the last runs.

@@ -8,6 +8,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
+from crawler.cli.options import TraceOption
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas init https://www.example.com/ -o public
@@ -71,7 +72,6 @@ ExampleOption = Annotated[
     bool,
     typer.Option("--example", help="Print every setting with its default and meaning, and exit."),
 ]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
 
 
 def init(  # noqa: PLR0913 - the command line is wide
@@ -87,7 +87,7 @@ def init(  # noqa: PLR0913 - the command line is wide
     force: ForceOption = False,
     print_only: PrintOption = False,
     example: ExampleOption = False,
-    verbose: VerboseOption = False,
+    verbose: TraceOption = False,
 ) -> None:
     """Write a configuration, and files for other schedulers.
 

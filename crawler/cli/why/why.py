@@ -8,7 +8,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import with_flags
+from crawler.cli.options import TraceOption, with_flags
 from crawler.errors import FindingsFound
 
 EPILOG = f"""{RAW}Examples:
@@ -42,9 +42,7 @@ def why(
         typer.Option("--site", metavar="NAME", help="The site of the configuration."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanations as JSON.")] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")
-    ] = False,
+    verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
     """Explain URLs: how each was found, how the server answered, and why it is listed or not.
