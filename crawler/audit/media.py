@@ -77,13 +77,13 @@ async def check_media(
             f"{len(media_urls):,} of the images and videos in sitemaps were fetched: raise --max-media for more",
         )
     requests.findings.sort(key=lambda finding: finding.url)
-    bad = {each.url for each in requests.findings}
+    bad = {listed_medium.url for listed_medium in requests.findings}
     return CheckedMedia(
-        requests.asked,
+        requests.requested,
         requests.findings,
         notes,
         answering=sorted(requests.answering - bad),
-        uncertain=sorted({each.url for each in media_urls} - requests.answering - bad),
+        uncertain=sorted({listed_medium.url for listed_medium in media_urls} - requests.answering - bad),
         is_whole=not more,
     )
 
@@ -114,7 +114,7 @@ class MediaRequests:
         clock: Callable[[], float],
         watch: Callable[[int], object] = lambda _: None,
     ) -> None:
-        self.asked = 0
+        self.requested = 0
         self.findings: list[AuditFinding] = []
         self.answering: set[str] = set()
         self._config = config
@@ -153,7 +153,7 @@ class MediaRequests:
                     return
                 if answer is None:
                     continue
-                self.asked += origin not in self._private
+                self.requested += origin not in self._private
                 if finding := check_media_url(medium, answer):
                     self.findings.append(finding)
                 elif isinstance(answer, Reply) and answer.status < 300:

@@ -97,7 +97,7 @@ class RuleGroup(Struct, frozen=True):
 
 
 def _rules_of(*families: str) -> tuple[str, ...]:
-    return _worst_first(each.id for family in families for each in RULES.values() if each.family == family)
+    return _worst_first(rule.id for family in families for rule in RULES.values() if rule.family == family)
 
 
 def _worst_first(rules: Iterable[str]) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ RULE_GROUPS: Final = (
 )
 """Every rule is in one of these, the worst first."""
 
-REPORTED_RULES: Final = {each: _ALL[each] for group in RULE_GROUPS for each in group.rules}
+REPORTED_RULES: Final = {rule: _ALL[rule] for group in RULE_GROUPS for rule in group.rules}
 """Every rule that a finding may have, by its id, in the order of the reports."""
 
 

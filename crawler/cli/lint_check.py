@@ -239,7 +239,7 @@ def lint_sources(task: LintTask, rules: Collection[str], print_line: OnMessage) 
 def _no_folder(task: LintTask, report: LintReport) -> Iterator[str]:
     """A note when standard input is an index: its sitemaps cannot be found beside it."""
     if "-" in task.words and task.limits.max_depth:
-        index = next((each for each in report.documents if each.format is Format.INDEX), None)
+        index = next((document for document in report.documents if document.format is Format.INDEX), None)
         if index and index.entries and not index.children and index.file == sys.stdin.buffer.name:
             yield "an index on standard input does not say where its sitemaps are: give its file or URL instead"
 

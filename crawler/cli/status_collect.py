@@ -49,12 +49,12 @@ class SiteOverview(Struct, frozen=True, kw_only=True):
 
     name: str
     directory: Path
-    standing: StateStatus | None = None
+    state: StateStatus | None = None
     runs: tuple[Run, ...] = ()
     trend: RunTrend | None = None
     schedule: SiteStatus | None = None
     attempts: tuple[Attempt, ...] = ()
-    told: NotifyStatus = NotifyStatus()
+    notifications: NotifyStatus = NotifyStatus()
     audit: AuditStatus = AuditStatus()
     error: str = ""
     exit_code: int = 0
@@ -112,10 +112,10 @@ def _collect_site(site: SiteOverview, runs: int) -> SiteOverview:
         state = state_status(site.directory, max(runs, _MAX_COMPARED))
         return replace(
             site,
-            standing=state,
+            state=state,
             runs=tuple(state.runs[:runs]),
             trend=run_trend(state.runs),
-            told=notify_status(site.directory),
+            notifications=notify_status(site.directory),
         )
     except SiteatlasError as error:  # go on with the other sites
         return replace(site, error=str(error), exit_code=error.exit_code)

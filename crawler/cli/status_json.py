@@ -35,14 +35,14 @@ def _site_values(site: SiteOverview) -> dict[str, Any]:
         values["schedule"] = _schedule_values(site.schedule, site.attempts)
     if site.error:
         return {**values, "error": site.error}
-    if site.standing is None:
+    if site.state is None:
         return {**values, "audit": _audit_values(site.audit), "runs": []}
     return {
         **values,
-        **_state_values(site.standing),
+        **_state_values(site.state),
         "trend": msgspec.to_builtins(site.trend),
         "audit": _audit_values(site.audit),
-        "channels": msgspec.to_builtins(site.told.channels),
+        "channels": msgspec.to_builtins(site.notifications.channels),
         "runs": [_run_values(run) for run in site.runs],
     }
 

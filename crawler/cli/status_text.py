@@ -140,7 +140,7 @@ def _summary(site: SiteOverview, *, is_kept: bool) -> tuple[str, ...]:
     next_at = site.schedule.next_at if site.schedule else None
     return (
         site.name,
-        f"{site.standing.pages:,}" if site.standing else "-",
+        f"{site.state.pages:,}" if site.state else "-",
         short_local_time(run.started) if run else "-",
         _outcome(site, run),
         _duration(run) if run and not _is_running(site, run) else "-",
@@ -161,9 +161,7 @@ def _next_start_text(at: float, *, is_kept: bool) -> str:
 
 def _is_running(site: SiteOverview, run: Run) -> bool:
     """Whether the run is active: its record is open, and a process holds the site."""
-    is_held = bool(site.standing and site.standing.holder) or bool(
-        site.schedule and site.schedule.running_since
-    )
+    is_held = bool(site.state and site.state.holder) or bool(site.schedule and site.schedule.running_since)
     return is_held and run.is_open and run is site.runs[0]
 
 
@@ -175,7 +173,7 @@ def _outcome(site: SiteOverview, run: Run | None) -> str:
     if site.error:
         return "no state"
     schedule = site.schedule
-    if (site.standing and site.standing.holder) or (schedule and schedule.running_since):
+    if (site.state and site.state.holder) or (schedule and schedule.running_since):
         return "running"
     if schedule and schedule.last and schedule.failures:
         times = f" x{schedule.failures}" if schedule.failures > 1 else ""
@@ -211,7 +209,7 @@ def _problem(site: SiteOverview, *, is_kept: bool) -> Iterator[str]:
         yield safe(run.refusal or run.because)
     if site.audit.trouble:
         yield f"the last audit failed: {safe(site.audit.trouble)}"
-    for channel in site.told.channels:
+    for channel in site.notifications.channels:
         yield from notify_pending_text(channel)
         if channel.reading and channel.reading.errors:
             yield from search_console_text(channel)
@@ -222,8 +220,8 @@ def _site(site: SiteOverview, width: int, *, is_kept: bool) -> Iterator[str]:
     lines: list[str] = []
     if site.error:
         lines.append(site.error)
-    elif site.standing:
-        lines += _state_lines(site.standing)
+    elif site.state:
+        lines += _state_lines(site.state)
     else:
         lines.append("not crawled yet")
     if site.schedule:
@@ -231,9 +229,9 @@ def _site(site: SiteOverview, width: int, *, is_kept: bool) -> Iterator[str]:
     if site.trend and (unusual := trend_text(site.trend)):
         lines.append(unusual)
     lines += audit_text(site.audit)
-    for channel in site.told.channels:
+    for channel in site.notifications.channels:
         lines += notify_pending_text(channel)
-    for channel in site.told.channels:
+    for channel in site.notifications.channels:
         lines += search_console_text(channel)
     for line in lines:
         yield from wrap(line, width, hanging="  ")

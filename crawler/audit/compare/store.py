@@ -179,17 +179,19 @@ class AuditHistory:
             visits = VisitLookup(self._db)
             rows = self._db.execute(MISSING_FINDINGS)
             while batch := list(islice(rows, BATCH_ROWS)):
-                gone, mended = [], []
+                gone, resolved = [], []
                 for row in batch:
                     previous, current = _row(row, visits)
                     fate, now, rule = decide(previous, current)
                     gone.append((row[0], previous.rule, row[7], fate))
                     if fate in (FindingStatus.RESOLVED, FindingStatus.REPLACED):
-                        mended.append((previous.rule, previous.url, previous.since, now, previous.file, rule))
+                        resolved.append(
+                            (previous.rule, previous.url, previous.since, now, previous.file, rule)
+                        )
                 self._db.executemany("INSERT INTO temp.gone VALUES (?, ?, ?, ?)", gone)
                 self._db.executemany(
                     "INSERT INTO main.mended (rule, url, since, now, file, became) VALUES (?, ?, ?, ?, ?, ?)",
-                    mended,
+                    resolved,
                 )
 
     def trends(self) -> list[RuleTrend]:

@@ -113,7 +113,7 @@ def comparison_line(report: AuditReport, page: TextFormatter) -> Iterator[str]:
 def _resolved_text(trends: Iterable[RuleTrend]) -> str:
     """The findings that are gone: ``4 resolved, 9 became another finding``."""
     rule_trends = list(trends)
-    mended, became = sum(each.mended for each in rule_trends), sum(each.became for each in rule_trends)
+    mended, became = sum(trend.mended for trend in rule_trends), sum(trend.became for trend in rule_trends)
     texts = [f"{mended:,} resolved"] if mended or not became else []
     return ", ".join([*texts, *([f"{became:,} became another finding"] if became else [])])
 
@@ -373,7 +373,7 @@ def _days(first: str, last: str) -> str:
 
 
 def _total(counts: list[RuleCount]) -> str:
-    certain, inconclusive = sum(each.certain for each in counts), sum(each.open_ for each in counts)
+    certain, inconclusive = sum(count.certain for count in counts), sum(count.open_ for count in counts)
     if not certain:
         return f"{inconclusive:,} inconclusive"
     return f"{certain:,} and {inconclusive:,} inconclusive" if inconclusive else f"{certain:,}"

@@ -13,7 +13,7 @@ from sitemap import Severity
 
 FAIL_NEVER: Final = "never"
 FAIL_ON_NEW: Final = "new"
-_LINT_GROUPS: Final = {each.name: frozenset(each.rules) for each in RULE_GROUPS if each.name == "lint"}
+_LINT_GROUPS: Final = {item.name: frozenset(item.rules) for item in RULE_GROUPS if item.name == "lint"}
 
 
 class FailingRules(Struct, frozen=True):

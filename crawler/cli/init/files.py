@@ -154,14 +154,14 @@ class InitOptions(Struct, frozen=True, kw_only=True):
     @property
     def schedulers(self) -> list[str]:
         """The schedulers to write files for, in words."""
-        asked = {
+        chosen = {
             "the timer": self.systemd,
             "the daemon": self.daemon,
             "cron": self.cron,
             "the workflow": self.github,
             "the CronJob": self.kubernetes,
         }
-        return [name for name, is_asked in asked.items() if is_asked]
+        return [name for name, is_chosen in chosen.items() if is_chosen]
 
     def starts(self, scheduler: str) -> str:
         """The meaning of the step that starts a scheduler."""

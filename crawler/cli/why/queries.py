@@ -124,8 +124,8 @@ class UrlStories:
             return [Url(neighbour) for (neighbour,) in rows]
 
     def _story(self, url: Url) -> UrlStory:
-        found = self._row("SELECT id FROM url WHERE url = ?", url)
-        number = found[0] if found else -1
+        url_row = self._row("SELECT id FROM url WHERE url = ?", url)
+        number = url_row[0] if url_row else -1
         visit, visit_content = self._last_visit(number)
         history, history_content = self._history(number)
         content = self._row(
@@ -140,7 +140,7 @@ class UrlStories:
         is_part = run is not None and run.ended is None and run.outcome == "partial"
         return UrlStory(
             url=url,
-            is_known=found is not None,
+            is_known=url_row is not None,
             run=run,
             last_visit=visit,
             history=history,
