@@ -310,7 +310,7 @@ def came_to_nothing(bench: Bench) -> str:
     bench.site.routes["/robots.txt"] = Answer("", 503)
     assert bench.crawl("--retries", "0").code == 5
     bench.site.routes["/robots.txt"] = robots("Disallow: /private/")
-    return "the last run came to nothing"
+    return "the last run had no result"
 
 
 def of_another_version(bench: Bench) -> str:

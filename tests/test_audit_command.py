@@ -435,11 +435,11 @@ def test_ours_what_the_sitemap_lists_is_asked_for_first_and_no_more_than_a_numbe
         words = (site.url, "--log", "access.log", "--list", "list.txt", "-o", "out")
         ran = audit(*words, "--max-unlinked", "4")
         assert {path for path in site.paths if path[1:] in outside} == {"/s0", "/s1", "/s2", "/listed"}
-        assert "20 URLs that only sources know were not asked for" in ran.out
+        assert "20 URLs that only sources know were not fetched" in ran.out
         site.log.clear()
         ran = audit(*words, "--max-unlinked", "0")
         assert not {path for path in site.paths if path[1:] in outside}
-        assert "24 URLs that only sources know were not asked for" in ran.out
+        assert "24 URLs that only sources know were not fetched" in ran.out
 
 
 def test_ours_robots_patterns_and_depth_hold_for_what_sources_know(audit: Command) -> None:

@@ -176,4 +176,4 @@ def test_ours_runs_that_are_forgotten_are_named(tmp_path: Path) -> None:
     assert told(tmp_path, "3").startswith("run 3 to run 5 (2026-01-05 00:00 UTC): 1 removed")
     run = diff(tmp_path / "nowhere")
     assert run.code == 2
-    assert "nothing was crawled yet" in run.err
+    assert "no run has crawled yet" in run.err

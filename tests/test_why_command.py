@@ -147,7 +147,7 @@ SUMMARIES = {
     "to it any more)",
     "/sitemap.xml": "is not listed: it is a sitemap",
     "https://elsewhere.example/": "is not listed: out of scope (another host: elsewhere.example)",
-    "/nowhere": "is not listed: no run has met it",
+    "/nowhere": "is not listed: no run has found it",
 }
 
 
@@ -181,18 +181,18 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
             "/texted",
             "found",
             [
-                "by the site's own sitemap; no link to follow leads there",
+                "by the site's own sitemap; no followed link leads there",
                 "/sitemap.xml  (the site's own sitemap)",
                 "> /texted  (the site's own sitemap)",
             ],
         ),
         ("/hop", "found", ["by link, redirect; 1 click from the start", "/  (start URL)", "> /hop  (link)"]),
-        ("/off", "found", ["by an earlier sitemap; no link to follow leads there"]),
+        ("/off", "found", ["by an earlier sitemap; no followed link leads there"]),
         (
             "/hidden",
             "found",
             [
-                "by link that says nofollow; no link to follow leads there",
+                "by link that says nofollow; no followed link leads there",
                 "/  (start URL)",
                 "> /hidden  (link that says nofollow)",
             ],
@@ -210,7 +210,7 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
             "/hidden",
             "links",
             [
-                "from 0 pages by links that count; no link to follow leads there",
+                "from 0 pages by links that count; no followed link leads there",
                 "WEIGHT",
                 "< /  (nofollow)",
             ],
@@ -220,13 +220,13 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
             "links",
             ["from 1 page by links that count; 3 clicks from the start", "WEIGHT", "< /d2  (link)"],
         ),
-        ("/texted", "links", ["from 0 pages by links that count; no link to follow leads there", "WEIGHT"]),
+        ("/texted", "links", ["from 0 pages by links that count; no followed link leads there", "WEIGHT"]),
         ("/sitemap.xml", "links", []),
         ("/nowhere", "links", []),
         ("/", "robots", ["allowed: no rule matches", "as of TIME"]),
         ("/secret/open", "robots", ["allowed: robots.txt line 3: Allow: /secret/open", "as of TIME"]),
         ("/secret/x", "robots", ["blocked: robots.txt line 2: Disallow: /secret/", "as of TIME"]),
-        ("https://elsewhere.example/", "robots", ["robots.txt of this origin was not asked for"]),
+        ("https://elsewhere.example/", "robots", ["no run has fetched robots.txt of this origin"]),
         ("/secret/x", "requests", ["none in this run"]),
         ("/keep", "requests", ["TIME  if changed  503  SIZE"]),
         ("/b", "requests", ["TIME  GET         200  SIZE"]),
@@ -240,15 +240,15 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
             ['meta robots "noindex, nofollow"', "the page asks that its links are not followed"],
         ),
         ("/a", "noindex", ["neither the page nor its headers say so"]),
-        ("/keep", "sitemap", ["sitemap.xml", "it failed for now, and keeps its place"]),
-        ("/dup", "sitemap", ["it is in no file that is published"]),
+        ("/keep", "sitemap", ["sitemap.xml", "it failed temporarily, and stays listed"]),
+        ("/dup", "sitemap", ["it is in no published file"]),
         (
             "/keep",
             "state",
             [
                 "server error (answered 503, unavailable)",
                 "the server failed",
-                "failed in 1 run in a row, for reasons that may pass",
+                "transient failures in 1 run in a row",
             ],
         ),
         ("/keep", "lastmod", ["2020-09-01T10:00:00+00:00, from Last-Modified", "decided in run 1 (TIME)"]),
@@ -259,7 +259,7 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
             "history",
             [
                 "known since run 1 (TIME)",
-                "last met in run 2 (TIME)",
+                "last found in run 2 (TIME)",
                 "last read whole in run 1 (TIME)",
                 "run 1 (TIME): added: found by a link, first on /",
                 "run 2 (TIME): removed: answered 410, gone",
@@ -324,7 +324,7 @@ def test_ours_of_a_url_never_met_the_nearest_known_is_named(crawled: Crawled, te
 @pytest.mark.parametrize(
     ("text", "would"),
     [
-        ("/new", "it would be asked for"),
+        ("/new", "a run would fetch it"),
         ("/secret/new", "it would end as blocked by robots.txt (robots.txt line 2: Disallow: /secret/)"),
         ("/out/new", 'it would end as excluded (matches exclude "*/out/*")'),
         ("/u/u/u/u/u", 'it would end as trap (trap.path_repetition: "/u" more than 3 times in a row)'),
@@ -380,7 +380,7 @@ def test_ours_what_is_no_url_is_said_in_one_line(crawled: Crawled, text: str, sa
 def test_ours_without_a_state_there_is_no_story(tmp_path: Path) -> None:
     ran = siteatlas(tmp_path, "why", "https://www.example.com/a")
     assert ran.code == 2
-    assert "nothing was crawled yet" in ran.err
+    assert "no run has crawled yet" in ran.err
 
 
 def test_ours_a_terminal_shows_what_a_page_says_and_never_obeys_it(crawled: Crawled) -> None:
@@ -401,10 +401,10 @@ def test_ours_a_run_that_was_cut_short_is_told_as_far_as_it_came(tmp_path: Path)
             "is not listed: it belongs in the sitemap, and the run that found it has not published yet"
         )
         assert waiting.summary == "is not listed: pending"
-        assert here.told("/b", "state") == ["pending", "it is known, and was not visited yet"]
+        assert here.told("/b", "state") == ["pending", "it is known, but not visited yet"]
         assert (
             here.told("/b", "run")[0]
-            == "run 1 (TIME) is going on, or was cut short: the same command goes on"
+            == "run 1 (TIME) is active, or was cut short: the same command continues it"
         )
 
 
@@ -444,7 +444,7 @@ def test_ours_each_url_is_asked_of_the_site_that_covers_it(tmp_path: Path) -> No
         ]
     told = explain_urls(urls, None, flags, [])
     assert [story.is_known for story in told] == [True, True, False, True]
-    with pytest.raises(UsageError, match=r"no site that was crawled covers .https://d\.example/"):
+    with pytest.raises(UsageError, match=r"no crawled site covers .https://d\.example/"):
         explain_urls(["https://d.example/"], None, flags, [])
     with pytest.raises(
         UsageError, match=r"/ is a path of https://a\.example/ and of https://b\.example/: write"

@@ -1,5 +1,5 @@
-"""The audit of a site: which pages are orphans, and what is wrong with the sitemaps and with what they list.
+"""The audit of a site: its orphan pages, and the faults of its sitemaps and of the URLs that they list.
 
-``audit.py`` is the front door and the order of the steps: collect the sources, crawl, match URLs, classify, report.
+Start at ``audit.py``, which runs the steps: collect the sources, crawl, match URLs, classify, report.
 May import crawl, publish, state, parse, robots, fetch, config and url; never run, notify, schedule or cli.
 """

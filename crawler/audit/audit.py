@@ -1,8 +1,8 @@
-"""One audit from its plan to its report: the composition root.
+"""Runs one audit from its plan to its report: the composition root.
 
 ::
 
-    check | store | gather sources | base crawl | visit by links, then what only the sources know | conclude | report
+    check | collect sources | base crawl | follow links | fetch URLs that only sources know | finish | report
 """
 
 import sqlite3
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ProgressWatchers:
-    """Who is told how far things are: the crawl, the reading of sources, and which part of the audit has begun."""
+    """The callbacks for progress: of the crawl, of the reading of sources, and at the start of each stage."""
 
     on_crawl: Watch
     on_sources: collect.OnSourceProgress
@@ -62,56 +62,56 @@ def audit(
     clock: Clock = time.time,
     write: Callable[[AuditReport, AuditFindings], object] = lambda _report, _findings: None,
 ) -> Iterator[tuple[AuditReport, AuditFindings]]:
-    """Audit a site; the findings can be asked for while the context lasts.
+    """Audit a site; the findings can be read while the context lasts.
 
-    ``write`` writes its reports: an audit that they are written of is remembered, whoever stops listening to it then.
-    ``loop`` are the options of the event loop (https://anyio.readthedocs.io/en/stable/basics.html), ``clock`` gives
-    Unix time. Raises a SiteatlasError when nothing could be done; a crawl that was cut short is told by the report.
+    ``write`` writes the reports. The audit is stored after that, and before the context begins. ``loop`` are the
+    options of the event loop (https://anyio.readthedocs.io/en/stable/basics.html), ``clock`` gives Unix time. Raises a
+    SiteatlasError when the audit has no result; the report says when the crawl was cut short.
     """
-    begun = clock()
+    start = clock()
     collect.check_sources(plan)
     with Store(
         plan.state, begin_settings(plan), begin=begin, about=plan.about, now=clock(), renamed=KEYS
     ) as store:
         db = create_audit_file(store.directory / AUDIT_FILE, store.directory / STATE_DB.file)
-        comparing = AuditComparison(db, store.directory, plan, is_fresh=begin is Resume.FRESH)
+        comparison = AuditComparison(db, store.directory, plan, is_fresh=begin is Resume.FRESH)
         try:
             with _record_failure_on_error(store, clock):
-                if plan.config.audit.logs:  # they take long, and would be read for nothing
+                if plan.config.audit.logs:  # reading logs takes long: first see that the site answers
                     _run_in_loop(lambda: check_reachable(plan, store, clock), loop)
-                gathered = collect.collect_sources(plan, db, watches.on_sources, store.run.started)
-                wave = UncrawledUrlQueue(
+                sources = collect.collect_sources(plan, db, watches.on_sources, store.run.started)
+                queue = UncrawledUrlQueue(
                     UrlMatcher(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits
                 )
                 with base_crawl(plan, store, begin, clock()) as base:
-                    visited, media = _run_in_loop(
-                        lambda: _visit_all(plan, store, db, wave, watches, clock, base), loop
+                    result, media = _run_in_loop(
+                        lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop
                     )
-            notes = [*gathered.notes, *wave.notes(), *media.notes]
-            watches.on_stage("judging")
-            report = AuditFinisher(plan, store, db).finish(visited, gathered.lint, media, notes, wave.skipped)
+            notes = [*sources.notes, *queue.notes(), *media.notes]
+            watches.on_stage("classifying")
+            report = AuditFinisher(plan, store, db).finish(result, sources.lint, media, notes, queue.skipped)
             report = structs.replace(
-                comparing.compare(report, media),
-                seconds=clock() - begun,
+                comparison.compare(report, media),
+                seconds=clock() - start,
                 crawl=base.reported(store, report.seconds),
             )
             watches.on_stage("writing reports")
-            found = FindingStore(db)
-            write(report, found)
+            findings = FindingStore(db)
+            write(report, findings)
             try:
-                if visited.ending is RunEnd.COMPLETE:
-                    comparing.store(report, summarize(report, store.run.number, found))
-            except StorageError as error:  # hours of work are told all the same
-                yield report, found
+                if result.ending is RunEnd.COMPLETE:
+                    comparison.store(report, summarize(report, store.run.number, findings))
+            except StorageError as error:  # report hours of work all the same
+                yield report, findings
                 raise error from None
-            yield report, found
+            yield report, findings
         finally:
             db.close()
 
 
 @contextmanager
 def _record_failure_on_error(store: Store, clock: Clock) -> Iterator[None]:
-    """An audit that comes to nothing is remembered as such."""
+    """Store the failure of an audit that finds nothing to crawl."""
     try:
         yield
     except NothingCrawlable as error:
@@ -126,42 +126,42 @@ def _run_in_loop(part: Callable[[], Coroutine[Any, Any, T]], loop: dict[str, Any
         raise single_error(group) from None
 
 
-async def _visit_all(  # noqa: PLR0913 - what it looks at, and with what
+async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
     plan: CrawlPlan,
     store: Store,
     db: sqlite3.Connection,
-    wave: UncrawledUrlQueue,
+    queue: UncrawledUrlQueue,
     watches: ProgressWatchers,
     clock: Clock,
     base: BaseCrawl,
 ) -> tuple[VisitResult, CheckedMedia]:
-    """Visit the site, then what only the sources know of it, then what else its sitemaps list: other names, media."""
+    """Visit the site, then the URLs that only sources know, then the host aliases and media that sitemaps list."""
 
-    def more(frontier: SqliteFrontier) -> bool:
-        watches.on_stage("asking what only sources know")
-        frontier.commit()  # what is not committed the other connection does not see
-        return not StartUrlCheck(db, plan.seed).other_site and wave.admit_next(frontier)
+    def has_more(frontier: SqliteFrontier) -> bool:
+        watches.on_stage("fetching URLs that only sources know")
+        frontier.commit()  # the other connection sees only what is committed
+        return not StartUrlCheck(db, plan.seed).other_site and queue.admit_next(frontier)
 
-    def asking(done: int, of: int) -> None:
-        watches.on_stage(f"asking for images and videos, {done:,} of {of:,}")
+    def on_media(done: int, total: int) -> None:
+        watches.on_stage(f"fetching images and videos, {done:,} of {total:,}")
 
     run = base.basis.run
     watches.on_stage("crawling" if run is None else f"reading the crawl of run {run}")
-    visited = await visit(
-        plan, store, open_frontier(plan, store), watches.on_crawl, more, clock, base.answers
+    result = await visit(
+        plan, store, open_frontier(plan, store), watches.on_crawl, has_more, clock, base.answers
     )
-    if visited.ending is not RunEnd.COMPLETE:
-        return visited, CheckedMedia(0, [], [])
-    visits, beside = VisitLookup(db), alias_origins(plan.seed)
+    if result.ending is not RunEnd.COMPLETE:
+        return result, CheckedMedia(0, [], [])
+    visits, aliases = VisitLookup(db), alias_origins(plan.seed)
     listed = PublishedEntries(db, visits, plan.params)
     async with fetching.build_fetcher(
-        plan.config, [origin_of(plan.seed), *beside], clock, plan.source
+        plan.config, [origin_of(plan.seed), *aliases], clock, plan.source
     ) as fetcher:
-        rules = build_robots_cache(plan, store, fetcher, clock)
+        robots = build_robots_cache(plan, store, fetcher, clock)
         others = dict.fromkeys(
-            [*listed.alias_urls(MAX_ALIAS_URLS), *visits.behind_aliases(beside, MAX_ALIAS_URLS)]
+            [*listed.alias_urls(MAX_ALIAS_URLS), *visits.behind_aliases(aliases, MAX_ALIAS_URLS)]
         )
         if others:
-            watches.on_stage("asking for what stands under other names of the site")
-            listed.store_alias_results(await check_host_aliases(plan, fetcher, rules, others, clock))
-        return visited, await check_media(plan.config, fetcher, rules, listed.media(), clock, asking)
+            watches.on_stage("fetching URLs under other names of the site")
+            listed.store_alias_results(await check_host_aliases(plan, fetcher, robots, others, clock))
+        return result, await check_media(plan.config, fetcher, robots, listed.media(), clock, on_media)

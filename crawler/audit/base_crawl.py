@@ -1,8 +1,8 @@
-"""The crawl that an audit rests on: that of the last run if it is recent and saw what the audit would see, or its own.
+"""Chooses the crawl that an audit rests on: the last run's if it is recent and had the same settings, or a new one.
 
 ::
 
-    how an unfinished audit began | last run | why_unusable, why_outdated | CrawlBasis, EarlierCrawl
+    basis of an unfinished audit | last run | why_unusable, why_outdated | CrawlBasis, EarlierCrawl
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ from crawler.version import __version__
 
 MAX_NAMED: Final = 5  # settings that differ
 _KEY: Final = "crawl"  # of the table "about" in the state of an audit
-# The start and the sitemap are compared in canonical form. An audit follows no sitemaps, and needs less than a run saw.
+# Start and sitemap URL are compared in canonical form. An audit follows no sitemaps, so it needs less than a run saw.
 _NOT_COMPARED: Final = ("site.url", "site.sitemap_url", "scope.sitemap_seeds")
 _HAS_PENDING: Final = f"SELECT EXISTS (SELECT 1 FROM visit WHERE state = '{State.PENDING}')"  # noqa: S608
 _IS_READ_ALIKE: Final = """SELECT NOT EXISTS (SELECT 1 FROM visit WHERE content IS NOT NULL)
@@ -41,10 +41,10 @@ _REUSED: Final = "SELECT count(*) FROM visit WHERE trail != '' AND CAST(trail AS
 
 
 class LastRun(Struct, frozen=True):
-    """What decides whether the crawl of a run can be used.
+    """The facts that decide whether an audit can use the crawl of a run.
 
-    ``settings`` are those that decide what it saw, by key. ``is_going_on``: a process works on it. ``has_pending``: it
-    left URLs unvisited. ``is_read_alike``: pages were read as the audit reads them.
+    ``settings`` are those that decide what the run saw, by key. ``is_going_on``: a process works on the run.
+    ``has_pending``: the run left URLs unvisited. ``is_read_alike``: it parsed pages with the settings of the audit.
     """
 
     run: Run
@@ -55,12 +55,12 @@ class LastRun(Struct, frozen=True):
 
 
 def why_unusable(last: LastRun, wanted: Mapping[str, object]) -> str:
-    """Why the crawl of a run is not what an audit with the ``wanted`` settings would see, or "". Pure."""
+    """Why an audit with the ``wanted`` settings cannot use the crawl of a run, or "". Pure."""
     run = last.run
     if run.is_open or last.has_pending:
         return "a run of this site is going on" if last.is_going_on else "the last run was cut short"
     if run.outcome == "nothing":
-        return "the last run came to nothing"
+        return "the last run had no result"
     if run.version != __version__:
         return f"the last run was made by siteatlas {run.version}"
     keys = sorted({*last.settings, *wanted})
@@ -73,9 +73,9 @@ def why_unusable(last: LastRun, wanted: Mapping[str, object]) -> str:
 
 
 def why_outdated(ended: float, now: float, max_age: float, audited: float | None) -> str:
-    """Why a crawl that ``ended`` then is too old, or "". Pure. Times are Unix times, ``max_age`` is in seconds.
+    """Why a crawl that ``ended`` at that time is too old, or "". Pure. In Unix time; ``max_age`` is in seconds.
 
-    ``audited`` is when the audit before crawled the site itself, None: it did not.
+    ``audited`` is when the previous audit crawled the site itself; None: it did not.
     """
     if now - ended > max_age:
         return f"the last crawl is {span(now - ended)} old"
@@ -83,19 +83,19 @@ def why_outdated(ended: float, now: float, max_age: float, audited: float | None
 
 
 def begin_settings(plan: CrawlPlan) -> dict[str, object]:
-    """The settings that an unfinished audit must have begun with to be gone on with."""
+    """The settings that an unfinished audit must have begun with, so that this one can resume it."""
     return planning.result_settings(plan.config) | {"--fresh-crawl": not plan.config.audit.max_crawl_age}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BaseCrawl:
-    """The crawl that an audit rests on. ``answers`` are its answers, None: the audit asks for everything itself."""
+    """The crawl that an audit rests on. ``answers`` are its responses; None: the audit fetches everything itself."""
 
     basis: CrawlBasis
     answers: EarlierCrawl | None = None
 
     def reported(self, store: Store, seconds: float) -> CrawlBasis:
-        """What the report says of it when the visiting, which took so many ``seconds``, is over."""
+        """The basis as the report states it, once the visiting is over. It took ``seconds``."""
         started = store.run.started
         if self.basis.run is None:
             return replace(self.basis, ended=started + seconds)
@@ -108,8 +108,8 @@ class BaseCrawl:
 def base_crawl(plan: CrawlPlan, store: Store, begin: Resume, now: float) -> Iterator[BaseCrawl]:
     """Choose the crawl that an audit rests on. ``store`` is the state of the audit, ``now`` Unix time.
 
-    An unfinished audit keeps the crawl that it began with. While the context lasts, the state of the run is read as
-    it is at this moment; it is never written. Raises StorageError.
+    An unfinished audit keeps the crawl that it began with. While the context lasts, reads see the run's state as it is
+    now; nothing is written to it. Raises StorageError.
     """
     with ExitStack() as stack:
         base = _chosen(plan, store, begin, now, stack)
@@ -120,22 +120,22 @@ def base_crawl(plan: CrawlPlan, store: Store, begin: Resume, now: float) -> Iter
 
 
 def _chosen(plan: CrawlPlan, store: Store, begin: Resume, now: float, stack: ExitStack) -> BaseCrawl:
-    before = _recorded(store)  # by this audit if it goes on, else by the one before it
-    if store.resumed and before.run is None:
-        return BaseCrawl(before)
+    previous = _recorded(store)  # by this audit if it resumes, else by the previous one
+    if store.resumed and previous.run is None:
+        return BaseCrawl(previous)
     max_age = plan.config.audit.max_crawl_age
-    asked = "--fresh" if begin is Resume.FRESH else "" if max_age else "--fresh-crawl"
-    last = asked or _of_last_run(plan, stack)
+    new_crawl = "--fresh" if begin is Resume.FRESH else "" if max_age else "--fresh-crawl"
+    last = new_crawl or _of_last_run(plan, stack)
     if store.resumed:
-        return BaseCrawl(before, None if isinstance(last, str) else last.answers)
+        return BaseCrawl(previous, None if isinstance(last, str) else last.answers)
     if isinstance(last, str):
         return BaseCrawl(CrawlBasis(reason=last))
-    reason = why_outdated(last.basis.ended, now, max_age, _audited(store, before))
+    reason = why_outdated(last.basis.ended, now, max_age, _audited(store, previous))
     return BaseCrawl(CrawlBasis(reason=reason)) if reason else last
 
 
 def _recorded(store: Store) -> CrawlBasis:
-    """What the last audit that chose a crawl rests on; its own one when it is not known."""
+    """The basis of the last audit that chose one; its own crawl if none is stored."""
     with storage_errors():
         row = store.db.execute("SELECT value FROM about WHERE key = ?", (_KEY,)).fetchone()
     return (
@@ -143,31 +143,31 @@ def _recorded(store: Store) -> CrawlBasis:
     )
 
 
-def _audited(store: Store, before: CrawlBasis) -> float | None:
-    """When the audit before crawled the site itself (Unix time), if it did and came to its end."""
+def _audited(store: Store, previous: CrawlBasis) -> float | None:
+    """When the previous audit began (Unix time), if it crawled the site itself and finished."""
     runs = RunsPage(store.db).last(1, before=store.run.number)
-    is_own = runs and before.run is None and runs[0].outcome == "audited"
+    is_own = runs and previous.run is None and runs[0].outcome == "audited"
     return runs[0].started if is_own else None
 
 
 def _of_last_run(plan: CrawlPlan, stack: ExitStack) -> BaseCrawl | str:
-    """The crawl of the last run, whose state is closed with the ``stack``, or why it cannot be used."""
+    """The crawl of the last run, or why the audit cannot use it. The ``stack`` closes its state."""
     directory = plan.state.parent
     try:
         if not STATE_DB.is_in(directory):
             return "no run has crawled this site yet"
         db = stack.enter_context(closing(STATE_DB.open_read_only(directory / STATE_DB.file)))
         with storage_errors():
-            db.execute("BEGIN")  # everything from one moment, whatever a run writes meanwhile
+            db.execute("BEGIN")  # one snapshot, whatever a run writes meanwhile
             run = _crawled(RunsPage(db))
             if run is None:
                 return "no run has crawled this site yet"
             about = dict(db.execute("SELECT key, value FROM about"))
-            before = msgspec.json.decode(about.get("settings", "{}"))
-            reading = _reading_key(plan, before)
+            settings = msgspec.json.decode(about.get("settings", "{}"))
+            reading = _reading_key(plan, settings)
             last = LastRun(
                 run=run,
-                settings=_seen_by(before, about),
+                settings=_seen_by(settings, about),
                 is_going_on=run.is_open and bool(lock_holder(directory)),
                 has_pending=bool(db.execute(_HAS_PENDING).fetchone()[0]),
                 is_read_alike=bool(db.execute(_IS_READ_ALIKE, (reading,)).fetchone()[0]),
@@ -181,15 +181,15 @@ def _of_last_run(plan: CrawlPlan, stack: ExitStack) -> BaseCrawl | str:
 
 
 def _crawled(runs: RunsPage) -> Run | None:
-    """The last run that crawled the site: going back to an earlier set is a run too."""
-    found = runs.last(1)
-    while found and found[0].outcome == ROLLED_BACK:
-        found = runs.last(1, before=found[0].number)
-    return found[0] if found else None
+    """The last run that crawled the site. A rollback is a run too, and crawls nothing."""
+    page = runs.last(1)
+    while page and page[0].outcome == ROLLED_BACK:
+        page = runs.last(1, before=page[0].number)
+    return page[0] if page else None
 
 
 def _seen_by(settings: Mapping[str, object], about: Mapping[str, str]) -> dict[str, object]:
-    """The settings that decide what a crawl sees, as the state of a site keeps them."""
+    """The settings that decide what a crawl sees, as the state of a site stores them."""
     named = {"site.url": "url", "site.sitemap_url": "sitemap_url", "fetch.user_agent": "user_agent"}
     requests: dict[str, object] = msgspec.json.decode(about.get("requests", "{}"))
     return (
@@ -200,7 +200,7 @@ def _seen_by(settings: Mapping[str, object], about: Mapping[str, str]) -> dict[s
 
 
 def _reading_key(plan: CrawlPlan, settings: Mapping[str, object]) -> str:
-    """The key of the settings that a run read pages with, if they are those of the plan but for following sitemaps."""
+    """The key of the settings a run parses pages with, if only following sitemaps differs from the plan's."""
     follows = bool(settings.get("scope.sitemap_seeds", True))
     scope = plan.config.scope.model_copy(update={"sitemap_seeds": follows})
     return parse_settings_key(

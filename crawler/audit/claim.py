@@ -1,4 +1,4 @@
-"""What somebody other than the site's own links says of a URL, and the account of where that was read."""
+"""The records that sources (sitemaps, logs, exports, lists) hold about URLs, and the report on reading a source."""
 
 from enum import StrEnum
 
@@ -15,16 +15,16 @@ class SourceKind(StrEnum):
     ANALYTICS = "analytics"
     LOG = "log"  # an access log of a web server
     BACKLINKS = "backlinks"  # links from other sites
-    LIST = "list"  # URLs somebody wrote down
+    LIST = "list"  # a file with URLs
     CRAWL = "crawl"  # another crawl of the site
 
 
 class SourceRecord(Struct, frozen=True, kw_only=True):
-    """What one source says of one URL; claims of one source for the same URL add up.
+    """What one source records about one URL; records of one source for the same URL add up.
 
-    ``url`` is in canonical form. ``first`` and ``last`` are the days (``2026-11-21``, UTC) between which it was seen,
-    or "". Requests are counted by who made them (``people``, ``bots``), by their answers (``ok``: 2xx and 304,
-    ``moved``: other 3xx, ``dead``: 4xx and 5xx), and by bot in ``agents``; ``status`` is the newest answer.
+    ``url`` is in canonical form. ``first`` and ``last`` are the days (``2026-11-21``, UTC) of its first and last visit,
+    or "". Requests are counted by client (``people``, ``bots``), by status (``ok``: 2xx and 304, ``moved``: other 3xx,
+    ``dead``: 4xx and 5xx), and by bot in ``agents``; ``status`` is the newest one.
     """
 
     url: Url
@@ -32,33 +32,32 @@ class SourceRecord(Struct, frozen=True, kw_only=True):
     last: str = ""
     people: int = 0
     bots: int = 0
-    engines: int = 0  # those of the bots that are of search engines
+    engines: int = 0  # those of ``bots`` that search engines run
     ok: int = 0
     moved: int = 0
     dead: int = 0
     status: int = 0
     clicks: int = 0  # from search results
     impressions: int = 0  # in search results
-    sessions: int = 0  # these three as an analytics export counts them
+    sessions: int = 0  # this and the next two as an analytics export counts them
     views: int = 0
     users: int = 0
     links: int = 0  # from other sites
-    domains: int = 0  # that these are from
+    domains: int = 0  # of these links
     lastmod: str = ""
     agents: dict[str, int] = {}  # requests of each known bot: {"Googlebot": 12}
 
 
 class SourceReport(Struct, kw_only=True):
-    """How the reading of one source went. Rows are lines of a log, rows of a table or entries of a sitemap.
+    """The report on reading one source. Rows are lines of a log, rows of a table or entries of a sitemap.
 
-    ``used`` of them named a URL of the site, ``unread`` could not be read, ``foreign`` named another site, ``beside``
-    something that is no page (style sheets, pictures, POST). ``faults`` say in sentences what was wrong, ``notes`` what
-    a person should know.
+    ``used`` rows name a URL of the site, ``unread`` ones cannot be read, ``foreign`` ones name another site, ``beside``
+    ones name no page (style sheets, images, POST). ``faults`` and ``notes`` are sentences.
     """
 
     source: SourceKind
-    name: str  # path or URL, as given
-    about: str = ""  # what it says of all its URLs: "Crawled - currently not indexed"
+    name: str  # path or URL, as the user gave it
+    about: str = ""  # what the source says of all its URLs: "Crawled - currently not indexed"
     format: str = ""  # "nginx combined", "Search Console pages": as detected or given
     rows: int = 0
     used: int = 0
@@ -69,6 +68,6 @@ class SourceReport(Struct, kw_only=True):
     urls: int = 0  # distinct ones
     first: str = ""
     last: str = ""
-    complete: bool = True  # False: some of it could not be read, and it may name URLs that are not known
+    complete: bool = True  # False: the reader could not read some of it, which may name unknown URLs
     faults: list[str] = []
     notes: list[str] = []

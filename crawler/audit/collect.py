@@ -1,4 +1,4 @@
-"""Reads every source once, before a request is sent to a page, and keeps what each of them claims."""
+"""Reads every source of an audit once, before the crawl requests a page, and stores their records."""
 
 import os
 import sqlite3
@@ -37,7 +37,7 @@ _EXPORTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SourceProgress:
-    """How far the reading is: what is read now, and bytes of bytes in all where they are known."""
+    """The source that is being read, and how many of its bytes are done, where they are known."""
 
     name: str
     done: int = 0
@@ -46,7 +46,7 @@ class SourceProgress:
 
 @dataclass(frozen=True, slots=True)
 class SitemapFindings:
-    """What the reading of sitemaps found besides claims: the findings of lint, and what could not be judged."""
+    """What reading the sitemaps yields besides records: the findings of lint, and notes on its limits."""
 
     lint: list[AuditFinding]
     notes: list[str]
@@ -56,7 +56,7 @@ OnSourceProgress = Callable[[SourceProgress], None]
 
 
 def check_sources(plan: CrawlPlan) -> None:
-    """Whether everything that was named can be read, as far as a look tells. Raises UsageError."""
+    """Check that all named sources look readable. Raises UsageError."""
     config = plan.config
     try:
         check_sitemaps(config.audit.sitemaps)
@@ -66,7 +66,7 @@ def check_sources(plan: CrawlPlan) -> None:
     for name in find_logs(_local_files(config.audit.logs)):
         _check_log(name, _log_options(plan))
     for source, name in _exports(config):
-        if name == STDIN or Path(name).is_fifo():  # they are looked at before they are read
+        if name == STDIN or Path(name).is_fifo():  # check_export would consume them
             raise UsageError(
                 "an audit does not read tables from the standard input or a pipe: name files or URLs"
             )
@@ -82,13 +82,13 @@ def _check_log(name: str, options: LogOptions) -> None:
     try:
         check_logs([name], options)
     except UsageError:
-        if name != STDIN and (said := export_hint(name)):
-            raise UsageError(f"{name}: {said}") from None
+        if name != STDIN and (hint := export_hint(name)):
+            raise UsageError(f"{name}: {hint}") from None
         raise
 
 
 def source_url_parser(plan: CrawlPlan) -> SourceUrlParser:
-    """Who makes URLs of what sources name: those that a crawl would ask for."""
+    """The parser of URLs in sources; it accepts the URLs that a crawl would request."""
     scope = plan.scope
 
     def is_ours(url: Url) -> bool:
@@ -101,15 +101,15 @@ def source_url_parser(plan: CrawlPlan) -> SourceUrlParser:
 def collect_sources(
     plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProgress, now: float
 ) -> SitemapFindings:
-    """Read sitemaps, logs, exports and lists. Raises UsageError for what cannot be read after all, StorageError.
+    """Read sitemaps, logs, exports and lists. Raises UsageError for an unreadable source, StorageError.
 
     ``now`` is Unix time.
     """
     config, claims, known = plan.config, ClaimStore(db), source_url_parser(plan)
     published = read_sitemaps(plan, db, known, now, lambda name: watch(SourceProgress(name)))
-    with closing(_read_logs(plan, watch)) as logs:  # whatever happens, no process goes on counting
-        for account, found in logs:
-            _store_claims(claims, account, found)
+    with closing(_read_logs(plan, watch)) as logs:  # ends the processes that parse logs
+        for report, records in logs:
+            _store_claims(claims, report, records)
     options = _export_options(config)
     for source, name in _exports(config):
         watch(SourceProgress(name))
@@ -124,14 +124,14 @@ def collect_sources(
 def _read_logs(
     plan: CrawlPlan, watch: OnSourceProgress
 ) -> Generator[tuple[SourceReport, Iterator[SourceRecord]]]:
-    def told(progress: LogProgress) -> None:
+    def on_progress(progress: LogProgress) -> None:
         watch(SourceProgress(progress.name, progress.read, progress.size))
 
     config, known = plan.config, source_url_parser(plan)
-    yield from read_logs(_local_files(config.audit.logs), known, _log_options(plan), told)
+    yield from read_logs(_local_files(config.audit.logs), known, _log_options(plan), on_progress)
     for url in dict.fromkeys(name for name in config.audit.logs if "://" in name):
         with TemporaryDirectory(prefix="siteatlas-") as folder:
-            yield _fetch_log(url, Path(folder) / "log", plan, told)
+            yield _fetch_log(url, Path(folder) / "log", plan, on_progress)
 
 
 def _local_files(names: Iterable[str]) -> list[str]:
@@ -139,13 +139,13 @@ def _local_files(names: Iterable[str]) -> list[str]:
 
 
 def _fetch_log(
-    url: str, path: Path, plan: CrawlPlan, told: Callable[[LogProgress], None]
+    url: str, path: Path, plan: CrawlPlan, on_progress: Callable[[LogProgress], None]
 ) -> tuple[SourceReport, Iterator[SourceRecord]]:
-    """A log by its URL, no larger than a sitemap may be (``--max-sitemap``). ``path`` is where it is put meanwhile."""
+    """Download a log to ``path`` and read it. It may be no larger than a sitemap (``--max-sitemap``)."""
     config = plan.config
-    most = config.fetch.max_sitemap
+    max_bytes = config.fetch.max_sitemap
     try:
-        with Downloader(config, origins_of([plan.seed, url]), most) as remote:
+        with Downloader(config, origins_of([plan.seed, url]), max_bytes) as remote:
             content = remote.open(url)
     except SourceError as error:
         return SourceReport(source=SourceKind.LOG, name=url, complete=False, faults=[str(error)]), iter(())
@@ -155,36 +155,38 @@ def _fetch_log(
         check_logs([str(path)], options)
     except UsageError as error:
         raise UsageError(str(error).replace(str(path), url)) from None
-    reading = read_logs([str(path)], source_url_parser(plan), options, told)
-    account, found = next(reading)
-    account.name = url
+    reading = read_logs([str(path)], source_url_parser(plan), options, on_progress)
+    report, records = next(reading)
+    report.name = url
 
     def claims() -> Iterator[SourceRecord]:
-        yield from found
-        next(reading, None)  # there is no other: it closes the file
-        account.faults = [fault.replace(str(path), url) for fault in account.faults]
-        if len(content) > most:
-            account.faults.append(f"{url} is longer than --max-sitemap: fetch it yourself, and name the file")
-            account.complete = False
+        yield from records
+        next(reading, None)  # closes the file
+        report.faults = [fault.replace(str(path), url) for fault in report.faults]
+        if len(content) > max_bytes:
+            report.faults.append(f"{url} is longer than --max-sitemap: fetch it yourself, and name the file")
+            report.complete = False
 
-    return account, claims()
+    return report, claims()
 
 
-def _store_claims(claims: ClaimStore, account: SourceReport, found: Iterator[SourceRecord]) -> None:
-    number = claims.begin(account)
-    claims.put(number, found)
-    claims.end(number, account)
+def _store_claims(claims: ClaimStore, report: SourceReport, records: Iterator[SourceRecord]) -> None:
+    number = claims.begin(report)
+    claims.put(number, records)
+    claims.end(number, report)
 
 
 def _exports(config: Config) -> Iterator[tuple[SourceKind, str]]:
     for source, key in _EXPORTS:
-        once: dict[str, str] = {}  # a file that is named twice says the same twice
-        for given in getattr(config.audit, key):
+        names: dict[str, str] = {}  # a file that is named twice counts once
+        for pattern in getattr(config.audit, key):
             for name in (
-                [given] if "://" in given or given == STDIN else sorted(find_files(given, f"--{source}"))
+                [pattern]
+                if "://" in pattern or pattern == STDIN
+                else sorted(find_files(pattern, f"--{source}"))
             ):
-                once.setdefault(name if "://" in name else os.path.realpath(name), name)
-        yield from ((source, name) for name in once.values())
+                names.setdefault(name if "://" in name else os.path.realpath(name), name)
+        yield from ((source, name) for name in names.values())
 
 
 def _refuse_url(url: str) -> bytes:

@@ -1,8 +1,8 @@
-"""The end of an audit: what was seen is joined, judged and counted, and remembered for the next one.
+"""Finishes an audit: matches sources with the crawl, classifies, counts, and stores the visits for the next audit.
 
 ::
 
-    observe | homes | graph | doubts | survey, health | figures | learn | report
+    observe | graph | match URLs | limits of the crawl | page findings, health | statistics | store | report
 """
 
 import sqlite3
@@ -46,13 +46,14 @@ from crawler.publish.gate_facts import read_coverage
 from crawler.state.database import storage_errors, transaction
 from crawler.state.runs import CompletenessLevel, Run, RunsPage
 from crawler.state.store import Store
+from crawler.units import count_text
 from crawler.version import __version__
 
-NO_TIME: Final = -1  # inlinks: no page has so few
+NO_LIMIT: Final = -1  # a limit of inlinks that no page falls under
 
 
 class AuditFinisher:
-    """Ends one audit. ``db`` has what the sources said, with the state beside it, and gets the findings."""
+    """Finishes one audit. ``db`` has the sources' records, the state attached as ``site``, and gets the findings."""
 
     def __init__(self, plan: CrawlPlan, store: Store, db: sqlite3.Connection) -> None:
         self._plan = plan
@@ -68,127 +69,130 @@ class AuditFinisher:
         notes: Sequence[str],
         unasked: int = 0,
     ) -> AuditReport:
-        """Judge what the run has seen. ``lint`` and ``media`` are what others found, ``notes`` their notes.
+        """Classify what the crawl saw, and report it. ``lint`` and ``media`` are findings of earlier steps.
 
-        ``unasked`` counts the URLs that only sources know and that were not asked for.
-
-        Raises NothingCrawlable when there is no page, StorageError.
+        ``unasked`` counts the URLs that only sources know and that were not fetched. Raises NothingCrawlable when there
+        is no page, StorageError.
         """
         store = self._store
         is_over = visited.ending is RunEnd.COMPLETE
         stopped = "" if is_over else visited.ending.value
-        judged = completeness(read_coverage(store.db, stopped, store.run.started))
-        run = changes_text(store.run, visited, judged)
+        level = completeness(read_coverage(store.db, stopped, store.run.started))
+        run = changes_text(store.run, visited, level)
         observed = observe(store.db, run, self._plan.config.content.lastmod, source_key(self._plan))
         graph = load_graph(store.db, self._plan.seed)
         if graph is None:
             raise self._nothing_to_audit(run)
-        homes = UrlMatcher(self._db)
-        same = _join_claims(homes, graph)
+        matcher = UrlMatcher(self._db)
+        copies = _join_claims(matcher, graph)
         facts = crawl_coverage(
             store.db,
             graph,
-            same,
+            copies,
             self._plan.seed,
             stopped,
             run.started,
             trust_blocked=self._plan.config.audit.trust_blocked,
         )
-        why = limits_of_crawl(facts)
-        few = self._plan.config.audit.min_inlinks
-        usual = why_inlinks_not_reported(*few_inlink_pages(graph, same, few), few)
-        survey = self._page_findings(graph, homes, same, doubtful=bool(why), few=NO_TIME if usual else few)
+        doubts = limits_of_crawl(facts)
+        min_inlinks = self._plan.config.audit.min_inlinks
+        usual = why_inlinks_not_reported(*few_inlink_pages(graph, copies, min_inlinks), min_inlinks)
+        limit = NO_LIMIT if usual else min_inlinks
+        pages = self._page_findings(graph, matcher, copies, doubtful=bool(doubts), few=limit)
         visits = VisitLookup(self._db)
-        self._found.put(survey.findings())
-        self._judge_redirects(survey, RedirectFindings(self._db, graph, visits))
-        clusters = self._judge_published(survey, visits, lint, media.findings)
-        figures = Statistics(store.db, graph, run.started, survey.copies)
+        self._found.put(pages.findings())
+        self._judge_redirects(pages, RedirectFindings(self._db, graph, visits))
+        clusters = self._judge_published(pages, visits, lint, media.findings)
+        figures = Statistics(store.db, graph, run.started, pages.copies)
         if is_over and not figures.pages:
             raise self._nothing_to_audit(run)
-        if not why:  # a failure of what nothing leads to makes the crawl of the site no less complete
+        if not doubts:  # URLs that nothing leads to may fail: the crawl of the site is complete all the same
             run = replace(run, completeness=CompletenessLevel.COMPLETE.value, because="")
-        told = [*visited.notes, *filter(None, [observed.distrust]), *notes, *self._notes(figures, same)]
-        run = replace(run, notes=told, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
-        self._end(run, observed, is_over=is_over, degraded=bool(why))
+        distrust = [observed.distrust] if observed.distrust else []
+        notes = [*visited.notes, *distrust, *notes, *self._notes(figures, copies)]
+        run = replace(run, notes=notes, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
+        self._end(run, observed, is_over=is_over, degraded=bool(doubts))
         code = run.exit_code or (1 if visited.tally.internal_errors else 0)
-        report = self._report(run, figures, survey)
-        open_ = inconclusive(report.inputs, is_doubtful=bool(why), stopped=stopped, unasked=unasked)
+        report = self._report(run, figures, pages)
+        gaps = inconclusive(report.inputs, is_doubtful=bool(doubts), stopped=stopped, unasked=unasked)
         return replace(
             report,
-            doubts=why,
-            notes=told,
+            doubts=doubts,
+            notes=notes,
             exit_code=code,
             unchecked=not_checked(report.inputs, self._plan.config.audit.media)
             | ({"reach.few": usual} if usual else {}),
-            undecided=open_,
-            absent=nothing_to_check(open_, has_media=not media.are_none, has_versions=clusters.are_stated),
+            undecided=gaps,
+            absent=nothing_to_check(gaps, has_media=not media.are_none, has_versions=clusters.are_stated),
             unasked=unasked,
         )
 
     def _page_findings(
-        self, graph: LinkGraph, homes: UrlMatcher, same: dict[int, int], *, doubtful: bool, few: int
+        self, graph: LinkGraph, matcher: UrlMatcher, copies: dict[int, int], *, doubtful: bool, few: int
     ) -> PageFindings:
         audit = self._plan.config.audit
-        sitemaps = [each for each in ClaimStore(self._db).reports() if each.source is SourceKind.SITEMAP]
+        sitemaps = [
+            report for report in ClaimStore(self._db).reports() if report.source is SourceKind.SITEMAP
+        ]
         return PageFindings(
             self._store.db,
             graph,
             UrlEvidence(self._db),
             Thresholds(audit.max_clicks, few, audit.min_visits),
-            copies=same,
+            copies=copies,
             doubtful=doubtful,
-            has_sitemap=any(each.used for each in sitemaps),
-            is_listing_whole=all(each.complete for each in sitemaps)
-            and not homes.has_unresolved(SourceKind.SITEMAP),
+            has_sitemap=any(report.used for report in sitemaps),
+            is_listing_whole=all(report.complete for report in sitemaps)
+            and not matcher.has_unresolved(SourceKind.SITEMAP),
         )
 
-    def _judge_redirects(self, survey: PageFindings, leading: RedirectFindings) -> None:
-        """Where links and canonicals lead to: what is linked most, or visited most, comes first."""
-        linked = (survey.with_referrers(each) for each in leading.redirects())
-        self._found.put((each.inlinks, each) for each in linked)
-        self._found.put(self._with_visits(survey, leading.canonicals()))
+    def _judge_redirects(self, pages: PageFindings, trails: RedirectFindings) -> None:
+        """Store findings about redirects and canonicals, ranked by inlinks and by visits."""
+        linked = (pages.with_referrers(finding) for finding in trails.redirects())
+        self._found.put((finding.inlinks, finding) for finding in linked)
+        self._found.put(self._with_visits(pages, trails.canonicals()))
 
     def _judge_published(
         self,
-        survey: PageFindings,
+        pages: PageFindings,
         visits: VisitLookup,
         lint: Sequence[AuditFinding],
         media: Sequence[AuditFinding],
     ) -> SiteVersions:
-        """The health of the sitemaps, once the claims have their homes; and of the clusters, which it answers."""
+        """Store findings about sitemap entries and hreflang clusters; returns the clusters."""
         params = self._plan.params
         entries = PublishedEntries(self._db, visits, params)
         entries.assign_pages()
         clusters = SiteVersions(self._db, visits, params)
         for findings in (lint, entries.spellings(), clusters.judge(), media):
-            self._found.put((0.0, survey.with_links(each)) for each in findings)
-        self._found.put(self._with_visits(survey, entries.judge()))
+            self._found.put((0.0, pages.with_links(found)) for found in findings)
+        self._found.put(self._with_visits(pages, entries.judge()))
         return clusters
 
     def _with_visits(
-        self, survey: PageFindings, findings: Iterator[AuditFinding]
+        self, pages: PageFindings, findings: Iterator[AuditFinding]
     ) -> Iterator[tuple[float, AuditFinding]]:
-        """The findings about pages and entries, with the links and the visits of their URLs, the most visited first."""
-        knowledge = UrlEvidence(self._db)
-        for each in findings:
-            known = knowledge.of_url(each.url)
-            yield known.visits, with_visits(survey.with_links(each), known)
+        """The findings with the links and visits of their URLs, each with its rank: the visits."""
+        by_url = UrlEvidence(self._db)
+        for finding in findings:
+            stats = by_url.of_url(finding.url)
+            yield stats.visits, with_visits(pages.with_links(finding), stats)
 
-    def _notes(self, figures: Statistics, same: Mapping[int, int]) -> list[str]:
-        """What a person should know who reads the findings. ``same`` are ids of copies, and of what they are."""
+    def _notes(self, figures: Statistics, copies: Mapping[int, int]) -> list[str]:
+        """Notes for the reader of the findings. ``same`` maps ids of copies to ids of their originals."""
         notes, scope = [], self._plan.scope
         if traps := sum(bar.count for bar in figures.states if bar.label == State.TRAP):
-            said = "1 URL looks like one" if traps == 1 else f"{traps:,} URLs look like some"
-            notes.append(f"{said} of endlessly many and {'was' if traps == 1 else 'were'} not read")
-        if same:
-            copy, page = (self._url(number) for number in min(same.items()))
-            are = "1 page is" if len(same) == 1 else f"{len(same):,} pages are each"
-            such = "" if len(same) == 1 else "such as "
-            said = f"{are} the same as another one and counted with it, visits and all"
-            notes.append(f"{said}: {such}{copy} with {page}")
+            looks = "looks" if traps == 1 else "look"
+            notes.append(f"{count_text(traps, 'URL')} {looks} like part of a crawler trap: not fetched")
+        if copies:
+            copy, page = (self._url(number) for number in min(copies.items()))
+            are = "1 page is" if len(copies) == 1 else f"{len(copies):,} pages are each"
+            such = "" if len(copies) == 1 else "such as "
+            text = f"{are} a copy of another one and counted with it, with all visits"
+            notes.append(f"{text}: {such}{copy} with {page}")
         if scope.directory != f"{scope.origin}/":
-            said = f"pages outside {scope.directory} were not read"
-            notes.append(f"{said}: what only they link seems to be linked nowhere")
+            text = f"pages outside {scope.directory} were not fetched"
+            notes.append(f"{text}: URLs that only they link seem to be linked nowhere")
         return notes
 
     def _url(self, number: int) -> str:
@@ -201,7 +205,7 @@ class AuditFinisher:
         return error
 
     def _end(self, run: Run, observed: SiteObservation, *, is_over: bool, degraded: bool) -> None:
-        """Remember what was seen, so that the next audit asks for what changed. What was cut short goes on."""
+        """Store the visits, so that the next audit can revalidate them. An unfinished audit stays open."""
         db = self._store.db
         with transaction(db):
             if is_over:
@@ -214,7 +218,7 @@ class AuditFinisher:
             RunsPage(db).write(run)
             ChangeFeed(db).forget(run.number, self._plan.config.state.keep_runs)
 
-    def _report(self, run: Run, figures: Statistics, survey: PageFindings) -> AuditReport:
+    def _report(self, run: Run, figures: Statistics, pages: PageFindings) -> AuditReport:
         return AuditReport(
             url=self._plan.seed,
             version=__version__,
@@ -228,7 +232,7 @@ class AuditFinisher:
             urls=figures.urls,
             pages=figures.pages,
             reached=figures.reached,
-            listed=survey.listed,
+            listed=pages.listed,
             inputs=ClaimStore(self._db).reports(),
             counts=self._found.counts(),
             states=figures.states,
@@ -236,18 +240,18 @@ class AuditFinisher:
             depths=figures.depths,
             ages=figures.ages,
             inlinks=figures.inlinks,
-            sections=figures.sections(survey.orphans_by_section, survey.unlisted_by_section),
+            sections=figures.sections(pages.orphans_by_section, pages.unlisted_by_section),
         )
 
 
-def _join_claims(homes: UrlMatcher, graph: LinkGraph) -> dict[int, int]:
-    """Give every claim its home; answers which pages are copies of which."""
-    homes.match_all()
-    same = dict(
-        find_copies(homes.duplicates(), lambda number: _link_support(graph, graph.nodes.node(number)))
+def _join_claims(matcher: UrlMatcher, graph: LinkGraph) -> dict[int, int]:
+    """Match every record with a page; returns the ids of copies with those of their originals."""
+    matcher.match_all()
+    copies = dict(
+        find_copies(matcher.duplicates(), lambda number: _link_support(graph, graph.nodes.node(number)))
     )
-    homes.reassign(same.items())
-    return same
+    matcher.reassign(copies.items())
+    return copies
 
 
 def _link_support(graph: LinkGraph, node: int) -> LinkSupport:

@@ -1,4 +1,4 @@
-"""What a crawl saw of what its start leads to: the facts by which it is doubted whether an orphan is one."""
+"""Measures how much a crawl saw of what its start leads to: the facts that make orphans certain or not."""
 
 import sqlite3
 from collections.abc import Container, Iterable
@@ -37,7 +37,7 @@ _STATES_WITH_EXAMPLE: Final = frozenset(
 )
 
 
-def crawl_coverage(  # noqa: PLR0913 - what was seen, from all sides
+def crawl_coverage(  # noqa: PLR0913 - all that limits what a crawl sees
     db: sqlite3.Connection,
     graph: LinkGraph,
     copies: Container[int],
@@ -47,36 +47,36 @@ def crawl_coverage(  # noqa: PLR0913 - what was seen, from all sides
     *,
     trust_blocked: bool,
 ) -> CrawlCoverage:
-    """The facts about a run that started at ``since`` (Unix time). ``stopped`` as in :class:`Doubts`. StorageError.
+    """The facts about a run that began at ``since`` (Unix time). ``stopped`` as in CrawlCoverage. Raises StorageError.
 
-    ``copies`` are ids of pages that are another spelling of one; they are no pages of their own.
+    ``copies`` are ids of pages that are another spelling of one; they do not count as pages.
     """
-    seen = read_coverage(db, stopped, since)
+    coverage = read_coverage(db, stopped, since)
     return CrawlCoverage(
         end_states=_end_states(db, graph),
         stopped=stopped,
         cut=_truncated(db, graph),
         out_of_scope=_out_of_scope(db, graph, [origin_of(start)]),
         alias_urls=_out_of_scope(db, graph, alias_origins(start)),
-        no_robots=tuple(home for home in seen.no_robots if home in _page_origins(db)),
+        no_robots=tuple(origin for origin in coverage.no_robots if origin in _page_origins(db)),
         linked_pages=_linked_page_count(db, graph, copies),
         trust_blocked=trust_blocked,
     )
 
 
 def _page_origins(db: sqlite3.Connection) -> frozenset[str]:
-    """The origins that pages of the site are on; those of pictures are asked for their robots.txt too."""
+    """The origins of the site's pages. The audit fetches the robots.txt of hosts with images too."""
     with storage_errors():
         rows = db.execute("SELECT DISTINCT origin FROM visit WHERE state != ?", (State.OUT_OF_SCOPE,))
-        return frozenset(home for (home,) in rows)
+        return frozenset(origin for (origin,) in rows)
 
 
 def _end_states(db: sqlite3.Connection, graph: LinkGraph) -> dict[tuple[State, int | None], EndedUrls]:
-    """How the URLs ended that the start leads to. What is outside of the scope is not the site."""
+    """How the URLs in scope that the start leads to ended."""
     nodes = graph.nodes
     touched = np.flatnonzero(graph.touched & (graph.crawlable | ~nodes.in_states(State.NOFOLLOW)))
     keys = nodes.state[touched].astype(np.int32) * 1_000 + nodes.status[touched]
-    found: dict[tuple[State, int | None], EndedUrls] = {}
+    ended: dict[tuple[State, int | None], EndedUrls] = {}
     for key, first, count in zip(*np.unique(keys, return_index=True, return_counts=True), strict=True):
         state, status = STATES[int(key) // 1_000], int(key) % 1_000 or None
         if state in (State.OUT_OF_SCOPE, State.SITEMAP_FILE):
@@ -84,38 +84,38 @@ def _end_states(db: sqlite3.Connection, graph: LinkGraph) -> dict[tuple[State, i
         with storage_errors():
             url, reason, kind = db.execute(_ROW, (int(nodes.ids[touched[first]]),)).fetchone()
         if kind == DocumentKind.PAGE:
-            found[state, status] = EndedUrls(int(count), url, reason if state in _STATES_WITH_EXAMPLE else "")
-    return found
+            ended[state, status] = EndedUrls(int(count), url, reason if state in _STATES_WITH_EXAMPLE else "")
+    return ended
 
 
 def _truncated(db: sqlite3.Connection, graph: LinkGraph) -> EndedUrls | None:
-    """The pages that the start leads to and of which only a part was read."""
+    """The pages that the start leads to and whose body was truncated."""
     with storage_errors():
-        led = [row for row in db.execute(_READ_IN_PART) if graph.touched[graph.nodes.node(row[0])]]
-    return EndedUrls(len(led), led[0][1]) if led else None
+        rows = [row for row in db.execute(_READ_IN_PART) if graph.touched[graph.nodes.node(row[0])]]
+    return EndedUrls(len(rows), rows[0][1]) if rows else None
 
 
 def _out_of_scope(db: sqlite3.Connection, graph: LinkGraph, origins: Iterable[str]) -> EndedUrls | None:
-    """The URLs at these origins that the start leads to, that are outside of the scope and were not read."""
-    found = None
-    for each in origins:
+    """The URLs at these origins that the start leads to, and that are out of scope and were not fetched."""
+    ended = None
+    for origin in origins:
         with storage_errors():
-            rows = db.execute(_OUT_OF_SCOPE, (State.OUT_OF_SCOPE, f"{each}/", f"{each}0")).fetchall()
+            rows = db.execute(_OUT_OF_SCOPE, (State.OUT_OF_SCOPE, f"{origin}/", f"{origin}0")).fetchall()
         for number, url, reason in rows:
             node = graph.nodes.node(number)
             if graph.touched[node] and graph.target[node] < 0:
-                found = (
-                    EndedUrls(found.count + 1, found.example, found.reason)
-                    if found
+                ended = (
+                    EndedUrls(ended.count + 1, ended.example, ended.reason)
+                    if ended
                     else EndedUrls(1, url, reason)
                 )
-    return found
+    return ended
 
 
 def _linked_page_count(db: sqlite3.Connection, graph: LinkGraph, copies: Container[int]) -> int:
-    """How many pages links lead to, where scripts perhaps make the links to the others, or 0.
+    """How many pages links lead to if scripts may make the links to the others, else 0.
 
-    The start is such a page if it leads to no other, or says next to nothing itself and leads to less than half of all.
+    Scripts may do so if the start links no page, or has next to no text and leads to less than half of all pages.
     """
     nodes = graph.nodes
     pages = nodes.in_states(State.INDEXABLE)

@@ -1,4 +1,4 @@
-"""The values of an audit: a finding with its evidence, and the report that counts them. Holds no rules, does no I/O."""
+"""The values of an audit: findings with their evidence, and the report that counts them. No rules, no I/O."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -26,25 +26,25 @@ class LinkSuggestion(Struct, frozen=True):
 
 
 class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
-    """A finding with all that is known of the URL it is about.
+    """A finding with the evidence about its URL.
 
-    ``rule`` is an id of :data:`crawler.audit.rules.TOLD`. ``is_certain`` is False when it holds only if what the
-    crawl did not see leads nowhere. ``depth`` counts clicks from the start, None: no way. ``inlinks`` counts the pages
-    that link to it by links that count; ``weight`` is its share of the site's link weight, 1.0 being that of the
-    average page. ``known`` are the kinds of sources that know it (:class:`crawler.audit.claim.Source`).
+    ``rule`` is a key of :data:`crawler.audit.rules.REPORTED_RULES`. ``is_certain`` is False when pages that the audit
+    did not see could disprove it. ``depth`` counts clicks from the start; None: no path of links leads to it.
+    ``inlinks`` counts the pages with followed links to it; ``weight`` is its share of the site's link weight, where the
+    average page has 1.0. ``known`` are the kinds of sources that know it (:class:`crawler.audit.claim.SourceKind`).
     """
 
     url: str
     is_certain: bool = True
     title: str = ""
-    state: str = ""  # a crawler.model.State, "" when it was not asked for
+    state: str = ""  # a crawler.model.State, "" when it was not fetched
     status: int | None = None
     lastmod: str = ""
     depth: int | None = None
     inlinks: int = 0
     weight: float = 0.0
     known: list[str] = field(default_factory=list)
-    first: str = ""  # days of the visits that logs, search and analytics tell of
+    first: str = ""  # days of the first and last visit in logs, search and analytics
     last: str = ""
     people: int = 0
     bots: int = 0
@@ -60,20 +60,20 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     hubs: list[LinkSuggestion] = field(default_factory=list)  # the best first
     evidence: list[str] = field(default_factory=list)  # sentences, each naming its source
     group: str = ""  # the island, the cluster
-    since: str = ""  # the day (UTC) of the first of the audits in a row that had it
-    is_new: bool = False  # the audit before looked for it, and did not have it
+    since: str = ""  # the day (UTC) of the first of the consecutive audits that had it
+    is_new: bool = False  # the previous audit checked the rule, and did not have it
 
     @property
     def severity(self) -> Severity:
-        """How bad it is, as the rule says."""
+        """The severity of its rule."""
         return REPORTED_RULES[self.rule].severity
 
 
 class ResolvedFinding(Struct, frozen=True):
-    """A finding of the audit before that is no more.
+    """A finding of the previous audit that this one no longer has.
 
-    ``since`` as in :class:`AuditFinding`, ``now`` is what is there now. ``became`` is the rule of the finding that has
-    taken its place, "": it is mended.
+    ``since`` as in :class:`AuditFinding`; ``now`` is the current state. ``became`` is the rule of the finding that
+    replaces it, "": it is resolved.
     """
 
     rule: str
@@ -85,10 +85,10 @@ class ResolvedFinding(Struct, frozen=True):
 
 
 class RuleTrend(Struct, frozen=True):
-    """What became of the findings of one rule since the audit before: those new, still there, and mended.
+    """How many findings of one rule are new, continued and resolved (``mended``) since the previous audit.
 
-    ``undecided`` are those that were not found and may be there all the same: they are neither mended nor forgotten.
-    ``became`` are those in whose place there is another finding.
+    ``undecided`` counts those that this audit did not find but cannot rule out: it keeps them for the next one.
+    ``became`` counts those that another finding replaces.
     """
 
     rule: str
@@ -100,11 +100,11 @@ class RuleTrend(Struct, frozen=True):
 
 
 class AuditComparisonResult(Struct, frozen=True, kw_only=True):
-    """What an audit says compared with the one before, which began at ``started`` (Unix time).
+    """The comparison of an audit with the previous one, which began at ``started`` (Unix time).
 
-    ``uncompared`` says why nothing can be called new or mended, by the id of a rule: one of the two did not look,
-    or could not decide it. A rule that the audit before could not decide is compared with the last one that could: its
-    start is in ``earlier``.
+    ``uncompared`` has the reason why nothing is called new or resolved, by the id of a rule: one of the two audits did
+    not check it, or could not decide it. A rule that the previous audit could not decide is compared with the last
+    audit that could: its start is in ``earlier``.
     """
 
     started: float
@@ -113,8 +113,8 @@ class AuditComparisonResult(Struct, frozen=True, kw_only=True):
     earlier: dict[str, float] = {}
 
     def trend(self, rule: str) -> RuleTrend:
-        """What became of the findings of a rule."""
-        return next((each for each in self.trends if each.rule == rule), RuleTrend(rule, 0, 0, 0))
+        """The trend of a rule; zeros if it has none."""
+        return next((item for item in self.trends if item.rule == rule), RuleTrend(rule, 0, 0, 0))
 
 
 class RuleCount(Struct, frozen=True):
@@ -126,7 +126,7 @@ class RuleCount(Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Certain and inconclusive ones."""
         return self.certain + self.open_
 
 
@@ -147,10 +147,10 @@ class SiteSection(Struct, frozen=True):
 
 
 class CrawlBasis(Struct, frozen=True, kw_only=True):
-    """The crawl that an audit rests on: that of the run with the number ``run``, None: its own, for this ``reason``.
+    """The crawl that an audit rests on: that of run number ``run``; None: its own, for this ``reason``.
 
-    ``ended`` is when it ended (Unix time), ``age`` how many seconds that was before the audit began, and ``reused`` how
-    many of its answers the audit took instead of asking.
+    It ended at ``ended`` (Unix time), ``age`` seconds before the audit began. The audit reuses ``reused`` of its
+    responses instead of fetching.
     """
 
     run: int | None = None
@@ -161,28 +161,28 @@ class CrawlBasis(Struct, frozen=True, kw_only=True):
 
 
 class AuditReport(Struct, frozen=True, kw_only=True):
-    """What an audit came to. ``doubts`` say why no page can be called an orphan, each with its remedy; none: they can.
+    """The result of an audit. ``doubts`` say why orphan findings are inconclusive, each with its remedy.
 
     ``states`` and ``statuses`` count the URLs of the site, ``depths`` and ``ages`` its indexable pages: clicks from the
-    start ("unreachable" last), and time since the last change. ``unchecked`` says why nothing was looked for, and
-    ``undecided`` why what was not found may be there all the same: both by the name of a group of rules
-    (:data:`crawler.audit.rules.GROUPS`) or the id of a rule. ``absent`` says, by group, that there was nothing
-    to look at.
+    start ("unreachable" last), and time since the last change. ``unchecked`` has the reason why rules were not checked,
+    and ``undecided`` the reason why no finding does not mean no fault: both by the name of a group
+    (:data:`crawler.audit.rules.RULE_GROUPS`) or the id of a rule. ``absent`` says, by group, that there was nothing to
+    check.
     """
 
     url: str
     version: str
     started: float  # Unix time
     seconds: float  # of the whole command so far
-    completeness: str  # of the crawl: crawler.publish.completeness.Kind
+    completeness: str  # of the crawl: crawler.state.runs.CompletenessLevel
     doubts: list[str]
     notes: list[str]
     fetched: int  # requests
     bytes: int
-    urls: int  # of the site that are known, from anywhere
+    urls: int  # of the site, from links and sources
     pages: int  # of these, the indexable ones
-    reached: int  # of these, those that followed links lead to
-    listed: int  # of these, those in a sitemap
+    reached: int  # of the indexable pages, those that followed links lead to
+    listed: int  # of the indexable pages, those in a sitemap
     inputs: list[SourceReport]
     counts: list[RuleCount]
     states: list[HistogramBar]
@@ -196,24 +196,22 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     undecided: dict[str, str] = {}
     absent: dict[str, str] = {}
     crawl: CrawlBasis | None = None  # None: an audit by a version that always crawled
-    unasked: int = 0  # URLs that only sources know and that were not asked for, for want of room
+    unasked: int = 0  # URLs that only sources know, and that --max-unlinked kept from being fetched
     compared: AuditComparisonResult | None = None
-    why_uncompared: str = (
-        ""  # why it is None: no audit before this one came to its end, or its memory is lost
-    )
+    why_uncompared: str = ""  # why ``compared`` is None: no earlier audit finished, or its findings are lost
 
     def count(self, rule: str) -> RuleCount:
         """How many findings of a rule there are."""
-        return next((each for each in self.counts if each.rule == rule), RuleCount(rule, 0))
+        return next((item for item in self.counts if item.rule == rule), RuleCount(rule, 0))
 
 
 class AuditFindings(Protocol):
-    """The findings of an audit, rule by rule, streamed; may be asked again."""
+    """The findings of an audit, streamed rule by rule; can be read several times."""
 
     def __call__(self, rule: str) -> Iterator[AuditFinding]:
-        """Those of a rule: the new ones first, and of these and the others the most important."""
+        """Those of a rule: the new ones first, then by importance."""
         ...
 
     def resolved(self, rule: str) -> Iterator[ResolvedFinding]:
-        """Those of a rule that the audit before had and that are no more: the mended first, and what stood longest."""
+        """Those of a rule that only the previous audit has: resolved ones first, then the oldest."""
         ...

@@ -1,4 +1,4 @@
-"""Asks what sitemaps list under another name of the site: ``http://`` on a site of ``https://``, ``www.`` too many."""
+"""Fetches URLs that sitemaps list under another name of the site: other scheme, with or without ``www.``."""
 
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -16,24 +16,28 @@ from crawler.robots.cache import RobotsCache
 from crawler.url.resolve import UrlResolver
 
 MAX_ALIAS_URLS: Final = 100
-"""URLs that are asked for: where they lead, the others most likely lead too."""
-HEAD: Final = 64 * 1024  # bytes of a page, which has its canonical among the first of them
+"""URLs to fetch at most: the others most likely lead to the same origin."""
+HEAD: Final = 64 * 1024  # bytes: the canonical is in the head of a page
 _LIMITS: Final = BodyLimits(wire=HEAD, decoded=HEAD, refuse=2**62, ratio=2**30)
 _OWN_FAILURES: Final = ("policy.", "internal.")
 
 
 async def check_host_aliases(
-    plan: CrawlPlan, fetcher: Fetcher, rulebook: RobotsCache, urls: Iterable[Url], clock: Callable[[], float]
+    plan: CrawlPlan,
+    fetcher: Fetcher,
+    robots_cache: RobotsCache,
+    urls: Iterable[Url],
+    clock: Callable[[], float],
 ) -> list[VisitedUrl]:
-    """How each URL was found to be, without those that could not be asked for. ``clock`` gives Unix time.
+    """Fetch the URLs and judge each, without those that robots.txt forbids. ``clock`` gives Unix time.
 
-    robots.txt of each host is obeyed, redirects are not followed. Where the site is read elsewhere (``--source``)
-    nothing is asked: the public one is another. Raises StorageError when rules cannot be kept.
+    Obeys the robots.txt of each host, follows no redirects. With ``--source`` it fetches nothing: the public host may
+    differ from the source. Raises StorageError.
     """
-    asking = MediaRequests(plan.config, fetcher, rulebook, clock)
-    judge, found = IndexabilityJudge(plan.scope, plan.params), []
+    requests = MediaRequests(plan.config, fetcher, robots_cache, clock)
+    judge, visited = IndexabilityJudge(plan.scope, plan.params), []
     for url in urls if plan.source is None else ():
-        answer = await asking.get(url, _LIMITS)
+        answer = await requests.get(url, _LIMITS)
         if answer is None or (isinstance(answer, Failure) and answer.code.startswith(_OWN_FAILURES)):
             continue
         if isinstance(answer, Failure):
@@ -41,7 +45,7 @@ async def check_host_aliases(
         else:
             page = _page(plan, answer) if is_readable(answer) else None
             verdict = judge.verdict(answer, page)
-        found.append(
+        visited.append(
             VisitedUrl(
                 url=url,
                 state=verdict.state,
@@ -51,11 +55,11 @@ async def check_host_aliases(
                 title=page.title if page else "",
             )
         )
-    return found
+    return visited
 
 
 def _page(plan: CrawlPlan, reply: Reply) -> Page:
-    """What the beginning of a page says, read by a scan that no markup can slow down."""
+    """The page, scanned from its first bytes in linear time."""
     document = FetchedDocument(
         url=reply.url,
         content_type=reply.header("content-type") or "",

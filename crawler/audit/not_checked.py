@@ -1,4 +1,4 @@
-"""Owns what an audit did not look at, and what it could not decide, with the reasons: nothing is fine unseen. Pure."""
+"""Decides what an audit did not check and what it could not decide, with the reasons. Pure."""
 
 from collections.abc import Container, Mapping, Sequence
 from typing import Final
@@ -37,38 +37,40 @@ RULE_SOURCES: Final = (
         "no --log, --search, --analytics or --backlinks given",
     ),
 )
-"""Rules, the kinds of sources of which they need one, and the reason if there is none."""
+"""Rules, the kinds of sources of which they need at least one, and the reason if there is none."""
 MAX_ALWAYS_REPORTED: Final = 12
 _SITEMAP_GROUPS: Final = ("health", "media", "lint")
 
 
 def not_checked(inputs: Sequence[SourceReport], media: bool) -> dict[str, str]:
-    """What nobody looked for: why, by the name of a group of rules or the id of a rule.
+    """The reasons why groups of rules, or rules, were not checked, by name or id.
 
-    ``inputs`` are all sources that were read; without ``media`` no image and no video was asked for.
+    ``inputs`` are all sources that were read; ``media``: images and videos were fetched.
     """
-    used = {each.source for each in inputs if each.used}
-    told: dict[str, str] = {} if media else {"media": "--no-media"}
+    used = {report.source for report in inputs if report.used}
+    reasons: dict[str, str] = {} if media else {"media": "--no-media"}
     if not used:
-        told["orphans"] = NO_SOURCE_GIVEN
+        reasons["orphans"] = NO_SOURCE_GIVEN
     for rules, sources, why in RULE_SOURCES:
         if not used & sources:
-            told |= dict.fromkeys(rules, why)
-    if why := _no_sitemap([each for each in inputs if each.source is SourceKind.SITEMAP]):
-        told |= {"orphan.sitemap": why, "health": why, "media": told.get("media", why)}
-        if not any(each.source is SourceKind.SITEMAP and (each.bytes or each.rows) for each in inputs):
-            told["lint"] = why
-    return {name: why for name, why in told.items() if used or not name.startswith("orphan.")}
+            reasons |= dict.fromkeys(rules, why)
+    if why := _no_sitemap([report for report in inputs if report.source is SourceKind.SITEMAP]):
+        reasons |= {"orphan.sitemap": why, "health": why, "media": reasons.get("media", why)}
+        if not any(
+            report.source is SourceKind.SITEMAP and (report.bytes or report.rows) for report in inputs
+        ):
+            reasons["lint"] = why
+    return {name: why for name, why in reasons.items() if used or not name.startswith("orphan.")}
 
 
 def _no_sitemap(sitemaps: Sequence[SourceReport]) -> str:
     if not sitemaps:
-        return "the site has no sitemap that is known: --sitemap names one"
-    if any(each.used for each in sitemaps):
+        return "no sitemap of the site is known: --sitemap names one"
+    if any(report.used for report in sitemaps):
         return ""
     return (
         "no sitemap could be read"
-        if not any(each.rows for each in sitemaps)
+        if not any(report.rows for report in sitemaps)
         else "no sitemap lists a page of it"
     )
 
@@ -76,36 +78,36 @@ def _no_sitemap(sitemaps: Sequence[SourceReport]) -> str:
 def inconclusive(
     inputs: Sequence[SourceReport], *, is_doubtful: bool, stopped: str, unasked: int
 ) -> dict[str, str]:
-    """What was looked for and, if it was not found, may be there all the same: why, as in :func:`unchecked`.
+    """The reasons why no finding of a rule does not mean no fault, by key as in :func:`not_checked`.
 
-    ``stopped`` says why the visiting was cut short, or is ""; ``unasked`` counts URLs that only sources know and that
-    were not asked for.
+    ``stopped`` says why the crawl was cut short, or is ""; ``unasked`` counts URLs that only sources know and that were
+    not fetched.
     """
-    told: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     if is_doubtful:
-        told |= dict.fromkeys(("orphans", "weak", "reach"), CRAWL_INCOMPLETE)
+        reasons |= dict.fromkeys(("orphans", "weak", "reach"), CRAWL_INCOMPLETE)
     if stopped:
-        told |= dict.fromkeys(
+        reasons |= dict.fromkeys(
             ("dead", "health", "links", "hreflang", "media"), f"the crawl was cut short: {stopped}"
         )
     if unasked:
-        why = f"{unasked:,} URLs that only sources know were not asked for: raise --max-unlinked"
-        told = dict.fromkeys(("orphans", "gone.visited", "gone.down", "health"), why) | told
+        why = f"{unasked:,} URLs that only sources know were not fetched: raise --max-unlinked"
+        reasons = dict.fromkeys(("orphans", "gone.visited", "gone.down", "health"), why) | reasons
     for source, names in _read_in_part(inputs).items():
         why = f"not all could be read of {names}"
         if source is SourceKind.SITEMAP:
-            told = dict.fromkeys((*_SITEMAP_GROUPS, "orphan.sitemap"), why) | told
+            reasons = dict.fromkeys((*_SITEMAP_GROUPS, "orphan.sitemap"), why) | reasons
         for rules, sources, _ in RULE_SOURCES:
             if source in sources:
-                told = dict.fromkeys(rules, why) | told
-    return told
+                reasons = dict.fromkeys(rules, why) | reasons
+    return reasons
 
 
 def why_inlinks_not_reported(scarce: int, pages: int, few: int) -> str:
-    """Why no page is told for its ``few`` inlinks: ``scarce`` of all ``pages`` have no more. "" unless most are so.
+    """Why no page is reported for having at most ``few`` inlinks, as ``scarce`` of all ``pages`` do; "" unless most do.
 
-    On a site with one list for each of its parts that is how it is built, and no fault of any page. A dozen of them are
-    told all the same: these can be looked at one by one.
+    A site with one list for each of its parts is built that way: no page is at fault. A dozen of them are reported all
+    the same, since a person can look at each.
     """
     if scarce <= MAX_ALWAYS_REPORTED or 2 * scarce <= pages:
         return ""
@@ -114,21 +116,21 @@ def why_inlinks_not_reported(scarce: int, pages: int, few: int) -> str:
     )
 
 
-def nothing_to_check(open_: Container[str], *, has_media: bool, has_versions: bool) -> dict[str, str]:
-    """Of what there was nothing to look at, by the name of a group of rules: why; but for what is ``open_``."""
-    told = {} if has_media else {"media": "no sitemap lists images or videos"}
+def nothing_to_check(undecided: Container[str], *, has_media: bool, has_versions: bool) -> dict[str, str]:
+    """The reasons why groups of rules had nothing to check, by name, without those that are ``open_``."""
+    reasons = {} if has_media else {"media": "no sitemap lists images or videos"}
     if not has_versions:
-        told["hreflang"] = "no page names its versions in other languages"
-    return {name: why for name, why in told.items() if name not in open_}
+        reasons["hreflang"] = "no page has hreflang annotations"
+    return {name: why for name, why in reasons.items() if name not in undecided}
 
 
 def _read_in_part(inputs: Sequence[SourceReport]) -> Mapping[SourceKind, str]:
-    """The sources that were read in part, by their kind."""
+    """The names of the sources that were read in part, by their kind."""
     names: dict[SourceKind, list[str]] = {}
-    for each in inputs:
-        if not each.complete:
-            names.setdefault(each.source, []).append(each.name)
-    return {source: _joined_header(some) for source, some in names.items()}
+    for report in inputs:
+        if not report.complete:
+            names.setdefault(report.source, []).append(report.name)
+    return {source: _joined_header(sources) for source, sources in names.items()}
 
 
 def _joined_header(names: list[str]) -> str:

@@ -1,8 +1,8 @@
-"""Looks at every URL of the site once: what leads to it, who knows it, which classes it falls under.
+"""Classifies every URL of the site once, by the links that lead to it and the sources that know it.
 
 ::
 
-    graph, knowledge | orphans.classes | evidence, referrers, hubs | AuditFinding
+    graph, evidence | orphans.classes | sentences, referrers, link suggestions | AuditFinding
 """
 
 import sqlite3
@@ -33,15 +33,15 @@ from crawler.model import Page, State, Url
 from crawler.state.database import storage_errors
 from crawler.units import count_text
 
-_ANY_STATUS: Final = 0xFFFF  # all flags of Found
-MAX_REFERRERS: Final = 10  # that are told of a finding
+_ANY_STATUS: Final = 0xFFFF  # all flags of DiscoveredBy
+MAX_REFERRERS: Final = 10  # of a finding
 _GONE_STATUS: Final = 410  # https://www.rfc-editor.org/rfc/rfc9110#section-15.5.11
-_ORPHAN_FAMILIES: Final = frozenset({"orphan", "weak"})  # families of pages that want a hub
+_ORPHAN_FAMILIES: Final = frozenset({"orphan", "weak"})  # these get link suggestions
 _SENTENCES: Final = {
     "orphan.sitemap": "listed in a sitemap, and no page of the site links to it",
     "orphan.search": "known to search or analytics, linked nowhere and in no sitemap",
     "orphan.log": "requested, linked nowhere and in no sitemap",
-    "orphan.list": "named elsewhere, linked nowhere and in no sitemap",
+    "orphan.list": "in a list, in backlinks or in another crawl, linked nowhere and in no sitemap",
     "orphan.island": "linked only by pages that the start does not lead to",
     "weak.redirect": "linked only through URLs that redirect to it",
     "weak.canonical": "known only by canonicals, or by links on pages that name another as canonical",
@@ -58,17 +58,17 @@ _page = msgspec.msgpack.Decoder(Page).decode
 
 
 class PageFindings:
-    """Makes the findings about what leads where. ``copies`` are ids of pages that are another one, and that one's.
+    """Makes the findings about links. ``copies`` maps ids of duplicate pages to those of their originals.
 
-    ``doubtful``: something was not seen, so that what ``needs_complete`` is inconclusive. ``has_sitemap``: a sitemap
-    lists pages of the site; ``is_listing_whole``: every sitemap could be read to its end, and what it lists asked for.
+    ``doubtful``: the crawl is incomplete, so rules that ``needs_complete`` are inconclusive. ``has_sitemap``: a sitemap
+    lists pages of the site; ``is_listing_whole``: every sitemap was read to its end, and every listed URL fetched.
     """
 
-    def __init__(  # noqa: PLR0913 - what is known, from four sides
+    def __init__(  # noqa: PLR0913 - four sides of evidence
         self,
         db: sqlite3.Connection,
         graph: LinkGraph,
-        knowledge: UrlEvidence,
+        by_url: UrlEvidence,
         limits: Thresholds,
         *,
         copies: dict[int, int],
@@ -78,14 +78,14 @@ class PageFindings:
     ) -> None:
         self._db = db
         self._graph = graph
-        self._evidence = knowledge
+        self._evidence = by_url
         self._limits = limits
         self.copies = copies
         self._doubtful = doubtful
         self._has_sitemap = has_sitemap
         self._is_listing_whole = is_listing_whole
         self._suggester = LinkSuggester(db, graph)
-        self.orphans_by_section: Counter[str] = Counter()  # orphans, weakly linked ones too, by their section
+        self.orphans_by_section: Counter[str] = Counter()  # includes weakly linked pages
         self.unlisted_by_section: Counter[str] = Counter()
         self.listed = 0  # indexable pages in a sitemap
 
@@ -93,19 +93,19 @@ class PageFindings:
         """All of them, each with its rank. Raises StorageError."""
         graph = self._graph
         ids, states = graph.nodes.ids.tolist(), graph.nodes.state.tolist()
-        known = self._evidence.by_page()
-        number, claims = next(known, (-1, NO_SOURCES))
-        for node, each in enumerate(ids):
-            while -1 < number < each:
-                number, claims = next(known, (-1, NO_SOURCES))
-            now = claims if number == each else NO_SOURCES
+        by_page = self._evidence.by_page()
+        next_number, next_stats = next(by_page, (-1, NO_SOURCES))
+        for node, page in enumerate(ids):
+            while -1 < next_number < page:
+                next_number, next_stats = next(by_page, (-1, NO_SOURCES))
+            stats = next_stats if next_number == page else NO_SOURCES
             state = STATES[states[node]]
-            is_meant = state in CLASSIFIED_STATES and each not in self.copies
-            if is_meant and not self._is_forgotten(node, now):
-                yield from self._findings_of(node, each, self._url_facts(node, state), now)
+            is_meant = state in CLASSIFIED_STATES and page not in self.copies
+            if is_meant and not self._is_forgotten(node, stats):
+                yield from self._findings_of(node, page, self._url_facts(node, state), stats)
 
     def with_links(self, finding: AuditFinding) -> AuditFinding:
-        """A finding of others with what the links of the site say of its URL, if they know it. Raises StorageError."""
+        """The finding with the links to its URL, if the crawl knows the URL. Raises StorageError."""
         with storage_errors():
             row = self._db.execute("SELECT id FROM url WHERE url = ?", (finding.url,)).fetchone()
         node = self._graph.nodes.node(row[0]) if row else -1
@@ -121,15 +121,15 @@ class PageFindings:
         )
 
     def with_referrers(self, finding: AuditFinding) -> AuditFinding:
-        """The same, and its sentence says which pages link to it. Raises StorageError."""
-        placed = self.with_links(finding)
-        return msgspec.structs.replace(placed, sentence=f"{placed.sentence}{_linked_by(placed)}")
+        """The same, with a sentence that says which pages link to it. Raises StorageError."""
+        linked = self.with_links(finding)
+        return msgspec.structs.replace(linked, sentence=f"{linked.sentence}{_linked_by(linked)}")
 
-    def _is_forgotten(self, node: int, known: SourceStats) -> bool:
-        """Whether nothing speaks of a URL: the source that did was given before this run was gone on with."""
+    def _is_forgotten(self, node: int, stats: SourceStats) -> bool:
+        """Whether no link and no source names a URL any more: a source was dropped before this audit resumed."""
         graph = self._graph
-        is_spoken_of = known.sources or graph.ways[node] or node == graph.start
-        return not is_spoken_of and not len(graph.linking(node, _ANY_STATUS))
+        is_named = stats.sources or graph.ways[node] or node == graph.start
+        return not is_named and not len(graph.linking(node, _ANY_STATUS))
 
     def _url_facts(self, node: int, state: State) -> UrlFacts:
         graph = self._graph
@@ -137,7 +137,7 @@ class PageFindings:
         return UrlFacts(
             state=state,
             status=status,
-            # who names a dead page as canonical leads nobody there
+            # a canonical that names a dead page brings no visitor there
             ways=int(graph.ways[node]) if state is State.INDEXABLE else graph.visitor_link_kinds(node),
             depth=int(graph.depth[node]),
             inlinks=int(graph.inlinks[node]),
@@ -149,29 +149,29 @@ class PageFindings:
         )
 
     def _findings_of(
-        self, node: int, number: int, standing: UrlFacts, known: SourceStats
+        self, node: int, number: int, facts: UrlFacts, stats: SourceStats
     ) -> Iterator[tuple[float, AuditFinding]]:
-        is_page = standing.state is State.INDEXABLE
-        self.listed += is_page and SourceKind.SITEMAP in known.sources
-        found = [rule for rule in orphan_classes(standing, known, self._limits) if self._can_tell(rule)]
-        if not found:
+        is_page = facts.state is State.INDEXABLE
+        self.listed += is_page and SourceKind.SITEMAP in stats.sources
+        rule_ids = [rule for rule in orphan_classes(facts, stats, self._limits) if self._can_tell(rule)]
+        if not rule_ids:
             return
-        wants_hub = any(_rule_family(rule) in _ORPHAN_FAMILIES for rule in found)
-        base = self._finding(node, number, standing, known, wants_hub=wants_hub)
-        for each in found:
-            rule = "listed.series" if each == "listed.missing" and is_paginated(Url(base.url)) else each
+        wants_hub = any(_rule_family(rule) in _ORPHAN_FAMILIES for rule in rule_ids)
+        base = self._finding(node, number, facts, stats, wants_hub=wants_hub)
+        for rule_id in rule_ids:
+            rule = "listed.series" if rule_id == "listed.missing" and is_paginated(Url(base.url)) else rule_id
             if _rule_family(rule) in _ORPHAN_FAMILIES:
                 self.orphans_by_section[section_of(base.url)] += 1
             elif rule == "listed.missing":
                 self.unlisted_by_section[section_of(base.url)] += 1
-            told = msgspec.structs.replace(
+            finding = msgspec.structs.replace(
                 base,
                 rule=rule,
-                sentence=self._sentence(rule, standing, known, base),
+                sentence=self._sentence(rule, facts, stats, base),
                 is_certain=self._is_certain(rule),
                 hubs=base.hubs if _rule_family(rule) in _ORPHAN_FAMILIES else [],
             )
-            yield _rank(rule, standing, known, base), told
+            yield _rank(rule, facts, stats, base), finding
 
     def _can_tell(self, rule: str) -> bool:
         return self._has_sitemap or _rule_family(rule) != "listed"
@@ -182,7 +182,7 @@ class PageFindings:
         return not (self._doubtful and needs_complete(rule))
 
     def _finding(
-        self, node: int, number: int, standing: UrlFacts, known: SourceStats, *, wants_hub: bool
+        self, node: int, number: int, facts: UrlFacts, stats: SourceStats, *, wants_hub: bool
     ) -> AuditFinding:
         """A finding without its rule."""
         with storage_errors():
@@ -191,9 +191,9 @@ class PageFindings:
             )
             url, state, status, lastmod, reason, packed = row.fetchone()
         page = _page(packed) if packed else None
-        evidence, spellings = self._evidence.sentences(number, url) if known.sources else ([], [])
+        evidence, spellings = self._evidence.sentences(number, url) if stats.sources else ([], [])
         island = int(self._graph.island[node]) if not self._graph.touched[node] else -1
-        found = AuditFinding(
+        finding = AuditFinding(
             rule="",
             url=url,
             sentence=reason,
@@ -201,8 +201,8 @@ class PageFindings:
             state=state,
             status=status,
             lastmod=lastmod,
-            depth=standing.depth if standing.depth >= 0 else None,
-            inlinks=standing.inlinks,
+            depth=facts.depth if facts.depth >= 0 else None,
+            inlinks=facts.inlinks,
             weight=round(float(self._graph.weight[node]), 3),
             spellings=spellings,
             referrers=self._referrers(node),
@@ -210,62 +210,64 @@ class PageFindings:
             evidence=evidence,
             group=f"island {island}" if island >= 0 else "",
         )
-        return with_visits(found, known)
+        return with_visits(finding, stats)
 
     def _referrers(self, node: int) -> list[Referrer]:
-        found = []
+        referrers = []
         for lead in self._graph.referrers(node, MAX_REFERRERS):
             how = lead.way.word
             if lead.via >= 0:
                 how = f"{how} by way of {self._url(lead.via)}"
-            found.append(Referrer(self._url(lead.node), how))
-        return found
+            referrers.append(Referrer(self._url(lead.node), how))
+        return referrers
 
     def _url(self, node: int) -> Url:
         with storage_errors():
             row = self._db.execute("SELECT url FROM url WHERE id = ?", (int(self._graph.nodes.ids[node]),))
             return Url(row.fetchone()[0])
 
-    def _sentence(self, rule: str, standing: UrlFacts, known: SourceStats, base: AuditFinding) -> str:
+    def _sentence(self, rule: str, facts: UrlFacts, stats: SourceStats, base: AuditFinding) -> str:
         match rule:
             case "reach.deep":
                 return f"more than {self._limits.max_clicks} clicks away (--max-clicks)"
             case "reach.few":
-                return f"{count_text(standing.inlinks, 'page')} {'links' if standing.inlinks == 1 else 'link'} to it"
+                return (
+                    f"{count_text(facts.inlinks, 'page')} {'links' if facts.inlinks == 1 else 'link'} to it"
+                )
             case "gone.visited":
-                before = "it answered before" if known.ok else "somebody asks for it"
-                meant = ", as it should when it is gone for good" if standing.status == _GONE_STATUS else ""
-                return f"{before}, and today it {base.sentence}{meant}"
+                history = "it answered before" if stats.ok else "somebody requests it"
+                comment = ", as it should when it is gone for good" if facts.status == _GONE_STATUS else ""
+                return f"{history}, and today it {base.sentence}{comment}"
             case "gone.named":
                 return f"it is known from {' and '.join(base.known)}, and today it {base.sentence}"
             case "gone.down":
-                return f"{base.sentence}; {'it answered before' if known.ok else 'somebody asks for it'}"
+                return f"{base.sentence}; {'it answered before' if stats.ok else 'somebody requests it'}"
             case "gone.linked" | "gone.failing":
                 return f"{base.sentence}{_linked_by(base)}"
         return _SENTENCES[rule]
 
 
-def with_visits(finding: AuditFinding, known: SourceStats) -> AuditFinding:
-    """A finding with what the sources know of its URL."""
+def with_visits(finding: AuditFinding, stats: SourceStats) -> AuditFinding:
+    """The finding with what the sources know of its URL."""
     return msgspec.structs.replace(
         finding,
-        known=sorted({*finding.known, *(source.value for source in known.sources)}),
-        first=known.first,
-        last=known.last,
-        people=known.people,
-        bots=known.bots,
-        clicks=known.clicks,
-        impressions=known.impressions,
-        sessions=known.sessions,
-        views=known.views,
-        users=known.users,
-        backlinks=known.links,
-        domains=known.domains,
+        known=sorted({*finding.known, *(source.value for source in stats.sources)}),
+        first=stats.first,
+        last=stats.last,
+        people=stats.people,
+        bots=stats.bots,
+        clicks=stats.clicks,
+        impressions=stats.impressions,
+        sessions=stats.sessions,
+        views=stats.views,
+        users=stats.users,
+        backlinks=stats.links,
+        domains=stats.domains,
     )
 
 
 def section_of(url: str) -> str:
-    """The part of a site that a URL is in: its first directory."""
+    """The section of a site that a URL is in: its first directory."""
     path = url.partition("?")[0].split("/", 3)[3]
     first, slash, _ = path.partition("/")
     return f"/{first}/" if slash else "/"
@@ -276,7 +278,7 @@ def _rule_family(rule: str) -> str:
 
 
 def _linked_by(base: AuditFinding) -> str:
-    """By how many pages, as far as that is known, and one of them."""
+    """How many pages link to it, as far as the crawl knows, with one example."""
     if not base.referrers:
         return ""
     pages, first = max(base.inlinks, len(base.referrers)), base.referrers[0].url
@@ -287,11 +289,11 @@ def _linked_by(base: AuditFinding) -> str:
     )
 
 
-def _rank(rule: str, standing: UrlFacts, known: SourceStats, base: AuditFinding) -> float:
+def _rank(rule: str, facts: UrlFacts, stats: SourceStats, base: AuditFinding) -> float:
     if rule == "reach.deep":
-        return float(standing.depth)
+        return float(facts.depth)
     if rule == "reach.few" or _rule_family(rule) == "listed":
         return base.weight
-    rank = known.visits + known.impressions / 100 + len(base.referrers) / 1000
-    # what was there comes before what perhaps never was, however often that is asked for
-    return rank + 1e12 if rule == "gone.visited" and known.ok else rank
+    rank = stats.visits + stats.impressions / 100 + len(base.referrers) / 1000
+    # a page that once answered ranks before a URL that may never have existed, whatever the requests
+    return rank + 1e12 if rule == "gone.visited" and stats.ok else rank

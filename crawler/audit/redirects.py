@@ -2,7 +2,7 @@
 
 ::
 
-    graph: who may be one | evidence.visits: the trail of each | health.leading | AuditFinding
+    graph: candidates | evidence.visits: redirect trails | health.redirects | AuditFinding
 """
 
 import sqlite3
@@ -28,7 +28,7 @@ _VISITOR_LINKS: Final = (
 
 
 class RedirectFindings:
-    """Looks at the redirects and the canonicals of a site that is visited. ``db`` is that of the audit."""
+    """Checks the redirects and the canonicals of a crawled site. ``db`` is the database of the audit."""
 
     def __init__(self, db: sqlite3.Connection, graph: LinkGraph, visits: VisitLookup) -> None:
         self._db = db
@@ -38,16 +38,16 @@ class RedirectFindings:
     def redirects(self) -> Iterator[AuditFinding]:
         """About redirects that pages link or sitemaps list. Raises StorageError.
 
-        They are such as answered: of another name of the site it is only taken that it redirects.
+        Only redirects that answered count: for another name of the site the graph merely assumes one.
         """
         graph = self._graph
         is_named = (graph.ways & np.uint8(_VISITOR_LINKS)) != 0
         leads_on = (graph.moved >= 0) & (graph.moved[graph.moved] >= 0)
-        may_be = (graph.moved >= 0) & (graph.nodes.status > 0) & (is_named | leads_on)
-        for node in np.flatnonzero(may_be).tolist():
+        candidates = (graph.moved >= 0) & (graph.nodes.status > 0) & (is_named | leads_on)
+        for node in np.flatnonzero(candidates).tolist():
             url = self._url(node)
-            known = self._sources(url)
-            if not graph.visitor_link_kinds(node) & _VISITOR_LINKS and SourceKind.SITEMAP not in known:
+            sources = self._sources(url)
+            if not graph.visitor_link_kinds(node) & _VISITOR_LINKS and SourceKind.SITEMAP not in sources:
                 continue
             trail = self._visits.redirect_trail(url)
             if fault := check_redirect(trail):
@@ -57,14 +57,14 @@ class RedirectFindings:
                     sentence=f"it {fault.sentence}",
                     state=State.REDIRECT,
                     status=trail[0].status,
-                    known=sorted(known),
+                    known=sorted(sources),
                     evidence=fault.evidence,
                 )
 
     def canonicals(self) -> Iterator[AuditFinding]:
-        """About pages that anything speaks of, and that name another as their canonical. Raises StorageError."""
+        """About pages that links or sources name, and that name another page as canonical. Raises StorageError."""
         graph, nodes = self._graph, self._graph.nodes
-        is_fine = nodes.in_states(State.INDEXABLE)  # which most are: no need to look them up
+        is_fine = nodes.in_states(State.INDEXABLE)  # most are: skip their look-up
         named = np.flatnonzero(nodes.in_states(State.CANONICAL_ELSEWHERE) & (nodes.target >= 0))
         for node in named[~is_fine[nodes.target[named]]].tolist():
             url = self._url(node)

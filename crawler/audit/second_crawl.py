@@ -1,4 +1,4 @@
-"""The second wave: URLs that only the sources know are asked what they are today, the most telling ones first."""
+"""Queues the URLs that only sources know for a second crawl, the most informative first; and checks the start URL."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -13,10 +13,9 @@ from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.model import DiscoveredBy, DiscoveredUrl, State, Url
 
 BATCH_SIZE: Final = 1_000  # URLs admitted at once
+MAX_ROUNDS: Final = 6  # how many nofollow links in a row are followed; spellings come in the last round
 
-MAX_ROUNDS: Final = 6  # of asking: how long a way of nofollow links is followed; the last are spellings
-
-# What is published is a promise, and a search engine has seen a page; a log knows every scanner's guess.
+# A sitemap is a promise, and a search engine has seen a page; a log has every scanner's guess.
 _SOURCE_RANK: Final = {
     SourceKind.SITEMAP: 6,
     SourceKind.SEARCH: 4,
@@ -27,32 +26,29 @@ _SOURCE_RANK: Final = {
     SourceKind.LOG: 2,
 }
 
-_UNVETTED_SOURCES: Final = frozenset(
-    {SourceKind.LOG, SourceKind.ANALYTICS}
-)  # they name what was asked for, not what is there
-
+# They record what visitors requested, not what exists.
+_UNVETTED_SOURCES: Final = frozenset({SourceKind.LOG, SourceKind.ANALYTICS})
 _LINKED_RANK: Final = 5  # by nofollow, or under another name of the site
-
-_SPELLING_RANK: Final = 1  # of a page that is known, and perhaps a page of its own
+_SPELLING_RANK: Final = 1  # another spelling of a known page, and perhaps a page of its own
 
 
 class UncrawledUrlQueue:
-    """Chooses ``most`` of them at most, in all rounds.
+    """Admits at most ``most`` uncrawled URLs to the frontier, in all rounds together.
 
-    From ``min_visits`` by people and search engines on, a URL that never answered is asked for.
+    A URL that never answered needs ``min_visits`` by people and search engines.
     """
 
-    def __init__(self, homes: UrlMatcher, most: int, min_visits: int) -> None:
-        self._matcher = homes
-        self._most = most
+    def __init__(self, matcher: UrlMatcher, limit: int, min_visits: int) -> None:
+        self._matcher = matcher
+        self._most = limit
         self._min_visits = min_visits
-        self.skipped = 0  # those that were not asked for, for want of room
+        self.skipped = 0  # uncrawled URLs beyond the limit
         self._rounds = MAX_ROUNDS
 
     def admit_next(self, frontier: SqliteFrontier) -> bool:
-        """Let a frontier in which nothing is left, and all is committed, know of them; answers whether to ask again.
+        """Admit the next URLs to an empty, committed frontier; returns whether to call it again.
 
-        What was asked for may link to more of what only nofollow links lead to. Raises StorageError.
+        Fetched URLs may link to more that only nofollow links lead to. Raises StorageError.
         """
         self._rounds -= 1
         self._matcher.learn_spellings()
@@ -62,56 +58,56 @@ class UncrawledUrlQueue:
         return bool(chosen) and self._rounds > 0
 
     def notes(self) -> list[str]:
-        """What a person should know of those that were not asked for."""
+        """A note on the URLs that were not fetched."""
         if not self.skipped:
             return []
-        said = f"{self.skipped:,} URLs that only sources know were not asked for, and nothing is said of them"
-        return [f"{said}: raise --max-unlinked"]
+        text = f"{self.skipped:,} URLs that only sources know were not fetched, so the report leaves them out"
+        return [f"{text}: raise --max-unlinked"]
 
     def _next_urls(self) -> list[DiscoveredUrl]:
-        seen = 0
+        total = 0
 
-        def strangers() -> Iterator[tuple[int, int, UncrawledUrl]]:
-            nonlocal seen
-            for each in self._matcher.uncrawled_urls():
-                if rank := self._rank(each):
-                    seen += 1
-                    yield rank, each.requests + each.other, each
+        def ranked_urls() -> Iterator[tuple[int, int, UncrawledUrl]]:
+            nonlocal total
+            for url in self._matcher.uncrawled_urls():
+                if rank := self._rank(url):
+                    total += 1
+                    yield rank, url.requests + url.other, url
 
         # an audit that was cut short asks for no more than one that was not
         left = max(0, self._most - self._matcher.requested_count())
-        ranked = strangers()
-        chosen = nlargest(left, ranked, key=lambda each: (*each[:2], each[2].url))
+        ranked = ranked_urls()
+        chosen = nlargest(left, ranked, key=lambda url: (*url[:2], url[2].url))
         for _ in ranked:
-            pass  # they are counted, also if none is wanted
-        # what spellings link to is no news: they come last, when all that is linked is known and was read as such
-        others = [each for each in chosen if each[0] > _SPELLING_RANK]
-        chosen = others if others and self._rounds else [each for each in chosen if each[0] == _SPELLING_RANK]
-        self.skipped = seen - len(chosen)
+            pass  # count the rest
+        # spellings come last, when all linked pages are known: their links are the same
+        others = [url for url in chosen if url[0] > _SPELLING_RANK]
+        chosen = others if others and self._rounds else [url for url in chosen if url[0] == _SPELLING_RANK]
+        self.skipped = total - len(chosen)
         return [
-            DiscoveredUrl(stranger.url, _discovered_by(rank, stranger), 1) for rank, _, stranger in chosen
+            DiscoveredUrl(uncrawled.url, _discovered_by(rank, uncrawled), 1) for rank, _, uncrawled in chosen
         ]
 
-    def _rank(self, stranger: UncrawledUrl) -> int:
-        """How telling the answer would be; 0 if it would tell nothing that is not known."""
-        rank = max((_SOURCE_RANK[source] for source in stranger.sources), default=0)
-        if stranger.is_linked or SourceKind.SITEMAP in stranger.sources:
-            return max(rank, _LINKED_RANK * stranger.is_linked)
-        if stranger.sources == {SourceKind.LOG} and self._matcher.has_extra_params(stranger.url):
-            # anybody can write parameters behind a URL, and its links may carry them on for ever
-            return _SPELLING_RANK if stranger.ok else 0
-        if stranger.ok or stranger.moved or stranger.other or stranger.sources != {SourceKind.LOG}:
-            if self._matcher.find_variant(stranger.url) is None:
+    def _rank(self, url: UncrawledUrl) -> int:
+        """How informative a fetch would be; 0: not at all."""
+        rank = max((_SOURCE_RANK[source] for source in url.sources), default=0)
+        if url.is_linked or SourceKind.SITEMAP in url.sources:
+            return max(rank, _LINKED_RANK * url.is_linked)
+        if url.sources == {SourceKind.LOG} and self._matcher.has_extra_params(url.url):
+            # anybody can add parameters to a URL, and links may carry them on for ever
+            return _SPELLING_RANK if url.ok else 0
+        if url.ok or url.moved or url.other or url.sources != {SourceKind.LOG}:
+            if self._matcher.find_variant(url.url) is None:
                 return rank
-            # another spelling of a page; one that was answered, and led nowhere else, may be a page of its own
-            return _SPELLING_RANK if stranger.ok or stranger.sources - _UNVETTED_SOURCES else 0
-        return rank if stranger.people >= self._min_visits else 0
+            # another spelling of a page; one that answered without a redirect may be a page of its own
+            return _SPELLING_RANK if url.ok or url.sources - _UNVETTED_SOURCES else 0
+        return rank if url.people >= self._min_visits else 0
 
 
-def _discovered_by(rank: int, stranger: UncrawledUrl) -> int:
+def _discovered_by(rank: int, url: UncrawledUrl) -> int:
     if rank == _SPELLING_RANK:
         return DiscoveredBy.SPELLING
-    return DiscoveredBy.SITEMAP if SourceKind.SITEMAP in stranger.sources else DiscoveredBy.AUDIT_SOURCE
+    return DiscoveredBy.SITEMAP if SourceKind.SITEMAP in url.sources else DiscoveredBy.AUDIT_SOURCE
 
 
 _LOGIN_STATUSES: Final = frozenset({401, 403, 407})
@@ -119,15 +115,15 @@ _LOGIN_STATUSES: Final = frozenset({401, 403, 407})
 _REMEDIES: Final = {
     State.NOINDEX: "start from a page that is indexed, or read past it with --no-respect-noindex",
     State.ROBOTS: "read it all the same with --ignore-robots if the site is yours",
-    State.SERVER_ERROR: "run the same command again when that is mended",
-    State.UNREACHABLE: "run the same command again when that is mended",
+    State.SERVER_ERROR: "run the same command again when that is fixed",
+    State.UNREACHABLE: "run the same command again when that is fixed",
     State.CLIENT_ERROR: "start from a page that is there",
     State.WRONG_TYPE: "start from a page of HTML",
 }
 
 
 class StartUrlCheck:
-    """Looks at ``db``, which has the state of the site beside it as ``site``. Raises StorageError."""
+    """Where the start URL leads. ``db`` has the state of the site attached as ``site``. Raises StorageError."""
 
     def __init__(self, db: sqlite3.Connection, seed: Url) -> None:
         self._seed = seed
@@ -142,22 +138,22 @@ class StartUrlCheck:
         """Why there is nothing to audit, and the remedy."""
         end = self._end
         if self.other_site:
-            said = f"the start URL {self._seed} redirects to {end.url}, which is another site"
-            return f"{said}: siteatlas audit {end.url} audits that"
-        told = f"no page from the start URL {self._seed} on is indexable"
+            text = f"the start URL {self._seed} redirects to {end.url}, which is another site"
+            return f"{text}: siteatlas audit {end.url} audits that"
+        problem = f"no page from the start URL {self._seed} on is indexable"
         if not end.state or end.state == State.INDEXABLE:
-            return told
-        by_way = f" (which it redirects to, {end.url})" if end.url != self._seed else ""
-        why = f" ({end.reason})" if end.reason else ""
-        return f"{told}: it{by_way} ended as {end.state}{why}; {_remedy(end)}"
+            return problem
+        redirect = f" (which it redirects to, {end.url})" if end.url != self._seed else ""
+        reason = f" ({end.reason})" if end.reason else ""
+        return f"{problem}: it{redirect} ended as {end.state}{reason}; {_remedy(end)}"
 
 
 def _redirect_end(visits: VisitLookup, url: str) -> VisitedUrl:
     """Where the redirects of a URL end, or the last of them that is known."""
-    seen = {url}
+    urls = {url}
     visited = visits.get(url).visited
-    while visited.state == State.REDIRECT and visited.target and visited.target not in seen:
-        seen.add(visited.target)
+    while visited.state == State.REDIRECT and visited.target and visited.target not in urls:
+        urls.add(visited.target)
         following = visits.get(visited.target).visited
         if not following.state:
             break
@@ -167,7 +163,7 @@ def _redirect_end(visits: VisitLookup, url: str) -> VisitedUrl:
 
 def _remedy(end: VisitedUrl) -> str:
     if end.status in _LOGIN_STATUSES:
-        return "--basic-auth, --header or --cookie let us in"
+        return "--basic-auth, --header or --cookie grant access"
     if end.state == State.CANONICAL_ELSEWHERE and end.target:
         return f"siteatlas audit {end.target} audits the page that it names"
     return _REMEDIES.get(State(end.state), "start from another page")

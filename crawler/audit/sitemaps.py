@@ -1,4 +1,4 @@
-"""Which sitemaps an audit reads: those that a person named, or those that the site itself names; and their reading."""
+"""Finds and reads the sitemaps of an audit: those that the user named, or else those that the site declares."""
 
 import sqlite3
 from collections.abc import Callable
@@ -22,14 +22,14 @@ from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
 from sitemap import Document, ReadLimits, SourceError, TreeLimits, walk
 
 MAX_NOTES: Final = 100
-"""Findings of one rule in one file that are told one by one; of the others their number."""
-MAX_REDIRECTS: Final = 20  # that are named
+"""Findings of one rule in one file that are reported one by one; the others are counted."""
+MAX_REDIRECTS: Final = 20  # in the notes
 DEFAULT_PATH: Final = "/sitemap.xml"
 
 
 @dataclass(frozen=True, slots=True)
 class SitemapReadings:
-    """What the reading brought besides claims and entries: what lint found, and what a person should know."""
+    """What reading the sitemaps yields besides records and entries: the findings of lint, and notes."""
 
     findings: list[AuditFinding]
     notes: list[str]
@@ -38,77 +38,79 @@ class SitemapReadings:
 def read_sitemaps(
     plan: CrawlPlan,
     db: sqlite3.Connection,
-    addresses: SourceUrlParser,
+    url_parser: SourceUrlParser,
     now: float,
     watch: Callable[[str], object] = lambda _: None,
 ) -> SitemapReadings:
     """Read all sitemaps of a site into the tables ``input``, ``claim`` and ``entry`` of ``db``. ``now`` is Unix time.
 
-    ``watch`` is told the name of each sitemap when its turn comes. What the site itself names and cannot be had, and
-    any child that cannot, makes the account of it incomplete.
-    Raises UsageError and NothingCrawlable for what a person named and cannot be read, StorageError.
+    ``watch`` gets the name of each sitemap before it is read. A sitemap that the site declares and that cannot be
+    fetched, or such a child, makes its report incomplete. Raises UsageError and NothingCrawlable for a sitemap that the
+    user named and that cannot be read, StorageError.
     """
     config = plan.config
-    words = config.audit.sitemaps
-    urls = [word for word in words if is_url(word)]
-    with Downloader(config, origins_of([plan.seed, *urls]), config.fetch.max_sitemap, plan.source) as remote:
-        submits = CrossSubmitChecker(remote.robots, addresses.alias_origins)
+    names = config.audit.sitemaps
+    urls = [name for name in names if is_url(name)]
+    with Downloader(
+        config, origins_of([plan.seed, *urls]), config.fetch.max_sitemap, plan.source
+    ) as downloader:
+        submits = CrossSubmitChecker(downloader.robots, url_parser.alias_origins)
         published = SitemapEntryCollector(
-            db, addresses, plan.params, submits, datetime.fromtimestamp(now, UTC)
+            db, url_parser, plan.params, submits, datetime.fromtimestamp(now, UTC)
         )
-        reading = _SitemapSources(plan, remote, published, watch)
-        reading.read_named(words) if words else reading.read_own()
-        findings, not_judged = published.finish(remote.unpacked, remote.private)
+        reading = _SitemapSources(plan, downloader, published, watch)
+        reading.read_named(names) if names else reading.read_own()
+        findings, not_judged = published.finish(downloader.unpacked, downloader.private)
         notes = [*reading.notes, *not_judged]
-        redirects = dict.fromkeys(remote.redirects)
-        notes += [f"{asked} redirects to {answered}" for asked, answered in islice(redirects, MAX_REDIRECTS)]
+        redirects = dict.fromkeys(downloader.redirects)
+        notes += [f"{asked} redirects to {target}" for asked, target in islice(redirects, MAX_REDIRECTS)]
         if submits.full:
-            notes.append(f"the robots.txt of {MAX_HOSTS} other hosts were asked, and of no more")
+            notes.append(f"the robots.txt of only {MAX_HOSTS} other hosts were fetched")
     return SitemapReadings([*reading.findings, *findings], notes)
 
 
-def check_sitemaps(words: tuple[str, ...]) -> None:
-    """Whether the files that a person named are there. Raises UsageError."""
-    named_files(_reject_stdin(words), "")
+def check_sitemaps(names: tuple[str, ...]) -> None:
+    """Check that the files that the user named exist. Raises UsageError."""
+    named_files(_reject_stdin(names), "")
 
 
 class _SitemapSources:
-    """One reading of all of them."""
+    """Reads all sitemaps of one audit."""
 
     def __init__(
         self,
         plan: CrawlPlan,
-        remote: Downloader,
+        downloader: Downloader,
         published: SitemapEntryCollector,
         watch: Callable[[str], object],
     ) -> None:
         self.notes: list[str] = []
         self.findings: list[AuditFinding] = []
-        self._nowhere: list[str] = []  # where a sitemap was looked for in vain
+        self._nowhere: list[str] = []  # sentences: where there is no sitemap
         self._plan = plan
-        self._downloader = remote
+        self._downloader = downloader
         self._published = published
         self._watch = watch
-        self._taken: set[str] = set()  # where documents really are that were read
+        self._taken: set[str] = set()  # locations of the documents that were read, after redirects
         fetch = plan.config.fetch
         self._limits = TreeLimits(read=ReadLimits(fetch.max_sitemap, max_findings=MAX_NOTES))
 
-    def read_named(self, words: tuple[str, ...]) -> None:
-        """Those that a person named."""
-        files = named_files(_reject_stdin(words), "")
-        for place in open_documents(words, files, "", self._downloader, self.notes.append):
-            name = str(place.source) if isinstance(place.source, Path) else place.url
-            self._read(name, place)
+    def read_named(self, names: tuple[str, ...]) -> None:
+        """Read those that the user named."""
+        files = named_files(_reject_stdin(names), "")
+        for document in open_documents(names, files, "", self._downloader, self.notes.append):
+            name = str(document.source) if isinstance(document.source, Path) else document.url
+            self._read(name, document)
 
     def read_own(self) -> None:
-        """Those that robots.txt names, the one that is where it usually is, and the one that is published here."""
-        home = origin_of(self._plan.seed)
-        named = list(dict.fromkeys(map(self._public_url, self._downloader.rules(home).sitemaps)))
+        """Read those in robots.txt, the one at the default path, and the one that this tool publishes."""
+        origin = origin_of(self._plan.seed)
+        named = list(dict.fromkeys(map(self._public_url, self._downloader.rules(origin).sitemaps)))
         is_read = False
         for url in named:
             is_read |= self._read_url(url)
         ours = published_sitemap_url(self._plan.state.parent, self._plan.sitemap_url)
-        for url in dict.fromkeys((home + DEFAULT_PATH, ours)):
+        for url in dict.fromkeys((origin + DEFAULT_PATH, ours)):
             if url not in named:
                 is_read |= self._read_default(url)
         if not named and not is_read:
@@ -119,7 +121,7 @@ class _SitemapSources:
         try:
             where, content = self._locate(url)
         except SourceError as error:
-            # what is not there lists nothing that could be unknown
+            # a missing sitemap lists no URL that could be missed
             self._note_loss(url, str(error), is_whole=isinstance(error, DocumentNotFound))
             if str(error) not in self._downloader.private:
                 self._note_bad_declaration(url, str(error))
@@ -127,7 +129,7 @@ class _SitemapSources:
         return self._read_document(url, where, content)
 
     def _note_bad_declaration(self, url: str, fault: str) -> None:
-        """That robots.txt names what is no sitemap."""
+        """Add the finding that robots.txt names no sitemap."""
         self.findings.append(
             AuditFinding(
                 rule="declared.unreadable",
@@ -139,23 +141,23 @@ class _SitemapSources:
         )
 
     def _read_default(self, url: str) -> bool:
-        """Read what may be there; a page in its place is none."""
-        shown = url.removeprefix(origin_of(self._plan.seed))
+        """Read a sitemap that may exist; an HTML page in its place is none."""
+        path = url.removeprefix(origin_of(self._plan.seed))
         try:
             where, content = self._locate(url)
         except DocumentNotFound:
-            self._nowhere.append(f"there is no {shown}")
+            self._nowhere.append(f"there is no {path}")
             return False
         except SourceError as error:
             self._note_loss(url, str(error))
             return False
         if looks_like_html(content):
-            self._nowhere.append(f"{shown} answers with an HTML page, which is no sitemap")
+            self._nowhere.append(f"{path} answers with an HTML page, which is no sitemap")
             return False
         return self._read_document(url, where, content)
 
     def _read_document(self, url: str, where: str, content: bytes) -> bool:
-        """Read a document, unless it was read under another name: many sites redirect the usual one."""
+        """Read a document unless it was read under another URL: many sites redirect the default path."""
         if where not in self._taken:
             self._taken.add(where)
             self._read(url, DocumentSource(content, where, self._open))
@@ -170,7 +172,7 @@ class _SitemapSources:
         return self._downloader.locate(meant)
 
     def _public_url(self, url: str) -> str:
-        """A URL as the public knows it: a site that is read elsewhere may name that place."""
+        """A URL on the public origin: with ``--source``, documents may name the origin of the source."""
         try:
             return normalize_url(url, self._plan.params.keeping_all)
         except InvalidUrl:
@@ -183,33 +185,35 @@ class _SitemapSources:
         )
         self._published.end_source(None)
 
-    def _read(self, name: str, place: DocumentSource) -> None:
+    def _read(self, name: str, location: DocumentSource) -> None:
         self._watch(name)
-        account = SourceReport(source=SourceKind.SITEMAP, name=name, bytes=_size(place.source))
-        self._published.begin_source(account)
+        report = SourceReport(source=SourceKind.SITEMAP, name=name, bytes=_size(location.source))
+        self._published.begin_source(report)
         document: Document | None = None
         try:
-            opener = self._counting(place.opener, account) if place.opener else None
-            document = walk(place.source, self._published, opener=opener, url=place.url, limits=self._limits)
+            opener = self._counting(location.opener, report) if location.opener else None
+            document = walk(
+                location.source, self._published, opener=opener, url=location.url, limits=self._limits
+            )
         except SourceError as error:
             raise UsageError(str(error)) from None
         finally:
             self._published.end_source(document)
 
-    def _counting(self, opener: Callable[[str], bytes], account: SourceReport) -> Callable[[str], bytes]:
-        def opened(url: str) -> bytes:
+    def _counting(self, opener: Callable[[str], bytes], report: SourceReport) -> Callable[[str], bytes]:
+        def open_counted(url: str) -> bytes:
             self._watch(url)
             content = opener(url)
-            account.bytes += len(content)
+            report.bytes += len(content)
             return content
 
-        return opened
+        return open_counted
 
 
-def _reject_stdin(words: tuple[str, ...]) -> tuple[str, ...]:
-    if "-" in words:
+def _reject_stdin(names: tuple[str, ...]) -> tuple[str, ...]:
+    if "-" in names:
         raise UsageError("an audit does not read sitemaps from the standard input: name files or URLs")
-    return words
+    return names
 
 
 def _size(source: Path | bytes | BinaryIO) -> int:

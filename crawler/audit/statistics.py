@@ -1,4 +1,4 @@
-"""The figures of an audit: how the URLs of the site ended, how far and how old its pages are, which parts it has."""
+"""The statistics of an audit: states of URLs, depths, ages and inlinks of pages, and the sections of the site."""
 
 import sqlite3
 from collections import Counter
@@ -15,7 +15,7 @@ from crawler.model import DocumentKind, State
 from crawler.state.database import storage_errors
 from sitemap import parse_date
 
-MAX_SECTIONS: Final = 100  # those with the most pages; the others are told together
+MAX_SECTIONS: Final = 100  # those with the most pages; the others are summed up
 FAR_CLICKS: Final = 20  # clicks from which on pages are counted together
 UNREACHABLE: Final = "unreachable"
 _AGE_BARS: Final = (
@@ -44,9 +44,9 @@ _PAGES: Final = f"""SELECT v.id, u.url, v.lastmod FROM visit v JOIN url u ON u.i
 
 
 class Statistics:
-    """Counts the tables of a run that has ended its visiting. ``now`` is Unix time. Raises StorageError.
+    """Counts the tables of a finished crawl. ``now`` is Unix time. Raises StorageError.
 
-    ``copies`` are ids of pages that are another spelling of one; they are no pages of their own.
+    ``copies`` are ids of pages that are another spelling of one; they do not count as pages.
     """
 
     def __init__(
@@ -72,25 +72,27 @@ class Statistics:
         self.depths = _depth_bars(depth.tolist())
         self.inlinks = _inlink_bars(inlinks.tolist())
 
-    def sections(self, lost: Mapping[str, int], unlisted: Mapping[str, int]) -> list[SiteSection]:
-        """The parts of the site, the largest first."""
-        pages, lost, unlisted = (self._merge_small(counts) for counts in (self._sections, lost, unlisted))
+    def sections(self, orphans: Mapping[str, int], unlisted: Mapping[str, int]) -> list[SiteSection]:
+        """The sections of the site, the largest first."""
+        pages, orphans, unlisted = (
+            self._merge_small(counts) for counts in (self._sections, orphans, unlisted)
+        )
         parts = [
-            SiteSection(path, count, lost[path], unlisted[path])
-            for path, count in sorted(pages.items(), key=lambda each: (-each[1], each[0]))
+            SiteSection(path, count, orphans[path], unlisted[path])
+            for path, count in sorted(pages.items(), key=lambda item: (-item[1], item[0]))
         ]
-        kept, rest = parts[:MAX_SECTIONS], parts[MAX_SECTIONS:]
+        shown, rest = parts[:MAX_SECTIONS], parts[MAX_SECTIONS:]
         if rest:
             total = (
-                sum(each.pages for each in rest),
-                sum(each.orphans for each in rest),
-                sum(each.unlisted for each in rest),
+                sum(item.pages for item in rest),
+                sum(item.orphans for item in rest),
+                sum(item.unlisted for item in rest),
             )
-            kept.append(SiteSection(f"{len(rest):,} more", *total))
-        return kept
+            shown.append(SiteSection(f"{len(rest):,} more", *total))
+        return shown
 
     def _merge_small(self, counts: Mapping[str, int]) -> Counter[str]:
-        """The counts by section, with those of one page only in that of the start: ``/about/`` is a page."""
+        """The counts by section; sections of one page join that of the start: ``/about/`` is a page."""
         folded: Counter[str] = Counter()
         for path, count in counts.items():
             folded[path if self._sections[path] > 1 else "/"] += count
@@ -98,7 +100,7 @@ class Statistics:
 
 
 def few_inlink_pages(graph: LinkGraph, copies: Container[int], few: int) -> tuple[int, int]:
-    """How many pages that links lead to have not more than ``few`` inlinks, and how many pages these lead to at all."""
+    """How many linked pages have at most ``few`` inlinks, and how many linked pages there are."""
     is_led = (graph.ways & np.uint8(LinkKind.FOLLOWED)) != 0
     pages = graph.nodes.in_states(State.INDEXABLE) & is_led & graph.visitor_reachable
     pages &= np.array([number not in copies for number in graph.nodes.ids.tolist()], np.bool_)

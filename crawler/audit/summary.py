@@ -1,4 +1,4 @@
-"""What one audit came to, in the few figures and URLs that others are told of it. Pure."""
+"""Summarizes an audit for notifications: a few figures, and the first new findings. Pure."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -14,16 +14,14 @@ from crawler.audit.verdict import rests_on, verdict_kind
 from crawler.units import count_text
 from sitemap import Severity
 
-MAX_NAMED: Final = 10  # new findings that are told by name
+MAX_NAMED: Final = 10  # new findings in a summary
 
 
 class GroupSummary(Struct, frozen=True, kw_only=True):
-    """The findings of one group of rules: how many there are, and how many of them are new, or mended since.
+    """How many findings one group of rules has, and how many are new, resolved (``mended``) or replaced (``became``).
 
-    ``became`` are no more, and another finding has taken their place.
-
-    ``name`` is that of :data:`crawler.audit.rules.GROUPS`: orphans, dead, health … ``severities`` counts its
-    findings, from the worst on, those of which there are any.
+    ``name`` is that of a :class:`crawler.audit.rules.RuleGroup`: orphans, dead, health … ``severities`` counts its
+    findings, the worst first, without zeros.
     """
 
     name: str
@@ -41,7 +39,7 @@ class GroupSummary(Struct, frozen=True, kw_only=True):
 
 
 class NewFinding(Struct, frozen=True, kw_only=True):
-    """One finding that the audit before did not have."""
+    """One finding that the previous audit did not have."""
 
     rule: str
     severity: str
@@ -51,13 +49,13 @@ class NewFinding(Struct, frozen=True, kw_only=True):
 
 
 class AuditSummary(Struct, frozen=True, kw_only=True):
-    """One audit, by its ``number`` among those of its site, which began at ``started`` (Unix time).
+    """One audit, by its ``number`` among those of its site; it began at ``started`` (Unix time).
 
-    ``before`` is when the one began that it is compared with, None: there was none, and nothing can be new. ``verdict``
-    is a :class:`crawler.audit.verdict.Kind`, and ``why`` says what keeps it from being conclusive. ``uncompared`` is
-    how many rules have findings that cannot be called new, or not. ``severities`` counts findings from the worst on,
-    ``groups`` are those that have any, or had, and ``first`` some of the new ones, the worst first. ``rests_on`` says
-    which crawl it rests on, and how old that was.
+    ``before`` is when the previous audit began, None: there is none, and nothing can be new. ``verdict`` is a
+    :class:`crawler.audit.verdict.VerdictKind`; ``why`` says what keeps it from being conclusive. ``uncompared`` counts
+    the rules that could not be compared. ``severities`` counts findings, the worst first; ``groups`` are those with
+    findings now or before; ``first`` are some of the new findings, the worst first. ``rests_on`` names the crawl and
+    its age.
     """
 
     number: int
@@ -79,17 +77,17 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
 
     @property
     def new(self) -> int:
-        """Those that the audit before did not have."""
+        """Those that the previous audit did not have."""
         return sum(group.new for group in self.groups)
 
     @property
     def mended(self) -> int:
-        """Those of the audit before that are no more, and no other in their place."""
+        """Those of the previous audit that are resolved."""
         return sum(group.mended for group in self.groups)
 
     @property
     def became(self) -> int:
-        """Those of the audit before in whose place there is another."""
+        """Those of the previous audit that another finding replaces."""
         return sum(group.became for group in self.groups)
 
     @property
@@ -99,34 +97,34 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
 
     @property
     def is_worth_sending(self) -> bool:
-        """Whether somebody who knows the audit before wants to know of it: the first one is news too."""
+        """Whether it differs from the previous audit, or is the first one."""
         return self.before is None or bool(self.new or self.mended or self.became)
 
     @property
     def sentence(self) -> str:
-        """The figures, without a full stop: ``12 findings (3 errors, 9 warnings), 2 new, 1 mended``."""
+        """The figures, without a full stop: ``12 findings (3 errors, 9 warnings), 2 new, 1 resolved``."""
         if not self.total:
-            told = "no findings"
+            text = "no findings"
         else:
             kinds = [count_text(number, name) for name, number in self.severities.items() if number]
-            told = f"{count_text(self.total, 'finding')} ({', '.join(kinds)})"
+            text = f"{count_text(self.total, 'finding')} ({', '.join(kinds)})"
         if self.before is None:
-            return told
+            return text
         since = [
-            f"{number:,} {what}"
-            for number, what in (
+            f"{number:,} {change}"
+            for number, change in (
                 (self.new, "new"),
-                (self.mended, "mended"),
+                (self.mended, "resolved"),
                 (self.became, "became another finding"),
             )
             if number
         ]
         if self.uncompared:
             since.append(f"{count_text(self.uncompared, 'class', 'classes')} not compared")
-        return ", ".join((told, *(since or ["nothing new"])))
+        return ", ".join((text, *(since or ["nothing new"])))
 
     def as_values(self) -> dict[str, Any]:
-        """All of it, and the totals, in values that JSON knows; times are W3C datetimes in UTC."""
+        """All fields and the totals as JSON values; times are W3C datetimes in UTC."""
         built: dict[str, Any] = msgspec.to_builtins(self)
         return {
             **built,
@@ -141,9 +139,9 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
 
 
 def summarize(report: AuditReport, number: int, findings: AuditFindings) -> AuditSummary:
-    """What is told of an audit, made of its report; ``findings`` are asked for the rules that have new ones."""
+    """Summarize a report; takes the first new findings from ``findings``."""
     compared = report.compared
-    trends = {each.rule: each for each in compared.trends} if compared else {}
+    trends = {trend.rule: trend for trend in compared.trends} if compared else {}
     return AuditSummary(
         number=number,
         started=report.started,
@@ -153,26 +151,28 @@ def summarize(report: AuditReport, number: int, findings: AuditFindings) -> Audi
         pages=report.pages,
         uncompared=len(compared.uncompared) if compared else 0,
         severities=_severities(report.counts),
-        groups=[told for group in RULE_GROUPS if (told := _summarize_group(group, report, trends))],
+        groups=[summary for group in RULE_GROUPS if (summary := _summarize_group(group, report, trends))],
         first=list(islice(_first_findings(trends, findings), MAX_NAMED)),
         rests_on=rests_on(report),
     )
 
 
 def _severities(counts: Sequence[RuleCount]) -> dict[str, int]:
-    found = dict.fromkeys((each.value for each in Severity), 0)
-    for each in counts:
-        found[REPORTED_RULES[each.rule].severity.value] += each.total
-    return found
+    totals = dict.fromkeys((count.value for count in Severity), 0)
+    for count in counts:
+        totals[REPORTED_RULES[count.rule].severity.value] += count.total
+    return totals
 
 
 def _summarize_group(
     group: RuleGroup, report: AuditReport, trends: dict[str, RuleTrend]
 ) -> GroupSummary | None:
     counts = group.counts(report)
-    total = sum(each.total for each in counts)
-    some = [trends[rule] for rule in group.rules if rule in trends]
-    new, mended, became = (sum(getattr(each, what) for each in some) for what in ("new", "mended", "became"))
+    total = sum(trend.total for trend in counts)
+    rule_trends = [trends[rule] for rule in group.rules if rule in trends]
+    new, mended, became = (
+        sum(getattr(trend, change) for trend in rule_trends) for change in ("new", "mended", "became")
+    )
     if not (total or new or mended or became):
         return None
     severities = {name: number for name, number in _severities(counts).items() if number}
@@ -183,14 +183,14 @@ def _summarize_group(
 
 def _first_findings(trends: dict[str, RuleTrend], findings: AuditFindings) -> Iterator[NewFinding]:
     rules = [REPORTED_RULES[rule] for rule in REPORTED_RULES if rule in trends and trends[rule].new]
-    for rule in sorted(rules, key=lambda each: each.severity, reverse=True):
-        for each in (each for each in findings(rule.id) if each.is_new):
+    for rule in sorted(rules, key=lambda finding: finding.severity, reverse=True):
+        for finding in (finding for finding in findings(rule.id) if finding.is_new):
             yield NewFinding(
                 rule=rule.id,
                 severity=rule.severity.value,
                 title=rule.title,
-                url=each.url or each.file,
-                sentence=each.sentence or rule.sentence,
+                url=finding.url or finding.file,
+                sentence=finding.sentence or rule.sentence,
             )
 
 

@@ -1,4 +1,4 @@
-"""The command line: what a person types, and what every ending looks like. Imports the rest when it is needed."""
+"""The command line of siteatlas: commands, options, output and exit codes. Imports the crawler only when needed."""
 
 import os
 import sys
@@ -6,9 +6,7 @@ import sys
 
 def main() -> None:
     """Run the command and leave with its exit code (see crawler.errors)."""
-    for descriptor in range(
-        3
-    ):  # closed by whoever started us: the next file opened must not be taken for a stream
+    for descriptor in range(3):  # if the parent closed a stream, the next opened file must not become it
         try:
             os.fstat(descriptor)
         except OSError:
@@ -23,5 +21,5 @@ def main() -> None:
             pass
         except OSError:
             code = code or 1
-    # The threads of the HTTP client may be holding Python when it is taken down, and would abort the process.
+    # Threads of the HTTP client may hold the interpreter lock at shutdown, and would abort the process.
     os._exit(code)

@@ -1,4 +1,4 @@
-"""The commands of ``siteatlas``, put together: each is declared in the file of its name."""
+"""Assembles the commands of ``siteatlas``: each is declared in the module of its name."""
 
 import io
 import sys
@@ -41,8 +41,8 @@ app = typer.Typer(
 
 
 def run_command_line() -> int:
-    """Run the command line; answers the exit code. No traceback reaches a person unless -v asks for it."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that knows no ellipsis must not end a crawl
+    """Run the command line; returns the exit code. Prints no traceback without -v."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal without an ellipsis must not end a crawl
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="siteatlas")

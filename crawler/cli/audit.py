@@ -1,4 +1,4 @@
-"""``siteatlas audit``: what it is told on the command line, what it prints, and which exit code it has."""
+"""``siteatlas audit``: its options, its output and its exit code."""
 
 import sys
 from typing import Annotated, Any
@@ -12,8 +12,10 @@ from crawler.cli.options import (
     ConfigOption,
     Form,
     FreshOption,
+    OneSiteOption,
     QuietOption,
     RestartOption,
+    StartUrlArgument,
     site_config,
     with_flags,
 )
@@ -32,9 +34,7 @@ another process, 7 storage error, 10 conclusive findings that --fail-on names.
 """
 
 _AUDIT_SECTIONS = ("scope", "urls", "obey", "pace", "fetch", "parse", "audit")
-
 _MORE_KEYS = ("site.sitemap_url", "state.directory", "state.keep_runs")
-
 _EXCLUDED_KEYS = ("scope.sitemap_seeds", "audit.every")
 
 _KEYS = tuple(
@@ -47,14 +47,9 @@ _KEYS = tuple(
 
 @with_flags(*_KEYS)
 def audit(  # noqa: PLR0913 - the command line is wide
-    url: Annotated[
-        str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
-    ] = None,
+    url: StartUrlArgument = None,
     config: ConfigOption = None,
-    site: Annotated[
-        str | None,
-        typer.Option("--site", metavar="NAME", help="The site of the configuration."),
-    ] = None,
+    site: OneSiteOption = None,
     form: Annotated[
         Form, typer.Option("--format", help="Format of the report on standard output.")
     ] = Form.TEXT,
@@ -77,17 +72,17 @@ def audit(  # noqa: PLR0913 - the command line is wide
     reports what is wrong with the sitemaps. If the last run is recent (--max-crawl-age), the audit uses its crawl, and
     requests only what that run did not see.
     """
-    with CommandErrors(verbose, INTERRUPTED) as told:
+    with CommandErrors(verbose, INTERRUPTED) as errors:
         if rules:
             from crawler.audit.rules import REPORTED_RULES  # noqa: PLC0415 - not needed to show help
             from sitemap import rules_text  # noqa: PLC0415
 
             sys.stdout.write(rules_text(REPORTED_RULES.values()))
             return
-        from crawler.cli import audit_run as auditing  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler.cli import audit_run  # noqa: PLC0415 - the crawler is not needed to show help
 
         if fresh_crawl:
             flags["audit__max_crawl_age"] = 0.0
-        chosen = site_config(config, flags, url, site)
-        wishes = RunOptions(fresh=fresh, restart=restart, quiet=quiet, verbose=verbose)
-        auditing.run_audit(chosen, wishes, form, told)
+        settings = site_config(config, flags, url, site)
+        options = RunOptions(fresh=fresh, restart=restart, quiet=quiet, verbose=verbose)
+        audit_run.run_audit(settings, options, form, errors)

@@ -1,4 +1,4 @@
-"""Runs an audit that a person asks for, with the live displays, and tells it."""
+"""Runs ``siteatlas audit`` with the live displays, and prints its result."""
 
 import sys
 from pathlib import Path
@@ -20,31 +20,34 @@ from crawler.run.regenerate import resume_mode
 from sitemap import safe
 
 
-def run_audit(config: Config, wishes: RunOptions, form: Form, told: CommandErrors) -> None:
-    """Audit, tell and write; ``told`` gets the exit code. Raises SiteatlasError."""
-    displays = AuditProgressDisplays(told.console, enabled=not wishes.quiet)
-    with displays as watches, open_audit(config, watches, resume_mode(wishes)) as (report, findings, written):
+def run_audit(config: Config, options: RunOptions, form: Form, errors: CommandErrors) -> None:
+    """Audit, print and write reports; ``errors`` gets the exit code. Raises SiteatlasError."""
+    displays = AuditProgressDisplays(errors.console, enabled=not options.quiet)
+    with (
+        displays as watches,
+        open_audit(config, watches, resume_mode(options)) as (report, findings, written),
+    ):
         displays.finish()
-        _print_result(config, report, findings, wishes, form, told, written)
+        _print_result(config, report, findings, options, form, errors, written)
 
 
-def _print_result(  # noqa: PLR0913 - what is told, and how
+def _print_result(  # noqa: PLR0913 - what to print, and how
     config: Config,
     report: AuditReport,
     findings: AuditFindings,
-    wishes: RunOptions,
+    options: RunOptions,
     form: Form,
-    told: CommandErrors,
+    errors: CommandErrors,
     written: list[Path],
 ) -> None:
     names = config.audit.fail_on
     failed = failing_counts(report, names)
-    open_ = inconclusive_counts(report, names)
-    told.exit_code = worst_exit_code(  # also if nobody reads what is told
+    inconclusive = inconclusive_counts(report, names)
+    errors.exit_code = worst_exit_code(  # before printing: the reader of a pipe may leave
         (
             report.exit_code,
             FindingsFound.exit_code if failed else 0,
-            Incomplete.exit_code if open_ else 0,  # a green light would say that there are none
+            Incomplete.exit_code if inconclusive else 0,  # exit code 0 would mean that there are none
         )
     )
     match form:
@@ -54,24 +57,24 @@ def _print_result(  # noqa: PLR0913 - what is told, and how
             write_sarif(report, findings, sys.stdout.buffer)
         case Form.JUNIT:
             sys.stdout.write(as_junit(report, findings, names or DEFAULT_FAILURES))
-        case _ if not wishes.quiet:
-            write_text(report, findings, sys.stdout, verbose=wishes.verbose, written=written)
+        case _ if not options.quiet:
+            write_text(report, findings, sys.stdout, verbose=options.verbose, written=written)
     sys.stdout.flush()
     for sentence in why_not_new(report, names):
-        told.print_line(sentence)
+        errors.print_line(sentence)
     if failed:
-        some = ", ".join(_named_failure(each, findings) for each in failed)
-        told.print_line(f"found what --fail-on names: {some}")
-    if wishes.quiet:
-        wrong = report.doubts if open_ or report.exit_code else []
-        for sentence in (*wrong, *(fault for each in report.inputs for fault in each.faults)):
-            told.print_line(sentence)
+        failures = ", ".join(_named_failure(count, findings) for count in failed)
+        errors.print_line(f"findings that --fail-on names: {failures}")
+    if options.quiet:
+        wrong = report.doubts if inconclusive or report.exit_code else []
+        for sentence in (*wrong, *(fault for count in report.inputs for fault in count.faults)):
+            errors.print_line(sentence)
 
 
-def _named_failure(failed: RuleCount, findings: AuditFindings) -> str:
-    """A rule that makes an audit fail, with the first URL that does, which is a new one if any is."""
-    first = next((each for each in findings(failed.rule) if each.is_certain), None)
+def _named_failure(count: RuleCount, findings: AuditFindings) -> str:
+    """A rule that makes an audit fail, with its first certain finding; new ones come first."""
+    first = next((finding for finding in findings(count.rule) if finding.is_certain), None)
     if first is None:
-        return failed.rule
-    more = f" and {failed.certain - first.times:,} more" if failed.certain > first.times else ""
-    return f"{failed.rule} ({safe(first.url or first.file)}{more})"
+        return count.rule
+    more = f" and {count.certain - first.times:,} more" if count.certain > first.times else ""
+    return f"{count.rule} ({safe(first.url or first.file)}{more})"

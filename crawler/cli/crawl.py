@@ -2,9 +2,7 @@
 
 import json
 import sys
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from crawler.cli.errors import INTERRUPTED, CommandErrors
 from crawler.cli.help import EXIT_CODES, RAW
@@ -17,6 +15,7 @@ from crawler.cli.options import (
     JsonOption,
     QuietOption,
     RestartOption,
+    StartUrlArgument,
     Verbose,
     site_config,
     with_flags,
@@ -34,9 +33,7 @@ CRAWL_EPILOG = f"""{RAW}Examples:
 
 @with_flags(*CRAWL_KEYS)
 def crawl(  # noqa: PLR0913 - the command line is wide
-    url: Annotated[
-        str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
-    ] = None,
+    url: StartUrlArgument = None,
     config: ConfigOption = None,
     fresh: FreshOption = False,
     restart: RestartOption = False,
@@ -52,8 +49,8 @@ def crawl(  # noqa: PLR0913 - the command line is wide
     The sitemap covers the directory of URL: https://example.com/docs/ covers /docs/ and below. The sitemap protocol
     demands this. If a crawl is cut short, run the same command again to continue it.
     """
-    with CommandErrors(verbose, INTERRUPTED) as told:
-        chosen = site_config(
+    with CommandErrors(verbose, INTERRUPTED) as errors:
+        settings = site_config(
             config,
             flags,
             url,
@@ -64,7 +61,7 @@ def crawl(  # noqa: PLR0913 - the command line is wide
         from crawler.run.regenerate import crawl_and_report  # noqa: PLC0415
         from crawler.url.normalize import host_of  # noqa: PLC0415
 
-        wishes = RunOptions(
+        options = RunOptions(
             fresh=fresh,
             restart=restart,
             dry_run=dry_run,
@@ -73,15 +70,15 @@ def crawl(  # noqa: PLR0913 - the command line is wide
             quiet=quiet,
             verbose=verbose,
         )
-        ready = plan_crawl(chosen)
-        with CrawlProgressDisplay(told.console, enabled=not wishes.quiet) as display:
-            report = crawl_and_report(host_of(ready.seed), ready, wishes, display.watch)
-        told.exit_code = report.exit_code
+        plan = plan_crawl(settings)
+        with CrawlProgressDisplay(errors.console, enabled=not options.quiet) as display:
+            report = crawl_and_report(host_of(plan.seed), plan, options, display.watch)
+        errors.exit_code = report.exit_code
         if as_json:
             json.dump(report.as_json(), sys.stdout, indent=2)
             sys.stdout.write("\n")
         else:
             from crawler.cli.summary import print_summary  # noqa: PLC0415
 
-            print_summary(report, told.print_line, quiet=quiet)
+            print_summary(report, errors.print_line, quiet=quiet)
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""``siteatlas diff``: what changed in the listed set between two runs, for people, machines and feed readers."""
+"""``siteatlas diff``: shows the changes of the sitemap between two runs, as text, JSON or a feed."""
 
 import sqlite3
 import sys
@@ -14,7 +14,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import ConfigOption, with_flags
+from crawler.cli.options import ConfigOption, OneSiteOption, with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.cli.tables import fitted
 from crawler.crawl.documents import is_url
@@ -31,12 +31,12 @@ EPILOG: Final = f"""{RAW}Examples:
   siteatlas diff 12 15 --format jsonl   between any two runs
   siteatlas diff https://www.example.com/ --format atom > changes.atom
 """
-_DEFAULT_LIMIT: Final = 20  # URLs of each kind that a person is told
+_DEFAULT_LIMIT: Final = 20  # URLs of each kind, as text
 _FEED_LIMIT: Final = 500  # entries of a feed
 
 
 class DiffFormat(StrEnum):
-    """In which form the changes are told."""
+    """The format of the changes."""
 
     TEXT = "text"
     JSON = "json"
@@ -47,7 +47,7 @@ class DiffFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DiffRequest:
-    """What is asked: from the end of run ``after`` to the end of run ``until``, of the site with this state."""
+    """The changes to show: from the end of run ``after`` to the end of run ``until``, of the state ``db``."""
 
     db: sqlite3.Connection
     after: int
@@ -72,10 +72,7 @@ def diff(
         ),
     ] = None,
     config: ConfigOption = None,
-    site: Annotated[
-        str | None,
-        typer.Option("--site", metavar="NAME", help="The site of the configuration.", show_default=False),
-    ] = None,
+    site: OneSiteOption = None,
     form: Annotated[DiffFormat, typer.Option("--format", help="Format of the changes.")] = DiffFormat.TEXT,
     limit: Annotated[
         int | None,
@@ -100,9 +97,9 @@ def diff(
         url, first, last = _parse_words(words or [])
         directory = find_state_directory(url, config, site, flags)
         with STATE_DB.reading(directory) as db:
-            db.execute("BEGIN")  # one view, also while a run is working on it
-            asked = DiffRequest(db, *_runs(db, first, last), limit)
-            for text in _FORMS[form](asked):
+            db.execute("BEGIN")  # one snapshot, also while a run is active
+            request = DiffRequest(db, *_runs(db, first, last), limit)
+            for text in _FORMS[form](request):
                 sys.stdout.write(text)
         sys.stdout.flush()
 
@@ -125,14 +122,14 @@ def _parse_words(words: list[str]) -> tuple[str | None, int | None, int | None]:
 
 
 def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[int, int]:
-    """Which runs are compared. Raises UsageError when one of them is not there, or no longer."""
+    """The two runs to compare. Raises UsageError when one of them does not exist, or no longer does."""
     changes = ChangeFeed(db)
     publishing = changes.publishing()
     if not publishing:
         raise UsageError("no run has published anything yet, so there is nothing to compare")
     until = publishing[-1] if last is None else RunsPage(db).get(last).number
     if first is None:
-        return max((each for each in publishing if each < until), default=until - 1), until
+        return max((number for number in publishing if number < until), default=until - 1), until
     oldest, newest = changes.run_range()
     if first < oldest - 1:
         raise UsageError(
@@ -148,10 +145,10 @@ def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[
 # -------------------------------------------------------------------- forms
 
 
-def _text(asked: DiffRequest) -> Iterator[str]:
-    counts, *rest = change_lines(asked.changes, _DEFAULT_LIMIT if asked.limit is None else asked.limit)
+def _text(request: DiffRequest) -> Iterator[str]:
+    counts, *rest = change_lines(request.changes, _DEFAULT_LIMIT if request.limit is None else request.limit)
     yield fitted(
-        [f"{_run_name(asked.db, asked.after)} to {_run_name(asked.db, asked.until)}: {counts}", *rest]
+        [f"{_run_name(request.db, request.after)} to {_run_name(request.db, request.until)}: {counts}", *rest]
     )
 
 
@@ -160,33 +157,33 @@ def _run_name(db: sqlite3.Connection, number: int) -> str:
         return "before the first run"
     try:
         started = RunsPage(db).get(number).started
-    except UsageError:  # forgotten, but all that came after it is known
+    except UsageError:  # deleted, but all later runs are known
         return f"run {number}"
     return f"run {number} ({datetime.fromtimestamp(started, UTC):%Y-%m-%d %H:%M} UTC)"
 
 
-def _jsonl(asked: DiffRequest) -> Iterator[str]:
-    for change in ChangeSample(asked.changes, asked.limit or 0):
+def _jsonl(request: DiffRequest) -> Iterator[str]:
+    for change in ChangeSample(request.changes, request.limit or 0):
         yield msgspec.json.encode(change).decode() + "\n"
 
 
-def _json(asked: DiffRequest) -> Iterator[str]:
-    few = ChangeSample(asked.changes, asked.limit or 0)
-    yield f'{{\n  "from": {asked.after},\n  "to": {asked.until},\n  "changes": ['
+def _json(request: DiffRequest) -> Iterator[str]:
+    changes = ChangeSample(request.changes, request.limit or 0)
+    yield f'{{\n  "from": {request.after},\n  "to": {request.until},\n  "changes": ['
     separator = "\n    "
-    for change in few:
+    for change in changes:
         yield separator + msgspec.json.encode(change).decode()
         separator = ",\n    "
-    yield f'],\n  "counts": {msgspec.json.encode(few.counts).decode()}\n}}\n'
+    yield f'],\n  "counts": {msgspec.json.encode(changes.counts).decode()}\n}}\n'
 
 
-def _feed(form: Format, asked: DiffRequest) -> Iterator[str]:
+def _feed(form: Format, request: DiffRequest) -> Iterator[str]:
     from crawler.publish.recent_feed import feed_entries, read_feed  # noqa: PLC0415 - the writers are not needed for the rest
 
-    (sitemap_url,) = asked.db.execute("SELECT value FROM about WHERE key = 'sitemap_url'").fetchone()
-    listed = (change for change in asked.changes if change.kind in (ChangeKind.ADDED, ChangeKind.CHANGED))
-    chosen = latest(listed, _FEED_LIMIT if asked.limit is None else asked.limit)
-    return (part.decode() for part in read_feed(form, sitemap_url, feed_entries(asked.db, chosen)))
+    (sitemap_url,) = request.db.execute("SELECT value FROM about WHERE key = 'sitemap_url'").fetchone()
+    listed = (change for change in request.changes if change.kind in (ChangeKind.ADDED, ChangeKind.CHANGED))
+    chosen = latest(listed, _FEED_LIMIT if request.limit is None else request.limit)
+    return (part.decode() for part in read_feed(form, sitemap_url, feed_entries(request.db, chosen)))
 
 
 _FORMS: Final[dict[DiffFormat, Callable[[DiffRequest], Iterator[str]]]] = {

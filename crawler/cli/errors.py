@@ -1,4 +1,4 @@
-"""How every command ends: errors told in one line, logging on standard error, and the exit code."""
+"""Ends every command: prints errors in one line, logs to standard error, and sets the exit code."""
 
 import logging
 import os
@@ -16,14 +16,12 @@ from crawler.errors import Incomplete, SiteatlasError
 from sitemap import safe
 
 log = logging.getLogger(__name__)
-
-
 _LEVEL: Final = 9  # characters of the level of a log line, with the blank after it
 INTERRUPTED: Final = "interrupted; the state is saved, run the same command again to continue"
 
 
 class CommandErrors:
-    """Errors told in one line, and the exit code of whatever happened."""
+    """Prints each error in one line, and exits with its code."""
 
     def __init__(self, verbose: bool, interrupted: str = "interrupted") -> None:
         self.console = Console(stderr=True, highlight=False)
@@ -50,52 +48,52 @@ class CommandErrors:
             if self.exit_code:
                 raise typer.Exit(self.exit_code)
             return
-        if isinstance(error, BrokenPipeError):  # `siteatlas … | head`: whoever read us has had enough
+        if isinstance(error, BrokenPipeError):  # `siteatlas … | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(self.exit_code) from error
         if (code := self.report(error)) is not None:
             raise typer.Exit(code) from error
 
-    def report(self, error: BaseException, of: str = "") -> int | None:
-        """Say what went wrong, ``of`` what; answers the exit code, or None for what is no error of a command."""
-        before = of and f"{of}: "
+    def report(self, error: BaseException, name: str = "") -> int | None:
+        """Print an error, with the ``name`` of the site; returns the exit code, None for other exceptions."""
+        prefix = name and f"{name}: "
         if isinstance(error, SiteatlasError):
-            self.print_line(f"{before}{error}")
+            self.print_line(f"{prefix}{error}")
             return error.exit_code
         if isinstance(error, KeyboardInterrupt):
-            self.print_line(f"{before}{self._interrupted}")
+            self.print_line(f"{prefix}{self._interrupted}")
             return Incomplete.exit_code
         if isinstance(error, Exception) and not isinstance(error, typer.Exit):
             if self._verbose:
                 self.console.print_exception()
             version = metadata.version("siteatlas")
-            told = f"internal error in siteatlas {version}: {type(error).__name__}: {error}"
-            self.print_line(f"{before}{told} (-v shows where)")
+            message = f"internal error in siteatlas {version}: {type(error).__name__}: {error}"
+            self.print_line(f"{prefix}{message} (-v shows where)")
             return 1
         return None
 
     def print_line(self, text: str) -> None:
-        """One line on standard error."""
+        """Print one line to standard error."""
         self.console.print(_lines(f"siteatlas: {text}", self._width), markup=False, soft_wrap=True)
 
 
 class LineLogHandler(logging.Handler):
-    """What is logged, a line each, as long as it is: a pipe gets no blanks to the width of a screen."""
+    """Writes each log record in one line, without padding to the width of the terminal."""
 
     def __init__(self, console: Console) -> None:
         super().__init__()
         self._console = console
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show the level and the line, above a display if there is one."""
+        """Print the level and the line, above a live display if there is one."""
         level = Text(f"{record.levelname:<{_LEVEL - 1}}", f"logging.level.{record.levelname.lower()}")
         self._console.print(Text.assemble(level, " ", self.format(record)), soft_wrap=True)
 
 
 class SafeLogFormatter(logging.Formatter):
-    """What is logged may hold what came from the web: a terminal shows it and does not obey.
+    """Escapes control characters in log records: they may hold text from the web.
 
-    ``width`` is the characters of a line of the terminal, 0 for what is none: it gets each record in one line.
+    ``width`` is that of the terminal in characters, 0 for a file: it gets each record in one line.
     """
 
     def __init__(self, layout: str, dates: str | None = None, *, width: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""How a command explains itself: its options in groups, in lines that any terminal can show."""
+"""Formats the help of a command: options in groups, as plain text."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -19,9 +19,9 @@ EXIT_CODES: Final = (
     "Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 publish refused, 4 incomplete (run again to "
     "continue), 5 nothing crawlable, 6 state in use by another process, 7 storage error, 10 findings."
 )
-RAW: Final = "\b\n"  # what follows, up to an empty line, is shown line by line
+RAW: Final = "\b\n"  # click keeps the line breaks of the paragraph that follows
 _OPTIONS_PANEL: Final = "Options"
-_HYPHEN: Final = "\u2011"  # stands for a hyphen while lines are wrapped, for they must not break there
+_HYPHEN: Final = "\u2011"  # replaces hyphens while lines are wrapped, so that no line breaks there
 _PLAIN_MESSAGES: Final = {
     "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
     "Input should be a valid number, unable to parse string as a number": "it must be a number",
@@ -32,7 +32,7 @@ class HelpfulCommand(TyperCommand):
     """A command whose help has a heading for each group of options (``rich_help_panel``), without frames."""
 
     def get_short_help_str(self, limit: int = 120) -> str:
-        """The first sentence, whole, in the list of commands."""
+        """The first sentence, for the list of commands."""
         return super().get_short_help_str(max(limit, 120))
 
     def get_help(self, ctx: "Context") -> str:
@@ -41,7 +41,9 @@ class HelpfulCommand(TyperCommand):
 
     def collect_usage_pieces(self, ctx: "Context") -> list[str]:
         """The parts of the usage line: optional arguments in brackets."""
-        arguments = [each for each in self.get_params(ctx) if each.param_type_name == "argument"]
+        arguments = [
+            parameter for parameter in self.get_params(ctx) if parameter.param_type_name == "argument"
+        ]
         return ["[OPTIONS]", *map(_usage, arguments)]
 
     def format_help(self, ctx: "Context", formatter: "HelpFormatter") -> None:
@@ -52,7 +54,7 @@ class HelpfulCommand(TyperCommand):
         _write(formatter, self.epilog or "")
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """Read the options; what cannot be one is said in words of our own."""
+        """Parse the options; rewords the messages of pydantic."""
         typed: dict[TyperOption, set[str]] = {}
         current = list(self._renamed(ctx, args, typed))
         if not ctx.resilient_parsing:
@@ -64,7 +66,7 @@ class HelpfulCommand(TyperCommand):
             raise
 
     def _renamed(self, ctx: "Context", args: list[str], typed: dict[TyperOption, set[str]]) -> Iterator[str]:
-        """The arguments with every flag under its present name; ``typed`` gets the flags of each option as given."""
+        """The arguments with every flag under its present name; ``typed`` gets the flags of each option as typed."""
         options = [option for option in self.get_params(ctx) if isinstance(option, TyperOption)]
         by_flag = {flag: option for option in options for flag in (*option.opts, *option.secondary_opts)}
         words = iter(args)
@@ -117,7 +119,7 @@ def _write(formatter: "HelpFormatter", text: str) -> None:
 
 
 def _plain(parameter: "Parameter", name: str, text: str) -> tuple[str, str]:
-    """What help shows of a parameter, without types of Python: ``--runs N``, ``Number of last runs to show.``"""
+    """Name and help of a parameter, without Python types: ``--runs N``, ``Number of last runs to show.``"""
     if parameter.param_type_name == "argument":
         name = parameter.metavar or parameter.name
     return re.sub("[<>]", "", name), re.sub(r"x>=(\d+)", r"at least \1", text).replace("-", _HYPHEN)

@@ -1,4 +1,4 @@
-"""``siteatlas lint``: what is checked or listed, how it is told, and which exit code it has."""
+"""``siteatlas lint``: its options, its output and its exit code."""
 
 import sys
 from typing import Any
@@ -90,29 +90,31 @@ def lint(  # noqa: PLR0913 - the command line is wide
 
     With an index, lint also reads the sitemaps that it lists: by their URLs, or for a FILE, the files beside it.
     """
-    with CommandErrors(verbose) as told:
-        chosen = _selected_rules(only, ignore)
+    with CommandErrors(verbose) as errors:
+        rule_ids = _selected_rules(only, ignore)
         if rules:
             sys.stdout.write(sitemap.rules_text(RULES.values()))
             return
-        from crawler.cli import lint_check as checking  # noqa: PLC0415 - not needed to show help
+        from crawler.cli import lint_check  # noqa: PLC0415 - not needed to show help
 
-        limits = checking.build_limits(
+        limits = lint_check.build_limits(
             max_depth if follow else 0, max_files, _parse_size(max_bytes), max_entries, max_findings
         )
-        asked = site_config(config, flags, remedy="give it a file with one site")
-        task = checking.LintTask(sources or [], url, limits, asked, cross_submits)
-        say = _ignore if quiet else told.print_line
+        settings = site_config(config, flags, remedy="give it a file with one site")
+        task = lint_check.LintTask(sources or [], url, limits, settings, cross_submits)
+        print_line = _ignore if quiet else errors.print_line
         if listing is not None:
             if form not in (LintFormat.TEXT, LintFormat.JSON):
                 raise UsageError(f"--list has the formats text and json, not {form}")
-            checking.list_sources(task, listing, sys.stdout.write, say, as_json=form is LintFormat.JSON)
+            lint_check.list_sources(
+                task, listing, sys.stdout.write, print_line, as_json=form is LintFormat.JSON
+            )
             sys.stdout.flush()
             return
-        report = checking.lint_sources(task, chosen, say)
+        report = lint_check.lint_sources(task, rule_ids, print_line)
         threshold = None if fail_on is FailOn.NEVER else Severity(fail_on)
         failing = bool(threshold and report.at_least(threshold))
-        told.exit_code = FindingsFound.exit_code if failing else 0
+        errors.exit_code = FindingsFound.exit_code if failing else 0
         if not quiet or form is not LintFormat.TEXT:
             sys.stdout.write(_print_report(report, form, threshold, sources=verbose))
             sys.stdout.flush()
@@ -135,7 +137,7 @@ def _print_report(
 
 
 def _ignore(line: str) -> None:
-    """Say nothing."""
+    """Print nothing."""
 
 
 def _parse_size(text: str) -> int:
@@ -146,11 +148,11 @@ def _parse_size(text: str) -> int:
 
 
 def _selected_rules(only: list[str] | None, ignore: list[str] | None) -> frozenset[str]:
-    """The ids of the rules whose findings are told. Raises UsageError."""
+    """The ids of the rules whose findings are reported. Raises UsageError."""
     return frozenset(_rules_named(only) if only else RULES).difference(_rules_named(ignore))
 
 
 def _rules_named(texts: list[str] | None) -> set[str]:
-    """The rules that texts name, with commas between: each an id or a family, ``lastmod`` or ``lastmod.*``."""
+    """The rules in comma-separated texts: each an id, or a family such as ``lastmod`` or ``lastmod.*``."""
     remedy = "siteatlas lint --rules lists them all"
     return {rule for name in split_names(texts) for rule in rules_named(name, RULES, remedy=remedy)}

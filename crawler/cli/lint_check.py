@@ -1,4 +1,4 @@
-"""Reads what was named, with all that it leads to, and has it judged or listed."""
+"""Reads the documents that the user named, with all their children, and checks or lists them."""
 
 import json
 import sys
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _UNREAD_RULES: Final = frozenset({"index.child_unreadable", "index.too_deep", "index.too_many"})
 
-# Why the end of a document, or some of it, was not read. Some are also told of documents that were read whole.
+# Rules about a document that was not read to its end. Some also apply to documents that were.
 _TRUNCATED_RULES: Final = frozenset(
     f"sitemap.{name}"
     for name in (
@@ -58,17 +58,16 @@ _TRUNCATED_RULES: Final = frozenset(
     )
 )
 
-
 OnLine = Callable[[str], object]
 
 
 class SitemapLister:
-    """Sees documents while they are read (the visitor of :func:`sitemap.walk`), and writes what was asked for.
+    """Lists documents while they are read (the visitor of :func:`sitemap.walk`).
 
     ``listing`` is "tree", "urls" or "counts". In JSON the URLs are objects, one a line: ``loc``, ``lastmod``,
-    ``changefreq``, ``priority`` (null where it is not said), ``images``, ``videos``, ``alternates``, ``news`` (with the
-    fields of :class:`sitemap.Entry`), and ``file``; the tree has the ``files`` of :func:`sitemap.as_json`; the counts
-    are ``files``, each with ``file`` and ``entries``, and ``urls``, their sum. What is met again is in the tree only.
+    ``changefreq``, ``priority`` (null if missing), ``images``, ``videos``, ``alternates``, ``news`` (with the fields of
+    :class:`sitemap.Entry`), and ``file``; the tree has the ``files`` of :func:`sitemap.as_json`; the counts are
+    ``files``, each with ``file`` and ``entries``, and ``urls``, their sum. Only the tree lists a document twice.
     """
 
     def __init__(self, listing: str, write: OnLine, *, as_json: bool = False) -> None:
@@ -88,21 +87,21 @@ class SitemapLister:
             self._files.add(document.file)
 
     def items(self, document: Document, items: list[Entry | Child], line_of: Callable[[int], int]) -> None:  # noqa: ARG002
-        """The next items of a document: their URLs are written at once."""
+        """Write the URLs of the next items."""
         if self._listing == "urls" and document not in self._again:
             pages = [item for item in items if isinstance(item, Entry)]
-            told = (
+            lines = (
                 _json_lines(pages, document.file)
                 if self._as_json
                 else [f"{safe(page.loc)}\n" for page in pages]
             )
-            self._write("".join(told))
+            self._write("".join(lines))
 
     def end(self, document: Document) -> None:
         """A document is over."""
 
     def finish(self) -> None:
-        """All documents have been read: write what can be told only now."""
+        """Write the tree or the counts, after all documents."""
         if self._listing == "urls":
             return
         if self._as_json:
@@ -112,11 +111,11 @@ class SitemapLister:
             self._write(f"{line}\n")
 
     def truncated(self) -> list[Document]:
-        """The documents of which not all was read, because the limits said so."""
+        """The documents that the limits cut."""
         return [document for document in self._documents if document.cut]
 
     def unread_findings(self) -> list[Finding]:
-        """What says that something was not read."""
+        """The findings about unread documents, or unread parts of them."""
         return [
             finding
             for document in self._documents
@@ -126,8 +125,11 @@ class SitemapLister:
         ]
 
     def not_read(self) -> Document | None:
-        """A document that was named and is no sitemap."""
-        return next((each for each in self._documents if each.depth == 0 and each.format is None), None)
+        """The first document that the user named and that is no sitemap."""
+        return next(
+            (document for document in self._documents if document.depth == 0 and document.format is None),
+            None,
+        )
 
     def _tree(self) -> Iterator[str]:
         for document in self._documents:
@@ -142,21 +144,26 @@ class SitemapLister:
         return [document for document in self._documents if document not in self._again]
 
     def _total(self) -> int:
-        return sum(each.entries for each in self._distinct_documents() if each.format is not Format.INDEX)
+        return sum(
+            document.entries for document in self._distinct_documents() if document.format is not Format.INDEX
+        )
 
     def _json_values(self) -> dict[str, Any]:
         if self._listing == "counts":
-            files = [{"file": each.file, "entries": each.entries} for each in self._distinct_documents()]
+            files = [
+                {"file": document.file, "entries": document.entries}
+                for document in self._distinct_documents()
+            ]
             return {"version": 1, "files": files, "urls": self._total()}
-        roots = tuple(each for each in self._documents if each.depth == 0)
-        told = json.loads(as_json(LintReport((), roots, 0)))
-        return {"version": told["version"], "files": told["files"]}
+        roots = tuple(document for document in self._documents if document.depth == 0)
+        report = json.loads(as_json(LintReport((), roots, 0)))
+        return {"version": report["version"], "files": report["files"]}
 
 
 def _json_lines(pages: list[Entry], file: str) -> Iterator[str]:
     """Pages as JSON, one a line, in ASCII."""
     for page in pages:
-        told = {
+        values = {
             "loc": page.loc,
             "lastmod": page.lastmod or None,
             "changefreq": page.changefreq or None,
@@ -167,7 +174,7 @@ def _json_lines(pages: list[Entry], file: str) -> Iterator[str]:
             "news": msgspec.to_builtins(page.news),
             "file": file,
         }
-        yield json.dumps(told) + "\n"
+        yield json.dumps(values) + "\n"
 
 
 def _describe(document: Document) -> str:
@@ -178,17 +185,15 @@ def _describe(document: Document) -> str:
     return f"{document.format}, {entries}, {size_text(document.size)}{cut}"
 
 
-MAX_MESSAGES: Final = 20  # redirects, or losses, that are named
-
-
+MAX_MESSAGES: Final = 20  # redirects, or unread documents, that are listed
 OnMessage = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class LintTask:
-    """What is read: the words that a person typed, the address of those that are files, and the settings for requests.
+    """What to read: the ``words`` that the user typed, the public URL of the files among them, and the settings.
 
-    ``cross_submits``: whether the robots.txt of other hosts is asked; None: when a URL was named.
+    ``cross_submits``: whether to check the robots.txt of other hosts; None: only if a word is a URL.
     """
 
     words: Sequence[str]
@@ -201,26 +206,28 @@ class LintTask:
 def build_limits(
     max_depth: int, max_files: int, max_bytes: int, max_entries: int, max_findings: int
 ) -> TreeLimits:
-    """How much is read: indexes under one another and files in all; bytes, unpacked, and entries of one file.
+    """The limits of reading: levels of indexes, files in all, uncompressed bytes and entries of one file.
 
-    ``max_findings`` is how many findings of a rule in one file are told, 0 for all.
+    ``max_findings`` is how many findings of a rule in one file are reported, 0: all.
     """
     return TreeLimits(max_depth, max_files, ReadLimits(max_bytes, max_entries, max_findings=max_findings))
 
 
-def lint_sources(task: LintTask, rules: Collection[str], say: OnMessage) -> LintReport:
-    """Judge it by these rules. ``say`` gets a line for each thing that a report does not hold.
+def lint_sources(task: LintTask, rules: Collection[str], print_line: OnMessage) -> LintReport:
+    """Check the documents by these rules. ``print_line`` gets lines that the report does not have.
 
     Raises UsageError for a source that cannot be read, NothingCrawlable for a URL that does not answer.
     """
-    with _open_sources(task, say) as (found, remote):
-        submits = CrossSubmitChecker(remote.robots if remote and task.cross_submits is not False else None)
+    with _open_sources(task, print_line) as (documents, downloader):
+        submits = CrossSubmitChecker(
+            downloader.robots if downloader and task.cross_submits is not False else None
+        )
         linter = CrossSubmitLinter(submits, datetime.now(UTC))
-        for place in found:
-            _walk(place, linter, task)
+        for document in documents:
+            _walk(document, linter, task)
         if submits.full:
-            say(f"only the robots.txt of the first {MAX_HOSTS} other hosts were checked")
-        unpacked, private = (remote.unpacked, remote.private) if remote else (set(), set())
+            print_line(f"only the robots.txt of the first {MAX_HOSTS} other hosts were checked")
+        unpacked, private = (downloader.unpacked, downloader.private) if downloader else (set(), set())
     report = linter.report()
     return replace(
         report,
@@ -230,30 +237,30 @@ def lint_sources(task: LintTask, rules: Collection[str], say: OnMessage) -> Lint
 
 
 def _no_folder(task: LintTask, report: LintReport) -> Iterator[str]:
-    """What is said when the standard input is an index, which has no folder beside it."""
+    """A note when standard input is an index: its sitemaps cannot be found beside it."""
     if "-" in task.words and task.limits.max_depth:
-        index = next((each for each in report.documents if each.format is Format.INDEX), None)
+        index = next((document for document in report.documents if document.format is Format.INDEX), None)
         if index and index.entries and not index.children and index.file == sys.stdin.buffer.name:
             yield "an index on standard input does not say where its sitemaps are: give its file or URL instead"
 
 
 def list_sources(
-    task: LintTask, listing: str, write: Callable[[str], object], say: OnMessage, *, as_json: bool
+    task: LintTask, listing: str, write: Callable[[str], object], print_line: OnMessage, *, as_json: bool
 ) -> None:
-    """List it as "tree", "urls" or "counts". ``say`` and errors as for :func:`check`.
+    """List the documents as "tree", "urls" or "counts". Errors as for :func:`lint_sources`.
 
-    ``say`` is told what could not be read. Raises FindingsFound when there was such a document.
+    ``print_line`` gets what could not be read. Raises FindingsFound when there is such a document.
     """
     lister = SitemapLister(listing, write, as_json=as_json)
-    with _open_sources(task, say) as (found, _):
-        for place in found:
-            _walk(place, lister, task)
+    with _open_sources(task, print_line) as (documents, _):
+        for source in documents:
+            _walk(source, lister, task)
     lister.finish()
     for document in lister.truncated()[:MAX_MESSAGES]:
-        say(f"{safe(document.file)}: {safe(document.cut)}")
+        print_line(f"{safe(document.file)}: {safe(document.cut)}")
     losses = lister.unread_findings()
     for finding in losses[:MAX_MESSAGES]:
-        say(f"{safe(finding.file)}: {safe(finding.sentence)}")
+        print_line(f"{safe(finding.file)}: {safe(finding.sentence)}")
     if lost := lister.not_read():
         raise FindingsFound(f"{safe(lost.file) or 'the document'} is no sitemap")
     if losses:
@@ -262,9 +269,9 @@ def list_sources(
 
 @contextmanager
 def _open_sources(
-    task: LintTask, say: OnMessage
+    task: LintTask, print_line: OnMessage
 ) -> Iterator[tuple[Iterator[DocumentSource], "Downloader | None"]]:
-    """The places, and who makes requests if any are to be made."""
+    """The documents, and the downloader if requests are needed."""
     if not task.words:
         raise UsageError("say what to check: siteatlas lint FILE, or URL, or - for standard input")
     files = named_files(task.words, task.url)
@@ -272,20 +279,20 @@ def _open_sources(
         raise UsageError("--cross-submits needs the URL of the file: --url")
     urls = [word for word in task.words if is_url(word)]
     if not urls and not (task.cross_submits and task.url):
-        yield open_documents(task.words, files, task.url, None, say), None
+        yield open_documents(task.words, files, task.url, None, print_line), None
         return
     from crawler.crawl.download import Downloader, origins_of  # noqa: PLC0415 - files are checked without an HTTP client
 
-    with Downloader(task.config, origins_of(urls or [task.url]), task.limits.read.max_bytes) as remote:
-        yield open_documents(task.words, files, task.url, remote, say), remote
-        for asked, answered in remote.redirects[:MAX_MESSAGES]:
-            say(f"{asked} redirects to {answered}")
-        if more := len(remote.redirects[MAX_MESSAGES:]):
-            say(f"and {more:,} more redirects")
+    with Downloader(task.config, origins_of(urls or [task.url]), task.limits.read.max_bytes) as downloader:
+        yield open_documents(task.words, files, task.url, downloader, print_line), downloader
+        for url, target in downloader.redirects[:MAX_MESSAGES]:
+            print_line(f"{url} redirects to {target}")
+        if more := len(downloader.redirects[MAX_MESSAGES:]):
+            print_line(f"and {more:,} more redirects")
 
 
-def _walk(place: DocumentSource, visitor: Linter | SitemapLister, task: LintTask) -> None:
+def _walk(source: DocumentSource, visitor: Linter | SitemapLister, task: LintTask) -> None:
     try:
-        walk(place.source, visitor, opener=place.opener, url=place.url, limits=task.limits)
+        walk(source.source, visitor, opener=source.opener, url=source.url, limits=task.limits)
     except SourceError as error:
         raise UsageError(str(error)) from None

@@ -1,4 +1,4 @@
-"""The options of ``siteatlas lint``: their names, what they take, and what is said of them."""
+"""The options of ``siteatlas lint``, with their help."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 
 class LintFormat(StrEnum):
-    """In which form the report is told."""
+    """The format of the report."""
 
     TEXT = "text"
     JSON = "json"
@@ -16,7 +16,7 @@ class LintFormat(StrEnum):
 
 
 class FailOn(StrEnum):
-    """From which severity on findings are a failure."""
+    """The lowest severity of a failure."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -25,7 +25,7 @@ class FailOn(StrEnum):
 
 
 class ListMode(StrEnum):
-    """What is listed instead of judged."""
+    """What to list instead of checking."""
 
     TREE = "tree"
     URLS = "urls"

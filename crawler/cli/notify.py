@@ -1,4 +1,4 @@
-"""``siteatlas notify``: tells others now what they were not told yet, or shows what that would be."""
+"""``siteatlas notify``: sends outstanding notifications, or shows what it would send."""
 
 import json
 import sys
@@ -17,6 +17,7 @@ from crawler.cli.options import (
     JsonOption,
     QuietOption,
     SiteOption,
+    SiteUrlArgument,
     site_config,
     with_flags,
 )
@@ -55,7 +56,7 @@ _KEYS: Final = (
     "fetch.ca_file",
     *NOTIFY_KEYS,
 )
-_MAX_NAMED: Final = 5  # URLs that a person is shown of a dry run
+_MAX_NAMED: Final = 5  # URLs of a dry run without --verbose
 _NO_CHANNEL: Final = (
     "there is nobody to notify: set key in [indexnow], account in [search_console], hubs in [websub], urls in "
     "[webhook], to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
@@ -83,7 +84,7 @@ TestOption = Annotated[
 
 
 class NotifyRequest(Struct, frozen=True, kw_only=True):
-    """What a person asks for. Raises UsageError for what does not go together."""
+    """The options of the command. Raises UsageError for options that exclude each other."""
 
     dry_run: bool = False
     again: bool = False
@@ -97,7 +98,7 @@ class NotifyRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def replay_request(self) -> "ReplayRequest":
-        """What of it is for the crawler."""
+        """The part of it for :mod:`crawler.notify`."""
         from crawler.notify.session import ReplayRequest  # noqa: PLC0415 - the crawler is not needed to show help
 
         return ReplayRequest(since=self.since, refused=self.again, refresh_status=True, only=self.only)
@@ -105,9 +106,7 @@ class NotifyRequest(Struct, frozen=True, kw_only=True):
 
 @with_flags(*_KEYS)
 def notify(  # noqa: PLR0913 - the command line is wide
-    url: Annotated[
-        str | None, typer.Argument(metavar="URL", help="The start URL of the site.", show_default=False)
-    ] = None,
+    url: SiteUrlArgument = None,
     config: ConfigOption = None,
     site: SiteOption = None,
     dry_run: DryRunOption = False,
@@ -146,51 +145,51 @@ def notify(  # noqa: PLR0913 - the command line is wide
     """
     with CommandErrors(
         verbose, "interrupted; what was sent is recorded, run the same command again to continue"
-    ) as told:
-        asked = NotifyRequest(dry_run=dry_run, again=again, since=since, only=only, test=test)
+    ) as errors:
+        request = NotifyRequest(dry_run=dry_run, again=again, since=since, only=only, test=test)
         sites = _plans(url, config, site or [], flags)
-        _check_request(sites, asked)
-        results = [(name, _notify_site(name, ready, asked)) for name, ready in sites]
-        _check([announced for _, announced in results], only)
-        told.exit_code = worst_exit_code(map(_exit_code, (announced for _, announced in results)))
+        _check_request(sites, request)
+        results = [(name, _notify_site(name, plan, request)) for name, plan in sites]
+        _check([result for _, result in results], only)
+        errors.exit_code = worst_exit_code(map(_exit_code, (result for _, result in results)))
         if as_json:
-            every = [{"name": name, **announced.as_json()} for name, announced in results]
-            json.dump({"exit_code": told.exit_code, "sites": every}, sys.stdout, indent=2)
+            values = [{"name": name, **result.as_json()} for name, result in results]
+            json.dump({"exit_code": errors.exit_code, "sites": values}, sys.stdout, indent=2)
             sys.stdout.write("\n")
         else:
-            _show(results, told.print_line, verbose=verbose, quiet=quiet)
+            _show(results, errors.print_line, verbose=verbose, quiet=quiet)
         sys.stdout.flush()
 
 
-def _exit_code(announced: "NotifyResult") -> int:
-    is_left = announced.untold or any(map(_is_refused, announced.deliveries))
-    return announced.exit_code or (Incomplete.exit_code if is_left else 0)
+def _exit_code(result: "NotifyResult") -> int:
+    is_left = result.untold or any(map(_is_refused, result.deliveries))
+    return result.exit_code or (Incomplete.exit_code if is_left else 0)
 
 
-def _check_request(sites: "list[tuple[str, CrawlPlan]]", asked: NotifyRequest) -> None:
-    """Raises UsageError for what cannot be done, before anything is sent."""
-    if not any(ready.config.notify.enabled for _, ready in sites):
+def _check_request(sites: "list[tuple[str, CrawlPlan]]", request: NotifyRequest) -> None:
+    """Raise UsageError for an impossible request, before anything is sent."""
+    if not any(plan.config.notify.enabled for _, plan in sites):
         raise UsageError(_TURNED_OFF)
-    for name, ready in sites:
+    for name, plan in sites:
         try:
-            asked.replay_request.check(ready)
+            request.replay_request.check(plan)
         except UsageError as error:
             raise UsageError(f"{name}: {error}") from None
 
 
 def _check(results: "list[NotifyResult]", only: str) -> None:
-    """Raises UsageError when nobody was meant."""
-    everyone = sorted({key for announced in results for key in announced.channels})
-    if not everyone and not any(announced.untold for announced in results):
+    """Raise UsageError if no channel matches."""
+    channels = sorted({key for result in results for key in result.channels})
+    if not channels and not any(result.untold for result in results):
         raise UsageError(_NO_CHANNEL)
-    if everyone and not any(key.startswith(only) for key in everyone):
-        raise UsageError(f"--only {only}: no channel has this name, known are: {', '.join(everyone)}")
+    if channels and not any(key.startswith(only) for key in channels):
+        raise UsageError(f"--only {only}: no channel has this name, known are: {', '.join(channels)}")
 
 
 def _plans(
-    url: str | None, file: Path | None, wanted: list[str], flags: Mapping[str, Any]
+    url: str | None, file: Path | None, names: list[str], flags: Mapping[str, Any]
 ) -> "list[tuple[str, CrawlPlan]]":
-    """The sites that are meant; everything that is wrong with telling them is told before anything is sent."""
+    """The plans of the selected sites. Checks all channels before anything is sent."""
     from crawler.cli.run_sites import site_plans  # noqa: PLC0415
     from crawler.config.plan import plan_crawl  # noqa: PLC0415
     from crawler.notify.configure import check_channels  # noqa: PLC0415 - the crawler is not needed to show help
@@ -199,101 +198,111 @@ def _plans(
     if url is None and file is None:
         raise UsageError("say which site: siteatlas notify URL -o DIR, or siteatlas notify --config FILE")
     if url is None and file is not None:
-        sites = site_plans(file, flags, wanted)
+        sites = site_plans(file, flags, names)
     else:
-        ready = plan_crawl(site_config(file, flags, url, wanted[0] if wanted else None))
-        sites = [(wanted[0] if wanted else host_of(ready.seed), ready)]
-    for name, ready in sites:
+        plan = plan_crawl(site_config(file, flags, url, names[0] if names else None))
+        sites = [(names[0] if names else host_of(plan.seed), plan)]
+    for name, plan in sites:
         try:
-            check_channels(ready)
+            check_channels(plan)
         except UsageError as error:
             raise UsageError(f"{name}: {error}") from None
     return sites
 
 
-def _notify_site(name: str, ready: "CrawlPlan", asked: NotifyRequest) -> "NotifyResult":
+def _notify_site(name: str, plan: "CrawlPlan", request: NotifyRequest) -> "NotifyResult":
     import anyio  # noqa: PLC0415 - the crawler is not needed to show help
 
     from crawler.notify.ledger_status import NotifyResult  # noqa: PLC0415
     from crawler.notify.notify import send_notifications, send_test_messages  # noqa: PLC0415
 
-    async def tell() -> NotifyResult:
-        if not ready.config.notify.enabled:
+    async def send() -> NotifyResult:
+        if not plan.config.notify.enabled:
             return NotifyResult(notes=(_TURNED_OFF,))
-        if asked.test:
-            return await send_test_messages(ready, name, asked.only)
-        return await send_notifications(ready, name, dry_run=asked.dry_run, again=asked.replay_request)
+        if request.test:
+            return await send_test_messages(plan, name, request.only)
+        return await send_notifications(plan, name, dry_run=request.dry_run, again=request.replay_request)
 
-    return anyio.run(tell)
+    return anyio.run(send)
 
 
-def _is_refused(delivered: "DeliveryReport") -> bool:
-    return delivered.reception.value == "refused" or delivered.refused > 0
+def _is_refused(delivery: "DeliveryReport") -> bool:
+    return delivery.reception.value == "refused" or delivery.refused > 0
 
 
 def _show(
-    results: "list[tuple[str, NotifyResult]]", say: Callable[[str], None], *, verbose: bool, quiet: bool
+    results: "list[tuple[str, NotifyResult]]",
+    print_line: Callable[[str], None],
+    *,
+    verbose: bool,
+    quiet: bool,
 ) -> None:
-    for name, announced in results:
+    for name, result in results:
         if quiet:
-            for sentence in announced.sentences:
-                say(f"{name}: {sentence}")
+            for sentence in result.sentences:
+                print_line(f"{name}: {sentence}")
             continue
         head = [f"== {name} =="] if len(results) > 1 else []
-        sys.stdout.write(fitted((*head, *_lines(announced, verbose=verbose))))
+        sys.stdout.write(fitted((*head, *_lines(result, verbose=verbose))))
 
 
-def _lines(announced: "NotifyResult", *, verbose: bool) -> Iterator[str]:
-    for note in announced.notes:
+def _lines(result: "NotifyResult", *, verbose: bool) -> Iterator[str]:
+    for note in result.notes:
         yield f"  {safe(note)}"
-    for each in announced.deliveries:
-        if _is_deferred(each):
+    for delivery in result.deliveries:
+        if _is_deferred(delivery):
             continue
-        yield f"  {_line(each)}"
-        shown = each.shown if verbose else each.shown[:_MAX_NAMED]
+        yield f"  {_line(delivery)}"
+        shown = delivery.shown if verbose else delivery.shown[:_MAX_NAMED]
         yield from (f"    {safe(url)}" for url in shown)
-        if len(shown) < len(each.shown):
-            yield f"    … {len(each.shown) - len(shown):,} more (-v shows all)"
-    yield from _deferred_channels(announced)
-    reading = announced.reading
-    if reading and not any(reading.sentence in each.said for each in announced.deliveries):
+        if len(shown) < len(delivery.shown):
+            yield f"    … {len(delivery.shown) - len(shown):,} more (-v shows all)"
+    yield from _deferred_channels(result)
+    reading = result.reading
+    if reading and not any(reading.sentence in delivery.said for delivery in result.deliveries):
         yield f"  {safe(reading.channel)}: {safe(reading.sentence)}"
-    if not announced.channels and not announced.notes:
+    if not result.channels and not result.notes:
         yield "  there is nobody to notify"
-    elif not announced.deliveries and not announced.notes:
-        yield f"  nothing to send: {', '.join(map(safe, announced.channels))}"
+    elif not result.deliveries and not result.notes:
+        yield f"  nothing to send: {', '.join(map(safe, result.channels))}"
 
 
-def _is_deferred(each: "DeliveryReport") -> bool:
-    return each.reception.value == "later" and not each.urls and not each.refused
+def _is_deferred(delivery: "DeliveryReport") -> bool:
+    return delivery.reception.value == "later" and not delivery.urls and not delivery.refused
 
 
-def _deferred_channels(announced: "NotifyResult") -> Iterator[str]:
-    """Who could not be told anything for now: those who could not for the same reason together."""
+def _deferred_channels(result: "NotifyResult") -> Iterator[str]:
+    """The channels with failed or postponed deliveries, grouped by reason."""
     reasons: dict[str, list[str]] = {}
-    for each in filter(_is_deferred, announced.deliveries):
-        word = "failed" if each.occasion.value == "test" else "postponed"  # a test is not sent another time
-        reasons.setdefault(f"{word}: {each.said}", []).append(each.channel)
-    for said, channels in reasons.items():
-        yield f"  {safe(', '.join(dict.fromkeys(channels)))}: {safe(said)}"
+    for delivery in filter(_is_deferred, result.deliveries):
+        # a test is not sent another time
+        word = "failed" if delivery.occasion.value == "test" else "postponed"
+        reasons.setdefault(f"{word}: {delivery.said}", []).append(delivery.channel)
+    for reason, channels in reasons.items():
+        yield f"  {safe(', '.join(dict.fromkeys(channels)))}: {safe(reason)}"
 
 
-def _line(each: "DeliveryReport") -> str:
-    """What became of one delivery."""
-    reception = "postponed" if each.reception.value == "later" else each.reception.value
-    return (
-        f"{safe(each.channel)}: {reception}: {safe(_contents_text(each))}: {safe(each.said)}{_remedy(each)}"
+def _line(delivery: "DeliveryReport") -> str:
+    """The result of one delivery."""
+    reception = "postponed" if delivery.reception.value == "later" else delivery.reception.value
+    text = f"{safe(delivery.said)}{_remedy(delivery)}"
+    return f"{safe(delivery.channel)}: {reception}: {safe(_contents_text(delivery))}: {text}"
+
+
+def _contents_text(delivery: "DeliveryReport") -> str:
+    """What the delivery reports."""
+    if delivery.occasion.value != "changes":
+        return _OCCASION_TEXTS.get(delivery.occasion.value, delivery.occasion.value)
+    where = f" of {delivery.host}" if delivery.host else ""
+    runs = (
+        f"run {delivery.after} to run {delivery.until}" if delivery.after else f"up to run {delivery.until}"
     )
+    return f"{count_text(delivery.urls or delivery.refused, 'URL')}, {runs}{where}"
 
 
-def _contents_text(each: "DeliveryReport") -> str:
-    """What it told of, or should have."""
-    if each.occasion.value != "changes":
-        return _OCCASION_TEXTS.get(each.occasion.value, each.occasion.value)
-    where = f" of {each.host}" if each.host else ""
-    runs = f"run {each.after} to run {each.until}" if each.after else f"up to run {each.until}"
-    return f"{count_text(each.urls or each.refused, 'URL')}, {runs}{where}"
-
-
-def _remedy(each: "DeliveryReport") -> str:
-    return f"; --resend-refused sends {'it' if each.refused == 1 else 'them'} again" if each.refused else ""
+def _remedy(delivery: "DeliveryReport") -> str:
+    return (
+        f"; --resend-refused sends {'it' if delivery.refused == 1 else 'them'} again"
+        if delivery.refused
+        else ""
+    )

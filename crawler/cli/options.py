@@ -1,4 +1,4 @@
-"""The options of a command from the table of flags, and the configuration that they and a file come to."""
+"""The table of flags, the options that commands make of it, and the configuration from flags and a file."""
 
 import difflib
 import inspect
@@ -27,9 +27,9 @@ _OLD: Final = {new: old for old, new in DEPRECATED.items()}
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A flag: ``names`` as Typer wants them, the ``key`` it sets, and what a person writes after it.
+    """A flag: ``names`` for Typer, the ``key`` that it sets, and the placeholder of its value.
 
-    ``metavar`` "" makes it a switch; ``many`` lets it be given more than once; ``pairs`` splits each value in two.
+    ``metavar`` "" makes it a switch; ``many`` allows repetition; ``pairs`` is the separator of name and value.
     """
 
     names: str
@@ -45,12 +45,12 @@ class Flag:
 
     @property
     def variable(self) -> str:
-        """The environment variable that sets it too. One that may be given more than once takes a value a line."""
+        """The environment variable of the flag. With ``many``, each line is a value."""
         return _variable_flags(self.long)
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """That variable, and the deprecated one if there is one."""
+        """The variable, and the deprecated one if there is one."""
         return (self.variable, _variable_flags(_OLD[self.long])) if self.long in _OLD else (self.variable,)
 
     @property
@@ -78,12 +78,19 @@ SiteOption = Annotated[
     typer.Option("--site", metavar="NAME", help="Only this site of the configuration. May be repeated."),
 ]
 
+StartUrlArgument = Annotated[
+    str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
+]
+SiteUrlArgument = Annotated[
+    str | None, typer.Argument(metavar="URL", help="The start URL of the site.", show_default=False)
+]
+OneSiteOption = Annotated[
+    str | None,
+    typer.Option("--site", metavar="NAME", help="The site of the configuration.", show_default=False),
+]
 FreshOption = Annotated[
     bool,
-    typer.Option(
-        "--fresh",
-        help="Forget what earlier runs know of the pages, and fetch all again.",
-    ),
+    typer.Option("--fresh", help="Forget what earlier runs know of the pages, and fetch all again."),
 ]
 
 RestartOption = Annotated[
@@ -104,14 +111,13 @@ AcceptShrinkOption = Annotated[
 ]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
-
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
-
+TraceOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every URL left out, and log more.")]
 
 
 class Form(StrEnum):
-    """The names of the forms, as on the command line."""
+    """The formats of a report, as on the command line."""
 
     TEXT = "text"
     JSON = "json"
@@ -283,7 +289,6 @@ FLAGS: Final = (
     Flag("--hook-on", "hook.on", "EVENT", many=True),
 )
 
-
 PANELS: Final = {
     "scope": "Scope",
     "urls": "URLs",
@@ -308,14 +313,9 @@ PANELS: Final = {
     "hook": "Notifications",
 }
 
-
 NOTIFY_KEYS = tuple(f"{name}." for name, panel in PANELS.items() if panel == "Notifications")
-
-
 CRAWL_KEYS = tuple(flag.key for flag in FLAGS if not flag.key.startswith(("audit.", "schedule.", "daemon.")))
-
-
-_MAX_DEFAULT_LENGTH = 60  # characters of a list of defaults that is shown
+_MAX_DEFAULT_LENGTH = 60  # characters of a list of defaults in the help
 
 
 def with_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -323,21 +323,21 @@ def with_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None
 
     A key that ends with a dot means the whole section.
     """
-    wanted = [flag for flag in FLAGS if _is_among(flag.key, keys)]
+    chosen = [flag for flag in FLAGS if _is_among(flag.key, keys)]
 
-    def give(command: Callable[..., None]) -> Callable[..., None]:
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
         flags = [
             inspect.Parameter(
                 flag.field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(flag)
             )
-            for flag in wanted
+            for flag in chosen
         ]
         command.__signature__ = inspect.Signature([*own, *flags])  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in [*own, *flags]}
         return command
 
-    return give
+    return decorate
 
 
 def _is_among(key: str, keys: tuple[str, ...]) -> bool:
@@ -351,7 +351,7 @@ def site_config(
     site: str | None = None,
     remedy: str = "choose it with --site",
 ) -> Config:
-    """The configuration of one site: the file, with what the flags and ``url`` set in its place.
+    """The configuration of one site: the file, overridden by the flags and ``url``.
 
     ``site`` is its name in a file of several; ``remedy`` says what to do without one. Raises UsageError.
     """
@@ -362,47 +362,45 @@ def site_config(
             )
         return config_from_flags({}, flags, url=url)
     source = str(file)
-    every = split_sites(read_tables(file), source, flag_of)
-    names = list(every)
+    sites = split_sites(read_tables(file), source, flag_of)
+    names = list(sites)
     if site is not None:
         names = choose_sites(names, [site], source)
     elif len(names) > 1:
         raise UsageError(
             f"{file} configures several sites ({', '.join(names)}), but this command takes one: {remedy}"
         )
-    return config_from_flags(resolve_paths(every[names[0]], file.parent), flags, source, url)
+    return config_from_flags(resolve_paths(sites[names[0]], file.parent), flags, source, url)
 
 
 def config_from_flags(
     tables: dict[str, Any], flags: Mapping[str, Any], source: str = "", url: str | None = None
 ) -> Config:
-    """The configuration that tables become with what the flags and ``url`` set in their place. Raises UsageError."""
+    """The configuration of tables, overridden by the flags and ``url``. Raises UsageError."""
     site = tables.get("site", {})
     if url is not None and isinstance(site, dict):
         tables = {**tables, "site": {**site, "url": url}}
-    given = {flag.key for flag in FLAGS if _flag_value(flag, flags) is not None}
-    return build_config(with_flag_values(tables, flags), source, partial(_setter_name, flags), given=given)
+    set_keys = {flag.key for flag in FLAGS if _flag_value(flag, flags) is not None}
+    return build_config(with_flag_values(tables, flags), source, partial(_setter_name, flags), given=set_keys)
 
 
 def with_flag_values(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of the file with what the command line (or the environment) sets in their place.
+    """The tables of the file, overridden by the command line and the environment.
 
     Raises UsageError for a pair without its separator.
     """
     merged = {name: dict(table) if isinstance(table, dict) else table for name, table in tables.items()}
     for flag in FLAGS:
-        given = _flag_value(flag, flags)
-        if given is None:
+        value = _flag_value(flag, flags)
+        if value is None:
             continue
         section, key = flag.key.split(".")
         table = merged.setdefault(section, {})
         if not isinstance(table, dict):
-            return merged  # no table at all: the configuration says so
-        table[key] = _flag_table(flag, given, _setter_name(flags, flag.key)) if flag.pairs else given
-        if (
-            flag.key == "urls.drop_params"
-        ):  # on the command line, more names to drop; in the file, the whole list
-            table[key] = [*Config.model_fields["urls"].default.drop_params, *given]
+            return merged  # no table: build_config reports it
+        table[key] = _flag_table(flag, value, _setter_name(flags, flag.key)) if flag.pairs else value
+        if flag.key == "urls.drop_params":  # the flag adds names, the file has the whole list
+            table[key] = [*Config.model_fields["urls"].default.drop_params, *value]
     if isinstance(merged.get("schedule"), dict):
         for level in _precedence(flags):
             drop_overridden_key(merged["schedule"], level)
@@ -410,11 +408,11 @@ def with_flag_values(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[s
 
 
 def _flag_value(flag: Flag, flags: Mapping[str, Any]) -> Any:
-    """What the command line or the environment says of a flag; None for nothing."""
-    given, variable = flags.get(flag.field), _variable(flag)
-    if flag.many and not given:
-        given = [line for line in os.environ.get(variable, "").splitlines() if line.strip()]
-    return None if given == [] else given
+    """The value of a flag from the command line or the environment; None if neither sets it."""
+    value, variable = flags.get(flag.field), _variable(flag)
+    if flag.many and not value:
+        value = [line for line in os.environ.get(variable, "").splitlines() if line.strip()]
+    return None if value == [] else value
 
 
 def _variable(flag: Flag) -> str:
@@ -426,14 +424,14 @@ def _variable(flag: Flag) -> str:
 
 
 def _precedence(flags: Mapping[str, Any]) -> Iterator[set[str]]:
-    """Which of the keys that exclude each other the environment sets, and then which the command line does.
+    """The mutually exclusive keys that the environment sets, and then those that the command line sets.
 
-    Typer tells not which of them a value is from: one that is not what the variable says was typed.
+    Typer does not tell them apart: a value that differs from the variable was typed.
     """
-    either = [flag for flag in FLAGS if flag.key in {f"schedule.{key}" for key in EXCLUSIVE_KEYS}]
-    given = {flag.key.partition(".")[2]: flag for flag in either if flags.get(flag.field) is not None}
-    yield set(given)
-    yield {key for key, flag in given.items() if flags[flag.field] != os.environ.get(_variable(flag))}
+    exclusive = [flag for flag in FLAGS if flag.key in {f"schedule.{key}" for key in EXCLUSIVE_KEYS}]
+    set_flags = {flag.key.partition(".")[2]: flag for flag in exclusive if flags.get(flag.field) is not None}
+    yield set(set_flags)
+    yield {key for key, flag in set_flags.items() if flags[flag.field] != os.environ.get(_variable(flag))}
 
 
 def flag_of(key: str) -> str:
@@ -442,22 +440,22 @@ def flag_of(key: str) -> str:
 
 
 def _setter_name(flags: Mapping[str, Any], key: str) -> str:
-    """What set a key, for messages: the variable of the environment that did, else the flag that does."""
+    """The source of a key's value, for messages: the environment variable that set it, else the flag."""
     for flag in FLAGS:
-        said = flags.get(flag.field)
-        is_typed = bool(said) if flag.many else said != os.environ.get(_variable(flag))
+        value = flags.get(flag.field)
+        is_typed = bool(value) if flag.many else value != os.environ.get(_variable(flag))
         if flag.key == key and not is_typed and _flag_value(flag, flags) is not None:
             return _variable(flag)
     return flag_of(key)
 
 
-def _flag_table(flag: Flag, given: list[str], called: str) -> dict[str, str]:
+def _flag_table(flag: Flag, texts: list[str], setter: str) -> dict[str, str]:
     table = {}
-    for text in given:
+    for text in texts:
         name, separator, value = text.partition(flag.pairs)
         if not separator or not name.strip():
             raise UsageError(
-                f"{called} needs {flag.metavar}, separated by {flag.pairs} (the given text is not shown)"
+                f"{setter} needs {flag.metavar}, separated by {flag.pairs} (the given text is not shown)"
             )
         table[name.strip()] = value.strip()
     return table
@@ -488,7 +486,7 @@ def _annotation(flag: Flag) -> Any:
 
 
 def _default_text(default: object, metavar: str) -> str:
-    """A default as a person would write it, in brackets; "" for none."""
+    """A default as a user would write it, in brackets; "" for none."""
     if default in (None, "", (), {}):
         return ""
     if isinstance(default, tuple):
@@ -506,32 +504,31 @@ def _default_text(default: object, metavar: str) -> str:
 
 
 _PREFIX: Final = "SITEATLAS_"
-
-_MIN_SIMILARITY: Final = 0.88  # of 1: a letter or two that are missing, doubled, swapped or wrong
+_MIN_SIMILARITY: Final = 0.88  # a letter or two that are missing, doubled, swapped or wrong
 
 
 def renamed(names: Iterable[str]) -> list[str]:
-    """A sentence for each variable that still has a deprecated name."""
+    """A sentence for each environment variable with a deprecated name."""
     pairs = [(old, flag.variable) for flag in FLAGS for old in flag.variables[1:]]
     return [deprecated(old, new) for old, new in pairs if old in names]
 
 
 def misspelt_variables(names: Iterable[str]) -> list[str]:
-    """A sentence for each variable that is nearly one of ours. What is like none is somebody's own, as a secret is."""
+    """A sentence for each variable that nearly has a known name. Others belong to the user, such as secrets."""
     known = _known_variables()
-    said = []
+    sentences = []
     for name in sorted(names):
         if name.startswith(_PREFIX) and name not in known:
-            near = difflib.get_close_matches(
+            matches = difflib.get_close_matches(
                 name.removeprefix(_PREFIX), _shorten(known), n=1, cutoff=_MIN_SIMILARITY
             )
-            said += [f"{name} sets nothing: did you mean {_PREFIX}{near[0]}?"] if near else []
-    return said
+            sentences += [f"{name} sets nothing: did you mean {_PREFIX}{matches[0]}?"] if matches else []
+    return sentences
 
 
 def _known_variables() -> set[str]:
-    options = [each for value in vars(lint_options).values() for each in get_args(value)]
-    of_lint = {name for each in options if isinstance(name := getattr(each, "envvar", None), str)}
+    options = [option for value in vars(lint_options).values() for option in get_args(value)]
+    of_lint = {name for option in options if isinstance(name := getattr(option, "envvar", None), str)}
     return {name for flag in FLAGS for name in flag.variables} | of_lint | {f"{_PREFIX}CONFIG"}
 
 

@@ -1,4 +1,4 @@
-"""The live display of a crawl on a terminal: found, done, rate, errors, and the time left when it can be known."""
+"""The live displays of a crawl and an audit on a terminal: counts, rate, errors, and the time left."""
 
 import time
 from collections import deque
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from crawler.audit.audit import ProgressWatchers
     from crawler.audit.collect import SourceProgress
 
-_RATE_SECONDS = 4.0  # seconds over which rate and growth are taken
+_RATE_SECONDS = 4.0  # seconds over which rate and growth are averaged
 
 
 class PlainColumn(TextColumn):
-    """A column that shows a field as it is, without reading markup into it."""
+    """A column that shows text without interpreting markup."""
 
     def render(self, task: Task) -> Text:
-        """What the column shows of a task."""
+        """The text of a task."""
         return Text(str(task.fields.get("line", "")), overflow="ellipsis", no_wrap=True)
 
 
 class CrawlProgressDisplay:
-    """Draws on ``console`` while entered; a console that is no terminal is left alone."""
+    """Shows the progress of a crawl while entered, if ``console`` is a terminal."""
 
     def __init__(self, console: Console, *, enabled: bool = True) -> None:
         self._enabled = enabled and console.is_terminal
@@ -66,7 +66,7 @@ class CrawlProgressDisplay:
         self.finish()
 
     def start(self) -> None:
-        """Take the terminal, unless that was done."""
+        """Start the display, if it is not running."""
         self._progress.start()
 
     def finish(self) -> None:
@@ -74,14 +74,14 @@ class CrawlProgressDisplay:
         self._progress.stop()
 
     def part(self, name: str) -> None:
-        """Show which part of the work has begun: "judging"."""
+        """Show the current stage of the work, such as "classifying"."""
         self._part = name
         if self._enabled and self._progress.live.is_started:
             self._progress.update(self._task, line=name)
             self._progress.refresh()
 
     def watch(self, tally: Tally) -> None:
-        """Show how far the crawl is."""
+        """Show the progress of the crawl."""
         if not self._enabled:
             return
         now = time.monotonic()
@@ -98,22 +98,18 @@ class CrawlProgressDisplay:
 
 
 _COLUMNS = DownloadColumn, TransferSpeedColumn, TimeRemainingColumn
-
-_MAX_NAME = 32  # characters of a name that are shown
+_MAX_NAME = 32  # characters of a name
 
 
 class SourceProgressDisplay:
-    """Draws on ``console`` from the first source on, until it is told to finish.
-
-    A console that is no terminal is left alone.
-    """
+    """Shows the progress of reading sources from the first one on, if ``console`` is a terminal."""
 
     def __init__(self, console: Console, *, enabled: bool = True) -> None:
         self._progress = Progress(
             SpinnerColumn(),
             PlainColumn(""),
             BarColumn(bar_width=16),
-            *(each(table_column=Column(no_wrap=True)) for each in _COLUMNS),
+            *(column(table_column=Column(no_wrap=True)) for column in _COLUMNS),
             console=console,
             transient=True,
             disable=not (enabled and console.is_terminal),
@@ -121,7 +117,7 @@ class SourceProgressDisplay:
         self._task = self._progress.add_task("", total=None, line="", start=False, visible=False)
 
     def watch(self, reading: "SourceProgress") -> None:
-        """Show how far the reading is."""
+        """Show the progress of reading a source."""
         if not self._progress.live.is_started:
             self._progress.start()
             self._progress.start_task(self._task)
@@ -132,12 +128,12 @@ class SourceProgressDisplay:
         )
 
     def finish(self) -> None:
-        """Everything was read: give the terminal back."""
+        """Stop the display."""
         self._progress.stop()
 
 
 class AuditProgressDisplays:
-    """How far an audit is, on a console: what it reads, and then how far its crawl is. Finishes when it is left."""
+    """Shows the progress of an audit while entered: first of its sources, then of its crawl."""
 
     def __init__(self, console: Console, *, enabled: bool) -> None:
         self._reading = SourceProgressDisplay(console, enabled=enabled)

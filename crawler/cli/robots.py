@@ -1,4 +1,4 @@
-"""``siteatlas robots``: whether the robots.txt of a site leads to its sitemap, and a patch for one that does not."""
+"""``siteatlas robots``: checks that search engines find a sitemap, or adds it to a local robots.txt."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import SiteOption, with_flags
+from crawler.cli.options import SiteOption, TraceOption, with_flags
 from crawler.cli.tables import fitted
 from crawler.errors import FindingsFound, UsageError
 
@@ -32,9 +32,6 @@ _KEYS: Final = (
     ),
     *("fetch.timeout", "fetch.connect_timeout", "fetch.read_timeout", "fetch.retries", "pace.rate"),
 )
-
-
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
 
 
 @with_flags(*_KEYS)
@@ -68,7 +65,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
         bool, typer.Option("--dry-run", help="With --patch: show what would be added, but write nothing.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    verbose: VerboseOption = False,
+    verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
     """Check that search engines find the published sitemap.
@@ -77,27 +74,27 @@ def robots(  # noqa: PLR0913 - the command line is wide
     answer, have the right type and are not blocked or redirected. It shows the remedy for each problem and the lines
     to add. With --patch, it adds these lines to a local file instead, and sends no requests.
     """
-    with CommandErrors(verbose) as told:
+    with CommandErrors(verbose) as errors:
         if dry_run and patch is None:
             raise UsageError("--dry-run needs --patch FILE: without it, nothing is written anyway")
-        from crawler.cli import robots_check as declaring  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler.cli import robots_check  # noqa: PLC0415 - the crawler is not needed to show help
 
-        sites = declaring.selected_sites(url, config, flags, site or [])
+        sites = robots_check.selected_sites(url, config, flags, site or [])
         if patch is not None:
-            urls, made = declaring.patch_robots_txt(sites, patch, dry_run=dry_run)
-            said = {"file": str(made.path), "added": made.added, "dry_run": dry_run}
-            text = declaring.patch_message(urls, made, dry_run=dry_run)
-            told_of = [json.dumps(said, indent=2)] if as_json else text
-            sys.stdout.write("".join(f"{each}\n" for each in told_of))
+            urls, change = robots_check.patch_robots_txt(sites, patch, dry_run=dry_run)
+            values = {"file": str(change.path), "added": change.added, "dry_run": dry_run}
+            text = robots_check.patch_message(urls, change, dry_run=dry_run)
+            lines = [json.dumps(values, indent=2)] if as_json else text
+            sys.stdout.write("".join(f"{declaration}\n" for declaration in lines))
             return
         declared = []
-        for number, each in enumerate(declaring.check_sites(sites)):
-            declared.append(each)
+        for number, declaration in enumerate(robots_check.check_sites(sites)):
+            declared.append(declaration)
             if not as_json:
-                before = [""] if number else []
-                sys.stdout.write(fitted((*before, *declaring.discovery_lines(each))))
+                separator = [""] if number else []
+                sys.stdout.write(fitted((*separator, *robots_check.discovery_lines(declaration))))
                 sys.stdout.flush()
-        if not all(each.is_ok for each in declared):
-            told.exit_code = FindingsFound.exit_code
+        if not all(declaration.is_ok for declaration in declared):
+            errors.exit_code = FindingsFound.exit_code
         if as_json:
-            sys.stdout.write(f"{declaring.discovery_json(declared, told.exit_code)}\n")
+            sys.stdout.write(f"{robots_check.discovery_json(declared, errors.exit_code)}\n")

@@ -1,4 +1,4 @@
-"""What ``siteatlas robots`` does for the sites that are meant, and how that is told to people and machines."""
+"""Checks or patches robots.txt for the selected sites, and formats the result as text or JSON."""
 
 import difflib
 import json
@@ -27,12 +27,12 @@ _MARKS: Final = {CheckStatus.OK: "ok     ", CheckStatus.PROBLEM: "PROBLEM", Chec
 def selected_sites(
     url: str | None, file: Path | None, flags: Mapping[str, Any], sites: Sequence[str]
 ) -> list[tuple[str, Config]]:
-    """The sites that are meant, by name. Raises UsageError."""
+    """The selected sites, by name. Raises UsageError."""
     if file is not None and url is None:
         return [
-            (each.name, _published_config(each.config))
-            for each in configured_sites(file, flags, sites)
-            if each.is_wanted
+            (site.name, _published_config(site.config))
+            for site in configured_sites(file, flags, sites)
+            if site.is_wanted
         ]
     address = url or flags.get("site__sitemap_url")
     if not address:
@@ -44,70 +44,72 @@ def selected_sites(
 
 
 def _published_config(config: Config) -> Config:
-    """A configuration that names the sitemap that is out there: with gzip one file is elsewhere than an index.
+    """The configuration with the URL of the published sitemap: with gzip, a single file has another name than an index.
 
-    One of which nobody knows is not named.
+    Unchanged if the state knows of none.
     """
     state = state_directory(Path(config.state.directory), plan_scope(config)[1])
-    there = published_sitemap_url(state, Url(config.site.sitemap_url))
-    return config.model_copy(update={"site": config.site.model_copy(update={"sitemap_url": there})})
+    published = published_sitemap_url(state, Url(config.site.sitemap_url))
+    return config.model_copy(update={"site": config.site.model_copy(update={"sitemap_url": published})})
 
 
 def patch_robots_txt(
     sites: Sequence[tuple[str, Config]], path: Path, *, dry_run: bool
 ) -> tuple[list[Url], RobotsTxtPatch]:
-    """Have a local robots.txt name the sitemaps of the sites; asks nobody. Raises UsageError, StorageError."""
+    """Add the sitemaps of the sites to a local robots.txt; sends no request. Raises UsageError, StorageError."""
     urls = check_one_robots_txt([plan_scope(config)[1] for _, config in sites])
-    made = build_patch(path, urls)
+    patch = build_patch(path, urls)
     if not dry_run:
-        apply_patch(made)
-    return urls, made
+        apply_patch(patch)
+    return urls, patch
 
 
-def patch_message(urls: Sequence[Url], made: RobotsTxtPatch, *, dry_run: bool) -> Iterator[str]:
-    """What became of the file, or would."""
-    path = safe(str(made.path))
-    if not made.added:
+def patch_message(urls: Sequence[Url], patch: RobotsTxtPatch, *, dry_run: bool) -> Iterator[str]:
+    """The change of the file, as a diff with ``dry_run``."""
+    path = safe(str(patch.path))
+    if not patch.added:
         yield f"{path} already names {', '.join(urls)}: nothing to add"
     elif dry_run:
         before, after = (
-            text.decode("utf-8", "backslashreplace") for text in (made.before or b"", made.after)
+            text.decode("utf-8", "backslashreplace") for text in (patch.before or b"", patch.after)
         )
-        name = path if made.before is not None else "/dev/null"
+        name = path if patch.before is not None else "/dev/null"
         lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, path, lineterm="")
         yield from map(safe, lines)
     else:
-        yield f"{'added to' if made.before is not None else 'created'} {path}:"
-        yield from (f"  {line}" for line in made.added)
+        yield f"{'added to' if patch.before is not None else 'created'} {path}:"
+        yield from (f"  {line}" for line in patch.added)
 
 
 def check_sites(sites: Sequence[tuple[str, Config]]) -> Iterator[Declaration]:
-    """How the sitemap of each site is declared, one after the other. Raises UsageError."""
+    """Check the sitemap of each site, one after the other. Raises UsageError."""
     for name, config in sites:
         yield check_discovery(name, config)
 
 
 def discovery_lines(declared: Declaration) -> Iterator[str]:
-    """A line for each thing that was looked at, and what is to be added where."""
+    """A line for each check, its remedy, and the lines to add to each robots.txt."""
     if declared.name:
         yield f"== {declared.name} =="
     yield f"{declared.sitemap_url}, in {declared.robots_url}"
-    for look in declared.checks:
-        yield f"  {_MARKS[look.status]}  {safe(look.message)}"
-        if look.remedy:
-            yield f"           {safe(look.remedy)}"
-    is_found = any(look.about == "sitemap.meant" for look in declared.checks)
-    wish = f"--sitemap-url {declared.sitemap_url} " if is_found else ""
-    for where, missing in declared.missing.items():
-        patch = f"{wish}--patch FILE adds it to a local one"
-        wanted_there = (
-            "add to" if where == declared.robots_url else "if the sitemap may list its URLs, add to"
+    for check in declared.checks:
+        yield f"  {_MARKS[check.status]}  {safe(check.message)}"
+        if check.remedy:
+            yield f"           {safe(check.remedy)}"
+    is_found = any(check.about == "sitemap.meant" for check in declared.checks)
+    option = f"--sitemap-url {declared.sitemap_url} " if is_found else ""
+    for robots_url, missing in declared.missing.items():
+        patch = f"{option}--patch FILE adds it to a local one"
+        instruction = (
+            "add to" if robots_url == declared.robots_url else "if the sitemap may list its URLs, add to"
         )
-        yield from ("", f"{wanted_there} {where} ({patch}):", "", *missing)
-    faults = sum(look.status is CheckStatus.PROBLEM for look in declared.checks)
+        yield from ("", f"{instruction} {robots_url} ({patch}):", "", *missing)
+    faults = sum(check.status is CheckStatus.PROBLEM for check in declared.checks)
     yield from ("", count_text(faults, "problem") if faults else "no problems")
 
 
 def discovery_json(declared: Sequence[Declaration], exit_code: int) -> str:
-    """All of it for machines."""
-    return json.dumps({"exit_code": exit_code, "sites": [each.as_json() for each in declared]}, indent=2)
+    """The results as JSON."""
+    return json.dumps(
+        {"exit_code": exit_code, "sites": [declaration.as_json() for declaration in declared]}, indent=2
+    )

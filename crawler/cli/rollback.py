@@ -1,4 +1,4 @@
-"""``siteatlas rollback``: publishes the set again that was out there before."""
+"""``siteatlas rollback``: publishes the previous sitemap set again."""
 
 import sys
 from collections.abc import Callable
@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import FLAGS, ConfigOption, QuietOption, Verbose, site_config, with_flags
+from crawler.cli.options import (
+    FLAGS,
+    ConfigOption,
+    OneSiteOption,
+    QuietOption,
+    SiteUrlArgument,
+    Verbose,
+    site_config,
+    with_flags,
+)
 from crawler.cli.tables import fitted
 from crawler.errors import UsageError
 from crawler.units import count_text
@@ -33,13 +42,9 @@ _NEXT_RUN_NOTE: Final = (
 
 @with_flags(*_KEYS)
 def rollback(
-    url: Annotated[
-        str | None, typer.Argument(metavar="URL", help="The start URL of the site.", show_default=False)
-    ] = None,
+    url: SiteUrlArgument = None,
     config: ConfigOption = None,
-    site: Annotated[
-        str | None, typer.Option("--site", metavar="NAME", help="The site of the configuration.")
-    ] = None,
+    site: OneSiteOption = None,
     to: Annotated[
         int | None,
         typer.Option(
@@ -58,37 +63,37 @@ def rollback(
     """
     with CommandErrors(
         verbose, "interrupted; the published set is whole, either the old one or the new one"
-    ) as told:
-        chosen = site_config(config, flags, url, site)
-        if not chosen.site.url:
+    ) as errors:
+        settings = site_config(config, flags, url, site)
+        if not settings.site.url:
             raise UsageError(
                 "say which site: siteatlas rollback https://example.com/ -o DIR, or --config FILE"
             )
         from crawler.config.plan import plan_crawl  # noqa: PLC0415
-        from crawler.publish.rollback import publish_previous as go_back  # noqa: PLC0415
+        from crawler.publish.rollback import publish_previous  # noqa: PLC0415
         from crawler.publish.upload.upload import check_upload  # noqa: PLC0415 - the crawler is not needed to show help
 
-        ready = plan_crawl(chosen)
-        check_upload(ready)
-        run = go_back(ready, to)
-        say = _ignore if quiet else _print_line
-        say(f"{run.refusal}: {count_text(run.listed, 'page')} in {chosen.output.directory}")
+        plan = plan_crawl(settings)
+        check_upload(plan)
+        run = publish_previous(plan, to)
+        print_line = _ignore if quiet else _print_line
+        print_line(f"{run.refusal}: {count_text(run.listed, 'page')} in {settings.output.directory}")
         if run.added or run.changed or run.removed:
-            say(f"  {run.added:,} added, {run.changed:,} changed, {run.removed:,} removed")
+            print_line(f"  {run.added:,} added, {run.changed:,} changed, {run.removed:,} removed")
         for note in (*run.notes, _NEXT_RUN_NOTE):
-            say(f"note: {note}")
-        if chosen.upload.to:
-            say(_upload(ready, run, told.print_line))
+            print_line(f"note: {note}")
+        if settings.upload.to:
+            print_line(_upload(plan, run, errors.print_line))
 
 
-def _upload(ready: "CrawlPlan", run: "Run", warn: Callable[[str], None]) -> str:
-    """Put the set elsewhere too; answers a line that says so. Raises SiteatlasError."""
+def _upload(plan: "CrawlPlan", run: "Run", warn: Callable[[str], None]) -> str:
+    """Upload the set; returns a line about it. Raises SiteatlasError."""
     import anyio  # noqa: PLC0415
 
     from crawler.cli.summary import upload_line  # noqa: PLC0415
     from crawler.publish.upload.upload import upload  # noqa: PLC0415
 
-    return f"  {upload_line(anyio.run(upload, ready, run, warn))}"
+    return f"  {upload_line(anyio.run(upload, plan, run, warn))}"
 
 
 def _print_line(line: str) -> None:
@@ -97,4 +102,4 @@ def _print_line(line: str) -> None:
 
 
 def _ignore(_: str) -> None:
-    """Nobody wants to know."""
+    """Print nothing."""

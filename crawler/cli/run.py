@@ -1,4 +1,4 @@
-"""``siteatlas run``: one regeneration of each site of a configuration, one after the other."""
+"""``siteatlas run``: regenerates the sites of a configuration, one after the other."""
 
 import json
 import sys
@@ -45,10 +45,10 @@ def run(  # noqa: PLR0913 - the command line is wide
     audit.every, each site whose last audit is old enough is then audited; that changes no exit code. Flags apply to
     all sites.
     """
-    with CommandErrors(verbose, INTERRUPTED) as told:
+    with CommandErrors(verbose, INTERRUPTED) as errors:
         if config is None:
             raise UsageError("say which sites: siteatlas run --config FILE")
-        wishes = RunOptions(
+        options = RunOptions(
             fresh=fresh,
             restart=restart,
             dry_run=dry_run,
@@ -60,17 +60,17 @@ def run(  # noqa: PLR0913 - the command line is wide
         # the crawler is not needed to show help
         from crawler.cli.run_sites import check_site, run_sites, site_plans, summary_line, with_audits  # noqa: PLC0415
 
-        ready = site_plans(config, flags, site or [])
-        if accept_shrink and len(ready) > 1:
+        plans = site_plans(config, flags, site or [])
+        if accept_shrink and len(plans) > 1:
             raise UsageError("--accept-shrink is for one site: choose it with --site")
-        for name, plan in ready:
+        for name, plan in plans:
             check_site(name, plan, config, dry_run=dry_run)
-        results = list(run_sites(ready, wishes, told))
-        results = list(with_audits(ready, results, wishes, told))
-        told.exit_code = worst_exit_code(result.exit_code for result in results)
+        results = list(run_sites(plans, options, errors))
+        results = list(with_audits(plans, results, options, errors))
+        errors.exit_code = worst_exit_code(result.exit_code for result in results)
         if as_json:
             sites = [result.as_json() for result in results]
-            json.dump({"exit_code": told.exit_code, "sites": sites}, sys.stdout, indent=2)
+            json.dump({"exit_code": errors.exit_code, "sites": sites}, sys.stdout, indent=2)
             sys.stdout.write("\n")
         elif len(results) > 1 and not quiet:
             sys.stdout.write(fitted([summary_line(results)]))

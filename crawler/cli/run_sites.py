@@ -1,4 +1,4 @@
-"""Runs the sites of a configuration one after the other, whatever becomes of each of them."""
+"""Runs the sites of a configuration one after the other, and then their audits; a failure does not stop the others."""
 
 import sys
 from collections import Counter
@@ -30,14 +30,14 @@ from crawler.units import count_text
 from crawler.url.normalize import origin_of
 from sitemap import safe
 
-if TYPE_CHECKING:  # an audit is loaded with what it needs when there is to be one
+if TYPE_CHECKING:  # an audit loads numpy: only when one is due
     from crawler.run.audit import FollowUpAudit
 
 _INTERRUPTED: Final = "interrupted"
 
 
 class SiteResult(Struct, frozen=True, kw_only=True):
-    """What became of a site: its report, or the error that there is instead of one; and its audit, if one followed."""
+    """The result of a site: its report or else its error, and its audit if one followed."""
 
     name: str
     exit_code: int
@@ -47,45 +47,42 @@ class SiteResult(Struct, frozen=True, kw_only=True):
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether somebody wanted it to end: in the crawl, or while files were uploaded or others told."""
+        """Whether the user interrupted it: in the crawl, the upload or the notifications."""
         return self.error == _INTERRUPTED or (
             self.report is not None and self.report.ending == RunEnd.INTERRUPTED.value
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The result in values that JSON knows."""
-        told = self.report.as_json() if self.report else {"error": self.error}
+        """The result as JSON values."""
+        report = self.report.as_json() if self.report else {"error": self.error}
         audit = self.audit.as_json() if self.audit else None
-        return {"name": self.name, **told, "audit": audit, "exit_code": self.exit_code}
+        return {"name": self.name, **report, "audit": audit, "exit_code": self.exit_code}
 
 
-def site_plans(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> list[tuple[str, CrawlPlan]]:
-    """The plans of the sites that are wanted. Those of the others are made too, so that what is wrong is told now.
-
-    Raises UsageError.
-    """
-    every = [(each, *_plan_of(each, file)) for each in configured_sites(file, flags, wanted)]
+def site_plans(file: Path, flags: Mapping[str, Any], names: Sequence[str]) -> list[tuple[str, CrawlPlan]]:
+    """The plans of the selected sites. Raises UsageError, also for a mistake in the configuration of another site."""
+    every = [(site, *_plan_of(site, file)) for site in configured_sites(file, flags, names)]
     check_distinct_paths([place for _, _, place in every], str(file))
-    return [(each.name, ready) for each, ready, _ in every if each.is_wanted]
+    return [(site.name, plan) for site, plan, _ in every if site.is_wanted]
 
 
-def check_site(name: str, ready: CrawlPlan, file: Path, *, dry_run: bool = False) -> None:
-    """Make sure, before the first request, that a site can be asked, uploaded, and others told. Raises UsageError."""
+def check_site(name: str, plan: CrawlPlan, file: Path, *, dry_run: bool = False) -> None:
+    """Check the settings for requests, upload and notifications before the first request. Raises UsageError."""
     try:
-        build_fetcher(ready.config, [origin_of(ready.seed)], source=ready.source)
+        build_fetcher(plan.config, [origin_of(plan.seed)], source=plan.source)
         if not dry_run:
-            check_upload(ready)
-            check_channels(ready)
-            if ready.config.audit.every is not None:
-                rules_failing(ready.config.audit.fail_on)
+            check_upload(plan)
+            check_channels(plan)
+            if plan.config.audit.every is not None:
+                rules_failing(plan.config.audit.fail_on)
     except UsageError as error:
         raise _with_site_name(name, file, error) from None
 
 
 def _plan_of(site: ConfiguredSite, file: Path) -> tuple[CrawlPlan, SitePaths]:
     try:
-        ready = plan_crawl(site.config)
-        return ready, _site_paths(site.name, ready)
+        plan = plan_crawl(site.config)
+        return plan, _site_paths(site.name, plan)
     except UsageError as error:
         raise _with_site_name(site.name, file, error) from None
 
@@ -94,24 +91,24 @@ def _with_site_name(name: str, file: Path, error: UsageError) -> UsageError:
     return UsageError(f'the site "{name}" in {file}: {error}')
 
 
-def _site_paths(name: str, ready: CrawlPlan) -> SitePaths:
-    file, to = ready.sitemap_url.partition("?")[0].rpartition("/")[2], ready.config.upload
-    there = f"{target_name(to).rstrip('/')}/{file}" if to.to else ""
-    return SitePaths(name, (ready.output / file).resolve(), ready.state.resolve(), there)
+def _site_paths(name: str, plan: CrawlPlan) -> SitePaths:
+    file, upload = plan.sitemap_url.partition("?")[0].rpartition("/")[2], plan.config.upload
+    remote = f"{target_name(upload).rstrip('/')}/{file}" if upload.to else ""
+    return SitePaths(name, (plan.output / file).resolve(), plan.state.resolve(), remote)
 
 
 def run_sites(
-    sites: Sequence[tuple[str, CrawlPlan]], wishes: RunOptions, told: CommandErrors
+    sites: Sequence[tuple[str, CrawlPlan]], options: RunOptions, errors: CommandErrors
 ) -> Iterator[SiteResult]:
-    """One result after the other. An interrupt ends the site that is under way, and no other is begun."""
-    for number, (name, ready) in enumerate(sites):
-        result = _run_site(name, ready, wishes, told)
-        if result.report and not wishes.as_json:
-            _print_report(result.report, name, wishes, told)
+    """Run the sites one after the other. An interrupt ends the current site, and starts no other."""
+    for number, (name, plan) in enumerate(sites):
+        result = _run_site(name, plan, options, errors)
+        if result.report and not options.as_json:
+            _print_report(result.report, name, options, errors)
         yield result
         if result.is_interrupted:
             for other, _ in sites[number + 1 :]:
-                told.print_line(f"{other}: not started")
+                errors.print_line(f"{other}: not started")
                 yield SiteResult(name=other, exit_code=Incomplete.exit_code, error="not started: interrupted")
             return
 
@@ -119,42 +116,42 @@ def run_sites(
 def with_audits(
     sites: Sequence[tuple[str, CrawlPlan]],
     results: Sequence[SiteResult],
-    wishes: RunOptions,
-    told: CommandErrors,
+    options: RunOptions,
+    errors: CommandErrors,
 ) -> Iterator[SiteResult]:
-    """The same results, with the audits of the sites whose audit is due. No exit code changes by what they find.
+    """Add the audits that are due to the results; exit codes stay.
 
-    They come when all sites are regenerated, so that no news wait for them. An interrupt ends the one that is under
-    way, and no other is begun.
+    Audits start after all sites are regenerated, so that no notification waits for them. An interrupt ends the current
+    audit, and starts no other.
     """
-    is_over = wishes.dry_run or any(result.is_interrupted for result in results)
-    for (name, ready), result in zip(sites, results, strict=True):
-        followed = None if is_over else _audit_site(name, ready, result, wishes, told)
+    is_over = options.dry_run or any(result.is_interrupted for result in results)
+    for (name, plan), result in zip(sites, results, strict=True):
+        followed = None if is_over else _audit_site(name, plan, result, options, errors)
         is_over = is_over or (followed is not None and followed.is_interrupted)
         yield replace(result, audit=followed)
 
 
 def _audit_site(
-    name: str, ready: CrawlPlan, result: SiteResult, wishes: RunOptions, told: CommandErrors
+    name: str, plan: CrawlPlan, result: SiteResult, options: RunOptions, errors: CommandErrors
 ) -> "FollowUpAudit | None":
-    if result.report is None or ready.config.audit.every is None:
+    if result.report is None or plan.config.audit.every is None:
         return None
     from crawler.run.audit import audit_after_run, should_audit  # noqa: PLC0415 - with numpy, which a run does not need
 
-    if not should_audit(ready, result.report):
+    if not should_audit(plan, result.report):
         return None
-    with AuditProgressDisplays(told.console, enabled=not wishes.quiet) as watches:
-        followed = audit_after_run(name, ready, watches)
-    if followed is not None and not wishes.as_json:
-        _print_audit(name, followed, wishes, told)
+    with AuditProgressDisplays(errors.console, enabled=not options.quiet) as watches:
+        followed = audit_after_run(name, plan, watches)
+    if followed is not None and not options.as_json:
+        _print_audit(name, followed, options, errors)
     return followed
 
 
-def _print_audit(name: str, followed: "FollowUpAudit", wishes: RunOptions, told: CommandErrors) -> None:
+def _print_audit(name: str, followed: "FollowUpAudit", options: RunOptions, errors: CommandErrors) -> None:
     announced = followed.announced
     if followed.news is None:
-        told.print_line(f"{name}: {followed.error}")
-    elif not wishes.quiet:
+        errors.print_line(f"{name}: {followed.error}")
+    elif not options.quiet:
         report = f"; the report is in {followed.report}" if followed.report else ""
         lines = [
             f"== {name} ==",
@@ -163,17 +160,17 @@ def _print_audit(name: str, followed: "FollowUpAudit", wishes: RunOptions, told:
         ]
         sys.stdout.write(fitted((*lines, "")))
     elif announced and announced.untold:
-        for each in announced.sentences:
-            told.print_line(f"{name}: {each}")
+        for sentence in announced.sentences:
+            errors.print_line(f"{name}: {sentence}")
 
 
 def summary_line(results: Sequence[SiteResult]) -> str:
-    """What several sites came to, and the names of those that want a look."""
-    outcomes = Counter(_outcome_text(each) for each in results)
-    told = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
-    bad = [f"{each.name} ({each.exit_code})" for each in results if each.exit_code]
-    look = f"; look at {', '.join(bad)}" if bad else ""
-    return f"{count_text(len(results), 'site')}: {told}{look}"
+    """The number of sites by outcome, and the names of those that failed."""
+    outcomes = Counter(_outcome_text(result) for result in results)
+    counts = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
+    bad = [f"{result.name} ({result.exit_code})" for result in results if result.exit_code]
+    hint = f"; look at {', '.join(bad)}" if bad else ""
+    return f"{count_text(len(results), 'site')}: {counts}{hint}"
 
 
 def _outcome_text(result: SiteResult) -> str:
@@ -182,22 +179,22 @@ def _outcome_text(result: SiteResult) -> str:
     return "published" if result.report.published else "not published"
 
 
-def _run_site(name: str, ready: CrawlPlan, wishes: RunOptions, told: CommandErrors) -> SiteResult:
+def _run_site(name: str, plan: CrawlPlan, options: RunOptions, errors: CommandErrors) -> SiteResult:
     try:
-        with CrawlProgressDisplay(told.console, enabled=not wishes.quiet) as display:
-            report = crawl_and_report(name, ready, wishes, display.watch)
+        with CrawlProgressDisplay(errors.console, enabled=not options.quiet) as display:
+            report = crawl_and_report(name, plan, options, display.watch)
     except BrokenPipeError:
         raise
     except KeyboardInterrupt as error:
-        return SiteResult(name=name, exit_code=told.report(error, name) or 1, error=_INTERRUPTED)
-    except Exception as error:  # noqa: BLE001 - whatever happens to one site, the others have their turn
-        return SiteResult(name=name, exit_code=told.report(error, name) or 1, error=str(error))
+        return SiteResult(name=name, exit_code=errors.report(error, name) or 1, error=_INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - a failure of one site must not stop the others
+        return SiteResult(name=name, exit_code=errors.report(error, name) or 1, error=str(error))
     return SiteResult(name=name, exit_code=report.exit_code, report=report)
 
 
-def _print_report(report: Report, name: str, wishes: RunOptions, told: CommandErrors) -> None:
-    if not wishes.quiet:
+def _print_report(report: Report, name: str, options: RunOptions, errors: CommandErrors) -> None:
+    if not options.quiet:
         sys.stdout.write(f"== {name} ==\n")
-    print_summary(report, lambda sentence: told.print_line(f"{name}: {sentence}"), quiet=wishes.quiet)
-    if not wishes.quiet:
+    print_summary(report, lambda sentence: errors.print_line(f"{name}: {sentence}"), quiet=options.quiet)
+    if not options.quiet:
         sys.stdout.write("\n")

@@ -41,7 +41,7 @@ def schedule(
     schedule reads the file again when it changes, and on SIGHUP. If the file has an error, the log names it, and the
     sites run as before. On SIGTERM and Ctrl-C, active runs save their state; the next start continues them.
     """
-    with CommandErrors(verbose) as told:
+    with CommandErrors(verbose) as errors:
         if config is None:
             raise UsageError("say which sites: siteatlas schedule --config FILE")
         _set_up_logging(logging.WARNING if quiet else logging.INFO)
@@ -49,23 +49,23 @@ def schedule(
         from crawler.cli.schedule_run import run_daemon  # noqa: PLC0415
 
         run_daemon(config, flags, site or [], is_verbose=verbose)
-        told.exit_code = 0
+        errors.exit_code = 0
 
 
 def _set_up_logging(level: int) -> None:
-    """Each line as it is, with the time unless it goes to the journal, which has its own."""
+    """Log plain lines, with the time unless they go to the systemd journal, which adds its own."""
     handler = logging.StreamHandler(sys.stderr)
-    before = "" if _is_journal() else "%(asctime)s "
+    timestamp = "" if _is_journal() else "%(asctime)s "
     width = terminal_width() if sys.stderr.isatty() else 0
-    handler.setFormatter(SafeLogFormatter(f"{before}%(message)s", "%Y-%m-%d %H:%M:%S %Z", width=width))
+    handler.setFormatter(SafeLogFormatter(f"{timestamp}%(message)s", "%Y-%m-%d %H:%M:%S %Z", width=width))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
 def _is_journal() -> bool:
-    """Whether standard error is what JOURNAL_STREAM names.
+    """Whether standard error is the stream that JOURNAL_STREAM names.
 
     https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html
     """
-    found = os.fstat(2)
-    return os.environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
+    stderr = os.fstat(2)
+    return os.environ.get("JOURNAL_STREAM") == f"{stderr.st_dev}:{stderr.st_ino}"

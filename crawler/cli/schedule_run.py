@@ -1,4 +1,4 @@
-"""The sites of a schedule, as a configuration names them, and what became another with a new one."""
+"""Loads the sites of a schedule from a configuration, and runs the daemon."""
 
 import signal
 import socket
@@ -19,38 +19,38 @@ from crawler.schedule.site import LoadedConfig, scheduled_site
 from crawler.schedule.web.server import bind_socket
 
 
-def load_sites(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> LoadedConfig:
-    """The sites that are ``wanted``, all of them when none is named; at least one has a timetable.
+def load_sites(file: Path, flags: Mapping[str, Any], names: Sequence[str]) -> LoadedConfig:
+    """The sites in ``names``, or all if it is empty; at least one has a schedule.
 
     Raises UsageError.
     """
-    ofall = shared_config(file, flags)
-    every = site_plans(file, flags, wanted)
-    for name, ready in every:
-        check_site(name, ready, file)
-    sites = tuple(scheduled_site(name, ready) for name, ready in every)
+    shared = shared_config(file, flags)
+    plans = site_plans(file, flags, names)
+    for name, plan in plans:
+        check_site(name, plan, file)
+    sites = tuple(scheduled_site(name, plan) for name, plan in plans)
     if all(site.schedule is None for site in sites):
         raise UsageError(
             f'no site in {file} has a schedule: set every = "1d" or cron = "30 3 * * *" in [schedule], or in '
             f"[sites.NAME.schedule] for one site, or give --every"
         )
-    return LoadedConfig(sites, ofall.daemon, history_directory(ofall))
+    return LoadedConfig(sites, shared.daemon, history_directory(shared))
 
 
-def run_daemon(file: Path, flags: Mapping[str, Any], wanted: Sequence[str], *, is_verbose: bool) -> None:
-    """Keep the schedule of a configuration until a signal ends it. Raises SiteatlasError."""
+def run_daemon(file: Path, flags: Mapping[str, Any], names: Sequence[str], *, is_verbose: bool) -> None:
+    """Run the schedule of a configuration until a signal ends it. Raises SiteatlasError."""
 
     def read() -> LoadedConfig:
-        return load_sites(file, flags, wanted)
+        return load_sites(file, flags, names)
 
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it is being read; the loop takes the signal over
-    watched = ConfigWatcher(file)
-    first = read()
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the event loop handles it
+    watcher = ConfigWatcher(file)
+    loaded = read()
     with (
-        History(first.directory, first.settings.history_limit) as history,
-        _listen(first.settings.listen) as listener,
+        History(loaded.directory, loaded.settings.history_limit) as history,
+        _listen(loaded.settings.listen) as listener,
     ):
-        daemon = _DaemonProcess(file, first, read, watched, history, listener, is_verbose=is_verbose)
+        daemon = _DaemonProcess(file, loaded, read, watcher, history, listener, is_verbose=is_verbose)
         try:
             anyio.run(daemon.run, backend_options=loop_options())
         except BaseExceptionGroup as group:

@@ -1,4 +1,4 @@
-"""The sites that a configuration file names, each with what the command line sets, and the ones that are meant."""
+"""Loads the sites of a configuration file with the flags of the command line, and finds their states."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,51 +13,51 @@ from crawler.config.sites import choose_sites, resolve_paths, split_sites
 from crawler.errors import NothingCrawlable, UsageError
 from crawler.state.migrations import STATE_DB
 
-_SINGLE_SITE_KEYS: Final = ("output.directory", "site.sitemap_url")  # what no two sites can have alike
+_SINGLE_SITE_KEYS: Final = ("output.directory", "site.sitemap_url")  # no two sites may share them
 
 
 class ConfiguredSite(Struct, frozen=True):
-    """A site of a configuration: what it is told, and whether it is one of those that the command is about."""
+    """A site of a configuration, and whether the command line selects it."""
 
     name: str
     config: Config
     is_wanted: bool
 
 
-def configured_sites(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> list[ConfiguredSite]:
-    """All sites of a file in its order. Those named by ``wanted`` are, and have the flags; without names, all are.
+def configured_sites(file: Path, flags: Mapping[str, Any], names: Sequence[str]) -> list[ConfiguredSite]:
+    """All sites of a file, in its order. The flags apply to those in ``names``, or to all if it is empty.
 
-    A file without ``sites`` has one, which is named after its host. Raises UsageError for what is not known, does not
-    fit, or is for one site and was said to several.
+    A file without ``sites`` has one, named after its host. Raises UsageError for unknown names, bad values, and flags
+    for one site that would apply to several.
     """
     source = str(file)
-    every = {
+    sites = {
         name: resolve_paths(tables, file.parent)
         for name, tables in split_sites(read_tables(file), source, flag_of).items()
     }
-    if "" in every:
-        config = config_from_flags(every[""], flags, source)
+    if "" in sites:
+        config = config_from_flags(sites[""], flags, source)
         name = _host(config, source)
-        choose_sites([name], wanted, source)
+        choose_sites([name], names, source)
         return [ConfiguredSite(name, config, is_wanted=True)]
-    chosen = choose_sites(list(every), wanted, source)
+    chosen = choose_sites(list(sites), names, source)
     _check(flags, chosen, source)
     return [
         ConfiguredSite(
             name, config_from_flags(tables, flags if name in chosen else {}, source), name in chosen
         )
-        for name, tables in every.items()
+        for name, tables in sites.items()
     ]
 
 
 def shared_config(file: Path, flags: Mapping[str, Any]) -> Config:
-    """What a file says of all its sites: the daemon's settings, and where states are. Raises UsageError."""
+    """The configuration that the sites of a file share: daemon, state directory. Raises UsageError."""
     tables = {name: table for name, table in read_tables(file).items() if name != SITES}
     return config_from_flags(resolve_paths(tables, file.parent), flags, str(file))
 
 
 def history_directory(config: Config) -> Path:
-    """Where the history of the schedule is kept, by what a configuration says of all sites."""
+    """The directory of the schedule's history."""
     return Path(config.daemon.directory or config.state.directory)
 
 
@@ -75,7 +75,7 @@ def _host(config: Config, source: str) -> str:
         raise UsageError(
             f"{source} names no site: set url in [site], or in [sites.NAME.site] for each of several"
         )
-    from crawler.config.plan import parse_url_setting  # noqa: PLC0415 - it knows all the parts of a crawl
+    from crawler.config.plan import parse_url_setting  # noqa: PLC0415 - it loads the whole crawler
     from crawler.url.normalize import DEFAULT_PARAMS, host_of  # noqa: PLC0415
 
     return host_of(parse_url_setting(config.site.url, "site.url", DEFAULT_PARAMS))
@@ -84,11 +84,11 @@ def _host(config: Config, source: str) -> str:
 def find_state_directory(
     url: str | None, file: Path | None, site: str | None, flags: Mapping[str, Any]
 ) -> Path:
-    """The directory of the state of the site that is meant; it holds a state.
+    """The directory of an existing state, of the selected site.
 
-    ``url`` is the site's, ``file`` its configuration and ``site`` its name there; ``flags`` are those of the command
-    line that place the state (``state.directory``, ``site.sitemap_url``). With neither a URL nor a site in the
-    configuration it is the only site whose state lies there. Raises UsageError when there is none, or several.
+    ``url`` is the site's, ``file`` its configuration and ``site`` its name there; ``flags`` locate the state
+    (``state.directory``, ``site.sitemap_url``). With neither a URL nor a site in the configuration, it is the only
+    state in the state directory. Raises UsageError when there is none, or several.
     """
     config = site_config(file, flags, url, site)
     root = Path(config.state.directory)
@@ -100,80 +100,85 @@ def find_state_directory(
         directory = state_directory(root, sitemap_url)
         if not STATE_DB.is_in(directory):
             raise UsageError(
-                f"there is no state of {config.site.url} in {root}: the site was not crawled yet"
+                f"there is no state of {config.site.url} in {root}: no run has crawled the site yet"
                 f"{_other_sites(root, state_directories(root))}"
             )
         return directory
     if STATE_DB.is_in(root):
         return root
-    every = state_directories(root)
-    there = [each for each in every if _has_content(each)] if len(every) > 1 else every
-    if len(there) == 1:
-        return there[0]
-    if there:
+    directories = state_directories(root)
+    known = (
+        [directory_ for directory_ in directories if _has_content(directory_)]
+        if len(directories) > 1
+        else directories
+    )
+    if len(known) == 1:
+        return known[0]
+    if known:
         raise UsageError(
-            f"there are several sites in {root}: choose one by its URL or with --config{_other_sites(root, there)}"
+            f"there are several sites in {root}: choose one by its URL or with --config{_other_sites(root, known)}"
         )
-    if every:
-        raise UsageError(f"no site in {root} was crawled successfully yet{_other_sites(root, every)}")
+    if directories:
+        raise UsageError(
+            f"no run has crawled a site in {root} successfully yet{_other_sites(root, directories)}"
+        )
     raise UsageError(_no_state_message(root))
 
 
 def find_states(
-    file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str]
+    file: Path | None, flags: Mapping[str, Any], names: Sequence[str]
 ) -> list[tuple[str, Path, Config | None]]:
     """The sites of a configuration, or without one all that have a state, or an audit, in the state directory.
 
-    At least one.
-    Each with its name, the directory of its state, which may not be there yet, and its configuration.
-    Raises UsageError.
+    Each with its name, the directory of its state, which may not exist yet, and its configuration. Raises UsageError if
+    there is none.
     """
     if file is not None:
         from crawler.config.plan import plan_scope  # noqa: PLC0415 - it knows all the parts of a crawl
         from crawler.state.store import state_directory  # noqa: PLC0415
 
-        sites = [(each.name, each.config) for each in configured_sites(file, flags, wanted) if each.is_wanted]
+        sites = [(site.name, site.config) for site in configured_sites(file, flags, names) if site.is_wanted]
         return [
             (name, state_directory(Path(config.state.directory), plan_scope(config)[1]), config)
             for name, config in sites
         ]
-    if wanted:
+    if names:
         raise UsageError("--site names a site of a configuration: give that too, with --config FILE")
-    from crawler.config.plan import AUDIT  # noqa: PLC0415 - it knows all that is told of an audit
+    from crawler.config.plan import AUDIT  # noqa: PLC0415 - it loads the whole crawler
 
     root = Path(site_config(None, flags).state.directory)
     audited = f"{AUDIT}/{STATE_DB.file}"
     is_one = STATE_DB.is_in(root) or STATE_DB.is_in(root / AUDIT)
-    found = (
+    directories = (
         [root]
         if is_one
         else sorted({*state_directories(root), *(path.parents[1] for path in root.glob(f"*/{audited}"))})
     )
-    if not found:
+    if not directories:
         raise UsageError(_no_state_message(root))
-    return [(directory.name, directory, None) for directory in found]
+    return [(directory.name, directory, None) for directory in directories]
 
 
 def state_directories(root: Path) -> list[Path]:
-    """The directories of all sites below."""
+    """The directories with a state, one for each site."""
     return sorted(path.parent for path in root.glob(f"*/{STATE_DB.file}"))
 
 
 def _has_content(directory: Path) -> bool:
-    """Whether more is known of a site than that it is not there: its URL may have been mistyped."""
+    """Whether a run of the site found anything: the URL may have been mistyped."""
     with STATE_DB.reading(directory) as db:
         query = "SELECT EXISTS (SELECT 1 FROM run WHERE exit_code IS NOT ?)"
         return bool(db.execute(query, (NothingCrawlable.exit_code,)).fetchone()[0])
 
 
 def _no_state_message(root: Path) -> str:
-    return f"there is no state in {root}: nothing was crawled yet, or it is elsewhere (--state DIR)"
+    return f"there is no state in {root}: no run has crawled yet, or the state is elsewhere (--state DIR)"
 
 
-def _other_sites(root: Path, there: Sequence[Path]) -> str:
-    """The sites that there are, for a message."""
-    if not there:
+def _other_sites(root: Path, directories: Sequence[Path]) -> str:
+    """The known sites, as the end of a message."""
+    if not directories:
         return ""
-    shown = ", ".join(path.name for path in there[:5])
-    more = f" and {len(there) - 5} more" if len(there) > 5 else ""
+    shown = ", ".join(path.name for path in directories[:5])
+    more = f" and {len(directories) - 5} more" if len(directories) > 5 else ""
     return f"; there is state of {shown}{more} (--state {root}/… selects one)"

@@ -1,4 +1,4 @@
-"""``siteatlas status``: the sites, what is published of them, their last runs and the next ones. Only looks."""
+"""``siteatlas status``: shows the sites, their published sitemaps, their last and next runs. Changes nothing."""
 
 import json
 import sys
@@ -7,11 +7,11 @@ from typing import Annotated, Any, Final
 import typer
 
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import SiteOption, SitesConfigOption, with_flags
+from crawler.cli.options import SiteOption, SitesConfigOption, TraceOption, with_flags
 from crawler.cli.tables import terminal_width
 from crawler.errors import worst_exit_code
 
-_DEFAULT_RUNS: Final = 3  # sites that are told of in full, unless they are named
+_MAX_IN_FULL: Final = 3  # sites that are shown in full without --site
 
 
 @with_flags("state.directory", "daemon.directory")
@@ -20,9 +20,7 @@ def status(
     site: SiteOption = None,
     runs: Annotated[int, typer.Option("--runs", metavar="N", min=1, help="Number of last runs to show.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print the status as JSON.")] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")
-    ] = False,
+    verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
     """Show the sites: what each has published, whether a run is active, and the last runs.
@@ -31,17 +29,17 @@ def status(
     If there are more than three, each has one line, and --site shows one in full. With a schedule, status also shows
     when the next run starts. It changes nothing and does not disturb an active run.
     """
-    with CommandErrors(verbose) as told:
+    with CommandErrors(verbose) as errors:
         from crawler.cli.status_collect import collect_status  # noqa: PLC0415 - not needed to show help
         from crawler.cli.status_json import status_values  # noqa: PLC0415
         from crawler.cli.status_text import status_lines  # noqa: PLC0415
 
-        looked = collect_status(config, flags, site or [], runs)
-        told.exit_code = worst_exit_code(each.exit_code for each in looked.sites)
+        report = collect_status(config, flags, site or [], runs)
+        errors.exit_code = worst_exit_code(site_status.exit_code for site_status in report.sites)
         if as_json:
-            json.dump(status_values(looked), sys.stdout, indent=2)
+            json.dump(status_values(report), sys.stdout, indent=2)
             sys.stdout.write("\n")
         else:
-            few = bool(site) or len(looked.sites) <= _DEFAULT_RUNS
-            sys.stdout.write("\n".join(status_lines(looked, terminal_width(), in_full=few)) + "\n")
+            in_full = bool(site) or len(report.sites) <= _MAX_IN_FULL
+            sys.stdout.write("\n".join(status_lines(report, terminal_width(), in_full=in_full)) + "\n")
         sys.stdout.flush()

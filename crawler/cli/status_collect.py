@@ -1,4 +1,4 @@
-"""What there is to know of the sites that a person asks about: their states, their schedule, and who was not told."""
+"""Collects the status of sites: their states, audits, schedule and outstanding notifications."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -25,11 +25,11 @@ from crawler.state.runs import PUBLISHING_OUTCOMES, Run
 from crawler.state.status import StateStatus, state_status
 
 _MAX_COMPARED: Final = 20  # runs that a trend is made of
-_MIN_COMPARED: Final = 3  # runs before the last that make something usual
+_MIN_COMPARED: Final = 3  # earlier runs that a trend needs
 
 
 class RunTrend(Struct, frozen=True, kw_only=True):
-    """The last run that published beside the median of the ``runs`` before it: seconds, requests, and pages listed."""
+    """The last run that published, and the medians of the ``runs`` before it."""
 
     seconds: float
     usual_seconds: float
@@ -41,30 +41,27 @@ class RunTrend(Struct, frozen=True, kw_only=True):
 
 
 class SiteOverview(Struct, frozen=True, kw_only=True):
-    """A site that is asked about: its name, where its state is, and how it stands or why that cannot be told.
+    """The status of one site; ``error`` says why its state cannot be read.
 
-    ``runs`` are the last ones, and ``attempts`` those of the schedule, the newest first; ``schedule`` is how it stands
-    there, None when there is none.
+    ``runs`` are the last ones, and ``attempts`` those of the schedule, the newest first; ``schedule`` is its status in
+    the schedule, None when there is none.
     """
 
     name: str
     directory: Path
-    standing: StateStatus | None = None
+    state: StateStatus | None = None
     runs: tuple[Run, ...] = ()
     trend: RunTrend | None = None
     schedule: SiteStatus | None = None
     attempts: tuple[Attempt, ...] = ()
-    told: NotifyStatus = NotifyStatus()
+    notifications: NotifyStatus = NotifyStatus()
     audit: AuditStatus = AuditStatus()
     error: str = ""
     exit_code: int = 0
 
 
 class ScheduleHistory(Struct, frozen=True, kw_only=True):
-    """What the history of the schedule tells: ``keeper`` is the process that keeps it, "" when none does.
-
-    ``error`` says why it tells nothing.
-    """
+    """The history of the schedule: ``daemon`` is the process that writes it, or ""; ``error`` why it is unreadable."""
 
     directory: Path
     daemon: str = ""
@@ -74,19 +71,21 @@ class ScheduleHistory(Struct, frozen=True, kw_only=True):
 
 
 class StatusReport(Struct, frozen=True):
-    """All that is told; without a ``schedule`` if there is none."""
+    """The status of all selected sites, and of the schedule if there is one."""
 
     sites: tuple[SiteOverview, ...]
     schedule: ScheduleHistory | None
 
 
 def collect_status(
-    file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str], runs: int
+    file: Path | None, flags: Mapping[str, Any], names: Sequence[str], runs: int
 ) -> StatusReport:
-    """The sites that are meant, with so many of their last runs. Raises UsageError."""
-    named = find_states(file, flags, wanted)
+    """Collect the status of the selected sites, each with its last ``runs`` runs. Raises UsageError."""
+    named = find_states(file, flags, names)
     schedule = _schedule_history(file, flags, named, runs)
-    boards = {each.name: each for each in schedule.board.sites} if schedule and schedule.board else {}
+    site_statuses = (
+        {status.name: status for status in schedule.board.sites} if schedule and schedule.board else {}
+    )
     attempts = schedule.attempts if schedule else {}
     return StatusReport(
         tuple(
@@ -94,7 +93,7 @@ def collect_status(
                 SiteOverview(
                     name=name,
                     directory=directory,
-                    schedule=boards.get(name),
+                    schedule=site_statuses.get(name),
                     attempts=attempts.get(name, ()),
                 ),
                 runs,
@@ -110,20 +109,20 @@ def _collect_site(site: SiteOverview, runs: int) -> SiteOverview:
     try:
         if not STATE_DB.is_in(site.directory):
             return site
-        found = state_status(site.directory, max(runs, _MAX_COMPARED))
+        state = state_status(site.directory, max(runs, _MAX_COMPARED))
         return replace(
             site,
-            standing=found,
-            runs=tuple(found.runs[:runs]),
-            trend=run_trend(found.runs),
-            told=notify_status(site.directory),
+            state=state,
+            runs=tuple(state.runs[:runs]),
+            trend=run_trend(state.runs),
+            notifications=notify_status(site.directory),
         )
-    except SiteatlasError as error:  # the others can be told of all the same
+    except SiteatlasError as error:  # go on with the other sites
         return replace(site, error=str(error), exit_code=error.exit_code)
 
 
 def _audit_status(directory: Path) -> AuditStatus:
-    """How the audits of a site stand, as far as that can be told: the runs are told of in any case."""
+    """The status of a site's audits; empty if it cannot be read."""
     with suppress(SiteatlasError):
         return history.audit_status(directory)
     return AuditStatus()
@@ -132,8 +131,8 @@ def _audit_status(directory: Path) -> AuditStatus:
 def _schedule_history(
     file: Path | None, flags: Mapping[str, Any], named: Sequence[tuple[str, Path, Config | None]], runs: int
 ) -> ScheduleHistory | None:
-    """The schedule of a configuration; without one only who keeps the history that lies with the states, if any."""
-    from crawler.schedule.history import HISTORY_DB, HistoryReader  # noqa: PLC0415 - most ask without a schedule
+    """The schedule of a configuration; without one, only the daemon that writes the history beside the states."""
+    from crawler.schedule.history import HISTORY_DB, HistoryReader  # noqa: PLC0415 - most sites have no schedule
 
     config = site_config(None, flags) if file is None else shared_config(file, flags)
     directory = history_directory(config)
@@ -142,15 +141,15 @@ def _schedule_history(
     if file is None:
         if not HISTORY_DB.is_in(directory):
             return None
-        with HistoryReader(directory) as look:
-            return ScheduleHistory(directory=directory, daemon=look.daemon())
+        with HistoryReader(directory) as reader:
+            return ScheduleHistory(directory=directory, daemon=reader.daemon())
     configs = [(name, config) for name, _, config in named if config]
     timed = any(config.schedule.is_timed for _, config in configs)
     if not timed and not HISTORY_DB.is_in(directory):
         return None
     try:
         return _stored_schedule(directory, configs, runs)
-    except SiteatlasError as error:  # the runs can be told of all the same
+    except SiteatlasError as error:  # report the runs all the same
         return ScheduleHistory(directory=directory, error=str(error))
 
 
@@ -161,25 +160,25 @@ def _stored_schedule(directory: Path, configs: Sequence[tuple[str, Config]], run
     from crawler.schedule.status import stored_status  # noqa: PLC0415
 
     sites = [scheduled_site(name, plan_crawl(config)) for name, config in configs]
-    with HistoryReader(directory) as look:
-        keeper = look.daemon()
-        attempts = {name: tuple(look.attempts(name, runs)) for name, _ in configs}
-    board = stored_status(sites, directory, time.time())
-    return ScheduleHistory(directory=directory, daemon=keeper, board=board, attempts=attempts)
+    with HistoryReader(directory) as reader:
+        daemon = reader.daemon()
+        attempts = {name: tuple(reader.attempts(name, runs)) for name, _ in configs}
+    status = stored_status(sites, directory, time.time())
+    return ScheduleHistory(directory=directory, daemon=daemon, board=status, attempts=attempts)
 
 
 def run_trend(runs: Sequence[Run]) -> RunTrend | None:
-    """How the last run that published compares; None when too few did so before it. The newest run is the first."""
+    """The trend of the last run that published; None with too few earlier ones. ``runs`` has the newest first."""
     published = [run for run in runs if run.outcome in PUBLISHING_OUTCOMES and not run.is_open]
     if len(published) <= _MIN_COMPARED:
         return None
-    last, *before = published[: _MAX_COMPARED + 1]
+    last, *earlier = published[: _MAX_COMPARED + 1]
     return RunTrend(
         seconds=last.seconds,
-        usual_seconds=median(run.seconds for run in before),
+        usual_seconds=median(run.seconds for run in earlier),
         fetched=last.fetched,
-        usual_fetched=round(median(run.fetched for run in before)),
+        usual_fetched=round(median(run.fetched for run in earlier)),
         listed=last.listed,
-        usual_listed=round(median(run.listed for run in before)),
-        runs=len(before),
+        usual_listed=round(median(run.listed for run in earlier)),
+        runs=len(earlier),
     )

@@ -1,4 +1,4 @@
-"""How sites stand, in values that JSON knows. Times are W3C datetimes in UTC."""
+"""Converts the status of sites to JSON values. Times are W3C datetimes in UTC."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -13,11 +13,11 @@ from crawler.state.runs import Run
 from crawler.state.status import StateStatus
 
 
-def status_values(looked: StatusReport) -> dict[str, Any]:
-    """All that is told."""
+def status_values(report: StatusReport) -> dict[str, Any]:
+    """The whole status."""
     return {
-        "schedule": _history_values(looked.schedule) if looked.schedule else None,
-        "sites": [_site_values(each) for each in looked.sites],
+        "schedule": _history_values(report.schedule) if report.schedule else None,
+        "sites": [_site_values(site) for site in report.sites],
     }
 
 
@@ -30,25 +30,25 @@ def _history_values(schedule: ScheduleHistory) -> dict[str, Any]:
 
 
 def _site_values(site: SiteOverview) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": site.name, "directory": str(site.directory)}
+    values: dict[str, Any] = {"name": site.name, "directory": str(site.directory)}
     if site.schedule:
-        told["schedule"] = _schedule_values(site.schedule, site.attempts)
+        values["schedule"] = _schedule_values(site.schedule, site.attempts)
     if site.error:
-        return {**told, "error": site.error}
-    if site.standing is None:
-        return {**told, "audit": _audit_values(site.audit), "runs": []}
+        return {**values, "error": site.error}
+    if site.state is None:
+        return {**values, "audit": _audit_values(site.audit), "runs": []}
     return {
-        **told,
-        **_state_values(site.standing),
+        **values,
+        **_state_values(site.state),
         "trend": msgspec.to_builtins(site.trend),
         "audit": _audit_values(site.audit),
-        "channels": msgspec.to_builtins(site.told.channels),
+        "channels": msgspec.to_builtins(site.notifications.channels),
         "runs": [_run_values(run) for run in site.runs],
     }
 
 
 def _audit_values(audit: AuditStatus) -> dict[str, Any] | None:
-    """The last audit that came to its end, and what is to be said of one that was begun after it."""
+    """The last finished audit, and the state of a later one."""
     if audit.newest is None:
         return None
     return {
@@ -58,30 +58,30 @@ def _audit_values(audit: AuditStatus) -> dict[str, Any] | None:
     }
 
 
-def _state_values(known_of: StateStatus) -> dict[str, Any]:
-    now, last = known_of.unfinished, known_of.published
+def _state_values(state: StateStatus) -> dict[str, Any]:
+    unfinished, published = state.unfinished, state.published
     return {
-        "url": known_of.url,
-        "sitemap_url": known_of.sitemap_url,
-        "running": known_of.holder or None,
-        "unfinished": now.number if now else None,
+        "url": state.url,
+        "sitemap_url": state.sitemap_url,
+        "running": state.holder or None,
+        "unfinished": unfinished.number if unfinished else None,
         "published": {
-            "pages": known_of.pages,
-            "kept": known_of.kept,
-            "run": last.number if last else None,
-            "written_by": known_of.wrote,
-            "files": msgspec.to_builtins(last.files) if last else [],
+            "pages": state.pages,
+            "kept": state.kept,
+            "run": published.number if published else None,
+            "written_by": state.wrote,
+            "files": msgspec.to_builtins(published.files) if published else [],
         },
     }
 
 
-def _schedule_values(board: SiteStatus, attempts: tuple[Attempt, ...]) -> dict[str, Any]:
+def _schedule_values(status: SiteStatus, attempts: tuple[Attempt, ...]) -> dict[str, Any]:
     return {
-        "timetable": board.schedule or None,
-        "next": _w3c(board.next_at),
-        "running_since": _w3c(board.running_since),
-        "failures": board.failures,
-        "attempts": [_attempt_values(each) for each in attempts],
+        "timetable": status.schedule or None,
+        "next": _w3c(status.next_at),
+        "running_since": _w3c(status.running_since),
+        "failures": status.failures,
+        "attempts": [_attempt_values(attempt) for attempt in attempts],
     }
 
 

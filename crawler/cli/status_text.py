@@ -1,4 +1,4 @@
-"""How sites stand, in lines for people that fit the terminal: each in full, or many in one line each."""
+"""Formats the status of sites as lines that fit the terminal: each site in full, or one line for each."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -26,21 +26,20 @@ from crawler.state.status import StateStatus
 from crawler.units import clock_text, count_text, outcome_text, size_text
 from sitemap import safe
 
-_MIN_DIFFERENCE: Final = 0.1  # of what is usual: what differs by less is as ever
+_MIN_DIFFERENCE: Final = 0.1  # share of the usual value: smaller differences are not reported
+_MIN_SECONDS: Final = 10.0  # smaller differences of duration are not reported, however short the run
 
-_MIN_SECONDS: Final = 10.0  # seconds that a run may take more or less than usual, however short it is
 
-
-def trend_text(of: RunTrend) -> str:
-    """In what the last run differs from those before it; "" when it was as ever."""
-    told = []
-    if _difference_text(of.seconds, of.usual_seconds, _MIN_SECONDS):
-        told.append(f"took {clock_text(of.seconds)}, usually {clock_text(of.usual_seconds)}")
-    if _difference_text(of.listed, of.usual_listed):
-        told.append(f"listed {count_text(of.listed, 'page')}, usually {of.usual_listed:,}")
-    if _difference_text(of.fetched, of.usual_fetched):
-        told.append(f"sent {count_text(of.fetched, 'request')}, usually {of.usual_fetched:,}")
-    return f"the last run {'; it '.join(told)}" if told else ""
+def trend_text(trend: RunTrend) -> str:
+    """How the last run differs from those before it, or ""."""
+    texts = []
+    if _difference_text(trend.seconds, trend.usual_seconds, _MIN_SECONDS):
+        texts.append(f"took {clock_text(trend.seconds)}, usually {clock_text(trend.usual_seconds)}")
+    if _difference_text(trend.listed, trend.usual_listed):
+        texts.append(f"listed {count_text(trend.listed, 'page')}, usually {trend.usual_listed:,}")
+    if _difference_text(trend.fetched, trend.usual_fetched):
+        texts.append(f"sent {count_text(trend.fetched, 'request')}, usually {trend.usual_fetched:,}")
+    return f"the last run {'; it '.join(texts)}" if texts else ""
 
 
 def _difference_text(now: float, usual: float, least: float = 0.0) -> bool:
@@ -48,7 +47,7 @@ def _difference_text(now: float, usual: float, least: float = 0.0) -> bool:
 
 
 def audit_text(audit: AuditStatus) -> Iterator[str]:
-    """The last audit, and what became of one that was begun after it."""
+    """The last finished audit, and the state of a later one."""
     if audit.last:
         last = audit.last
         about = "no search for orphans" if last.verdict == VerdictKind.NOTHING else last.verdict
@@ -61,15 +60,15 @@ def audit_text(audit: AuditStatus) -> Iterator[str]:
 
 
 def notify_pending_text(channel: ChannelStatus) -> Iterator[str]:
-    """What one of those who are told was not told yet, or refused."""
-    for each in channel.outstanding:
-        yield f"{safe(channel.key)} could not be told yet {safe(each)}"
-    for each in channel.refused:
-        yield f"{safe(channel.key)} refused {safe(each)}"
+    """The outstanding and the refused notifications of a channel."""
+    for pending in channel.outstanding:
+        yield f"{safe(channel.key)}: not delivered yet: {safe(pending)}"
+    for pending in channel.refused:
+        yield f"{safe(channel.key)} refused {safe(pending)}"
 
 
 def search_console_text(channel: ChannelStatus) -> Iterator[str]:
-    """What Google made of the sitemap."""
+    """The status of the sitemap in Search Console."""
     if reading := channel.reading:
         yield f"{safe(channel.key)}: {safe(reading.sentence)} (asked on {local_time(reading.at)})"
 
@@ -97,20 +96,20 @@ _SITE_COLUMNS: Final = (
 )
 
 
-def status_lines(looked: StatusReport, width: int, *, in_full: bool) -> Iterator[str]:
-    """All that is told, in lines of so many characters as far as that can be."""
-    is_kept = bool(looked.schedule and looked.schedule.daemon)
+def status_lines(report: StatusReport, width: int, *, in_full: bool) -> Iterator[str]:
+    """The whole status, in lines of at most ``width`` characters where possible."""
+    is_kept = bool(report.schedule and report.schedule.daemon)
     if in_full:
-        for site in looked.sites:
+        for site in report.sites:
             yield from _site(site, width, is_kept=is_kept)
             yield ""
-        yield from _schedule(looked.schedule, width)
+        yield from _schedule(report.schedule, width)
         return
-    sites = sorted(looked.sites, key=_urgency)
+    sites = sorted(report.sites, key=_urgency)
     yield from table_lines(_SITE_COLUMNS, [_summary(site, is_kept=is_kept) for site in sites], width, "")
     yield from _problem_lines(sites, width, is_kept=is_kept)
     yield ""
-    yield from _schedule(looked.schedule, width)
+    yield from _schedule(report.schedule, width)
     begun = [run.started for site in sites for run in site.runs[:1]]
     zone = zones([*begun, *(at for site in sites if site.schedule and (at := site.schedule.next_at))])
     times = f"; times are {zone}" if zone else ""
@@ -118,7 +117,7 @@ def status_lines(looked: StatusReport, width: int, *, in_full: bool) -> Iterator
 
 
 def _urgency(site: SiteOverview) -> int:
-    """What fails stands first, then what a person should look at."""
+    """The sort key: failing sites first, then those with other problems."""
     if site.error or (site.schedule and site.schedule.failures):
         return 0
     return 1 if any(_problem(site, is_kept=True)) else 2
@@ -128,12 +127,12 @@ def _schedule(schedule: ScheduleHistory | None, width: int) -> Iterator[str]:
     if schedule is None:
         return
     if schedule.error:
-        told = f"the schedule cannot be read: {safe(schedule.error)}"
+        text = f"the schedule cannot be read: {safe(schedule.error)}"
     elif schedule.daemon:
-        told = f"siteatlas schedule is running, in process {schedule.daemon}"
+        text = f"siteatlas schedule is running, in process {schedule.daemon}"
     else:
-        told = "siteatlas schedule is not running: no run starts by itself"
-    yield from wrap(told, width, "")
+        text = "siteatlas schedule is not running: no run starts by itself"
+    yield from wrap(text, width, "")
 
 
 def _summary(site: SiteOverview, *, is_kept: bool) -> tuple[str, ...]:
@@ -141,7 +140,7 @@ def _summary(site: SiteOverview, *, is_kept: bool) -> tuple[str, ...]:
     next_at = site.schedule.next_at if site.schedule else None
     return (
         site.name,
-        f"{site.standing.pages:,}" if site.standing else "-",
+        f"{site.state.pages:,}" if site.state else "-",
         short_local_time(run.started) if run else "-",
         _outcome(site, run),
         _duration(run) if run and not _is_running(site, run) else "-",
@@ -156,15 +155,13 @@ def _next_run(at: float | None, *, is_kept: bool) -> str:
 
 
 def _next_start_text(at: float, *, is_kept: bool) -> str:
-    """When something begins, as far as anybody is there who begins it."""
+    """When the next run starts."""
     return time_ahead(at) if is_kept or at > time.time() else "as soon as siteatlas schedule is running"
 
 
 def _is_running(site: SiteOverview, run: Run) -> bool:
-    """Whether the run is going on: its record still is what it was when it began, or was cut short."""
-    is_held = bool(site.standing and site.standing.holder) or bool(
-        site.schedule and site.schedule.running_since
-    )
+    """Whether the run is active: its record is open, and a process holds the site."""
+    is_held = bool(site.state and site.state.holder) or bool(site.schedule and site.schedule.running_since)
     return is_held and run.is_open and run is site.runs[0]
 
 
@@ -175,12 +172,12 @@ def _duration(run: Run) -> str:
 def _outcome(site: SiteOverview, run: Run | None) -> str:
     if site.error:
         return "no state"
-    board = site.schedule
-    if (site.standing and site.standing.holder) or (board and board.running_since):
+    schedule = site.schedule
+    if (site.state and site.state.holder) or (schedule and schedule.running_since):
         return "running"
-    if board and board.last and board.failures:
-        times = f" x{board.failures}" if board.failures > 1 else ""
-        return f"{status_badge(board.last)}{times}"
+    if schedule and schedule.last and schedule.failures:
+        times = f" x{schedule.failures}" if schedule.failures > 1 else ""
+        return f"{status_badge(schedule.last)}{times}"
     if run is None:
         return "not run yet"
     if run.is_open:
@@ -193,13 +190,13 @@ def _not_uploaded(run: Run) -> bool:
 
 
 def _problem_lines(sites: Sequence[SiteOverview], width: int, *, is_kept: bool) -> Iterator[str]:
-    """What a person should know of, site by site."""
+    """The problems, site by site."""
     troubles = [(site.name, list(_problem(site, is_kept=is_kept))) for site in sites]
-    if any(said for _, said in troubles):
+    if any(sentences for _, sentences in troubles):
         yield ""
-    for name, said in troubles:
-        for each in said:
-            yield from wrap(f"{name}: {each}", width, "", "  ")
+    for name, sentences in troubles:
+        for sentence in sentences:
+            yield from wrap(f"{name}: {sentence}", width, "", "  ")
 
 
 def _problem(site: SiteOverview, *, is_kept: bool) -> Iterator[str]:
@@ -212,7 +209,7 @@ def _problem(site: SiteOverview, *, is_kept: bool) -> Iterator[str]:
         yield safe(run.refusal or run.because)
     if site.audit.trouble:
         yield f"the last audit failed: {safe(site.audit.trouble)}"
-    for channel in site.told.channels:
+    for channel in site.notifications.channels:
         yield from notify_pending_text(channel)
         if channel.reading and channel.reading.errors:
             yield from search_console_text(channel)
@@ -220,116 +217,119 @@ def _problem(site: SiteOverview, *, is_kept: bool) -> Iterator[str]:
 
 def _site(site: SiteOverview, width: int, *, is_kept: bool) -> Iterator[str]:
     yield f"== {site.name} =="
-    about: list[str] = []
+    lines: list[str] = []
     if site.error:
-        about.append(site.error)
-    elif site.standing:
-        about += _state_lines(site.standing)
+        lines.append(site.error)
+    elif site.state:
+        lines += _state_lines(site.state)
     else:
-        about.append("not crawled yet")
+        lines.append("not crawled yet")
     if site.schedule:
-        about += _schedule_lines(site.schedule, is_kept=is_kept)
+        lines += _schedule_lines(site.schedule, is_kept=is_kept)
     if site.trend and (unusual := trend_text(site.trend)):
-        about.append(unusual)
-    about += audit_text(site.audit)
-    for channel in site.told.channels:
-        about += notify_pending_text(channel)
-    for channel in site.told.channels:
-        about += search_console_text(channel)
-    for each in about:
-        yield from wrap(each, width, more="  ")
+        lines.append(unusual)
+    lines += audit_text(site.audit)
+    for channel in site.notifications.channels:
+        lines += notify_pending_text(channel)
+    for channel in site.notifications.channels:
+        lines += search_console_text(channel)
+    for line in lines:
+        yield from wrap(line, width, hanging="  ")
     if site.runs:
         yield ""
         yield from _runs(site, width)
 
 
-def _state_lines(of: StateStatus) -> Iterator[str]:
-    yield safe(of.url)
-    if of.published:
-        kept = f", {of.kept:,} of them kept although they failed" if of.kept else ""
+def _state_lines(state: StateStatus) -> Iterator[str]:
+    yield safe(state.url)
+    if state.published:
+        kept = f", {state.kept:,} of them kept although they failed" if state.kept else ""
         yield (
-            f"{count_text(of.pages, 'page')} in {count_text(len(of.published.files), 'file')} published{kept}, "
-            f"{_written(of.published.number, of.wrote)}: {safe(of.published.files[0].url)}"
+            f"{count_text(state.pages, 'page')} in {count_text(len(state.published.files), 'file')} published{kept}, "
+            f"{_written(state.published.number, state.wrote)}: {safe(state.published.files[0].url)}"
         )
     else:
         yield "these runs have published nothing"
-    run = of.unfinished
-    if of.holder:
+    run = state.unfinished
+    if state.holder:
         yield (
-            f"run {run.number} is active, in process {of.holder}"
+            f"run {run.number} is active, in process {state.holder}"
             if run
-            else f"process {of.holder} works on it"
+            else f"process {state.holder} works on it"
         )
     elif run:
-        why = f" ({safe(run.because)})" if run.because else ""
-        yield f"run {run.number} was cut short{why}; the next run continues it"
+        reason = f" ({safe(run.because)})" if run.because else ""
+        yield f"run {run.number} was cut short{reason}; the next run continues it"
 
 
 def _written(last: int, wrote: int | None) -> str:
-    """Which run the files are of, and since when they are what they should be."""
-    by = f"written by run {wrote}" if wrote is not None else ""
+    """The run that wrote the files, and the last run that left them unchanged."""
+    writer = f"written by run {wrote}" if wrote is not None else ""
     same = f"unchanged up to run {last}" if last != wrote else ""
-    return " and ".join(filter(None, (by, same)))
+    return " and ".join(filter(None, (writer, same)))
 
 
-def _schedule_lines(board: SiteStatus, *, is_kept: bool) -> Iterator[str]:
-    if board.schedule:
-        then = f"; next run {_next_start_text(board.next_at, is_kept=is_kept)}" if board.next_at else ""
-        yield f"schedule: {board.schedule}{then}"
-    if board.failures:
-        yield from _failing(board, is_kept=is_kept)
-    elif board.last and board.last.fate not in (RunStatus.DONE, None):
-        yield f"the last run was {status_badge(board.last)}, {_last_attempt(board.last)}"
+def _schedule_lines(status: SiteStatus, *, is_kept: bool) -> Iterator[str]:
+    if status.schedule:
+        next_run = f"; next run {_next_start_text(status.next_at, is_kept=is_kept)}" if status.next_at else ""
+        yield f"schedule: {status.schedule}{next_run}"
+    if status.failures:
+        yield from _failing(status, is_kept=is_kept)
+    elif status.last and status.last.fate not in (RunStatus.DONE, None):
+        yield f"the last run was {status_badge(status.last)}, {_last_attempt(status.last)}"
 
 
-def _failing(board: SiteStatus, *, is_kept: bool) -> Iterator[str]:
-    if board.last:
-        again = f"; next try {_next_start_text(board.next_at, is_kept=is_kept)}" if board.next_at else ""
-        what = "the last run" if board.failures == 1 else f"{board.failures:,} runs in a row"
-        yield f"{what} failed, {_last_attempt(board.last)}{again}"
+def _failing(status: SiteStatus, *, is_kept: bool) -> Iterator[str]:
+    if status.last:
+        next_try = f"; next try {_next_start_text(status.next_at, is_kept=is_kept)}" if status.next_at else ""
+        failed = "the last run" if status.failures == 1 else f"{status.failures:,} runs in a row"
+        yield f"{failed} failed, {_last_attempt(status.last)}{next_try}"
 
 
 def _last_attempt(attempt: Attempt) -> str:
-    told = f": {safe(attempt.told)}" if attempt.told else ""
-    return f"on {local_time(attempt.began)}{told}"
+    message = f": {safe(attempt.told)}" if attempt.told else ""
+    return f"on {local_time(attempt.began)}{message}"
 
 
 def _runs(site: SiteOverview, width: int) -> Iterator[str]:
     runs = site.runs
     zone = zones(run.started for run in runs)
     columns = [
-        replace(each, name=f"started, {zone}") if each.name == "started" else each for each in _RUN_COLUMNS
+        replace(column, name=f"started, {zone}") if column.name == "started" else column
+        for column in _RUN_COLUMNS
     ]
-    head, *rows = table_lines(columns, [_row(run, is_on=_is_running(site, run)) for run in runs], width)
+    head, *rows = table_lines(columns, [_row(run, is_active=_is_running(site, run)) for run in runs], width)
     yield head
     indent = " " * (2 + max(len(str(run.number)) for run in (*runs,)) + 2)
     for row, run in zip(rows, runs, strict=True):
         yield row
-        for each in () if _is_running(site, run) else _remarks(run):
-            yield from wrap(each, width, indent)
+        for column in () if _is_running(site, run) else _remarks(run):
+            yield from wrap(column, width, indent)
 
 
-def _row(run: Run, *, is_on: bool) -> tuple[str, ...]:
-    begun = str(run.number), long_local_time(run.started)
-    if is_on:
-        return (*begun, "-", "active", *("-" for _ in _RUN_COLUMNS[4:]))
-    known = run.has_figures
+def _row(run: Run, *, is_active: bool) -> tuple[str, ...]:
+    start = str(run.number), long_local_time(run.started)
+    if is_active:
+        return (*start, "-", "active", *("-" for _ in _RUN_COLUMNS[4:]))
+    has_figures = run.has_figures
     return (
-        *begun,
+        *start,
         _duration(run),
         run.completeness or "-",
         "-" if run.is_open and not run.outcome else outcome_text(run.outcome),
-        f"{run.listed:,}" if run.listed or known else "-",
-        f"+{run.added:,} ~{run.changed:,} -{run.removed + run.moved + run.deindexed:,}" if known else "-",
-        f"{run.fetched:,}" if run.fetched or known else "-",
-        size_text(run.bytes) if run.bytes or known else "-",
+        f"{run.listed:,}" if run.listed or has_figures else "-",
+        f"+{run.added:,} ~{run.changed:,} -{run.removed + run.moved + run.deindexed:,}"
+        if has_figures
+        else "-",
+        f"{run.fetched:,}" if run.fetched or has_figures else "-",
+        size_text(run.bytes) if run.bytes or has_figures else "-",
         "-" if run.exit_code is None else str(run.exit_code),
     )
 
 
 def _remarks(run: Run) -> Iterator[str]:
-    """What there is to say of a run beside its row."""
-    if run.is_open:  # why it was cut short stands above, with what becomes of it
+    """The reasons and refusals of a run, below its row."""
+    if run.is_open:  # the lines above the table say why it was cut short
         return
     if run.because:
         yield safe(run.because)

@@ -1,4 +1,4 @@
-"""The summary that a person reads after a crawl. Whatever came from the web is stripped of control characters here."""
+"""Writes the summary of a crawl for the terminal. Text from the web is escaped here."""
 
 import sys
 from collections.abc import Callable
@@ -45,25 +45,25 @@ def summary_lines(report: Report) -> list[str]:
     ]
 
 
-def print_summary(report: Report, say: Callable[[str], None], *, quiet: bool) -> None:
-    """Print the summary. ``quiet``: only ``say`` what somebody should know, one sentence after the other."""
+def print_summary(report: Report, print_line: Callable[[str], None], *, quiet: bool) -> None:
+    """Print the summary; ``quiet``: only problems, each through ``say``."""
     if quiet:
         for sentence in _warnings(report):
-            say(sentence)
+            print_line(sentence)
     else:
         sys.stdout.write(fitted(summary_lines(report)))
         sys.stdout.flush()
 
 
 def _warnings(report: Report) -> list[str]:
-    """What somebody should know who wants to hear of nothing that is as it should be."""
-    announced = report.announced
-    is_left = announced is not None and (
-        announced.untold or any(each.reception is SendStatus.REFUSED for each in announced.deliveries)
+    """The problems of a run, each in a sentence."""
+    notified = report.announced
+    is_left = notified is not None and (
+        notified.untold or any(delivery.reception is SendStatus.REFUSED for delivery in notified.deliveries)
     )
-    wrong = [report.refusal if report.exit_code else "", report.upload_error]
-    wrong += announced.sentences if announced and is_left else ()
-    return [each for each in wrong if each]
+    sentences = [report.refusal if report.exit_code else "", report.upload_error]
+    sentences += notified.sentences if notified and is_left else ()
+    return [delivery for delivery in sentences if delivery]
 
 
 def _published(report: Report) -> list[str]:
@@ -97,96 +97,102 @@ def _uploaded(report: Report) -> list[str]:
     return [f"  {upload_line(report.uploaded)}"] if report.uploaded else []
 
 
-def upload_line(done: UploadResult) -> str:
-    """What an upload did."""
-    did = [f"{count_text(done.sent, 'file')} ({size_text(done.bytes)})"] if done.sent else []
-    did += [f"{done.removed:,} removed"] if done.removed else []
-    where = safe(done.destination)
-    return f"uploaded to {where}: {', '.join(did)}" if did else f"nothing to upload: {where} is up to date"
+def upload_line(result: UploadResult) -> str:
+    """The result of an upload, in a line."""
+    actions = [f"{count_text(result.sent, 'file')} ({size_text(result.bytes)})"] if result.sent else []
+    actions += [f"{result.removed:,} removed"] if result.removed else []
+    target = safe(result.destination)
+    return (
+        f"uploaded to {target}: {', '.join(actions)}"
+        if actions
+        else f"nothing to upload: {target} is up to date"
+    )
 
 
 def _notify_lines(report: Report) -> list[str]:
-    """Who was told of it, and what, or why not."""
+    """The notifications of a run."""
     return notify_text(report.announced, is_tried_again=not report.upload_error) if report.announced else []
 
 
-def notify_text(announced: NotifyResult, *, is_tried_again: bool = True) -> list[str]:
-    """Who was told, and of what, or why not; ``is_tried_again`` unless something else has to be mended first."""
-    told = [
-        f"notified {_delivery_text(each)}"
-        for each in announced.deliveries
-        if each.reception is SendStatus.ACCEPTED
+def notify_text(notified: NotifyResult, *, is_tried_again: bool = True) -> list[str]:
+    """The notifications, in lines; ``is_tried_again`` unless the user has to fix something else first."""
+    lines = [
+        f"notified {_delivery_text(delivery)}"
+        for delivery in notified.deliveries
+        if delivery.reception is SendStatus.ACCEPTED
     ]
-    told += announced.sentences
-    if announced.untold and is_tried_again:
-        told.append(_DEFER_STATUSES)
-    if any(each.refused for each in announced.deliveries):
-        told.append("what was refused is set aside; siteatlas notify --resend-refused sends it again")
-    return [f"  {safe(each)}" for each in told]
+    lines += notified.sentences
+    if notified.untold and is_tried_again:
+        lines.append(_DEFER_STATUSES)
+    if any(delivery.refused for delivery in notified.deliveries):
+        lines.append(
+            "refused notifications are set aside; siteatlas notify --resend-refused sends them again"
+        )
+    return [f"  {safe(delivery)}" for delivery in lines]
 
 
-def _delivery_text(each: DeliveryReport) -> str:
-    """To whom, and of what. What Google says of the sitemap is news too, but for us."""
-    if each.occasion is not Occasion.CHANGES:
-        return f"{each.channel} {_OCCASION_TEXTS[each.occasion]}"
-    if each.channel == _SEARCH_CONSOLE:
-        return f"{each.channel}: the sitemap ({each.said})"
-    if each.channel.startswith(_WEBSUB_PREFIX):
-        return f"{each.channel}: the feed"
-    return f"{each.channel} of {count_text(each.urls, 'change' if each.after else 'page')}"
+def _delivery_text(delivery: DeliveryReport) -> str:
+    """The channel and the content of a delivery. That of Search Console is the status from Google."""
+    if delivery.occasion is not Occasion.CHANGES:
+        return f"{delivery.channel} {_OCCASION_TEXTS[delivery.occasion]}"
+    if delivery.channel == _SEARCH_CONSOLE:
+        return f"{delivery.channel}: the sitemap ({delivery.said})"
+    if delivery.channel.startswith(_WEBSUB_PREFIX):
+        return f"{delivery.channel}: the feed"
+    return f"{delivery.channel} of {count_text(delivery.urls, 'change' if delivery.after else 'page')}"
 
 
 def _changes(report: Report) -> list[str]:
-    """What differs from the set that was published before, if there was one and the new one was looked at."""
+    """The difference from the previously published set, if there is one."""
     if report.is_first or not report.listed:
         return []
     kinds = ("added", "changed", "removed", "moved", "deindexed")
-    told = [f"{number:,} {kind}" for kind in kinds if (number := getattr(report, kind))]
+    counts = [f"{number:,} {kind}" for kind in kinds if (number := getattr(report, kind))]
     kept = f"; {report.kept:,} kept although they failed" if report.kept else ""
-    return [f"  {', '.join(told) or 'nothing added, changed or removed'}{kept}"]
+    return [f"  {', '.join(counts) or 'nothing added, changed or removed'}{kept}"]
 
 
 def _changed(report: Report) -> list[str]:
-    """Some of the changes by name: more of them when that is what was asked for."""
+    """Some of the changes, by URL."""
     if report.is_first or not report.changes:
         return []
     counts = ChangeCounts(**{kind.value: getattr(report, kind.value) for kind in ChangeKind})
-    _, *told = sample_lines(ChangeSample(report.changes, _MAX_NAMED if report.published else 0), counts)
-    return told
+    _, *lines = sample_lines(ChangeSample(report.changes, _MAX_NAMED if report.published else 0), counts)
+    return lines
 
 
 def _crawl(report: Report) -> list[str]:
     rate = report.fetched / report.seconds if report.seconds else 0
     source = f" from {safe(report.source)}" if report.source else ""
-    told = (
+    line = (
         f"crawled {report.url}{source} in {clock_text(report.seconds)}: {count_text(report.fetched, 'request')}, "
         f"{size_text(report.bytes)}, {rate:,.0f} a second"
     )
     if report.resumed:
-        told += "; continued an earlier run"
+        line += "; continued an earlier run"
     if report.unchanged:
-        told += f"; {report.unchanged:,} responses unchanged"
+        line += f"; {report.unchanged:,} responses unchanged"
     if not report.because:
-        return [told]
-    again = "" if report.complete else "; run the same command again to continue"
-    return [told, f"{report.completeness}: {safe(report.because)}{again}"]
+        return [line]
+    remedy = "" if report.complete else "; run the same command again to continue"
+    return [line, f"{report.completeness}: {safe(report.because)}{remedy}"]
 
 
 def _left_out(report: Report) -> list[str]:
     if not report.left_out:
         return []
-    out = ["", "left out, and why"]
+    lines = ["", "left out, and why"]
     for group in report.left_out:
         meaning = _STATE_MEANINGS.get(group.state, "")
-        out.append(f"{group.count:>9,}  {group.state.value:<{_LABEL_WIDTH}}  {meaning}".rstrip())
+        lines.append(f"{group.count:>9,}  {group.state.value:<{_LABEL_WIDTH}}  {meaning}".rstrip())
         if group.state is State.PENDING:
             continue
         for example in group.examples:
             reason = f"  ({safe(example.reason)})" if example.reason else ""
-            out.append(f"{'':>11}{safe(example.url)}{reason}")
+            lines.append(f"{'':>11}{safe(example.url)}{reason}")
         if group.count > len(group.examples) > 0:
-            out.append(f"{'':>11}… {group.count - len(group.examples):,} more")
-    return out
+            lines.append(f"{'':>11}… {group.count - len(group.examples):,} more")
+    return lines
 
 
 def _notes(report: Report) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tables and lines that fit the terminal: long names are cut, and columns left out, before one is wider than it."""
+"""Lays out tables and lines for the terminal: cuts long names and leaves out columns that do not fit."""
 
 import shutil
 import textwrap
@@ -7,16 +7,16 @@ from typing import Final
 
 from msgspec import Struct
 
-UNLIMITED_WIDTH: Final = 1_000  # what is written to a file or a pipe has no edge
+UNLIMITED_WIDTH: Final = 1_000  # of a file or a pipe
 _GAP: Final = "  "
-_MIN_READABLE: Final = 20  # characters that a shortened cell keeps while there are columns to leave out
-_MIN_WIDTH: Final = 8  # that it keeps at least
+_MIN_READABLE: Final = 20  # characters of a shortened cell while there are columns to leave out
+_MIN_WIDTH: Final = 8  # characters of a shortened cell at least
 
 
 class TableColumn(Struct, frozen=True):
-    """``weight`` says how much it is missed: those of the least are left out first, 0 never. ``is_text`` stays left.
+    """A column. Those of the least ``weight`` are left out first; 0: never. ``is_text`` cells are aligned left.
 
-    A cell of one that ``shrinks`` may be cut, with an ellipsis in its middle: what tells names apart is at their ends.
+    A cell of a column that ``shrinks`` may get an ellipsis in its middle: names differ at their ends.
     """
 
     name: str
@@ -26,14 +26,14 @@ class TableColumn(Struct, frozen=True):
 
 
 def terminal_width() -> int:
-    """Characters of a line of the terminal that is written to, or as COLUMNS says."""
+    """The width of the terminal, or of COLUMNS, in characters."""
     return shutil.get_terminal_size((UNLIMITED_WIDTH, 24)).columns
 
 
 def table_lines(
     columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], width: int, indent: str = "  "
 ) -> Iterator[str]:
-    """The head and then a line for each row, of the columns that fit."""
+    """The headings and a line for each row, of the columns that fit."""
     widths = {
         column: max(map(len, cells))
         for column, *cells in zip(columns, [c.name for c in columns], *rows, strict=True)
@@ -66,8 +66,8 @@ def _cell(text: str, column: TableColumn, width: int) -> str:
     return text.ljust(width) if column.is_text else text.rjust(width)
 
 
-def wrap(text: str, width: int, indent: str = "  ", more: str = "") -> Iterator[str]:
-    """A sentence in lines; what cannot be broken, as a URL, stays whole. ``more`` indents the second and all others."""
+def wrap(text: str, width: int, indent: str = "  ", hanging: str = "") -> Iterator[str]:
+    """A sentence in lines; a URL is never broken. ``hanging`` indents the second and later lines further."""
     if len(indent) + len(text) <= width:
         yield indent + text
         return
@@ -75,14 +75,14 @@ def wrap(text: str, width: int, indent: str = "  ", more: str = "") -> Iterator[
         text,
         max(width, 40),
         initial_indent=indent,
-        subsequent_indent=indent + more,
+        subsequent_indent=indent + hanging,
         break_long_words=False,
         break_on_hyphens=False,
     )
 
 
 def fitted(lines: Iterable[str]) -> str:
-    """Lines as a text that fits the terminal: what is too long goes on in lines that are indented by two more."""
+    """Lines as a text that fits the terminal; continuation lines are indented by two more."""
     width = terminal_width()
     texts = ((line, line.lstrip(" ")) for line in lines)
     broken = (wrap(text, width, " " * (len(line) - len(text)), "  ") for line, text in texts)

@@ -1,8 +1,8 @@
-"""The comparison of an audit with the one before: how each looked for each rule, and what is remembered for the next.
+"""Compares an audit with the previous one, rule by rule, and stores what the next comparison needs.
 
 ::
 
-    looked | pair the findings | new | mended, or not decided | trends | (report told) | keep
+    coverage of rules | pair the findings | new | resolved, or undecided | trends | (reports written) | store
 """
 
 import sqlite3
@@ -40,20 +40,16 @@ from crawler.errors import StorageError, UsageError
 FIRST_AUDIT: Final = "first audit of this site: nothing to compare with"
 _SITEMAP_GROUPS: Final = ("health", "media", "lint")
 _OWN_SITEMAPS: Final = "the sitemaps that the site names"
-_FORGOTTEN: Final = "what earlier visits saw was forgotten (--fresh)"
+_FORGOTTEN: Final = "--fresh deleted what earlier visits saw"
 _SOURCES_BY_RULE: Final = {rule: sources for rules, sources, _ in RULE_SOURCES for rule in rules}
 _Decision = Callable[[PreviousFinding, CurrentState], tuple[FindingStatus, str, str]]
-_RULES_FROM_STATE: Final = (
-    "entry.lastmod_late",
-    "entry.lastmod_early",
-)  # they rest on what earlier audits saw
+_RULES_FROM_STATE: Final = ("entry.lastmod_late", "entry.lastmod_early")  # they need earlier visits
 
 
 class AuditComparison:
-    """Compares one audit. ``db`` has what it found, ``directory`` the memory of those before.
+    """Compares one audit. ``db`` has its findings, ``directory`` the history of earlier audits.
 
-    A memory that cannot be used is told in the report, and costs the audit nothing else. ``is_fresh``: what earlier
-    visits brought was forgotten.
+    If the history cannot be used, the report says so, and the audit goes on. ``is_fresh``: earlier visits were deleted.
     """
 
     def __init__(self, db: sqlite3.Connection, directory: Path, plan: CrawlPlan, *, is_fresh: bool) -> None:
@@ -75,13 +71,13 @@ class AuditComparison:
             self._changed = _changed_settings(self._last.settings, self._settings)
 
     def compare(self, report: AuditReport, media: CheckedMedia) -> AuditReport:
-        """The report with what the audit before says of it, if there is one; the findings get theirs."""
+        """The report with its comparison, if there is a previous audit; marks new findings in the database."""
         if self._past is None:
             return self._with_comparison(report, None)
         now = self._rule_coverage(report)
-        why = {rule: self._why_none_new(rule, how) for rule, how in now.items()}
+        reasons = {rule: self._why_none_new(rule, coverage) for rule, coverage in now.items()}
         try:
-            self._past.compare(_day(report.started), (rule for rule, said in why.items() if not said))
+            self._past.compare(_day(report.started), (rule for rule, reason in reasons.items() if not reason))
             if self._last is None:
                 return replace(report, why_uncompared=FIRST_AUDIT)
             self._past.resolve_missing(self._decider(now, report, media))
@@ -89,16 +85,16 @@ class AuditComparison:
         except StorageError as error:
             self._warn_unusable(error)
             return self._with_comparison(report, None)
-        uncompared = {each.rule: why[each.rule] for each in report.counts if why.get(each.rule)}
+        uncompared = {count.rule: reasons[count.rule] for count in report.counts if reasons.get(count.rule)}
         for trend in trends:
-            if trend.undecided and (said := self._changed or now[trend.rule].gap):
-                uncompared.setdefault(trend.rule, said)
+            if trend.undecided and (reason := self._changed or now[trend.rule].gap):
+                uncompared.setdefault(trend.rule, reason)
         started = self._last.started
         earlier = {
-            each.rule: then
-            for each in trends
-            for then, _ in [self._then.get(each.rule, (started, RuleCoverage()))]
-            if each.rule not in uncompared and then != started
+            count.rule: compared_start
+            for count in trends
+            for compared_start, _ in [self._then.get(count.rule, (started, RuleCoverage()))]
+            if count.rule not in uncompared and compared_start != started
         }
         return self._with_comparison(
             report,
@@ -106,16 +102,16 @@ class AuditComparison:
         )
 
     def store(self, report: AuditReport, news: AuditSummary) -> None:
-        """Let this be the audit that the next one is compared with, and others are told of. Raises StorageError."""
+        """Store this audit for the next comparison and for notifications. Raises StorageError."""
         if self._past is None:
             return
-        looked = {
-            rule: how
-            for rule, how in self._rule_coverage(report).items()
-            if not how.gap or self._never_decided(rule)
+        coverage = {
+            rule: rule_coverage
+            for rule, rule_coverage in self._rule_coverage(report).items()
+            if not rule_coverage.gap or self._never_decided(rule)
         }
-        most = self._plan.config.state.keep_runs
-        self._past.store(news, self._settings, looked, most, anew=bool(self._changed))
+        keep_runs = self._plan.config.state.keep_runs
+        self._past.store(news, self._settings, coverage, keep_runs, anew=bool(self._changed))
 
     def _warn_unusable(self, error: Exception) -> None:
         self._past = None
@@ -125,7 +121,7 @@ class AuditComparison:
         return replace(report, compared=compared, why_uncompared=self._fault)
 
     def _never_decided(self, rule: str) -> bool:
-        """Whether no audit before could decide a rule either."""
+        """Whether no earlier audit could decide a rule either."""
         return bool(self._changed) or rule not in self._then or bool(self._then[rule][1].gap)
 
     def _why_none_new(self, rule: str, now: RuleCoverage) -> str:
@@ -150,7 +146,7 @@ class AuditComparison:
     def _decider(
         self, now: Mapping[str, RuleCoverage], report: AuditReport, media: CheckedMedia
     ) -> _Decision:
-        sight = AuditScope(
+        scope = AuditScope(
             is_doubtful=bool(report.doubts),
             is_named=bool(self._plan.config.audit.sitemaps),
             is_media_whole=media.is_whole,
@@ -158,21 +154,21 @@ class AuditComparison:
             unsure=frozenset(media.uncertain),
         )
 
-        def decide(before: PreviousFinding, today: CurrentState) -> tuple[FindingStatus, str, str]:
-            how = now.get(before.rule)
-            if how is None or self._changed:
+        def decide(previous: PreviousFinding, current: CurrentState) -> tuple[FindingStatus, str, str]:
+            coverage = now.get(previous.rule)
+            if coverage is None or self._changed:
                 return FindingStatus.DROPPED, "", ""
-            if how.gap:
+            if coverage.gap:
                 return FindingStatus.INCONCLUSIVE, "", ""
-            then = self._then[before.rule][1] if before.rule in self._then else how
-            if then.limit != how.limit:
+            earlier = self._then[previous.rule][1] if previous.rule in self._then else coverage
+            if earlier.limit != coverage.limit:
                 return FindingStatus.DROPPED, "", ""
-            if before.rule not in _SOURCES_BY_RULE and set(then.sources) - set(how.sources):
+            if previous.rule not in _SOURCES_BY_RULE and set(earlier.sources) - set(coverage.sources):
                 return FindingStatus.INCONCLUSIVE, "", ""
-            if not (said := what_became(before, today, sight)):
+            if not (text := what_became(previous, current, scope)):
                 return FindingStatus.INCONCLUSIVE, "", ""
-            rule = replaced_by(before, today)
-            return (FindingStatus.REPLACED if rule else FindingStatus.RESOLVED), said, rule
+            rule = replaced_by(previous, current)
+            return (FindingStatus.REPLACED if rule else FindingStatus.RESOLVED), text, rule
 
         return decide
 
@@ -191,19 +187,21 @@ def _limit(rule: str, audit: AuditConfig) -> str:
 def _compared_sources(
     rule: str, group: str, inputs: Sequence[SourceReport], audit: AuditConfig
 ) -> tuple[str, ...]:
-    """What a rule is compared with: the kinds of sources, or the sitemaps."""
+    """The kinds of sources, or the sitemaps, that a rule compares the crawl with."""
     if group in _SITEMAP_GROUPS or rule == "orphan.sitemap":
         return tuple(sorted({f"--sitemap {name}" for name in audit.sitemaps})) or (_OWN_SITEMAPS,)
     kinds = _SOURCES_BY_RULE.get(rule, frozenset())
-    return tuple(sorted({f"--{each.source}" for each in inputs if each.used and each.source in kinds}))
+    return tuple(
+        sorted({f"--{report.source}" for report in inputs if report.used and report.source in kinds})
+    )
 
 
-def _changed_settings(then: Mapping[str, object], now: Mapping[str, object]) -> str:
-    """That settings are others now which decide what a crawl finds, or ""."""
+def _changed_settings(previous: Mapping[str, object], now: Mapping[str, object]) -> str:
+    """That settings which decide what a crawl finds have changed, or ""."""
     now = msgspec.json.decode(msgspec.json.encode(now))
-    # what an older version did not know yet, it did as this one does by default
-    changed = sorted(key for key, value in then.items() if value != now.get(key))
-    return f"the audit before had other settings ({', '.join(changed)})" if changed else ""
+    # a key that an older version lacked has its default value there
+    changed = sorted(key for key, value in previous.items() if value != now.get(key))
+    return f"the previous audit had other settings ({', '.join(changed)})" if changed else ""
 
 
 def _day(moment: float) -> str:

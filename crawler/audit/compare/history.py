@@ -1,4 +1,4 @@
-"""The memory of audits, ``audits.db`` beside their state: those that came to their end, and what the last one found."""
+"""Reads the history of audits, ``audits.db`` beside their state: the finished audits, and the findings of the last."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -18,40 +18,40 @@ AUDIT_HISTORY_DB: Final = Database(
     application_id=0x53_41_41_55,  # "SAAU"
     version=1,
     tables="""
-CREATE TABLE audit (                          -- the last ones that came to their end
+CREATE TABLE audit (                          -- the last finished ones
   number INTEGER PRIMARY KEY,                 -- of its run in the state
-  news BLOB NOT NULL,                         -- msgpack of AuditNews
+  news BLOB NOT NULL,                         -- msgpack of AuditSummary
   settings TEXT NOT NULL                      -- JSON: those that decide what a crawl finds
 );
 CREATE TABLE looked (
   rule TEXT PRIMARY KEY,
-  started REAL NOT NULL,                      -- of the last audit that could decide it, or that looked if none could
-  how BLOB NOT NULL                           -- msgpack of comparison.Looked
+  started REAL NOT NULL,                      -- of the last audit that could decide the rule, or that checked it
+  how BLOB NOT NULL                           -- msgpack of rules.RuleCoverage
 ) WITHOUT ROWID;
 CREATE TABLE finding (
   id INTEGER PRIMARY KEY,
-  missed INTEGER NOT NULL,                    -- audits since the last that had it, none of which could decide it
+  missed INTEGER NOT NULL,                    -- audits since the last that had it, all undecided
   rule TEXT NOT NULL,
-  key BLOB NOT NULL,                          -- comparison.identity
+  key BLOB NOT NULL,                          -- rules.finding_identity
   url TEXT NOT NULL,
   file TEXT NOT NULL,
   state TEXT NOT NULL,
   times INTEGER NOT NULL,
   others TEXT NOT NULL,                       -- JSON
   since TEXT NOT NULL,
-  certain INTEGER NOT NULL                    -- 1: it was told as conclusive
+  certain INTEGER NOT NULL                    -- 1: it was reported as conclusive
 );
 """,
-    description="the memory of audits",
-    remedy="move it away: the next audit is then compared with nothing, and others hear of none before it",
+    description="the history of audits",
+    remedy="move it away: the next audit then has nothing to compare with",
 )
 _decode = msgspec.msgpack.Decoder(AuditSummary).decode
 
 
 class AuditStatus(Struct, frozen=True, kw_only=True):
-    """How the audits of a site stand: ``last`` is what the last one found that came to its end, if any did.
+    """The status of a site's audits: ``last`` summarizes the last finished one, if any.
 
-    ``newest`` is the record of the last that was begun, and ``holder`` the process that is auditing, or "".
+    ``newest`` is the record of the last that began, and ``holder`` the process that is auditing, or "".
     """
 
     last: AuditSummary | None = None
@@ -60,23 +60,23 @@ class AuditStatus(Struct, frozen=True, kw_only=True):
 
     @property
     def is_finished(self) -> bool:
-        """Whether the last that was begun has come to its end."""
+        """Whether the last that began has finished."""
         return self.newest is None or (self.last is not None and self.last.number >= self.newest.number)
 
     @property
     def trouble(self) -> str:
-        """Why the last that was begun told nothing, in a sentence; "" when it did, or is going on."""
+        """Why the last that began has no result, in a sentence; "" if it has one, or is still running."""
         run = self.newest
         if run is None or self.is_finished or self.holder:
             return ""
         if run.is_open:
-            why = run.refusal or run.because
-            return f"it was cut short{f' ({why})' if why else ''}, and the next one goes on with it"
+            reason = run.refusal or run.because
+            return f"it was cut short{f' ({reason})' if reason else ''}, and the next one continues it"
         return run.refusal or "it was cut short while its report was written, and the next run audits again"
 
 
 class StoredFinding(Struct, frozen=True):
-    """A finding as it is remembered; ``is_carried``: the last audit could not decide whether it is there."""
+    """A finding in the history; ``is_inconclusive``: the last audit could not decide whether it persists."""
 
     rule: str
     since: str
@@ -85,15 +85,15 @@ class StoredFinding(Struct, frozen=True):
 
 
 def finished_audits(directory: Path) -> list[AuditSummary]:
-    """The audits that came to their end and are remembered, the oldest first.
+    """The finished audits in the history, the oldest first.
 
-    Raises StorageError, UsageError as :meth:`crawler.state.database.Database.look`.
+    Raises StorageError, UsageError as :meth:`crawler.state.database.Database.reading`.
     """
     return _read(directory, "ORDER BY number")
 
 
 def audit_status(directory: Path) -> AuditStatus:
-    """How the audits stand whose state is in this directory. Raises StorageError, UsageError."""
+    """The status of the audits whose state is in this directory. Raises StorageError, UsageError."""
     if not STATE_DB.is_in(directory):
         return AuditStatus()
     with STATE_DB.reading(directory) as db:
@@ -105,16 +105,16 @@ def audit_status(directory: Path) -> AuditStatus:
 
 
 def is_audit_due(directory: Path, every: float, now: float) -> bool:
-    """Whether the last audit that came to its end began ``every`` seconds ago, or there is one to go on with."""
+    """Whether the last finished audit began at least ``every`` seconds ago, or one is unfinished."""
     try:
-        known = audit_status(directory)
-    except SiteatlasError:  # the audit tells what is wrong, or brings it up to date
+        audits = audit_status(directory)
+    except SiteatlasError:  # the audit itself reports the fault, or migrates the database
         return True
-    return not known.is_finished or known.last is None or not 0 <= now - known.last.started < every
+    return not audits.is_finished or audits.last is None or not 0 <= now - audits.last.started < every
 
 
 def stored_findings(directory: Path, url: str) -> list[StoredFinding]:
-    """What is remembered of a URL. Raises StorageError, UsageError."""
+    """The findings about a URL. Raises StorageError, UsageError."""
     rows = _rows(
         directory, "SELECT rule, since, certain, missed FROM finding WHERE url = ? ORDER BY since, id", url
     )
@@ -128,7 +128,7 @@ def _read(directory: Path, clause: str) -> list[AuditSummary]:
 
 
 def _rows(directory: Path, query: str, *values: str) -> list[tuple[Any, ...]]:
-    """Nothing where there is no memory."""
+    """The rows of a query; none if there is no history."""
     if not AUDIT_HISTORY_DB.is_in(directory):
         return []
     with AUDIT_HISTORY_DB.reading(directory) as db:

@@ -1,7 +1,7 @@
-"""By what a finding is known again in the next audit, and what can be said then: new, mended, or not decided. Pure.
+"""Decides what a finding of one audit is in the next: the same, new, resolved, replaced, or inconclusive. Pure.
 
-Only what was seen is said. A finding is new if the last audit that could decide its rule, and was told the same, did
-not have it; it is mended if this audit saw what became of the URL. All others are carried on until one does.
+A finding is new if the last audit that could decide its rule, with the same sources, did not have it. It is resolved if
+this audit saw the new state of its URL. Any other stays inconclusive until an audit sees it.
 """
 
 import re
@@ -38,7 +38,7 @@ _HIDING_STATES: Final = frozenset(
         State.ROBOTS,
     }
 )
-_PAGE_RULE_FAMILIES: Final = frozenset({"cluster", "canonical", "link"})  # of what a URL leads to, or names
+_PAGE_RULE_FAMILIES: Final = frozenset({"cluster", "canonical", "link"})  # they depend on another URL too
 _OUTSIDE_RULE: Final = "entry.outside"
 _ANSWER_RULES: Final = (
     "gone.",
@@ -47,39 +47,39 @@ _ANSWER_RULES: Final = (
     *(f"entry.{why}" for why in ("gone", "failed", "refused", "redirect", "noindex", "blocked", "canonical")),
 )
 _RELATED_RULES: Final = (
-    ("orphan.", "weak.", "reach."),  # how do links lead there?
+    ("orphan.", "weak.", "reach."),  # do links lead to it?
     ("listed.", "orphan.search", "orphan.log", "orphan.list"),  # is it in a sitemap?
     _ANSWER_RULES,  # is it a page?
     ("entry.lastmod_",),
     ("cluster.",),
 )
-"""How the rules begin that answer one question: of two of them the one can take the other's place."""
+"""Prefixes of rules that answer one question: a finding of one can replace a finding of another."""
 _UNLISTED: Final = "no sitemap lists it any more"
 _UNLINKED: Final = "no page links to it any more"
 
 
 def finding_identity(finding: AuditFinding) -> bytes:
-    """What is the same in every audit that has this finding: not its numbers and dates, nor where in a file it stands.
+    """The hash of what is stable from audit to audit: no numbers, no dates, no line of a file.
 
-    Of two findings with one identity, the URL, the file and the order tell which is which: spellings of one URL have
-    one, and an entry may move to another file of its set.
+    URL, file and order distinguish findings with the same identity: spellings of one URL share it, and an entry may
+    move to another file of its set.
     """
     if finding.rule in ONE_PER_FILE_RULES or finding.times > 1:
-        about = finding.file + (origin_of(Url(finding.url)) if finding.rule == _OUTSIDE_RULE else "")
+        subject = finding.file + (origin_of(Url(finding.url)) if finding.rule == _OUTSIDE_RULE else "")
     elif finding.url == finding.file or "://" not in finding.url:
-        said = _NUMBERS.sub("#", finding.sentence) if finding.rule in LINT else ""
-        about = f"{finding.url or finding.file}\0{said}"
+        text = _NUMBERS.sub("#", finding.sentence) if finding.rule in LINT else ""
+        subject = f"{finding.url or finding.file}\0{text}"
     else:
-        about = normalize_spelling(Url(finding.url))
-    said = f"{finding.rule}\0{about}"
-    return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        subject = normalize_spelling(Url(finding.url))
+    text = f"{finding.rule}\0{subject}"
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class RuleCoverage(Struct, frozen=True):
-    """How an audit looked for what a rule is about.
+    """How completely an audit checked a rule.
 
-    ``gap`` says why it could not decide it, "": it could. ``limit`` is the setting from which on it says something,
-    ``sources`` are what it was given to compare with, both in words.
+    ``gap`` is the reason why it could not decide the rule, "": it could. ``limit`` is the setting that the rule depends
+    on, ``sources`` are those that the crawl was compared with, both as flags.
     """
 
     gap: str = ""
@@ -87,35 +87,36 @@ class RuleCoverage(Struct, frozen=True):
     sources: tuple[str, ...] = ()
 
 
-def why_none_new(then: RuleCoverage | None, now: RuleCoverage) -> str:
-    """Why no finding of a rule can be called new, or "". ``then`` is how the last audit looked that could decide it.
+def why_none_new(previous: RuleCoverage | None, current: RuleCoverage) -> str:
+    """Why no finding of a rule can be called new, or "".
 
-    If none could, it is how the last one looked; None: none did.
+    ``previous`` is the coverage in the last audit that could decide the rule, else in the last that checked it; None:
+    none did.
     """
-    if then is None:
-        return "no audit before looked for it"
-    if then.gap:
-        return f"the audits before could not decide it: {then.gap}"
-    if then.limit != now.limit:
-        return f"it was {then.limit} before, and is {now.limit} now"
-    if missing := [each for each in now.sources if each not in then.sources]:
-        return f"not given to the audit before: {', '.join(missing)}"
+    if previous is None:
+        return "no earlier audit checked it"
+    if previous.gap:
+        return f"earlier audits could not decide it: {previous.gap}"
+    if previous.limit != current.limit:
+        return f"it was {previous.limit} before, and is {current.limit} now"
+    if missing := [source for source in current.sources if source not in previous.sources]:
+        return f"the previous audit did not have {', '.join(missing)}"
     return ""
 
 
 class FindingStatus(IntEnum):
-    """What becomes of a finding that is no more."""
+    """The fate of a finding that this audit does not have."""
 
     RESOLVED = 1
-    INCONCLUSIVE = 2  # not decided, and kept until an audit can
-    DROPPED = 3  # nobody can decide it: what is looked for is another thing now
-    REPLACED = 4  # another finding has taken its place
+    INCONCLUSIVE = 2  # kept until an audit can decide it
+    DROPPED = 3  # no audit can decide it: the settings of the rule have changed
+    REPLACED = 4  # by another finding
 
 
 class PreviousFinding(Struct, frozen=True):
-    """A finding of an audit before that this one does not have.
+    """A finding of an earlier audit that this one does not have.
 
-    ``is_carried``: the last audit could not decide it either.
+    ``is_inconclusive``: the last audit could not decide it either.
     """
 
     rule: str
@@ -127,9 +128,9 @@ class PreviousFinding(Struct, frozen=True):
 
 
 class CurrentState(Struct, frozen=True):
-    """What this audit saw of the URL: how it ended (``""``: it was not asked for), and the rules it falls under since.
+    """The state of a URL in this audit (``""``: it was not fetched), and the rules of its new findings.
 
-    ``is_end_seen`` is False when where it leads to, or what the finding spoke of besides, did not show itself.
+    ``is_end_seen`` is False when the target of the URL, or another URL of the finding, did not answer for good.
     """
 
     state: str = ""
@@ -142,10 +143,10 @@ class CurrentState(Struct, frozen=True):
 
 
 class AuditScope(Struct, frozen=True):
-    """What this audit looked at. ``is_doubtful``: not at all that the start leads to.
+    """What this audit covered. ``is_doubtful``: not everything that the start leads to.
 
-    ``is_named``: at the sitemaps that a person named, and not at those that the site has. ``answering`` are images and
-    videos that can be had, ``unsure`` those of which it was not learnt; ``is_media_whole``: all listed were asked for.
+    ``is_named``: it read the sitemaps that the user named, not those of the site. ``answering`` images and videos can
+    be fetched, ``unsure`` ones are unknown; ``is_media_whole``: it fetched all listed ones.
     """
 
     is_doubtful: bool = False
@@ -155,116 +156,117 @@ class AuditScope(Struct, frozen=True):
     unsure: frozenset[str] = frozenset()
 
 
-def what_became(before: PreviousFinding, today: CurrentState, sight: AuditScope) -> str:
-    """What became of a finding that is no more, in a sentence; "" when that was not seen.
+def what_became(previous: PreviousFinding, current: CurrentState, scope: AuditScope) -> str:
+    """The current state of a finding that this audit does not have, in a sentence; "" if the audit did not see it.
 
-    The rule is one that this audit could decide.
+    The audit could decide the rule.
     """
-    family = before.rule.partition(".")[0]
-    can_miss = not sight.is_named or (today.is_file_read if before.file else not before.is_inconclusive)
-    if before.rule in LINT or before.rule == _OUTSIDE_RULE:
-        return _became_of_file(before, today) if can_miss else ""
+    family = previous.rule.partition(".")[0]
+    can_miss = not scope.is_named or (current.is_file_read if previous.file else not previous.is_inconclusive)
+    if previous.rule in LINT or previous.rule == _OUTSIDE_RULE:
+        return _became_of_file(previous, current) if can_miss else ""
     if family == "declared":
-        return "" if sight.is_named else "robots.txt names it no more, or it can be read"
+        return "" if scope.is_named else "robots.txt no longer names it, or it can be read"
     if family == "media":
-        return _became_of_medium(before.url, sight, can_miss=can_miss)
-    if (family == "entry" and before.rule != "entry.duplicate") or before.rule == "orphan.sitemap":
-        if not today.is_listed and not _is_seen(today):
+        return _became_of_medium(previous.url, scope, can_miss=can_miss)
+    if (family == "entry" and previous.rule != "entry.duplicate") or previous.rule == "orphan.sitemap":
+        if not current.is_listed and not _is_seen(current):
             return _UNLISTED if can_miss else ""
-        if not today.is_listed and family == "entry":
-            return f"{_UNLISTED}; {_current_text(before, today)}" if can_miss else ""
-    return _became_of_page(before, today, sight)
+        if not current.is_listed and family == "entry":
+            return f"{_UNLISTED}; {_current_text(previous, current)}" if can_miss else ""
+    return _became_of_page(previous, current, scope)
 
 
-def _became_of_file(before: PreviousFinding, today: CurrentState) -> str:
-    if before.url == before.file or today.is_listed:
+def _became_of_file(previous: PreviousFinding, current: CurrentState) -> str:
+    if previous.url == previous.file or current.is_listed:
         return "nothing in its sitemap breaks this rule any more"
     return _UNLISTED
 
 
-def _became_of_medium(url: str, sight: AuditScope, *, can_miss: bool) -> str:
-    if url in sight.answering:
-        return "it can be had"
-    is_unlisted = sight.is_media_whole and url not in sight.unsure and can_miss
+def _became_of_medium(url: str, scope: AuditScope, *, can_miss: bool) -> str:
+    if url in scope.answering:
+        return "it can be fetched"
+    is_unlisted = scope.is_media_whole and url not in scope.unsure and can_miss
     return _UNLISTED if is_unlisted else ""
 
 
-def _became_of_page(before: PreviousFinding, today: CurrentState, sight: AuditScope) -> str:
-    family = before.rule.partition(".")[0]
-    is_about_links = family == "link" or before.rule in ("gone.linked", "gone.failing")
-    if not today.state and is_about_links and not sight.is_doubtful:
+def _became_of_page(previous: PreviousFinding, current: CurrentState, scope: AuditScope) -> str:
+    family = previous.rule.partition(".")[0]
+    is_about_links = family == "link" or previous.rule in ("gone.linked", "gone.failing")
+    if not current.state and is_about_links and not scope.is_doubtful:
         return _UNLINKED
-    if not _is_seen(today) or (family in _PAGE_RULE_FAMILIES and not today.is_end_seen):
+    if not _is_seen(current) or (family in _PAGE_RULE_FAMILIES and not current.is_end_seen):
         return ""
-    if sight.is_doubtful and (family == "cluster" or (is_about_links and today.state == before.state)):
-        return ""  # the links, or what names it, may be on a page that was not seen
-    return _current_text(before, today)
+    if scope.is_doubtful and (family == "cluster" or (is_about_links and current.state == previous.state)):
+        return ""  # its links, or hreflang annotations, may be on a page that the crawl did not see
+    return _current_text(previous, current)
 
 
-def _is_seen(today: CurrentState) -> bool:
-    """Whether it answered for good or ill: not "not now", "not you" or nothing."""
-    return is_seen(today.state, today.status)
+def _is_seen(current: CurrentState) -> bool:
+    """Whether the answer shows what the URL is."""
+    return is_seen(current.state, current.status)
 
 
 def is_seen(state: str, status: int | None) -> bool:
-    """Whether this is an answer that says what a URL is, and no passing trouble, refusal or limit of ours."""
+    """Whether this answer shows what a URL is: no transient failure, refusal or limit of the crawl."""
     return state in _PAGE_STATES or (bool(state) and is_gone(State(state), status))
 
 
 def is_hidden(state: str, status: int | None) -> bool:
-    """Whether a URL was asked for, and did not show what it is."""
+    """Whether a URL was fetched, and the answer does not show what it is."""
     return state in _HIDING_STATES or (state == State.CLIENT_ERROR and not is_seen(state, status))
 
 
-def replaced_by(before: PreviousFinding, today: CurrentState) -> str:
-    """The rule of the finding that has taken the place of one that is no more, or "": then it is mended.
+def replaced_by(previous: PreviousFinding, current: CurrentState) -> str:
+    """The rule of the finding that replaces one that this audit does not have, or "": it is resolved.
 
-    A note takes the place of nothing worse, but in its own family: a page that nothing led to and one link leads to now
-    is mended.
+    A note replaces a worse finding only within its family: an orphan that one link leads to now is resolved.
     """
-    rule = _replacing_rule(before, today)
-    if not rule or rule.partition(".")[0] == before.rule.partition(".")[0]:
+    rule = _replacing_rule(previous, current)
+    if not rule or rule.partition(".")[0] == previous.rule.partition(".")[0]:
         return rule
     is_milder = (
         REPORTED_RULES[rule].severity is Severity.NOTE
-        and REPORTED_RULES[before.rule].severity > Severity.NOTE
+        and REPORTED_RULES[previous.rule].severity > Severity.NOTE
     )
     return "" if is_milder else rule
 
 
-def _replacing_rule(before: PreviousFinding, today: CurrentState) -> str:
-    """The worst of the rules that a URL falls under, and did not before, for the same trouble; or ""."""
-    if not _is_seen(today):
+def _replacing_rule(previous: PreviousFinding, current: CurrentState) -> str:
+    """The worst rule of a URL's new findings that answers the same question; or ""."""
+    if not _is_seen(current):
         return ""
-    is_broken = before.state == State.INDEXABLE != today.state
-    asked = [
-        each
-        for each in _RELATED_RULES
-        if before.rule.startswith(each) or (is_broken and each is _ANSWER_RULES)
+    is_broken = previous.state == State.INDEXABLE != current.state
+    related = [
+        prefixes
+        for prefixes in _RELATED_RULES
+        if previous.rule.startswith(prefixes) or (is_broken and prefixes is _ANSWER_RULES)
     ]
-    return _worst_rule(rule for rule in today.rules if any(rule.startswith(each) for each in asked))
+    return _worst_rule(
+        rule for rule in current.rules if any(rule.startswith(prefixes) for prefixes in related)
+    )
 
 
-def _current_text(before: PreviousFinding, today: CurrentState) -> str:
-    """What a URL is today: the rule that it falls under instead, else how it answers."""
-    if rule := _replacing_rule(before, today):
-        return f"it falls under {rule} now ({REPORTED_RULES[rule].title})"
-    match today.state:
+def _current_text(previous: PreviousFinding, current: CurrentState) -> str:
+    """The current state of a URL: the rule that it breaks instead, else its answer."""
+    if rule := _replacing_rule(previous, current):
+        return f"it is a finding of {rule} now ({REPORTED_RULES[rule].title})"
+    match current.state:
         case State.INDEXABLE:
-            return f"it answers with an indexable page ({today.status})"
+            return f"it answers with an indexable page ({current.status})"
         case State.REDIRECT:
-            return f"it redirects to {today.target} ({today.status})"
+            return f"it redirects to {current.target} ({current.status})"
         case State.CANONICAL_ELSEWHERE:
-            return f"it names {today.target} as its canonical"
+            return f"it names {current.target} as its canonical"
         case State.NOINDEX:
             return "it says noindex"
         case State.CLIENT_ERROR:
-            return f"it answers {today.status}"
-    return "it answers with what is no page"
+            return f"it answers {current.status}"
+    return "it answers, but not with a page"
 
 
 def _worst_rule(rules: Iterable[str]) -> str:
-    """The worst of these rules, the first in the table of the audit where several are; "" if none is one of its."""
+    """The worst of these rules, the first in the table among equals; "" if none is a rule of the audit."""
     order = list(RULES)
-    known = sorted((each for each in rules if each in RULES), key=order.index)
-    return max(known, key=lambda each: RULES[each].severity, default="")
+    known = sorted((rule_id for rule_id in rules if rule_id in RULES), key=order.index)
+    return max(known, key=lambda rule_id: RULES[rule_id].severity, default="")

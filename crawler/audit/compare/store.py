@@ -1,7 +1,6 @@
-"""The comparison of what an audit finds with what the ones before did, and its keeping, in one transaction.
+"""Compares the findings of an audit with earlier ones in SQL, and stores them in one transaction.
 
-One that is cut short, or killed, at whatever moment, leaves the memory of :mod:`crawler.audit.compare.history` as it
-was.
+An audit that is killed at any moment leaves the history (:mod:`crawler.audit.compare.history`) as it was.
 """
 
 import sqlite3
@@ -51,21 +50,18 @@ SELECT rule, file, ours.total AS now, theirs.total AS before, coalesce(ours.cut,
   coalesce(theirs.cut, 0) AS was_cut
 FROM place LEFT JOIN ours USING (rule, file) LEFT JOIN theirs USING (rule, file);
 """  # noqa: S608 - names of columns
+"""Pairs the findings of this audit and the previous one: in the same place, in another file, in another spelling.
 
-"""Which finding of this audit is which of the one before: in the same place, in another file, in another spelling.
-
-``many`` are the places in which not each is told: their totals, and whether some are told by their number only.
+``many`` has the rules and files whose findings are counted instead of listed: their totals, and which side is cut.
 """
 
 LAST_AUDIT: Final = "SELECT news, settings FROM past.audit ORDER BY number DESC LIMIT 1"
-
 SET_SINCE: Final = "UPDATE main.finding SET since = ?"
 
 SET_STOOD: Final = """
 UPDATE main.finding SET since = b.since, stood = b.certain OR NOT main.finding.certain
 FROM temp.pair p JOIN past.finding b ON b.id = p.before WHERE main.finding.id = p.now"""
-
-"""What was inconclusive is not what stood, once it is certain."""
+"""An inconclusive finding that is certain now counts as new."""
 
 SET_NEW: Final = """
 UPDATE main.finding SET new = 1 WHERE certain AND times = 1 AND NOT stood
@@ -78,8 +74,7 @@ FROM (SELECT m.rule, m.file, m.now, m.before, sum(f.new) AS told FROM temp.many 
     JOIN main.finding f ON f.rule = m.rule AND f.file = m.file
     WHERE m.rule IN (SELECT rule FROM temp.comparable) GROUP BY m.rule, m.file) m
 WHERE main.finding.rule = m.rule AND main.finding.file = m.file AND main.finding.times > 1 AND main.finding.certain"""
-
-"""Of those that are told by their number as many are new as there are more of them, whichever they are."""
+"""Of findings that are only counted, the increase is new."""
 
 SET_STILL: Final = "UPDATE main.finding SET stood = 1 WHERE NOT new AND id IN (SELECT now FROM temp.pair)"
 
@@ -100,8 +95,7 @@ FROM past.finding b LEFT JOIN site.url u ON u.url = b.url LEFT JOIN site.visit v
   LEFT JOIN main.door d ON d.url = b.url
 WHERE b.certain AND b.id NOT IN (SELECT before FROM temp.pair)
 AND (b.rule, b.file) NOT IN (SELECT rule, file FROM temp.many WHERE is_cut)"""
-
-"""What is not found any more, with what this audit saw of its URL, and what was not found of that before."""
+"""Findings that this audit does not have, with the current state of their URL and its new findings."""
 
 RULE_TRENDS: Final = """
 SELECT rule, sum(new), sum(still), sum(mended), sum(undecided), sum(became) FROM (
@@ -111,8 +105,7 @@ GROUP BY rule"""
 
 FORGET_FINDINGS: Final = """
 DELETE FROM past.finding WHERE id NOT IN (SELECT id FROM temp.gone WHERE fate = 2) OR missed + 1 >= ?"""
-
-"""All that was remembered, but what this audit could not decide; and that too after so many audits."""
+"""Deletes earlier findings, except those that this audit could not decide; these too after so many audits."""
 
 COUNT_MISSED: Final = "UPDATE past.finding SET missed = missed + 1"
 
@@ -121,21 +114,20 @@ INSERT INTO past.finding (missed, rule, key, url, file, state, times, others, si
 SELECT 0, f.rule, f.key, f.url, f.file, f.state, f.times, f.others, f.since, f.certain != 0 OR coalesce(p.certain, 0)
 FROM main.finding f LEFT JOIN temp.pair p ON p.now = f.id ORDER BY f.id"""
 
-
 BATCH_ROWS: Final = 5_000  # rows at once
 
 
 class LastAudit(Struct, frozen=True):
-    """The last audit that came to its end. ``started`` is Unix time; ``settings`` decided what its crawl found."""
+    """The last finished audit. ``started`` is Unix time; ``settings`` decided what its crawl found."""
 
     started: float
     settings: dict[str, Any]
 
 
 class AuditHistory:
-    """What audits found before, attached to the ``db`` of this one. Every method raises StorageError.
+    """The history of audits, attached to the ``db`` of this one. Every method raises StorageError.
 
-    Its message names the file and the remedy: the audit itself can do without.
+    Its message names the file and the remedy: the audit itself does not need the history.
     """
 
     def __init__(self, db: sqlite3.Connection, directory: Path) -> None:
@@ -147,7 +139,7 @@ class AuditHistory:
             db.execute("PRAGMA past.synchronous = FULL")
 
     def last_audit(self) -> LastAudit | None:
-        """The audit before."""
+        """The last finished audit, if there is one."""
         with AUDIT_HISTORY_DB.used(self._path):
             row = self._db.execute(LAST_AUDIT).fetchone()
             if row is None:
@@ -156,18 +148,18 @@ class AuditHistory:
             return LastAudit(news.started, current_keys(msgspec.json.decode(row[1])))
 
     def rule_coverage(self) -> dict[str, tuple[float, RuleCoverage]]:
-        """How each rule was looked for: by the last audit that could decide it, or that looked if none could."""
+        """Start and coverage by rule: of the last audit that could decide it, else of the last that checked it."""
         with AUDIT_HISTORY_DB.used(self._path):
             rows = self._db.execute("SELECT rule, started, how FROM past.looked")
             decode = msgspec.msgpack.Decoder(RuleCoverage).decode
             return {
-                rule: (started, replace(look, limit=current_flags(look.limit)))
+                rule: (started, replace(coverage, limit=current_flags(coverage.limit)))
                 for rule, started, how in rows
-                for look in [decode(how)]
+                for coverage in [decode(how)]
             }
 
     def compare(self, day: str, comparable: Iterable[str]) -> None:
-        """Give each finding its ``since`` and say whether it is new. ``day`` is today, ``comparable`` are rules."""
+        """Set ``since`` and ``new`` of each finding. ``day`` is today, ``comparable`` are ids of rules."""
         with AUDIT_HISTORY_DB.used(self._path):
             self._db.executescript(CREATE_PAIR)
             self._db.executemany("INSERT INTO temp.comparable VALUES (?)", ((rule,) for rule in comparable))
@@ -178,30 +170,32 @@ class AuditHistory:
     def resolve_missing(
         self, decide: Callable[[PreviousFinding, CurrentState], tuple[FindingStatus, str, str]]
     ) -> None:
-        """Decide what became of each finding that is no more, in flat memory.
+        """Decide the fate of each finding that this audit does not have, in flat memory.
 
-        ``decide`` answers the fate, what is there now, and the rule that took its place.
+        ``decide`` returns the fate, the current state in words, and the rule that replaces it.
         """
         with AUDIT_HISTORY_DB.used(self._path):
             self._db.executescript(INDEXES)
             visits = VisitLookup(self._db)
             rows = self._db.execute(MISSING_FINDINGS)
             while batch := list(islice(rows, BATCH_ROWS)):
-                gone, mended = [], []
+                gone, resolved = [], []
                 for row in batch:
-                    before, today = _row(row, visits)
-                    fate, now, rule = decide(before, today)
-                    gone.append((row[0], before.rule, row[7], fate))
+                    previous, current = _row(row, visits)
+                    fate, now, rule = decide(previous, current)
+                    gone.append((row[0], previous.rule, row[7], fate))
                     if fate in (FindingStatus.RESOLVED, FindingStatus.REPLACED):
-                        mended.append((before.rule, before.url, before.since, now, before.file, rule))
+                        resolved.append(
+                            (previous.rule, previous.url, previous.since, now, previous.file, rule)
+                        )
                 self._db.executemany("INSERT INTO temp.gone VALUES (?, ?, ?, ?)", gone)
                 self._db.executemany(
                     "INSERT INTO main.mended (rule, url, since, now, file, became) VALUES (?, ?, ?, ?, ?, ?)",
-                    mended,
+                    resolved,
                 )
 
     def trends(self) -> list[RuleTrend]:
-        """What became of the findings of each rule that has, or had, some."""
+        """The trend of each rule that has, or had, findings."""
         with AUDIT_HISTORY_DB.used(self._path):
             return [RuleTrend(*row) for row in self._db.execute(RULE_TRENDS)]
 
@@ -209,41 +203,44 @@ class AuditHistory:
         self,
         news: AuditSummary,
         settings: Mapping[str, object],
-        looked: Mapping[str, RuleCoverage],
+        coverage: Mapping[str, RuleCoverage],
         keep: int,
         *,
         anew: bool,
     ) -> None:
-        """Let this audit be the one that the next is compared with, and remember the last ``keep`` of all.
+        """Store this audit for the next comparison, and keep the last ``keep`` audits.
 
-        ``settings`` decided what its crawl found, ``looked`` are the rules that it could decide, or that none could;
-        ``anew``: earlier ones looked otherwise.
+        ``settings`` decided what its crawl found; ``looked`` has the rules that it, or no audit, could decide;
+        ``anew``: earlier audits had other settings.
         """
         with transaction(self._db, str(self._path)):
             if anew:
                 self._db.execute("DELETE FROM past.looked")
             self._db.executemany(
                 "INSERT OR REPLACE INTO past.looked VALUES (?, ?, ?)",
-                ((rule, news.started, msgspec.msgpack.encode(how)) for rule, how in looked.items()),
+                (
+                    (rule, news.started, msgspec.msgpack.encode(rule_coverage))
+                    for rule, rule_coverage in coverage.items()
+                ),
             )
             self._db.execute(FORGET_FINDINGS, (keep,))
             self._db.execute(COUNT_MISSED)
             self._db.execute(STORE_FINDINGS)
             encoded = msgspec.msgpack.encode(news), msgspec.json.encode(settings).decode()
             self._db.execute("INSERT OR REPLACE INTO past.audit VALUES (?, ?, ?)", (news.number, *encoded))
-            # there are later ones where the state was begun anew since
+            # later numbers exist if the state was deleted since
             self._db.execute(
                 "DELETE FROM past.audit WHERE number > ? OR number <= ?", (news.number, news.number - keep)
             )
 
 
 def _row(row: tuple[Any, ...], visits: VisitLookup) -> tuple[PreviousFinding, CurrentState]:
-    _, rule, url, file, state, since, others, _, is_carried, *now = row
-    state_now, status, target, rules, is_listed, is_file_read = now
-    about = msgspec.json.decode(others, type=tuple[str, ...])
+    _, rule, url, file, state, since, others, _, is_carried, *current = row
+    state_now, status, target, rules, is_listed, is_file_read = current
+    related = msgspec.json.decode(others, type=tuple[str, ...])
     if state_now in (State.REDIRECT, State.CANONICAL_ELSEWHERE):
-        about = (*about, url)
-    ends = [visits.get(each).visited.last for each in about]
+        related = (*related, url)
+    ends = [visits.get(related_url).visited.last for related_url in related]
     return (
         PreviousFinding(rule, url, file, state, since, bool(is_carried)),
         CurrentState(
@@ -253,6 +250,6 @@ def _row(row: tuple[Any, ...], visits: VisitLookup) -> tuple[PreviousFinding, Cu
             rules=tuple(rules.split(",")) if rules else (),
             is_listed=bool(is_listed),
             is_file_read=bool(is_file_read),
-            is_end_seen=not any(is_hidden(each.state, each.status) for each in ends),
+            is_end_seen=not any(is_hidden(related_url.state, related_url.status) for related_url in ends),
         ),
     )

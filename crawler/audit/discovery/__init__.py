@@ -1,4 +1,4 @@
 """Whether search engines can find the published sitemap: its line in robots.txt, and the answer of both URLs.
 
-Front door: ``check.py``. May import fetch, robots and config.
+Start at ``check.py``. May import fetch, robots and config.
 """

@@ -1,4 +1,4 @@
-"""Looks whether a published sitemap is declared, can be had and is the right one: asks the site for both files."""
+"""Checks that robots.txt declares the published sitemap, and that both files answer correctly."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ from sitemap import (
 
 
 class CheckStatus(StrEnum):
-    """How a thing that was looked at is."""
+    """The outcome of one check."""
 
     OK = "ok"
     PROBLEM = "problem"
@@ -46,7 +46,7 @@ class CheckStatus(StrEnum):
 
 
 class DiscoveryCheck(Struct, frozen=True):
-    """One thing that was looked at. ``about`` is a stable name, ``told`` and ``remedy`` are sentences."""
+    """One check. ``about`` is a stable name, ``message`` and ``remedy`` are sentences."""
 
     about: str
     status: CheckStatus
@@ -55,7 +55,7 @@ class DiscoveryCheck(Struct, frozen=True):
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
-    """How a sitemap is declared. ``missing`` are the lines that each robots.txt lacks, by its URL."""
+    """The result for one sitemap. ``missing`` has the lines that each robots.txt lacks, by its URL."""
 
     name: str
     sitemap_url: str
@@ -65,62 +65,61 @@ class Declaration(Struct, frozen=True, kw_only=True):
 
     @property
     def is_ok(self) -> bool:
-        """Whether nothing has to be done."""
-        return all(look.status is not CheckStatus.PROBLEM for look in self.checks)
+        """Whether there is no problem."""
+        return all(check.status is not CheckStatus.PROBLEM for check in self.checks)
 
     def as_json(self) -> dict[str, Any]:
-        """The same in values that JSON knows."""
+        """The same as JSON values."""
         return {
             "name": self.name,
             "sitemap_url": self.sitemap_url,
             "robots_url": self.robots_url,
             "well": self.is_ok,
             "checks": [
-                {"about": each.about, "outcome": each.status, "told": each.message, "remedy": each.remedy}
-                for each in self.checks
+                {"about": check.about, "outcome": check.status, "told": check.message, "remedy": check.remedy}
+                for check in self.checks
             ],
             "missing": self.missing,
         }
 
 
-def check_passed(about: str, told: str) -> DiscoveryCheck:
-    """All is well with it."""
-    return DiscoveryCheck(about, CheckStatus.OK, told)
+def check_passed(about: str, message: str) -> DiscoveryCheck:
+    """A check without a problem."""
+    return DiscoveryCheck(about, CheckStatus.OK, message)
 
 
-def check_failed(about: str, told: str, remedy: str) -> DiscoveryCheck:
-    """Something has to be done about it."""
-    return DiscoveryCheck(about, CheckStatus.PROBLEM, told, remedy)
+def check_failed(about: str, message: str, remedy: str) -> DiscoveryCheck:
+    """A check that found a problem."""
+    return DiscoveryCheck(about, CheckStatus.PROBLEM, message, remedy)
 
 
-def check_unknown(about: str, told: str) -> DiscoveryCheck:
-    """It could not be looked at."""
-    return DiscoveryCheck(about, CheckStatus.UNKNOWN, told)
+def check_unknown(about: str, message: str) -> DiscoveryCheck:
+    """A check that could not be made."""
+    return DiscoveryCheck(about, CheckStatus.UNKNOWN, message)
 
 
 CRAWLERS: Final = ("*", "Googlebot", "Bingbot")
-
-"""Those whose rules are asked whether they may fetch the sitemap."""
+"""User agents that must be allowed to fetch the sitemap."""
 
 _MAX_NAMED: Final = 5
 
 
-def check_robots_response(reply: Reply, asked: str) -> Iterator[DiscoveryCheck]:
-    """Whether an answer with status 200 is one that crawlers take for a robots.txt."""
+def check_robots_response(reply: Reply, url: str) -> Iterator[DiscoveryCheck]:
+    """Whether crawlers accept an answer with status 200 as robots.txt."""
     size = f"{len(reply.body):,} bytes"
-    way = "" if reply.url == asked else f", by a redirect to {reply.url}"
-    yield check_passed("robots.answers", f"{asked} answered 200, {size}{way}")
+    redirect = "" if reply.url == url else f", by a redirect to {reply.url}"
+    yield check_passed("robots.answers", f"{url} answered 200, {size}{redirect}")
     label = parse_media_type(reply.header("content-type") or "")
     if reply.body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         yield check_failed(
             "robots.type",
             f"robots.txt is a web page ({label or 'without a Content-Type'}), no text",
-            "serve a text file there; that page hides that there is none",
+            "serve a text file there",
         )
     elif label != "text/plain":
         yield check_failed(
             "robots.type",
-            f"robots.txt is served as {label or 'nothing in particular'}",
+            f"robots.txt is served {f'as {label}' if label else 'without a Content-Type'}",
             "serve it with Content-Type: text/plain; charset=utf-8 (RFC 9309, section 2.3)",
         )
     else:
@@ -133,7 +132,7 @@ def _decoded_text(reply: Reply) -> DiscoveryCheck:
     if reply.cut or len(body) > MAX_ROBOTS_BYTES:
         return check_failed(
             "robots.text",
-            f"robots.txt is larger than {MAX_ROBOTS_BYTES:,} bytes, and crawlers need not read on from there",
+            f"robots.txt is larger than {MAX_ROBOTS_BYTES:,} bytes, and crawlers may ignore the rest",
             "shorten it, or move the Sitemap lines to its beginning",
         )
     try:
@@ -147,17 +146,22 @@ def _decoded_text(reply: Reply) -> DiscoveryCheck:
 
 
 def check_declared(body: bytes, sitemap_url: Url) -> DiscoveryCheck:
-    """Whether a robots.txt names a sitemap, in any spelling of the same address."""
+    """Whether a robots.txt names a sitemap, in any spelling of the same URL."""
     named = sitemaps_in(body)
     if not missing_lines(body, [sitemap_url]):
         return check_passed("sitemap.declared", f"robots.txt names {sitemap_url}")
-    if twin := next(
-        (each for each in named if _without_scheme_and_www(each) == _without_scheme_and_www(sitemap_url)), ""
+    if similar := next(
+        (
+            declared_url
+            for declared_url in named
+            if _without_scheme_and_www(declared_url) == _without_scheme_and_www(sitemap_url)
+        ),
+        "",
     ):
         return check_failed(
             "sitemap.declared",
-            f"robots.txt names {twin}, and what is published is {sitemap_url}",
-            "these are two addresses: change that line",
+            f"robots.txt names {similar}, but the published sitemap is {sitemap_url}",
+            "these are two URLs: change that line",
         )
     others = f"; it names {', '.join(named[:_MAX_NAMED])}" if named else ""
     if len(named) > _MAX_NAMED:
@@ -168,21 +172,24 @@ def check_declared(body: bytes, sitemap_url: Url) -> DiscoveryCheck:
 
 
 def check_allowed(body: bytes, sitemap_url: Url, now: float) -> DiscoveryCheck:
-    """Whether the crawlers may fetch a sitemap: one that is blocked is declared in vain."""
+    """Whether crawlers may fetch a sitemap."""
     blocked: dict[str, list[str]] = {}
-    for who in CRAWLERS:
-        answer = parse_robots(body, who, now).can_fetch(sitemap_url)
-        if isinstance(answer, Blocked):
-            blocked.setdefault(answer.reason, []).append("whom it does not name" if who == "*" else who)
+    for crawlers in CRAWLERS:
+        access = parse_robots(body, crawlers, now).can_fetch(sitemap_url)
+        if isinstance(access, Blocked):
+            blocked.setdefault(access.reason, []).append(
+                "whom it does not name" if crawlers == "*" else crawlers
+            )
     if not blocked:
         return check_passed(
-            "sitemap.allowed", "robots.txt lets everybody fetch the sitemap, Googlebot and Bingbot too"
+            "sitemap.allowed",
+            "robots.txt allows every crawler to fetch the sitemap, Googlebot and Bingbot too",
         )
-    told = "robots.txt blocks the sitemap: " + "; ".join(
-        f"{why} ({_name_crawlers(who)})" for why, who in blocked.items()
+    message = "robots.txt blocks the sitemap: " + "; ".join(
+        f"{reason} ({_name_crawlers(crawlers)})" for reason, crawlers in blocked.items()
     )
     path = urlsplit(sitemap_url).path
-    return check_failed("sitemap.allowed", told, f'let it be fetched: add "Allow: {path}" to that group')
+    return check_failed("sitemap.allowed", message, f'add "Allow: {path}" to that group')
 
 
 def _name_crawlers(names: list[str]) -> str:
@@ -192,32 +199,25 @@ def _name_crawlers(names: list[str]) -> str:
 
 
 def _without_scheme_and_www(url: str) -> str:
-    """An address without what http and https, and www and its absence, differ in."""
+    """A URL without scheme and "www."."""
     try:
         return form(url).partition("://")[2].removeprefix("www.")
     except ValueError:
         return url
 
 
-MAX_HOSTS: Final = 20  # whose robots.txt is asked
-
-MAX_FILES: Final = 6  # of a set that are asked for
-
-MAX_EXAMPLES: Final = 5  # of these, that do not answer
-
+MAX_HOSTS: Final = 20  # other hosts whose robots.txt is fetched
+MAX_FILES: Final = 6  # files of a set to fetch
+MAX_EXAMPLES: Final = 5  # of files that do not answer
 _FEEDS: Final = {"application/rss+xml", "application/atom+xml", "application/rdf+xml"}
-
 _XML: Final = {"application/xml", "text/xml", *_FEEDS}
-
 _GZIP_TYPES: Final = {"application/gzip", "application/x-gzip", "application/octet-stream"}
-
 _GZIP: Final = b"\x1f\x8b"
-
 _ONE_ENTRY: Final = ReadLimits(max_entries=1)
 
 
 def check_sitemap_response(reply: Reply, sitemap_url: Url) -> Iterator[DiscoveryCheck]:
-    """Whether an answer with status 200 is a sitemap, at its own address and under its own label."""
+    """Whether an answer with status 200 is a sitemap, without a redirect and with the right type."""
     yield check_passed("sitemap.answers", f"{reply.url} answered 200, {len(reply.body):,} bytes")
     if reply.url != sitemap_url:
         yield check_failed(
@@ -226,24 +226,22 @@ def check_sitemap_response(reply: Reply, sitemap_url: Url) -> Iterator[Discovery
             f"declare {reply.url} instead (--sitemap-url), or serve the file without a redirect",
         )
     else:
-        yield check_passed("sitemap.direct", "the sitemap is there itself, without a redirect")
+        yield check_passed("sitemap.direct", "the sitemap answers without a redirect")
     fault, kind = _sniff(reply.body, sitemap_url)
     yield _check_label(reply, kind)
     if fault:
-        yield check_failed(
-            "sitemap.is_one", fault, "have the web server serve the file that was published there, as it is"
-        )
+        yield check_failed("sitemap.is_one", fault, "have the web server serve the published file unchanged")
     else:
-        yield check_passed("sitemap.is_one", f"what is served is a sitemap ({kind})")
+        yield check_passed("sitemap.is_one", f"the answer is a sitemap ({kind})")
 
 
 def is_sitemap(body: bytes, url: str) -> bool:
-    """Whether it looks like a sitemap from its beginning."""
+    """Whether the beginning of a body is that of a sitemap."""
     return not _sniff(body, url)[0]
 
 
 def _sniff(body: bytes, url: str) -> tuple[str, Format | None]:
-    """Why it is no sitemap, or "", and what it is. A glance at its beginning is enough."""
+    """Why a body is no sitemap, or "", and its format. Reads only the beginning."""
     reader = SitemapReader(body, url, _ONE_ENTRY)
     try:
         list(reader)
@@ -255,39 +253,39 @@ def _sniff(body: bytes, url: str) -> tuple[str, Format | None]:
 def _check_label(reply: Reply, kind: Format | None) -> DiscoveryCheck:
     label = parse_media_type(reply.header("content-type") or "")
     if reply.body.startswith(_GZIP):
-        fits, wanted = label in _GZIP_TYPES, "application/gzip"
+        is_expected, expected = label in _GZIP_TYPES, "application/gzip"
     elif kind is Format.TEXT:
-        fits, wanted = label == "text/plain", "text/plain"
+        is_expected, expected = label == "text/plain", "text/plain"
     else:
-        fits, wanted = label in _XML, "application/xml"
-    if fits:
+        is_expected, expected = label in _XML, "application/xml"
+    if is_expected:
         return check_passed("sitemap.type", f"the sitemap is served as {label}")
     return check_failed(
         "sitemap.type",
-        f"the sitemap is served as {label or 'nothing in particular'}",
-        f"serve it with Content-Type: {wanted}",
+        f"the sitemap is served {f'as {label}' if label else 'without a Content-Type'}",
+        f"serve it with Content-Type: {expected}",
     )
 
 
 def check_same(body: bytes, file: Path) -> DiscoveryCheck:
-    """Whether what is served is the local file, byte by byte."""
+    """Whether the served sitemap equals the local file, byte by byte."""
     try:
-        here = file.read_bytes()
+        local = file.read_bytes()
     except OSError as error:
         return check_unknown("sitemap.same", f"{file}: {error.strerror or error}")
-    if here == body:
+    if local == body:
         return check_passed("sitemap.same", f"the sitemap is {file}, byte by byte")
     return check_failed(
         "sitemap.same",
-        f"the sitemap is not {file}: {len(body):,} bytes are served, and the file has {len(here):,}",
-        "let the web server serve that directory, or copy the files there; a cache may hold an older one",
+        f"the served sitemap is not {file}: it has {len(body):,} bytes, the file has {len(local):,}",
+        "have the web server serve that directory, or copy the files there; a cache may hold an older file",
     )
 
 
 class SetContents:
-    """What the set lists, as far as that says whether crawlers can use it: its files, and the hosts of its URLs.
+    """Checks the files of a sitemap set, and the hosts of its URLs.
 
-    ``robots`` answers the robots.txt of another host, None when there is none. Each host in ``missing`` must name the
+    ``robots`` returns the robots.txt of another host, None when there is none. Each host in ``missing`` must name the
     sitemap: https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
     """
 
@@ -300,42 +298,44 @@ class SetContents:
         self._is_whole = False
 
     def read_published(self, body: bytes, opener: Callable[[str], bytes]) -> None:
-        """Take the files that are served, the first of them: of a large set they are all alike."""
+        """Read the first of the served files: those of a large set are alike."""
         self._take(body, opener, TreeLimits(max_files=MAX_FILES))
 
     def read_local(self, file: Path) -> None:
-        """Take the files on disk, all of them."""
+        """Read all files on disk."""
         self._take(file, None, TreeLimits())
         self._is_whole = True
 
     def _take(self, source: bytes | Path, opener: Callable[[str], bytes] | None, limits: TreeLimits) -> None:
-        lost = self._unread.append if opener else _ignore
-        with suppress(SitemapError):  # told already
-            for entry in iter_entries(source, opener, self._url, limits, unread=lost):
+        on_unread = self._unread.append if opener else _ignore
+        with suppress(SitemapError):  # another check reports it
+            for entry in iter_entries(source, opener, self._url, limits, unread=on_unread):
                 known = len(self._submits.origins)
                 self._submits.is_vouched(entry.loc)
                 if len(self._submits.origins) > known:
                     self._firsts.append(entry.loc)
 
     def checks(self) -> Iterator[DiscoveryCheck]:
-        """What there is to tell; nothing of a set of one file, all of whose URLs are of its own host."""
-        unread = [each for each in self._unread if each.rule == "index.child_unreadable"]
-        for each in unread[:MAX_EXAMPLES]:
+        """The checks; none for a single file whose URLs are all on its own host."""
+        unread = [finding for finding in self._unread if finding.rule == "index.child_unreadable"]
+        for finding in unread[:MAX_EXAMPLES]:
             yield check_failed(
-                "files.answer", each.sentence, "have the web server serve every file that the index lists"
+                "files.answer", finding.sentence, "have the web server serve every file that the index lists"
             )
         if len(self._unread) > len(unread) and not self._is_whole:
             yield check_unknown(
                 "hosts.declared", f"whether files beyond the first {MAX_FILES} list URLs of other hosts"
             )
-        for (where, is_named), first in zip(self._submits.origins.items(), self._firsts, strict=True):
-            told = f"the sitemap lists URLs of {where}, such as {first}, whose robots.txt"
+        for (host, is_named), first in zip(self._submits.origins.items(), self._firsts, strict=True):
+            message = f"the sitemap lists URLs of {host}, such as {first}, whose robots.txt"
             if is_named:
-                yield check_passed("hosts.declared", f"{told} names it")
+                yield check_passed("hosts.declared", f"{message} names it")
             else:
-                self.missing.append(where)
-                remedy = "take out of the sitemap what it lists by mistake, or add the line below there"
-                yield check_failed("hosts.declared", f"{told} does not name it", remedy)
+                self.missing.append(host)
+                remedy = (
+                    "remove these URLs from the sitemap if they are a mistake, or add the line below there"
+                )
+                yield check_failed("hosts.declared", f"{message} does not name it", remedy)
         if self._submits.full:
             yield check_unknown(
                 "hosts.declared", f"the hosts beyond the first {MAX_HOSTS} whose URLs it lists"
@@ -343,40 +343,42 @@ class SetContents:
 
 
 def _ignore(_: Finding) -> None:
-    """The files on disk are lint's to judge."""
+    """Ignore it: lint checks the files on disk."""
 
 
 MAX_BYTES: Final = 52_428_800  # of the sitemap, as the protocol allows
-
-MAX_NAMED: Final = 5  # of the sitemaps that robots.txt names, that are asked for to know which is meant
-
+MAX_NAMED: Final = 5  # sitemaps in robots.txt to try
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())
 
 
 def check_discovery(name: str, config: Config) -> Declaration:
-    """Look at the sitemap of a site. Raises UsageError; whatever the site does is told in the answer.
+    """Check the sitemap of a site. Raises UsageError; problems of the site are part of the result.
 
-    The public site is asked, also when it is crawled at another place; secrets that are for that stay here. Where
-    nobody says which sitemap is meant, nor publishes one from here, it is the one that the site has.
+    It requests the public site, never ``fetch.source``, and sends it no secrets of the source. Without a configured
+    sitemap URL and without an output directory, it checks the sitemap that the site declares.
     """
     seed, sitemap_url, _ = plan_scope(config)
     robots_url = f"{origin_of(sitemap_url)}/robots.txt"
     public = _public_config(config)
     with Downloader(
         public, list(dict.fromkeys((origin_of(sitemap_url), origin_of(seed)))), MAX_BYTES
-    ) as remote:
-        looker = _DiscoveryChecker(remote, sitemap_url, robots_url, published_file(config, sitemap_url))
+    ) as downloader:
+        checker = _DiscoveryChecker(downloader, sitemap_url, robots_url, published_file(config, sitemap_url))
         assumed = (
-            () if config.site.sitemap_url or config.output.directory else tuple(looker.find_other_sitemap())
+            () if config.site.sitemap_url or config.output.directory else tuple(checker.find_other_sitemap())
         )
-        looks = (*assumed, *looker.checks())
+        checks = (*assumed, *checker.checks())
     return Declaration(
-        name=name, sitemap_url=looker.sitemap_url, robots_url=robots_url, checks=looks, missing=looker.missing
+        name=name,
+        sitemap_url=checker.sitemap_url,
+        robots_url=robots_url,
+        checks=checks,
+        missing=checker.missing,
     )
 
 
 def published_file(config: Config, sitemap_url: Url) -> Path | None:
-    """The file that is published, if the configuration says where and it is there."""
+    """The published file, if the configuration names its directory and it exists."""
     if not config.output.directory:
         return None
     file = Path(config.output.directory) / sitemap_url.partition("?")[0].rpartition("/")[2]
@@ -384,7 +386,7 @@ def published_file(config: Config, sitemap_url: Url) -> Path | None:
 
 
 def _public_config(config: Config) -> Config:
-    """The configuration without another place to read the site from."""
+    """The configuration without ``fetch.source`` and its secrets."""
     if not config.fetch.source:
         return config
     plain = {"source": "", "basic_auth": "", "headers": {}, "cookies": {}}
@@ -392,37 +394,35 @@ def _public_config(config: Config) -> Config:
 
 
 class _DiscoveryChecker:
-    """Asks in the order in which it is told. ``missing`` is filled meanwhile."""
+    """Makes the checks in the order of the output. ``missing`` grows meanwhile."""
 
-    def __init__(self, remote: Downloader, sitemap_url: Url, robots_url: str, file: Path | None) -> None:
+    def __init__(self, downloader: Downloader, sitemap_url: Url, robots_url: str, file: Path | None) -> None:
         self.missing: dict[str, list[str]] = {}
         self.sitemap_url = sitemap_url
-        self._downloader = remote
-        self._reply = cache(remote.get)
+        self._downloader = downloader
+        self._reply = cache(downloader.get)
         self._robots_url = robots_url
         self._file = file
 
     def find_other_sitemap(self) -> Iterator[DiscoveryCheck]:
-        """Take another sitemap for the one that is meant: one that robots.txt names, or that a redirect leads to."""
+        """Check another sitemap instead: one that robots.txt names, or the target of a redirect."""
         body = self._downloader.robots(self._robots_url) or b""
         if not missing_lines(body, [self.sitemap_url]):
             return
         end = self._end(self.sitemap_url)
         named = _named_sitemaps(body, origin_of(self.sitemap_url))
-        for each in sorted(named, key=lambda url: url != end)[:MAX_NAMED]:
-            if self._end(each):
-                told = f"{each} is what robots.txt names, and so the one that is meant (--sitemap-url means another)"
-                self.sitemap_url = each
-                yield check_passed("sitemap.meant", told)
+        for declared in sorted(named, key=lambda url: url != end)[:MAX_NAMED]:
+            if self._end(declared):
+                message = f"robots.txt names {declared}, so this is checked (--sitemap-url names another)"
+                self.sitemap_url = declared
+                yield check_passed("sitemap.meant", message)
                 return
         if end and end != self.sitemap_url:
-            yield check_passed(
-                "sitemap.meant", f"{self.sitemap_url} redirects to {end}, and so that is meant"
-            )
+            yield check_passed("sitemap.meant", f"{self.sitemap_url} redirects to {end}, so that is checked")
             self.sitemap_url = end
 
     def _end(self, url: Url) -> Url | None:
-        """Where a sitemap is at the end of its redirects, if there is one, on the same origin."""
+        """The URL of a sitemap after redirects, if there is one on the same origin."""
         try:
             reply = self._reply(url)
         except SourceError:
@@ -442,7 +442,7 @@ class _DiscoveryChecker:
             yield check_failed("robots.answers", str(error), "put a robots.txt there, with the line below")
             return
         except SourceError as error:
-            remedy = "crawlers that get no robots.txt stay away, or look for no sitemap: let it answer 200"
+            remedy = "crawlers that get no robots.txt stay away, or find no sitemap: let it answer 200"
             yield check_failed("robots.answers", _error_text(self._robots_url, error), remedy)
             yield check_unknown("sitemap.declared", "whether robots.txt names the sitemap")
             return
@@ -457,43 +457,43 @@ class _DiscoveryChecker:
         try:
             reply = self._reply(self.sitemap_url)
         except SourceError as error:
-            remedy = "let the web server serve it there, or say where it is with --sitemap-url"
+            remedy = "have the web server serve it there, or name its URL with --sitemap-url"
             yield check_failed("sitemap.answers", _error_text(self.sitemap_url, error), remedy)
             return
         yield from check_sitemap_response(reply, self.sitemap_url)
         if self._file:
             yield check_same(reply.body, self._file)
-        listed = SetContents(self.sitemap_url, self._downloader.robots)
-        listed.read_published(reply.body, self._downloader.open)
+        contents = SetContents(self.sitemap_url, self._downloader.robots)
+        contents.read_published(reply.body, self._downloader.open)
         if self._file:
-            listed.read_local(self._file)
-        yield from listed.checks()
-        for where in listed.missing:
-            self._note_missing_line(f"{where}/robots.txt")
+            contents.read_local(self._file)
+        yield from contents.checks()
+        for host in contents.missing:
+            self._note_missing_line(f"{host}/robots.txt")
 
     def _note_missing_line(self, robots_url: str) -> None:
         self.missing[robots_url] = missing_lines(b"", [self.sitemap_url])
 
 
-def _named_sitemaps(body: bytes, home: str) -> list[Url]:
-    """The sitemaps of an origin that a robots.txt names."""
-    found = []
-    for each in sitemaps_in(body):
+def _named_sitemaps(body: bytes, origin: str) -> list[Url]:
+    """The sitemaps in a robots.txt that are on an origin."""
+    urls = []
+    for url in sitemaps_in(body):
         with suppress(InvalidUrl):
-            found.append(normalize_url(each, _KEEP_ALL_PARAMS))
-    return [each for each in found if origin_of(each) == home]
+            urls.append(normalize_url(url, _KEEP_ALL_PARAMS))
+    return [url for url in urls if origin_of(url) == origin]
 
 
 def _error_text(url: str, error: SourceError) -> str:
-    """Why there is no answer, with the address that was asked for."""
+    """Why there is no answer, with the requested URL."""
     return str(error) if url in str(error) else f"{url}: {error}"
 
 
 def check_one_robots_txt(sitemap_urls: list[Url]) -> list[Url]:
-    """The sitemaps, which are of one origin and so belong into one robots.txt. Raises UsageError."""
-    homes = list(dict.fromkeys(origin_of(url) for url in sitemap_urls))
-    if len(homes) > 1:
+    """The sitemaps, if they are on one origin and so belong in one robots.txt. Raises UsageError if not."""
+    origins = list(dict.fromkeys(origin_of(url) for url in sitemap_urls))
+    if len(origins) > 1:
         raise UsageError(
-            f"these sites have {len(homes)} robots.txt, and --patch is for one ({', '.join(homes)}): name one (--site)"
+            f"these sites have {len(origins)} robots.txt, --patch edits one ({', '.join(origins)}): name one (--site)"
         )
     return sitemap_urls

@@ -1,4 +1,4 @@
-"""Adds Sitemap lines to a robots.txt on disk: what is there stays to the byte, and readers never see half of it."""
+"""Adds Sitemap lines to a robots.txt on disk, atomically; its existing bytes stay."""
 
 import os
 import re
@@ -22,7 +22,7 @@ _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 class RobotsTxtPatch(Struct, frozen=True):
-    """What becomes of a robots.txt: ``path`` is the file itself, no link to it; ``added`` are lines without their ends.
+    """A change of a robots.txt: ``path`` is the file itself, no link to it; ``added`` are lines without line ends.
 
     ``before`` is None when there is no file yet.
     """
@@ -34,11 +34,11 @@ class RobotsTxtPatch(Struct, frozen=True):
 
 
 def build_patch(path: Path, sitemap_urls: Iterable[str]) -> RobotsTxtPatch:
-    """The patch after which a robots.txt names these sitemaps; it adds nothing to one that does already.
+    """The patch that makes a robots.txt name these sitemaps; empty if it names them already.
 
-    ``path`` is the file, a link to it, or the directory that it is or will be in. What is there stays, to the byte. A
-    sitemap counts as named in any spelling that leads to it. Raises UsageError for what crawlers could not read, or
-    would not read to its end (https://www.rfc-editor.org/rfc/rfc9309#section-2.5).
+    ``path`` is the file, a link to it, or its directory. A sitemap counts as named in any spelling of its URL. Raises
+    UsageError for a file that crawlers cannot read, or would not read to its end
+    (https://www.rfc-editor.org/rfc/rfc9309#section-2.5).
     """
     file = _real_path(path)
     before = _read(file)
@@ -54,9 +54,9 @@ def build_patch(path: Path, sitemap_urls: Iterable[str]) -> RobotsTxtPatch:
 
 
 def apply_patch(patch: RobotsTxtPatch) -> None:
-    """Write it, whole or not at all, with the mode and the owner of the file it replaces. Raises StorageError.
+    """Write it atomically, with the mode and the owner of the file that it replaces. Raises StorageError.
 
-    A file that was changed since :func:`patched` read it is left alone.
+    A file that has changed since :func:`build_patch` read it stays as it is.
     """
     if not patch.added:
         return
@@ -82,12 +82,12 @@ def apply_patch(patch: RobotsTxtPatch) -> None:
 
 def _write_draft(draft: Path, patch: RobotsTxtPatch) -> None:
     if _read(patch.path) != patch.before:
-        raise StorageError(f"{patch.path} was changed by another meanwhile: run the command again")
+        raise StorageError(f"{patch.path} has changed meanwhile: run the command again")
     draft.replace(patch.path)
 
 
 def _real_path(path: Path) -> Path:
-    """The file that a path means, which need not be there yet."""
+    """The file that a path leads to; it need not exist yet."""
     if path.is_dir():
         path /= FILE_NAME
     try:
@@ -100,7 +100,7 @@ def _real_path(path: Path) -> Path:
     except (OSError, RuntimeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
     if not stat.S_ISREG(kind):
-        raise UsageError(f"{path} is no file")
+        raise UsageError(f"{path} is no regular file")
     return path
 
 
@@ -114,36 +114,36 @@ def _read(file: Path) -> bytes | None:
 
 
 def _with_lines(before: bytes, added: list[str]) -> bytes:
-    """The content with these lines at its end, behind an empty one, with the line ends that it has."""
+    """The content, an empty line and these lines, with the line ends of the content."""
     if not added:
         return before
-    ends = _LINE_END.findall(before)
-    end = max(set(ends), key=ends.count) if ends else b"\n"
-    bare = before.removeprefix(b"\xef\xbb\xbf")
-    lead = b""
-    if bare and not bare.endswith((b"\n", b"\r")):
-        lead = end
-    if bare and _LINE_END.split(bare + lead)[-2:-1] != [b""]:
-        lead += end
-    return before + lead + b"".join(line.encode() + end for line in added)
+    line_ends = _LINE_END.findall(before)
+    line_end = max(set(line_ends), key=line_ends.count) if line_ends else b"\n"
+    text = before.removeprefix(b"\xef\xbb\xbf")
+    prefix = b""
+    if text and not text.endswith((b"\n", b"\r")):
+        prefix = line_end
+    if text and _LINE_END.split(text + prefix)[-2:-1] != [b""]:
+        prefix += line_end
+    return before + prefix + b"".join(line.encode() + line_end for line in added)
 
 
 def _copy_metadata(file: Path, descriptor: int, draft: Path) -> None:
-    """Give a draft what the file has that it replaces; a new one is for everybody to read. OSError when it cannot."""
+    """Give a draft the owner, mode and access lists of the file; everybody may read a new file. Raises OSError."""
     try:
-        kept = file.stat()
+        original = file.stat()
     except FileNotFoundError:
         os.fchmod(descriptor, 0o644)
         return
     mine = os.fstat(descriptor)
-    if (mine.st_uid, mine.st_gid) != (kept.st_uid, kept.st_gid):
+    if (mine.st_uid, mine.st_gid) != (original.st_uid, original.st_gid):
         try:
-            os.fchown(descriptor, kept.st_uid, kept.st_gid)
+            os.fchown(descriptor, original.st_uid, original.st_gid)
         except PermissionError:
             raise StorageError(
-                f"{file} belongs to another, and would not any more: run this as its owner"
+                f"{file} belongs to another user, and would lose its owner: run this as its owner"
             ) from None
-    shutil.copystat(file, draft)  # the mode, and access lists where there are any
+    shutil.copystat(file, draft)  # mode and access lists
     os.utime(descriptor)
 
 

@@ -1,4 +1,4 @@
-"""Works out the pictures of a report as plain numbers: bars of a histogram, tiles of a treemap. Draws nothing."""
+"""Computes the charts of a report as plain numbers: bars of a histogram, tiles of a treemap. Draws nothing."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,18 +8,18 @@ from msgspec import Struct
 from crawler.audit.finding import HistogramBar, SiteSection
 
 MAX_TILES: Final = 40  # sections that get a tile; more would be slivers
-_MIN_VISIBLE: Final = 0.01  # the length of a bar for next to nothing: that there is something is to be seen
-_WIDTH, _HEIGHT = 100.0, 46.0  # of the treemap: a wide screen's; it is stretched to what there is
+_MIN_VISIBLE: Final = 0.01  # the length of the shortest bar, so that it is visible
+_WIDTH, _HEIGHT = 100.0, 46.0  # of the treemap: a wide screen's; the browser stretches it
 _PHONE, _LETTER, _MARGIN = (
     290,
     7,
     12,
-)  # pixels: the picture on a phone, a small letter, and what is beside a name
+)  # pixels: the width on a phone, a small letter, and the margin of a name
 _SHADES: Final = (0.0, 0.01, 0.05, 0.10, 0.25)  # shares of orphans above which a tile is one shade darker
 
 
 class ChartBar(Struct, frozen=True):
-    """A bar that is ready to be drawn. ``share`` is its part of all, ``length`` of the longest; both from 0 to 1."""
+    """A bar to draw. ``share`` is its part of the total, ``length`` of the longest bar; both from 0 to 1."""
 
     label: str
     count: int
@@ -28,7 +28,7 @@ class ChartBar(Struct, frozen=True):
 
 
 class Tile(Struct, frozen=True):
-    """A section in the treemap: place and size in percent of the picture, and a shade from 0 (no orphans) to 5."""
+    """A section in the treemap: position and size in percent of the chart, and a shade from 0 (no orphans) to 5."""
 
     label: str
     pages: int
@@ -37,7 +37,7 @@ class Tile(Struct, frozen=True):
     y: float
     width: float
     height: float
-    path: str | None  # of the one section that it stands for, None: of several
+    path: str | None  # of the section; None: the tile stands for several
 
     @property
     def share(self) -> float:
@@ -46,12 +46,12 @@ class Tile(Struct, frozen=True):
 
     @property
     def shade(self) -> int:
-        """How dark it is."""
+        """How dark it is, from 0 to 5."""
         return shade_of(self.share)
 
     @property
     def room(self) -> str:
-        """How much can be written on it: "wide"; "some", on a phone its name; "slim", nothing there; or "none"."""
+        """How much text fits: "wide"; "some", its name on a phone; "slim", none on a phone; or "none"."""
         if self.height < 12 or self.width < 7:
             return "none"
         if self.width >= 30:
@@ -60,12 +60,12 @@ class Tile(Struct, frozen=True):
 
 
 def share_of(count: int, total: int) -> float:
-    """A share from 0 to 1, of nothing 0."""
+    """A share from 0 to 1; 0 if the total is 0."""
     return min(count / total, 1.0) if total > 0 else 0.0
 
 
 def shade_of(share: float) -> int:
-    """The shade of a share of orphans: 0 for none, else the greater the darker."""
+    """The shade of a share of orphans: 0 for none, 5 for the largest."""
     return sum(share > bound for bound in _SHADES)
 
 
@@ -84,24 +84,26 @@ def chart_bars(bars: Sequence[HistogramBar]) -> list[ChartBar]:
 
 
 def treemap_tiles(sections: Sequence[SiteSection]) -> list[Tile]:
-    """The treemap: the largest section first, those that would be too small to see as one."""
-    import squarify  # noqa: PLC0415 - only who draws pays for it
+    """The tiles of the treemap, the largest first; the smallest sections share one."""
+    import squarify  # noqa: PLC0415 - only the HTML report needs it
 
-    largest = sorted((each for each in sections if each.pages > 0), key=lambda each: -each.pages)
+    largest = sorted(
+        (section for section in sections if section.pages > 0), key=lambda section: -section.pages
+    )
     shown, rest = largest[:MAX_TILES], largest[MAX_TILES:]
     named: list[tuple[str, str | None, int, int]] = [
-        (each.path, each.path, each.pages, each.orphans) for each in shown
+        (section.path, section.path, section.pages, section.orphans) for section in shown
     ]
     if rest:
-        others = (sum(each.pages for each in rest), sum(each.orphans for each in rest))
+        others = (sum(section.pages for section in rest), sum(section.orphans for section in rest))
         named.append((f"{len(rest):,} more sections", None, *others))
-        named.sort(key=lambda each: -each[2])
-    sizes = squarify.normalize_sizes([each[2] for each in named], _WIDTH, _HEIGHT)
-    places = squarify.squarify(sizes, 0.0, 0.0, _WIDTH, _HEIGHT) if named else []
+        named.sort(key=lambda section: -section[2])
+    sizes = squarify.normalize_sizes([section[2] for section in named], _WIDTH, _HEIGHT)
+    rectangles = squarify.squarify(sizes, 0.0, 0.0, _WIDTH, _HEIGHT) if named else []
     return [
         Tile(
-            label, pages, orphans, place["x"], place["y"] * 100 / _HEIGHT,
-            place["dx"], place["dy"] * 100 / _HEIGHT, path,
+            label, pages, orphans, rectangle["x"], rectangle["y"] * 100 / _HEIGHT,
+            rectangle["dx"], rectangle["dy"] * 100 / _HEIGHT, path,
         )
-        for (label, path, pages, orphans), place in zip(named, places, strict=True)
+        for (label, path, pages, orphans), rectangle in zip(named, rectangles, strict=True)
     ]  # fmt: skip

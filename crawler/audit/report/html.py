@@ -1,7 +1,7 @@
-"""Tells an audit as one HTML file, which needs nothing else: no network, no other file, and for its figures no script.
+"""Writes an audit as one self-contained HTML file: no network, no other file, and no script except for the table.
 
-Its policy (https://www.w3.org/TR/CSP3/) lets the browser load nothing, and run nothing but the one script that is
-named by its hash. What comes from the site reaches the page as escaped text, or packed.
+Its policy (https://www.w3.org/TR/CSP3/) lets the browser load nothing, and run only the one script whose hash it
+names. Text of the site is escaped, or packed as JSON.
 """
 
 import re
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-MAX_RESOLVED: Final = 200  # of one rule: what is no more need not all be read
+MAX_RESOLVED: Final = 200  # of one rule
 
 
 class ResolvedFindings(Struct, frozen=True):
@@ -59,7 +59,7 @@ class ResolvedFindings(Struct, frozen=True):
 
 
 class ComparisonView(Struct, frozen=True):
-    """What became of the findings of the audit that began at ``started``; ``gaps`` say what cannot be compared."""
+    """The comparison with the audit that began at ``started``; ``gaps`` say which rules cannot be compared."""
 
     started: datetime
     new: int
@@ -70,82 +70,73 @@ class ComparisonView(Struct, frozen=True):
 
     @property
     def resolved(self) -> int:
-        """How many are mended."""
-        return sum(each.resolved for each in self.missing)
+        """How many are resolved."""
+        return sum(rule.resolved for rule in self.missing)
 
     @property
     def replaced(self) -> int:
-        """How many are another finding now."""
-        return sum(each.replaced for each in self.missing)
+        """How many another finding replaces."""
+        return sum(rule.replaced for rule in self.missing)
 
 
 def comparison_view(report: AuditReport, findings: AuditFindings) -> ComparisonView | None:
-    """The comparison of an audit with the one before; None if there is none."""
+    """The comparison of an audit with the previous one; None if there is none."""
     compared = report.compared
     if compared is None:
         return None
     return ComparisonView(
         datetime.fromtimestamp(compared.started, UTC),
-        sum(each.new for each in compared.trends),
-        sum(each.still for each in compared.trends),
-        sum(each.undecided for each in compared.trends),
+        sum(trend.new for trend in compared.trends),
+        sum(trend.still for trend in compared.trends),
+        sum(trend.undecided for trend in compared.trends),
         list(_resolved_findings(compared, findings)),
         list(_gaps_by_reason(compared)),
     )
 
 
 def rule_trends(report: AuditReport) -> dict[str, RuleTrend]:
-    """What became of the findings of each rule, by its id."""
-    return {each.rule: each for each in report.compared.trends} if report.compared else {}
+    """The trends by the id of the rule."""
+    return {trend.rule: trend for trend in report.compared.trends} if report.compared else {}
 
 
 def _resolved_findings(
     compared: AuditComparisonResult, findings: AuditFindings
 ) -> Iterator[ResolvedFindings]:
-    counts = {each.rule: each for each in compared.trends if each.mended or each.became}
+    counts = {trend.rule: trend for trend in compared.trends if trend.mended or trend.became}
     for rule in REPORTED_RULES:
-        if each := counts.get(rule):
+        if trend := counts.get(rule):
             first = list(islice(findings.resolved(rule), MAX_RESOLVED))
-            yield ResolvedFindings(REPORTED_RULES[rule], each.mended, each.became, first)
+            yield ResolvedFindings(REPORTED_RULES[rule], trend.mended, trend.became, first)
 
 
 def _gaps_by_reason(compared: AuditComparisonResult) -> Iterator[ReportGap]:
-    """The rules that were not compared, by the reason."""
+    """The rules that were not compared, by reason."""
     titles: dict[str, list[str]] = {}
     for rule in REPORTED_RULES:
-        if why := compared.uncompared.get(rule):
-            titles.setdefault(why, []).append(REPORTED_RULES[rule].title)
-    return (ReportGap(why, each) for why, each in titles.items())
+        if reason := compared.uncompared.get(rule):
+            titles.setdefault(reason, []).append(REPORTED_RULES[rule].title)
+    return (ReportGap(reason, rule_titles) for reason, rule_titles in titles.items())
 
 
 MAX_FINDINGS: Final = 100_000  # findings in the file
-
-MAX_FIRST: Final = 10  # findings of each class that are told without a script
-
+MAX_FIRST: Final = 10  # findings of each class that the page shows without a script
 MAX_SECTIONS: Final = 200  # in the table below the treemap
-
-_SCRIPTS: Final = (
-    "rows.js",
-    "evidence.js",
-    "table_csv.js",
-    "table.js",
-    "wiring.js",
-)  # in this order they are one
+_SCRIPTS: Final = ("rows.js", "evidence.js", "table_csv.js", "table.js", "wiring.js")  # joined in this order
 
 _COLUMNS: Final = (
-    ("url", "Page"), ("rule", "RuleView"), ("state", "Today"), ("depth", "Crawl depth"), ("inlinks", "Inlinks"),
+    ("url", "Page"), ("rule", "Class"), ("state", "Today"), ("depth", "Crawl depth"), ("inlinks", "Inlinks"),
     ("weight", "Link weight"), ("visits", "Visits"), ("lastmod", "lastmod"), ("known", "Known from"),
-    ("since", "ComparisonView"),
+    ("since", "Since"),
 )  # fmt: skip
 
 _OPTION: Final = re.compile(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*(?![\w-])")
 
 
 class RuleView(Struct, frozen=True):
-    """A rule that has findings: ``held`` of them are in the file, the ``first`` to be read without a script.
+    """A rule that has findings: ``held`` of them are in the file, and the ``first`` are visible without a script.
 
-    ``why`` says why some are inconclusive; ``islands`` are the first of those that the findings form, of ``apart``.
-    ``trend`` says what became of those of the audit before, None: nothing is known of that.
+    ``why`` says why some are inconclusive; ``islands`` are the first of the ``apart`` islands that the findings form.
+    ``trend`` compares with the previous audit; None: there is no comparison.
     """
 
     rule: Rule
@@ -159,7 +150,7 @@ class RuleView(Struct, frozen=True):
 
 
 class RuleFamilyView(Struct, frozen=True):
-    """Classes that are told together."""
+    """Rules that the page shows together."""
 
     id: str
     title: str
@@ -168,11 +159,11 @@ class RuleFamilyView(Struct, frozen=True):
     @property
     def total(self) -> int:
         """All findings of its classes."""
-        return sum(each.count.total for each in self.classes)
+        return sum(view.count.total for view in self.classes)
 
 
 class KeyFigure(Struct, frozen=True):
-    """A number that stands large at the top; ``link`` is the class or family that it counts."""
+    """A large number at the top of the page; ``link`` is the class or family that it counts."""
 
     label: str
     count: int
@@ -185,15 +176,15 @@ def write_html(
     report: AuditReport, findings: AuditFindings, path: Path, *, limit: int = MAX_FINDINGS
 ) -> None:
     """Write the page, with the ``limit`` most important findings in it. Raises OSError when the disk refuses."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only who writes pays for it
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only the HTML report needs it
 
-    rooms = Environment(
+    environment = Environment(
         loader=PackageLoader("crawler.audit.report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    page = rooms.get_template("report.html").stream(_template_values(report, findings, limit))
+    page = environment.get_template("report.html").stream(_template_values(report, findings, limit))
     page.enable_buffering()
-    # A path of the command line may hold bytes that are no text: they are shown as escapes.
+    # A path of the command line may hold bytes that are no text: the page shows them as escapes.
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         file.writelines(page)
 
@@ -201,7 +192,7 @@ def write_html(
 def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -> dict[str, Any]:
     taken = allotment(report.counts, limit)
     families = list(_families(report, findings, taken))
-    before = comparison_view(report, findings)
+    comparison = comparison_view(report, findings)
     return {
         "report": report,
         "started": datetime.fromtimestamp(report.started, UTC),
@@ -209,29 +200,29 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "but": reservation(report),
         "rests_on": rests_on(report),
         "empty": empty_groups(report),
-        "open_findings": sum(each.open_ for each in report.counts),
+        "open_findings": sum(item.open_ for item in report.counts),
         "site_figures": list(_site_figures(report)),
         "figures": list(map(_figure, families)),
         "families": families,
         "severities": list(Severity),
         "tally": _severity_counts(report.counts),
-        "since": before,
-        "columns": _COLUMNS if before else _COLUMNS[:-1],
-        "held": sum(each.held for family in families for each in family.classes),
-        "total": sum(each.total for each in report.counts),
-        "sections": sorted(report.sections, key=lambda each: -each.pages)[:MAX_SECTIONS],
+        "since": comparison,
+        "columns": _COLUMNS if comparison else _COLUMNS[:-1],
+        "held": sum(item.held for family in families for item in family.classes),
+        "total": sum(item.total for item in report.counts),
+        "sections": sorted(report.sections, key=lambda item: -item.pages)[:MAX_SECTIONS],
         "tiles": treemap_tiles(report.sections),
         **{name: chart_bars(getattr(report, name)) for name in ("states", "statuses", "depths", "ages", "inlinks")},
         "facts": _script_values(report),
         "parts": pack_findings(chosen_findings(findings, taken)),
         "amount": size_text, "clock": clock_text, "part": share_of, "percent": percent_text, "is_web": is_http_url,
-        "visits": visit_texts, "told": REPORTED_RULES, "unbroken": keep_options_whole,
+        "visits": visit_texts, "rules": REPORTED_RULES, "unbroken": keep_options_whole,
         **_inline_assets(),
     }  # fmt: skip
 
 
 def _inline_assets() -> dict[str, Any]:
-    """Script and style, as they are, and the policy that lets these two in and nothing else."""
+    """Script and style, and the policy that allows these two and nothing else."""
     from markupsafe import Markup  # noqa: PLC0415
 
     folder = files("crawler.audit.report") / "templates"
@@ -255,26 +246,26 @@ def _families(
 
 def _class(count: RuleCount, report: AuditReport, findings: AuditFindings, taken: dict[str, int]) -> RuleView:
     rule = REPORTED_RULES[count.rule]
-    found = find_orphan_islands(findings(rule.id)) if rule.id == ISLAND_RULE else []
+    islands = find_orphan_islands(findings(rule.id)) if rule.id == ISLAND_RULE else []
     return RuleView(
         rule,
         count,
         _included_count(count, findings, taken),
-        [] if found else list(islice(findings(rule.id), MAX_FIRST)),
+        [] if islands else list(islice(findings(rule.id), MAX_FIRST)),
         why_uncertain(report, rule.id) if count.open_ and not needs_complete(rule.id) else "",
-        found[:MAX_FIRST],
-        len(found),
+        islands[:MAX_FIRST],
+        len(islands),
         rule_trends(report).get(rule.id),
     )
 
 
 def _included_count(count: RuleCount, findings: AuditFindings, taken: dict[str, int]) -> int:
-    """How many findings those stand for that there is room for."""
+    """How many findings the included ones stand for."""
     number = taken[count.rule]
     return (
         count.total
         if number == count.total
-        else sum(each.times for each in islice(findings(count.rule), number))
+        else sum(finding.times for finding in islice(findings(count.rule), number))
     )
 
 
@@ -293,32 +284,34 @@ def _site_figures(report: AuditReport) -> Iterator[KeyFigure]:
 
 
 def _figure(family: RuleFamilyView) -> KeyFigure:
-    open_ = sum(each.count.open_ for each in family.classes)
-    worst = max(each.rule.severity for each in family.classes)
-    return KeyFigure(family.title, family.total, f"{open_:,} inconclusive" if open_ else "", family.id, worst)
+    inconclusive = sum(view.count.open_ for view in family.classes)
+    worst = max(view.rule.severity for view in family.classes)
+    return KeyFigure(
+        family.title, family.total, f"{inconclusive:,} inconclusive" if inconclusive else "", family.id, worst
+    )
 
 
 def _severity_counts(counts: list[RuleCount]) -> list[tuple[Severity, int]]:
-    """How many findings there are of each severity that has any, the worst first."""
+    """The number of findings by severity, the worst first, without zeros."""
     tally: Counter[Severity] = Counter()
-    for each in counts:
-        tally[REPORTED_RULES[each.rule].severity] += each.total
+    for count in counts:
+        tally[REPORTED_RULES[count.rule].severity] += count.total
     return [(severity, tally[severity]) for severity in sorted(Severity, reverse=True) if tally[severity]]
 
 
 def _script_values(report: AuditReport) -> dict[str, Any]:
-    """What the script has to know beside the findings."""
+    """The data of the script beside the findings."""
     groups = {rule: group.name for group in RULE_GROUPS for rule in group.rules}
     rules = [
         {
             "id": rule,
-            "title": told.title,
-            "severity": told.severity.value,
+            "title": definition.title,
+            "severity": definition.severity.value,
             "group": groups[rule],
-            # where all findings say the same, the title of the page says more
-            "alike": needs_complete(rule) or told.family == "listed",
+            # where all findings have the same sentence, the title of the page says more
+            "alike": needs_complete(rule) or definition.family == "listed",
         }
-        for rule, told in REPORTED_RULES.items()
+        for rule, definition in REPORTED_RULES.items()
     ]
     return {
         "piece": FINDINGS_PER_CHUNK,
@@ -330,14 +323,14 @@ def _script_values(report: AuditReport) -> dict[str, Any]:
 
 
 def keep_options_whole(text: str) -> "Markup":
-    """A text in which the names of our options stay whole: a line may end at any hyphen else."""
+    """A text in which no option is broken at a hyphen at the end of a line."""
     from markupsafe import Markup, escape  # noqa: PLC0415
 
     return Markup(_OPTION.sub(r"<code>\g<0></code>", str(escape(text))))  # noqa: S704 - what was there is escaped
 
 
 def percent_text(share: float) -> str:
-    """A share for people: ``12 %``, ``0.3 %``; what is not all is never rounded to all, nor something to nothing."""
+    """A share as text: ``12 %``, ``0.3 %``; never rounded to 0 % or 100 % unless exact."""
     if 0 < share < 0.001:
         return "< 0.1 %"
     if 0.999 < share < 1:
@@ -347,5 +340,5 @@ def percent_text(share: float) -> str:
 
 
 def is_http_url(url: str) -> bool:
-    """Whether a browser may be led there."""
+    """Whether the page may link to it."""
     return url.lower().startswith(("http://", "https://"))

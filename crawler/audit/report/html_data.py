@@ -1,7 +1,7 @@
-"""Chooses the findings that a page has room for, and packs them so that a browser can unpack them piece by piece.
+"""Chooses the findings that an HTML report includes, and packs them in chunks that a browser can unpack.
 
-A piece is JSON, gzipped, in base64: nothing in it can end the element that it stands in, and a hundred thousand
-findings are a file that can still be sent around.
+A chunk is JSON, gzipped, in base64: nothing in it can end its element, and a file with a hundred thousand findings is
+still small enough to mail.
 """
 
 from base64 import b64encode
@@ -17,88 +17,87 @@ from crawler.audit.finding import AuditFinding, AuditFindings, RuleCount
 from crawler.audit.rules import REPORTED_RULES
 from crawler.units import count_text
 
-FINDINGS_PER_CHUNK: Final = 1_000  # findings; a browser shows the first piece while it unpacks the others
-
+FINDINGS_PER_CHUNK: Final = 1_000  # a browser shows the first chunk while it unpacks the others
 RULE_INDEXES: Final = {rule: place for place, rule in enumerate(REPORTED_RULES)}
-
-_GZIP: Final = 31  # zlib's sign for a gzip header: the form that every DecompressionStream reads
-
+_GZIP: Final = 31  # zlib's window bits for gzip, which every DecompressionStream reads
 _SOURCE_BITS: Final = {source.value: 1 << place for place, source in enumerate(SourceKind)}
 
 
 class PackedFindings(Struct, frozen=True):
-    """Some findings. ``rows`` holds what a table is filtered and sorted by, in columns; ``evidence`` all of each."""
+    """One chunk. ``rows`` has the columns that the table filters and sorts by; ``evidence`` has the whole findings."""
 
     rows: str
     evidence: str
 
 
 def allotment(counts: Sequence[RuleCount], limit: int) -> dict[str, int]:
-    """How many findings of each rule to take, the worst rule first, so that there are not more than ``limit``.
+    """How many findings of each rule to include, the worst rule first, up to ``limit`` in all.
 
-    Every class has a right to an even part of the room, so that none crowds out another. What is left is taken by the
-    worst: errors before warnings and notes, then in the order in which the rules are told.
+    Every rule gets an even share, so that none crowds out another. The worst rules take the rest: errors before
+    warnings and notes, then in the order of the reports.
     """
-    found = [each for each in counts if each.total and each.rule in REPORTED_RULES]
-    found.sort(key=lambda each: RULE_INDEXES[each.rule])
-    found.sort(key=lambda each: REPORTED_RULES[each.rule].severity, reverse=True)
-    taken = {each.rule: min(each.total, limit // len(found)) for each in found}
+    counted = [count for count in counts if count.total and count.rule in REPORTED_RULES]
+    counted.sort(key=lambda count: RULE_INDEXES[count.rule])
+    counted.sort(key=lambda count: REPORTED_RULES[count.rule].severity, reverse=True)
+    taken = {count.rule: min(count.total, limit // len(counted)) for count in counted}
     left = limit - sum(taken.values())
-    for each in found:
-        more = min(left, each.total - taken[each.rule])
-        taken[each.rule] += more
+    for count in counted:
+        more = min(left, count.total - taken[count.rule])
+        taken[count.rule] += more
         left -= more
     return taken
 
 
 def chosen_findings(findings: AuditFindings, taken: dict[str, int]) -> Iterator[AuditFinding]:
-    """The findings that there is room for, the worst first."""
+    """The included findings, the worst first."""
     return chain.from_iterable(islice(findings(rule), number) for rule, number in taken.items())
 
 
 def pack_findings(findings: Iterator[AuditFinding]) -> Iterator[PackedFindings]:
-    """Pack findings, never holding more than a piece of them."""
+    """Pack findings, holding one chunk of them at a time."""
     encode = msgspec.json.Encoder().encode
-    while some := list(islice(findings, FINDINGS_PER_CHUNK)):
-        yield PackedFindings(_pack(encode(_columns(some))), _pack(encode(some)))
+    while chunk := list(islice(findings, FINDINGS_PER_CHUNK)):
+        yield PackedFindings(_pack(encode(_columns(chunk))), _pack(encode(chunk)))
 
 
 def _pack(data: bytes) -> str:
-    from isal import isal_zlib  # noqa: PLC0415 - only who packs pays for it
+    from isal import isal_zlib  # noqa: PLC0415 - only the HTML report needs it
 
     return b64encode(isal_zlib.compress(data, 2, _GZIP)).decode()
 
 
-def _columns(some: Sequence[AuditFinding]) -> dict[str, list[Any]]:
+def _columns(chunk: Sequence[AuditFinding]) -> dict[str, list[Any]]:
     return {
-        "rule": [RULE_INDEXES[each.rule] for each in some],
-        "url": [each.url for each in some],
-        "title": [each.title for each in some],
-        "sentence": [each.sentence for each in some],
-        "certain": [int(each.is_certain) for each in some],
-        "state": [each.state for each in some],
-        "status": [each.status for each in some],
-        "depth": [each.depth for each in some],
-        "inlinks": [each.inlinks for each in some],
-        "weight": [round(each.weight, 2) for each in some],
-        "visits": [max(each.people, each.sessions, each.views, each.users, each.clicks) for each in some],
-        "group": [each.group for each in some],
-        "lastmod": [each.lastmod for each in some],
-        "since": [each.since for each in some],
-        "new": [int(each.is_new) for each in some],
-        "known": [sum(_SOURCE_BITS.get(source, 0) for source in each.known) for each in some],
+        "rule": [RULE_INDEXES[finding.rule] for finding in chunk],
+        "url": [finding.url for finding in chunk],
+        "title": [finding.title for finding in chunk],
+        "sentence": [finding.sentence for finding in chunk],
+        "certain": [int(finding.is_certain) for finding in chunk],
+        "state": [finding.state for finding in chunk],
+        "status": [finding.status for finding in chunk],
+        "depth": [finding.depth for finding in chunk],
+        "inlinks": [finding.inlinks for finding in chunk],
+        "weight": [round(finding.weight, 2) for finding in chunk],
+        "visits": [
+            max(finding.people, finding.sessions, finding.views, finding.users, finding.clicks)
+            for finding in chunk
+        ],
+        "group": [finding.group for finding in chunk],
+        "lastmod": [finding.lastmod for finding in chunk],
+        "since": [finding.since for finding in chunk],
+        "new": [int(finding.is_new) for finding in chunk],
+        "known": [sum(_SOURCE_BITS.get(source, 0) for source in finding.known) for finding in chunk],
     }
 
 
 ISLAND_RULE: Final = "orphan.island"  # the rule whose findings come in groups
-
 _KNOWN_TO_ALL: Final = SourceKind.SITEMAP.value
 
 
 class OrphanIsland(Struct):
-    """Pages that only link to one another; ``entry`` is the one to link, ``pages`` how many they are.
+    """Pages that only link to one another; ``entry`` is the one to link, ``pages`` counts them.
 
-    ``is_new``: some of them are no orphans of the audit before.
+    ``is_new``: some of them were no orphans in the previous audit.
     """
 
     entry: AuditFinding
@@ -107,9 +106,9 @@ class OrphanIsland(Struct):
 
 
 def visit_texts(finding: AuditFinding) -> list[str]:
-    """Who comes, each apart: ``31 visits by people``, ``4 visits by bots``, ``12 clicks in search`` and so on."""
-    told = []
-    for number, what, rest in (
+    """The visits by kind: ``31 visits by people``, ``4 visits by bots``, ``12 clicks in search`` and so on."""
+    texts = []
+    for number, noun, suffix in (
         (finding.people, "visit", " by people"),
         (finding.bots, "visit", " by bots"),
         (finding.clicks, "click", " in search"),
@@ -121,22 +120,22 @@ def visit_texts(finding: AuditFinding) -> list[str]:
         (finding.domains, "domain", " with links to it"),
     ):
         if number:
-            told.append(f"{count_text(number, what)}{rest}")
-    return told
+            texts.append(f"{count_text(number, noun)}{suffix}")
+    return texts
 
 
 def find_orphan_islands(findings: Iterable[AuditFinding]) -> list[OrphanIsland]:
-    """The islands of the pages, in the order in which they are met. Memory grows with the islands, not the pages.
+    """The islands in the order of the findings. Memory grows with the islands, not the pages.
 
-    The page to link is the one that visitors know best, else one in a sitemap, else that of the shortest URL.
+    The page to link is the one with most visitors, else one in a sitemap, else the one with the shortest URL.
     """
-    found: dict[str, OrphanIsland] = {}
-    for each in findings:
-        island = found.setdefault(each.group or each.url, OrphanIsland(each))
-        island.pages += each.times
-        island.is_new = island.is_new or each.is_new
-        island.entry = max(island.entry, each, key=_entry_key)
-    return list(found.values())
+    islands: dict[str, OrphanIsland] = {}
+    for finding in findings:
+        island = islands.setdefault(finding.group or finding.url, OrphanIsland(finding))
+        island.pages += finding.times
+        island.is_new = island.is_new or finding.is_new
+        island.entry = max(island.entry, finding, key=_entry_key)
+    return list(islands.values())
 
 
 def _entry_key(finding: AuditFinding) -> tuple[int, bool, int]:

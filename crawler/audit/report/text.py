@@ -1,4 +1,4 @@
-"""Owns what a person reads after an audit: the verdict, the figures, what was read, each class with its first URLs."""
+"""Writes the summary of an audit for the terminal: verdict, figures, sources, and each rule with its first findings."""
 
 import os
 import re
@@ -35,24 +35,23 @@ from crawler.units import clock_text, count_text, size_text
 from sitemap import Severity, safe
 
 _COLOUR_CODE: Final = re.compile("\x1b\\[[0-9]+m")
-
 _MIN_WIDTH: Final = 20  # columns: below, nothing is wrapped any further
 
 
 @dataclass(frozen=True, slots=True)
 class TextFormatter:
-    """``width`` in columns, or 0 for lines of any length."""
+    """Wraps and colours lines. ``width`` is in columns; 0: lines of any length."""
 
     width: int = 0
     colour: bool = False
 
     @classmethod
     def for_file(cls, file: TextIO) -> Self:
-        """That of a file: a terminal has a width, and colours unless NO_COLOR is set.
+        """The formatter for a file: a terminal has a width, and colours unless NO_COLOR is set.
 
-        Anything else has no colours, and a width only if COLUMNS says so.
+        Anything else has no colours, and a width only if COLUMNS is set.
         """
-        from rich.console import Console  # noqa: PLC0415 - not needed by those who write to files
+        from rich.console import Console  # noqa: PLC0415 - files do not need it
 
         console = Console(file=file)
         if not file.isatty():
@@ -61,7 +60,7 @@ class TextFormatter:
         try:
             width = os.get_terminal_size(file.fileno()).columns
         except OSError:
-            width = 0  # it does not say
+            width = 0  # unknown
         return cls(width or console.width, console.color_system is not None and not console.no_color)
 
     def paint(self, text: str, code: str) -> str:
@@ -89,35 +88,34 @@ class TextFormatter:
         yield f"{'':{indent}}{line}"
 
 
-MAX_NAMED: Final = 3  # mended findings of each rule, unless all are wanted
-
+MAX_NAMED: Final = 3  # findings of each rule without --verbose
 _INDENT: Final = 4
 
 
 def comparison_line(report: AuditReport, page: TextFormatter) -> Iterator[str]:
-    """How this audit compares with the one before, in a line, or why it does not."""
+    """The comparison with the previous audit in a line, or why there is none."""
     compared = report.compared
     if compared is None:
         if report.why_uncompared:
             yield from page.wrap(safe(report.why_uncompared), 0, 2)
         return
-    new = sum(each.new for each in compared.trends)
-    gone = _resolved_text(compared.trends)
-    still = sum(each.still for each in compared.trends)
-    undecided = sum(each.undecided for each in compared.trends)
-    told = [f"{new:,} new", gone, f"{still:,} still there"]
+    new = sum(trend.new for trend in compared.trends)
+    resolved = _resolved_text(compared.trends)
+    still = sum(trend.still for trend in compared.trends)
+    undecided = sum(trend.undecided for trend in compared.trends)
+    texts = [f"{new:,} new", resolved, f"{still:,} still there"]
     if undecided:
-        told.append(f"{undecided:,} not found, and not decided")
-    line = f"since the audit of {utc_minute(compared.started)}: {', '.join(told)}"
+        texts.append(f"{undecided:,} not found, and not decided")
+    line = f"since the audit of {utc_minute(compared.started)}: {', '.join(texts)}"
     yield from page.wrap(page.paint(line, "31" if new else "32"), 0, 2)
 
 
 def _resolved_text(trends: Iterable[RuleTrend]) -> str:
-    """How many are no more: ``4 mended, 9 became another finding``."""
-    all_ = list(trends)
-    mended, became = sum(each.mended for each in all_), sum(each.became for each in all_)
-    told = [f"{mended:,} mended"] if mended or not became else []
-    return ", ".join([*told, *([f"{became:,} became another finding"] if became else [])])
+    """The findings that are gone: ``4 resolved, 9 became another finding``."""
+    rule_trends = list(trends)
+    mended, became = sum(trend.mended for trend in rule_trends), sum(trend.became for trend in rule_trends)
+    texts = [f"{mended:,} resolved"] if mended or not became else []
+    return ", ".join([*texts, *([f"{became:,} became another finding"] if became else [])])
 
 
 def utc_minute(started: float) -> str:
@@ -133,44 +131,46 @@ def utc_day(started: float) -> str:
 def resolved_lines(
     report: AuditReport, findings: AuditFindings, page: TextFormatter, *, verbose: bool
 ) -> Iterator[str]:
-    """The findings of the audit before that are no more, with what is there now. One is held at a time."""
+    """The findings that only the previous audit has, with the current state. Holds one at a time."""
     trends = (
-        {each.rule: each for each in report.compared.trends if each.mended or each.became}
+        {finding.rule: finding for finding in report.compared.trends if finding.mended or finding.became}
         if report.compared
         else {}
     )
     if not trends:
         return
     yield ""
-    yield page.paint(f"Gone since: {_resolved_text(trends.values())}", "1")
+    yield page.paint(f"No longer found: {_resolved_text(trends.values())}", "1")
     for rule in (rule for rule in REPORTED_RULES if rule in trends):
         yield from page.wrap(
             f"{_resolved_text([trends[rule]])}  {REPORTED_RULES[rule].title}  {rule}", 2, _INDENT
         )
         left = trends[rule].mended + trends[rule].became
-        for each in islice(findings.resolved(rule), None if verbose else MAX_NAMED):
+        for finding in islice(findings.resolved(rule), None if verbose else MAX_NAMED):
             left -= 1
-            yield f"{'':{_INDENT}}{safe(each.url)}"
-            place = f"in {safe(each.file)}; " if each.file and each.file != each.url else ""
-            yield from page.wrap(f"{place}found since {safe(each.since)}; {safe(each.now)}", _INDENT + 2)
+            yield f"{'':{_INDENT}}{safe(finding.url)}"
+            place = f"in {safe(finding.file)}; " if finding.file and finding.file != finding.url else ""
+            yield from page.wrap(
+                f"{place}found since {safe(finding.since)}; {safe(finding.now)}", _INDENT + 2
+            )
         if left > 0:
             yield f"{'':{_INDENT}}… {left:,} more"
 
 
 def uncompared_lines(compared: AuditComparisonResult | None, page: TextFormatter) -> Iterator[str]:
-    """Which rules the two audits cannot be compared by, and which are compared with an earlier one."""
+    """The rules that are not compared, and those that are compared with an earlier audit."""
     if compared is None:
         return
     reasons: dict[str, list[str]] = {}
-    for rule, why in compared.uncompared.items():
-        reasons.setdefault(f"not compared: {{}} ({safe(why)})", []).append(rule)
+    for rule, reason in compared.uncompared.items():
+        reasons.setdefault(f"not compared: {{}} ({safe(reason)})", []).append(rule)
     for rule, started in compared.earlier.items():
         reasons.setdefault(f"compared with the audit of {utc_minute(started)}: {{}}", []).append(rule)
-    for said, rules in reasons.items():
+    for template, rules in reasons.items():
         titles = "; ".join(
             lower_first(REPORTED_RULES[rule].title) for rule in REPORTED_RULES if rule in rules
         )
-        yield from page.wrap(said.replace("{}", titles, 1), 0, 2)
+        yield from page.wrap(template.replace("{}", titles, 1), 0, 2)
 
 
 _COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}  # red, yellow, cyan
@@ -184,14 +184,14 @@ def write_text(
     verbose: bool = False,
     written: Iterable[Path] = (),
 ) -> None:
-    """Write the summary: with ``verbose`` every finding is named; ``written`` are the reports there are besides.
+    """Write the summary, with ``verbose`` of all findings; ``written`` are the paths of the other reports.
 
-    On a terminal it has colours, unless NO_COLOR is set, and lines of the terminal's width; elsewhere a sentence is a
-    line. Whatever came from the web is shown and never obeyed. Raises OSError.
+    On a terminal it has colours, unless NO_COLOR is set, and lines of the terminal's width; otherwise each sentence is
+    one line. Text from the web is escaped. Raises OSError.
     """
     page = TextFormatter.for_file(file)
-    told = report_lines(report, findings, page, verbose=verbose, written=written)
-    file.writelines(f"{line}\n" for line in told)
+    lines = report_lines(report, findings, page, verbose=verbose, written=written)
+    file.writelines(f"{line}\n" for line in lines)
 
 
 def report_lines(
@@ -202,7 +202,7 @@ def report_lines(
     verbose: bool = False,
     written: Iterable[Path] = (),
 ) -> Iterator[str]:
-    """The summary, line by line. No more than one finding is held at a time."""
+    """The summary, line by line. Holds one finding at a time."""
     yield from _verdict(report, page)
     yield from comparison_line(report, page)
     yield ""
@@ -211,8 +211,8 @@ def report_lines(
     for group in RULE_GROUPS:
         if counts := group.counts(report):
             yield from _group(group, counts, page)
-            for each in counts:
-                yield from _rule_lines(each, report, findings, page, verbose)
+            for count in counts:
+                yield from _rule_lines(count, report, findings, page, verbose)
     yield from resolved_lines(report, findings, page, verbose=verbose)
     yield ""
     yield from _empty_lines(empty_groups(report), page)
@@ -221,7 +221,7 @@ def report_lines(
 
 
 def _verdict(report: AuditReport, page: TextFormatter) -> Iterator[str]:
-    """Whether a page can be called an orphan: what everything below rests on, so it comes first."""
+    """Whether orphan findings are conclusive: everything below rests on it."""
     match verdict_kind(report):
         case VerdictKind.CONCLUSIVE:
             verdict = page.paint(f"{safe(report.completeness)} crawl: orphan findings are conclusive", "1")
@@ -256,22 +256,22 @@ def _inputs(inputs: list[SourceReport], page: TextFormatter) -> Iterator[str]:
         return
     yield ""
     yield page.paint("sources", "1")
-    for each in inputs:
-        form = f" ({safe(each.format)})" if each.format else ""
-        numbers = [count_text(each.rows, "row"), f"{each.used:,} used"]
-        for number, what in (
-            (each.unread, "unread"),
-            (each.foreign, "of other sites"),
-            (each.beside, "left aside"),
+    for source in inputs:
+        form = f" ({safe(source.format)})" if source.format else ""
+        numbers = [count_text(source.rows, "row"), f"{source.used:,} used"]
+        for number, noun in (
+            (source.unread, "unread"),
+            (source.foreign, "of other sites"),
+            (source.beside, "left aside"),
         ):
             if number:
-                numbers.append(f"{number:,} {what}")
-        days = f"; {_days(safe(each.first), safe(each.last))}" if each.first or each.last else ""
-        cut = "" if each.complete else "; read in part"
+                numbers.append(f"{number:,} {noun}")
+        days = f"; {_days(safe(source.first), safe(source.last))}" if source.first or source.last else ""
+        cut = "" if source.complete else "; read in part"
         yield from page.wrap(
-            f"{each.source.value:<10}{safe(each.name)}{form}: {', '.join(numbers)}{days}{cut}", 2, 12
+            f"{source.source.value:<10}{safe(source.name)}{form}: {', '.join(numbers)}{days}{cut}", 2, 12
         )
-        for sentence in (*each.faults, *each.notes):
+        for sentence in (*source.faults, *source.notes):
             yield from page.wrap(safe(sentence), 12, 14)
 
 
@@ -281,64 +281,64 @@ def _group(group: RuleGroup, counts: list[RuleCount], page: TextFormatter) -> It
 
 
 def _rule_lines(
-    each: RuleCount, report: AuditReport, findings: AuditFindings, page: TextFormatter, verbose: bool
+    count: RuleCount, report: AuditReport, findings: AuditFindings, page: TextFormatter, verbose: bool
 ) -> Iterator[str]:
-    """One rule: how bad, how many, the first of its findings, and what to do about them."""
-    rule = REPORTED_RULES[each.rule]
+    """One rule: its severity, its count, its first findings, and the remedy."""
+    rule = REPORTED_RULES[count.rule]
     severity = page.paint(rule.severity.value, _COLOUR[rule.severity])
-    new = report.compared.trend(each.rule).new if report.compared else 0
-    total = f"{_total([each])}, {new:,} new" if new else _total([each])
+    new = report.compared.trend(count.rule).new if report.compared else 0
+    total = f"{_total([count])}, {new:,} new" if new else _total([count])
     yield from page.wrap(f"{severity}  {total}  {rule.title}  {rule.id}", 2, 4)
-    if each.open_ and not needs_complete(rule.id) and (why := why_uncertain(report, each.rule)):
-        yield from page.wrap(f"inconclusive: {safe(why)}", _INDENT)
-    if each.rule == ISLAND_RULE:
-        yield from _islands(find_orphan_islands(findings(each.rule)), page, verbose)
-    if verbose or each.rule != ISLAND_RULE:
+    if count.open_ and not needs_complete(rule.id) and (reason := why_uncertain(report, count.rule)):
+        yield from page.wrap(f"inconclusive: {safe(reason)}", _INDENT)
+    if count.rule == ISLAND_RULE:
+        yield from _islands(find_orphan_islands(findings(count.rule)), page, verbose)
+    if verbose or count.rule != ISLAND_RULE:
         few = MAX_NAMED if rule.severity > Severity.NOTE else max(1, min(MAX_NAMED, new))
-        some = islice(findings(each.rule), None if verbose else few)
-        yield from _first(each, some, page, utc_day(report.started), verbose)
+        shown = islice(findings(count.rule), None if verbose else few)
+        yield from _first(count, shown, page, utc_day(report.started), verbose)
     yield from page.wrap(rule.remedy, _INDENT)
 
 
 def _first(
-    each: RuleCount, findings: Iterable[AuditFinding], page: TextFormatter, today: str, verbose: bool
+    count: RuleCount, findings: Iterable[AuditFinding], page: TextFormatter, today: str, verbose: bool
 ) -> Iterator[str]:
-    left = each.total
+    left = count.total
     for finding in findings:
         left -= finding.times
-        yield from _finding(finding, REPORTED_RULES[each.rule].sentence, page, today, verbose)
+        yield from _finding(finding, REPORTED_RULES[count.rule].sentence, page, today, verbose)
     if left > 0:
         yield f"{'':{_INDENT}}… {left:,} more"
 
 
-def _islands(found: list[OrphanIsland], page: TextFormatter, verbose: bool) -> Iterator[str]:
-    """A line for each island: the pages of one say the same as often as there are pages."""
-    for each in found if verbose else found[:MAX_NAMED]:
-        size = f"island of {each.pages:,} pages" if each.pages > 1 else "one page"
-        told = "; ".join([size, *visit_texts(each.entry)])
-        doubt = "" if each.entry.is_certain else "  (inconclusive)"
-        new = f"{page.paint('NEW', '31')} " if each.is_new else ""
-        yield from page.wrap(f"{new}{told}: link {safe(each.entry.url)}{doubt}", _INDENT, _INDENT + 2)
-    if not verbose and len(found) > MAX_NAMED:
-        yield f"{'':{_INDENT}}… {count_text(len(found) - MAX_NAMED, 'more island')}"
+def _islands(islands: list[OrphanIsland], page: TextFormatter, verbose: bool) -> Iterator[str]:
+    """A line for each island, since its pages would only repeat each other."""
+    for island in islands if verbose else islands[:MAX_NAMED]:
+        size = f"island of {island.pages:,} pages" if island.pages > 1 else "one page"
+        text = "; ".join([size, *visit_texts(island.entry)])
+        doubt = "" if island.entry.is_certain else "  (inconclusive)"
+        new = f"{page.paint('NEW', '31')} " if island.is_new else ""
+        yield from page.wrap(f"{new}{text}: link {safe(island.entry.url)}{doubt}", _INDENT, _INDENT + 2)
+    if not verbose and len(islands) > MAX_NAMED:
+        yield f"{'':{_INDENT}}… {count_text(len(islands) - MAX_NAMED, 'more island')}"
 
 
 def _finding(
-    finding: AuditFinding, known: str, page: TextFormatter, today: str, verbose: bool
+    finding: AuditFinding, rule_sentence: str, page: TextFormatter, today: str, verbose: bool
 ) -> Iterator[str]:
     place = f"{safe(finding.file)}:{finding.line}" if finding.line else safe(finding.file)
     url = safe(finding.url)
     doubt = "" if finding.is_certain else "  (inconclusive)"
     new = f"{page.paint('NEW', '31')} " if finding.is_new else ""
     yield f"{'':{_INDENT}}{new}{url or place or 'the site'}{doubt}"
-    told = [f"in {place}"] if url and place and place != url else []
-    if finding.sentence and finding.sentence != known:
-        told.append(safe(finding.sentence))
-    told += _fact_texts(finding, verbose)
+    details = [f"in {place}"] if url and place and place != url else []
+    if finding.sentence and finding.sentence != rule_sentence:
+        details.append(safe(finding.sentence))
+    details += _fact_texts(finding, verbose)
     if finding.since and finding.since != today:
-        told.append(f"found since {safe(finding.since)}")
-    if told:
-        yield from page.wrap("; ".join(each.rstrip(".") for each in told), _INDENT + 2)
+        details.append(f"found since {safe(finding.since)}")
+    if details:
+        yield from page.wrap("; ".join(each.rstrip(".") for each in details), _INDENT + 2)
     for hub in finding.hubs if verbose else finding.hubs[:1]:
         yield from page.wrap(f"link it from {safe(hub.url)} ({safe(hub.reason)})", _INDENT + 2)
     if verbose:
@@ -346,9 +346,9 @@ def _finding(
 
 
 def _detail_lines(finding: AuditFinding, page: TextFormatter) -> Iterator[str]:
-    """What is told of a finding when everything is to be told."""
-    for by in finding.referrers:
-        yield from page.wrap(f"linked from {safe(by.url)} ({safe(by.how)})", _INDENT + 2)
+    """The details of a finding that --verbose adds."""
+    for referrer in finding.referrers:
+        yield from page.wrap(f"linked from {safe(referrer.url)} ({safe(referrer.how)})", _INDENT + 2)
     if finding.spellings:
         yield from page.wrap(f"also written {safe(', '.join(finding.spellings))}", _INDENT + 2)
     for sentence in finding.evidence:
@@ -356,7 +356,7 @@ def _detail_lines(finding: AuditFinding, page: TextFormatter) -> Iterator[str]:
 
 
 def _fact_texts(finding: AuditFinding, verbose: bool) -> list[str]:
-    """What is known of a URL, in a few words each."""
+    """Facts about the URL of a finding, each in a few words."""
     facts = []
     if finding.depth is not None:
         facts.append(f"{count_text(finding.depth, 'click')} from the start")
@@ -373,59 +373,63 @@ def _days(first: str, last: str) -> str:
 
 
 def _total(counts: list[RuleCount]) -> str:
-    certain, open_ = sum(each.certain for each in counts), sum(each.open_ for each in counts)
+    certain, inconclusive = sum(count.certain for count in counts), sum(count.open_ for count in counts)
     if not certain:
-        return f"{open_:,} inconclusive"
-    return f"{certain:,} and {open_:,} inconclusive" if open_ else f"{certain:,}"
+        return f"{inconclusive:,} inconclusive"
+    return f"{certain:,} and {inconclusive:,} inconclusive" if inconclusive else f"{certain:,}"
 
 
 def _empty_lines(nothing: EmptyGroups, page: TextFormatter) -> Iterator[str]:
-    """What was looked for and is not there, what nobody looked for, and what may be there unseen."""
+    """The rules without findings: clean, not checked, and not decided."""
     if len(nothing.clean) == len(RULE_GROUPS) and not nothing.unchecked and not nothing.undecided:
-        yield from page.wrap("nothing found: all is as it should be", 0)
+        yield from page.wrap("nothing found", 0)
     elif nothing.clean:
         yield from page.wrap(f"nothing found: {', '.join(map(lower_first, nothing.clean))}", 0, 2)
     for word, gaps in (("checked", nothing.unchecked), ("decided", nothing.undecided)):
-        for each in gaps:
-            said = f"not {word}: {'; '.join(map(lower_first, each.titles))} ({safe(each.why)})"
-            yield from page.wrap(said, 0, 2)
+        for gap in gaps:
+            text = f"not {word}: {'; '.join(map(lower_first, gap.titles))} ({safe(gap.why)})"
+            yield from page.wrap(text, 0, 2)
 
 
 def _closing_lines(
     report: AuditReport, page: TextFormatter, written: Iterable[Path], *, verbose: bool
 ) -> Iterator[str]:
-    """How many there are of each severity, where the reports are, and what to do next."""
+    """The totals by severity, the paths of the reports, and the next step."""
     certain = dict.fromkeys(Severity, 0)
-    for each in report.counts:
-        certain[REPORTED_RULES[each.rule].severity] += each.certain
-    open_ = sum(each.open_ for each in report.counts)
-    told = [count_text(number, severity.value) for severity, number in certain.items()]
-    yield from page.wrap(", ".join([*told, *([f"{open_:,} inconclusive"] if open_ else [])]), 0, 2)
+    for count in report.counts:
+        certain[REPORTED_RULES[count.rule].severity] += count.certain
+    inconclusive = sum(count.open_ for count in report.counts)
+    totals = [count_text(number, severity.value) for severity, number in certain.items()]
+    yield from page.wrap(
+        ", ".join([*totals, *([f"{inconclusive:,} inconclusive"] if inconclusive else [])]), 0, 2
+    )
     paths = list(written)
     folders = {path.parent if path.suffix == ".csv" else path for path in paths}
     yield from (
-        page.wrap(f"written: {', '.join(safe(str(each)) for each in sorted(folders))}", 0, 2) if paths else ()
+        page.wrap(f"written: {', '.join(safe(str(count)) for count in sorted(folders))}", 0, 2)
+        if paths
+        else ()
     )
     yield from page.wrap(f"next: {_next_step(report, paths, verbose=verbose)}", 0, 2)
 
 
 def _next_step(report: AuditReport, paths: list[Path], *, verbose: bool) -> str:
-    look = next(
+    advice = next(
         (f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes all of it"
     )
-    if not verbose and any(each.total > 1 for each in report.counts):
-        look = f"-v names them all; {look}"
+    if not verbose and any(count.total > 1 for count in report.counts):
+        advice = f"-v names them all; {advice}"
     if report.exit_code == Incomplete.exit_code:
-        return f"{look}; run the same command again, which goes on where this one stopped"
+        return f"{advice}; run the same command again to resume"
     if report.doubts:
-        return f"{look}; take away what makes it inconclusive, and run the same command again"
-    if not any(each.total for each in report.counts):
+        return f"{advice}; remove the causes above, and run the same command again"
+    if not any(count.total for count in report.counts):
         return _more_to_see(report)
-    return f"{look}; siteatlas why URL tells the story of one of them"
+    return f"{advice}; siteatlas why URL tells the story of one of them"
 
 
 def _more_to_see(report: AuditReport) -> str:
-    """What to do when nothing was found: nothing, unless there was little to look at."""
+    """The next step when there are no findings: none, unless sources are missing."""
     if verdict_kind(report) is VerdictKind.NOTHING:
-        return "name what knows more pages than the links do, such as --log FILE"
-    return "name what was not read, and look again" if report.undecided else "nothing to do"
+        return "name a source that knows more pages than the links do, such as --log FILE"
+    return "name the sources that were not read, and audit again" if report.undecided else "nothing to do"

@@ -1,4 +1,4 @@
-"""Owns the names that choose rules (ids, families, severities), and which findings make an audit fail. Pure."""
+"""Resolves names of rules (ids, families, severities), and decides which findings make an audit fail. Pure."""
 
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
@@ -13,11 +13,11 @@ from sitemap import Severity
 
 FAIL_NEVER: Final = "never"
 FAIL_ON_NEW: Final = "new"
-_LINT_GROUPS: Final = {each.name: frozenset(each.rules) for each in RULE_GROUPS if each.name == "lint"}
+_LINT_GROUPS: Final = {item.name: frozenset(item.rules) for item in RULE_GROUPS if item.name == "lint"}
 
 
 class FailingRules(Struct, frozen=True):
-    """Rules that make an audit fail: those of ``always`` by any finding, those of ``new`` by a new one."""
+    """Rules that make an audit fail: ``always`` by any finding, ``new`` by a new one."""
 
     always: frozenset[str]
     new: frozenset[str]
@@ -26,44 +26,46 @@ class FailingRules(Struct, frozen=True):
 def failing_counts(report: AuditReport, fail_on: Sequence[str]) -> list[RuleCount]:
     """The counts that make an audit fail, in the order of the rules. Raises UsageError as :func:`rules_failing` does.
 
-    A finding that is inconclusive never fails.
+    An inconclusive finding never fails an audit.
     """
     chosen = rules_failing(fail_on)
-    found: list[RuleCount] = []
-    for each in _counts(report):
-        if each.certain and each.rule in chosen.always:
-            found.append(each)
-        elif each.rule in chosen.new and (new := _trend(report, each.rule).new):
-            found.append(RuleCount(each.rule, new))
-    return found
+    failing: list[RuleCount] = []
+    for count in _counts(report):
+        if count.certain and count.rule in chosen.always:
+            failing.append(count)
+        elif count.rule in chosen.new and (new := _trend(report, count.rule).new):
+            failing.append(RuleCount(count.rule, new))
+    return failing
 
 
 def inconclusive_counts(report: AuditReport, fail_on: Sequence[str]) -> list[RuleCount]:
-    """The counts that would make an audit fail if they were not inconclusive, or if they were known to be new.
+    """The counts that would make an audit fail if they were certain, or known to be new.
 
     Raises UsageError in the same way.
     """
     chosen = rules_failing(fail_on)
     return [
-        each
-        for each in _counts(report)
-        if (each.open_ and each.rule in chosen.always) or (each.rule in chosen.new and is_open(report, each))
+        count
+        for count in _counts(report)
+        if (count.open_ and count.rule in chosen.always)
+        or (count.rule in chosen.new and is_open(report, count))
     ]
 
 
 def why_not_new(report: AuditReport, fail_on: Sequence[str]) -> list[str]:
-    """Why it is not known of findings whether they are new, in sentences, where ``fail_on`` wants to know it."""
+    """Sentences that say why findings may be new or not, for the rules that ``fail_on`` marks with "new"."""
     new = rules_failing(fail_on).new
     rules: dict[str, list[str]] = {}
-    for each in _counts(report):
-        if each.rule in new and is_open(report, each):
+    for count in _counts(report):
+        if count.rule in new and is_open(report, count):
             uncompared = report.compared.uncompared if report.compared else {}
-            why = report.why_uncompared or uncompared.get(each.rule, "inconclusive, and not found before")
-            rules.setdefault(why, []).append(each.rule)
-    told = [
-        f"whether findings of {', '.join(some)} are new is not known ({why})" for why, some in rules.items()
+            reason = report.why_uncompared or uncompared.get(count.rule, "inconclusive, and not found before")
+            rules.setdefault(reason, []).append(count.rule)
+    sentences = [
+        f"whether findings of {', '.join(names)} are new is not known ({reason})"
+        for reason, names in rules.items()
     ]
-    return [*told, *([_NEXT_AUDIT_NOTE] if told and report.compared is None else [])]
+    return [*sentences, *([_NEXT_AUDIT_NOTE] if sentences and report.compared is None else [])]
 
 
 _NEXT_AUDIT_NOTE: Final = (
@@ -72,7 +74,7 @@ _NEXT_AUDIT_NOTE: Final = (
 
 
 def _counts(report: AuditReport) -> list[RuleCount]:
-    return [each for group in RULE_GROUPS for each in group.counts(report)]
+    return [count for group in RULE_GROUPS for count in group.counts(report)]
 
 
 def _trend(report: AuditReport, rule: str) -> RuleTrend:
@@ -80,17 +82,17 @@ def _trend(report: AuditReport, rule: str) -> RuleTrend:
 
 
 def is_open(report: AuditReport, count: RuleCount) -> bool:
-    """Whether some findings of a rule are neither known to be new nor to have been there."""
+    """Whether some findings of a rule are known neither as new nor as continued."""
     trend = _trend(report, count.rule)
     return count.total > trend.new + trend.still
 
 
 def rules_failing(fail_on: Sequence[str]) -> FailingRules:
-    """The ids of the rules that names stand for, with commas between names.
+    """The ids of the rules that the names stand for; a text may hold several names with commas between them.
 
     A name is a severity ("warning": that or worse), a family ("orphan", "orphan.*"), an id ("orphan.sitemap"), "lint"
-    for all rules of lint, or, alone, "never". With "new:" before it only what is new is meant ("new:orphan"), and by
-    "new" whatever is new. Raises UsageError for any other, with the nearest one that there is.
+    for all rules of lint, or, alone, "never". The prefix "new:" selects new findings only ("new:orphan"); "new" selects
+    all new findings. Raises UsageError for an unknown name, with the nearest known one.
     """
     names = split_names(fail_on)
     if (FAIL_NEVER in names and len(set(names)) > 1) or f"{FAIL_ON_NEW}:{FAIL_NEVER}" in names:
@@ -111,9 +113,9 @@ def _choose(name: str, known: Sequence[str]) -> Collection[str]:
     if name == FAIL_NEVER:
         return ()
     if not name:
-        raise UsageError("--fail-on new: wants a name behind it, such as new:orphan; new alone means all")
+        raise UsageError("--fail-on new: needs a name after it, such as new:orphan; new alone means all")
     if name in set(Severity):
-        return [rule for rule, told in REPORTED_RULES.items() if told.severity >= Severity(name)]
+        return [rule for rule, definition in REPORTED_RULES.items() if definition.severity >= Severity(name)]
     return _LINT_GROUPS.get(name) or rules_named(
         name, REPORTED_RULES, known, "siteatlas audit --rules names them all"
     )
@@ -122,13 +124,13 @@ def _choose(name: str, known: Sequence[str]) -> Collection[str]:
 def rules_named(
     name: str, rules: Collection[str], others: Sequence[str] = (), remedy: str = ""
 ) -> frozenset[str]:
-    """The rules that a name stands for: an id, or a family, ``lastmod`` or ``lastmod.*``.
+    """The rules that a name stands for: an id, or a family such as ``lastmod`` or ``lastmod.*``.
 
-    Raises UsageError when there is none, with the nearest of the rules, their families and ``others``, or ``remedy``.
+    Raises UsageError if there is none; it names the nearest rule, family or one of ``others``, or else the ``remedy``.
     """
     family = name.removesuffix("*").removesuffix(".") + "."
-    if found := {name}.intersection(rules) or {rule for rule in rules if rule.startswith(family)}:
-        return frozenset(found)
+    if matching := {name}.intersection(rules) or {rule for rule in rules if rule.startswith(family)}:
+        return frozenset(matching)
     known = [*others, *dict.fromkeys(rule.partition(".")[0] for rule in rules), *rules]
     near = get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f'did you mean "{near[0]}"?' if near else remedy
@@ -136,5 +138,5 @@ def rules_named(
 
 
 def split_names(texts: Sequence[str] | None) -> list[str]:
-    """The names in texts that have commas between them."""
-    return [name for text in texts or () for each in text.split(",") if (name := each.strip())]
+    """The names in comma-separated texts."""
+    return [name for text in texts or () for part in text.split(",") if (name := part.strip())]

@@ -1,4 +1,4 @@
-"""Owns the folder of an audit's reports: each file whole or as it was, and none left of an earlier audit."""
+"""Writes all reports of an audit into a directory: each file atomically, and no stale table of an earlier audit."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -25,12 +25,12 @@ RESOLVED_FILE: Final = f"{CSV_DIRECTORY}/mended.csv"
 def write_reports(
     report: AuditReport, findings: AuditFindings, directory: Path, fail_on: Sequence[str] = ("error",)
 ) -> list[Path]:
-    """Write all reports into a directory, which is made if it is not there; answers their paths.
+    """Write all reports into a directory, which is created if missing; returns their paths.
 
     They are ``audit.html``, ``audit.json``, ``audit.sarif``, ``audit.junit.xml``, ``csv/RULE.csv`` for each rule with
-    findings, and ``csv/mended.csv`` if some are no more. Tables of which there are none now are removed, and no other
-    file is touched. ``fail_on`` says which cases of JUnit fail. Raises StorageError that names the path, and UsageError
-    for a bad ``fail_on``.
+    findings, and ``csv/mended.csv`` if some are resolved or replaced. Tables of rules without findings are removed; no
+    other file is touched. ``fail_on`` decides which cases of JUnit fail. Raises StorageError that names the path, and
+    UsageError for a bad ``fail_on``.
     """
     junit = as_junit(report, findings, fail_on).encode()
     written = [_write_atomically(directory / "audit.html", lambda path: write_html(report, findings, path))]
@@ -39,11 +39,11 @@ def write_reports(
         "audit.sarif": partial(write_sarif, report, findings),
         "audit.junit.xml": lambda file: file.write(junit),
     }
-    if report.compared and any(each.mended or each.became for each in report.compared.trends):
+    if report.compared and any(trend.mended or trend.became for trend in report.compared.trends):
         streams[RESOLVED_FILE] = lambda file: write_resolved(
             chain.from_iterable(map(findings.resolved, REPORTED_RULES)), file
         )
-    broken = [each.rule for group in RULE_GROUPS for each in group.counts(report)]
+    broken = [trend.rule for group in RULE_GROUPS for trend in group.counts(report)]
     for rule in broken:
         streams[f"{CSV_DIRECTORY}/{rule}.csv"] = lambda file, rule=rule: write_csv(findings(rule), file)  # type: ignore[misc]
     for name, write in streams.items():
@@ -56,7 +56,7 @@ def write_reports(
 
 
 def prepare_directory(directory: Path) -> None:
-    """Make a directory for reports, and see that files can be made there. Raises StorageError, which names it."""
+    """Create a directory for reports, and check that it is writable. Raises StorageError, which names it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=directory).close()
@@ -67,7 +67,7 @@ def prepare_directory(directory: Path) -> None:
 
 
 def _write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
-    """Write a file under another name, and give it its own when it is whole and on the disk."""
+    """Write a draft, sync it to the disk, and rename it."""
     draft = path.with_name(f".{path.name}.draft")
     with _storage(path, "written"):
         path.parent.mkdir(parents=True, exist_ok=True)

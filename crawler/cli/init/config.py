@@ -1,4 +1,4 @@
-"""The configuration that a newcomer begins with: what the sites need, and what they may want, switched off."""
+"""Writes a new configuration: the required settings of the sites, and common ones commented out."""
 
 import json
 import re
@@ -12,25 +12,25 @@ from crawler.cli.options import FLAGS
 from crawler.config.config import Config
 
 _HEAD: Final = """\
-# Siteatlas keeps {what} by what this file says:
+# The configuration of {what}:
 #
-#   siteatlas run --config {file} --dry-run    crawls, and tells what would be published
-#   siteatlas run --config {file}              crawls and publishes; the next time it asks for what changed
+#   siteatlas run --config {file} --dry-run    crawls, and shows what it would publish
+#   siteatlas run --config {file}              crawls and publishes; later runs fetch what has changed
 #
-# Settings behind a # are there to be switched on. These are not all: "siteatlas init --example" prints every one of
-# them with its default. Paths are relative to the directory of this file.
+# Remove the # before a setting to use it. These are not all: "siteatlas init --example" prints every setting
+# with its default. Paths are relative to the directory of this file.
 """
 
 _SITE: Final = """
 [site]
-# The crawl begins here. The sitemap lists what is in this directory and below.
+# The crawl starts here. The sitemap lists the pages in this directory and below.
 url = {url}
 """
 
 _OUTPUT: Final = """
 [output]
 {directory}# gzip = true
-# A feed of the pages that changed last, beside the sitemap:
+# A feed of the latest changes, beside the sitemap:
 # recent = "atom"
 """
 
@@ -41,38 +41,38 @@ directory = {directory}
 
 _STATE: Final = """
 [state]
-# What is known of {whom}, for the next run. Keep it, and publish it nowhere.
+# The state of {whom}, for the next run. Keep it, and do not publish it.
 directory = {directory}
 """
 
 _OPTIONAL_SECTIONS: Final = """
 [scope]
-# What is left out, by path:
+# URLs to exclude, by path:
 # exclude = ["/search*", "/cart/*"]
-# How long one run may crawl; the next goes on.
+# Maximum duration of a crawl; the next run continues it.
 # max_time = "2h"
 
 [pace]
-# Requests at the same time, and in a second:
+# Concurrent requests, and requests per second:
 # concurrency = 4
 # rate = 10
 
 [schedule]
-# When "siteatlas schedule" runs {whom}; cron, timers and the like say it themselves.
+# When "siteatlas schedule" runs {whom}; cron and timers have their own schedule.
 {off}cron = "{cron}"
-# That is UTC, unless:
+# The default is UTC:
 # timezone = "Europe/Berlin"
 
 [audit]
-# Look for orphan pages, dead links and what is wrong with the sitemap too, after a run, so often:
+# After a run, look for orphan pages, dead links and faults of the sitemap, at this interval:
 # every = "7d"
 # logs = ["/var/log/nginx/access.log*"]
 # report = "audit"
 
-# Tell search engines, and people, what changed. Secrets are named, not written: env:NAME or file:PATH.
+# Notify search engines and people of changes. Name secrets as env:NAME or file:PATH, do not write them here.
 
 [indexnow]
-# Bing, Yandex and others. Make a key here, and let the site show it:
+# Bing, Yandex and others. Create a key, and serve it on the site:
 #   openssl rand -hex 16 > indexnow.key
 #   {show_key}
 # key = "file:indexnow.key"
@@ -84,12 +84,12 @@ _OPTIONAL_SECTIONS: Final = """
 # urls = ["env:CHAT_URL"]
 
 [email]
-# Of runs that fail, once, and of what audits find that is new:
+# Failing runs, once, and new findings of audits:
 # to = ["webmaster@{host}"]
 # server = "localhost:25"
 
 [upload]
-# Publish the files elsewhere too:
+# Upload the files to another place too:
 # to = "s3://bucket/prefix"
 """
 
@@ -105,31 +105,31 @@ directory = {directory}
 def new_config(
     sites: Mapping[str, tuple[str, str]], *, file: str, state: str, cron: str, is_scheduled: bool
 ) -> str:
-    """The text of a configuration. ``sites`` are start URL and output directory by name; of one the name is unused.
+    """The text of a configuration. ``sites`` are start URL and output directory by name; one site needs no name.
 
     ``file`` is the name of the file, ``state`` the directory of the state; ``is_scheduled`` switches ``cron`` on.
     """
     urls = [url for url, _ in sites.values()]
-    alone = len(urls) == 1
-    parts = [_HEAD.format(what=f"the sitemap of {urls[0]}" if alone else "these sitemaps", file=file)]
-    if alone:
+    is_single = len(urls) == 1
+    parts = [_HEAD.format(what=f"the sitemap of {urls[0]}" if is_single else "these sitemaps", file=file)]
+    if is_single:
         ((url, directory),) = sites.values()
         parts.append(_SITE.format(url=_toml_string(url)))
-        told = _DIRECTORY.format(public=_public(url), directory=_toml_string(directory))
-        parts.append(_OUTPUT.format(directory=told))
+        setting = _DIRECTORY.format(public=_public(url), directory=_toml_string(directory))
+        parts.append(_OUTPUT.format(directory=setting))
     else:
         parts.append(_OUTPUT.format(directory=""))
-    whom = "the site" if alone else "the sites"
-    parts.append(_STATE.format(directory=_toml_string(state), whom=whom))
+    sites_text = "the site" if is_single else "the sites"
+    parts.append(_STATE.format(directory=_toml_string(state), whom=sites_text))
     host = (urlsplit(urls[0]).hostname or "").removeprefix("www.")
-    off = "" if is_scheduled else "# "
+    comment = "" if is_scheduled else "# "
     parts.append(
-        _OPTIONAL_SECTIONS.format(whom=whom, off=off, cron=cron, host=host, show_key=_show_key(sites))
-    )
-    if not alone:
-        parts.append(
-            "\n# What stands in the sections of a site wins over the sections above, which all of them share.\n"
+        _OPTIONAL_SECTIONS.format(
+            whom=sites_text, off=comment, cron=cron, host=host, show_key=_show_key(sites)
         )
+    )
+    if not is_single:
+        parts.append("\n# The sections of a site override the sections above, which all sites share.\n")
         parts += [
             _NAMED_SITE.format(
                 name=name, url=_toml_string(url), public=_public(url), directory=_toml_string(directory)
@@ -140,17 +140,17 @@ def new_config(
 
 
 def site_names(urls: list[str]) -> list[str]:
-    """A name for each site: the first word of its host, or host and path where that is no name of one alone."""
+    """A unique name for each site: the first label of its host, or host and path if several sites share that."""
     short = [_short(url) for url in urls]
-    found: list[str] = []
+    names: list[str] = []
     for url, name in zip(urls, short, strict=True):
         parts = urlsplit(url)
-        base = own = name if short.count(name) == 1 else _name(f"{parts.hostname}-{parts.path}")
+        base = candidate = name if short.count(name) == 1 else _name(f"{parts.hostname}-{parts.path}")
         number = 2
-        while own in found:
-            own, number = f"{base}-{number}", number + 1
-        found.append(own)
-    return found
+        while candidate in names:
+            candidate, number = f"{base}-{number}", number + 1
+        names.append(candidate)
+    return names
 
 
 def _short(url: str) -> str:
@@ -167,12 +167,12 @@ def _public(url: str) -> str:
 
 
 def _show_key(sites: Mapping[str, tuple[str, str]]) -> str:
-    """How the key file of IndexNow comes to where it is looked for, which is the top of a host."""
+    """How to serve the key file of IndexNow at the root of a host."""
     if len(sites) == 1:
         ((url, directory),) = sites.values()
         if urlsplit(_public(url)).path == "/":
             return f"cp indexnow.key {shlex.quote(directory)}/$(cat indexnow.key).txt"
-    return 'and have each host answer with it as /KEY.txt, where KEY is what "cat indexnow.key" says'
+    return 'and have each host serve it as /KEY.txt, where KEY is the output of "cat indexnow.key"'
 
 
 def _toml_string(value: str) -> str:
@@ -184,7 +184,6 @@ _EXAMPLE_HEAD = """\
 # A flag on the command line overrides the environment (SITEATLAS_ and the flag's name), which overrides this file.
 # Durations are seconds, or 90s, 15m, 2h, 1d. Sizes are bytes, or 512K, 20M, 1G.
 """
-
 
 _EXAMPLE_SITES = """\
 # [sites]
@@ -206,22 +205,22 @@ _EXAMPLE_SITES = """\
 def example_config() -> str:
     """The text of ``config.example.toml``."""
     flags = {flag.key: flag.long for flag in FLAGS}
-    out = [_EXAMPLE_HEAD]
+    lines = [_EXAMPLE_HEAD]
     for name, field in Config.model_fields.items():
         section = field.default
-        out.append(f"[{name}]")
-        out.append(f"# {section.__doc__}")
-        for key, each in type(section).model_fields.items():
+        lines.append(f"[{name}]")
+        lines.append(f"# {section.__doc__}")
+        for key, setting in type(section).model_fields.items():
             flag = flags.get(f"{name}.{key}")
-            told = f"{each.description} ({flag})" if flag else str(each.description)
-            out += textwrap.wrap(
-                told, 112, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
+            text = f"{setting.description} ({flag})" if flag else str(setting.description)
+            lines += textwrap.wrap(
+                text, 112, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
             )
             value = getattr(section, key)
-            out.append(f"# {key} =" if value is None else f"{key} = {_toml(value)}")
-        out.append("")
-    out.append(_EXAMPLE_SITES)
-    return "\n".join(out)
+            lines.append(f"# {key} =" if value is None else f"{key} = {_toml(value)}")
+        lines.append("")
+    lines.append(_EXAMPLE_SITES)
+    return "\n".join(lines)
 
 
 def _toml(value: Any) -> str:
@@ -236,7 +235,7 @@ def _toml(value: Any) -> str:
         filled = textwrap.fill(f"{listed[1:-1]},", 112, initial_indent="    ", subsequent_indent="    ")
         return f"[\n{filled}\n]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{json.dumps(key)} = {_toml(each)}' for key, each in value.items())}}}"
+        return f"{{{', '.join(f'{json.dumps(key)} = {_toml(item)}' for key, item in value.items())}}}"
     return repr(value)
 
 

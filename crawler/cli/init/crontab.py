@@ -1,4 +1,4 @@
-"""A line for cron, whose daemon has its own idea of percent signs, of time zones and of where programs are."""
+"""Writes lines for a crontab, with cron's rules for percent signs, time zones and PATH."""
 
 import shlex
 from pathlib import Path
@@ -9,10 +9,10 @@ from crawler.cli.init.kit import InitKit
 _CRONTAB_TEXT: Final = """\
 # {name}: begin
 # {what}, for the crontab of the account that owns the files.
-# To put it there, beside what there is and in place of an older one:
+# To add it to the crontab, or replace an older version of it:
 #   {install}
-# It says nothing unless something is wrong, and cron mails that to MAILTO (where it can send mail).
-# Two runs at once do each other no harm: the second one ends and says so.
+# It prints problems only; cron mails them to MAILTO, if this machine can send mail.
+# Two runs at once are harmless: the second one ends with a message.
 {note}# MAILTO=webmaster@example.com
 PATH=/usr/local/bin:/usr/bin:/bin
 {cron}  {command}
@@ -21,15 +21,15 @@ PATH=/usr/local/bin:/usr/bin:/bin
 
 
 def crontab(kit: InitKit) -> str:
-    """The lines, with a comment that says how to install them."""
+    """The lines of the crontab, with a comment that says how to install them."""
     notes = [kit.moment.note] if kit.moment.note else []
     if kit.moment.zone:
-        notes.append(f"The configuration means {kit.moment.zone}; cron takes the time zone of this machine.")
+        notes.append(f"The configuration uses {kit.moment.zone}; cron uses the time zone of this machine.")
     if kit.secret_names():
         notes.append(
-            f"The configuration wants secrets from the environment: set {', '.join(kit.secret_names())} here."
+            f"The configuration reads secrets from the environment: set {', '.join(kit.secret_names())} here."
         )
-    # Exit code 4 is a run that was cut short, and the next one goes on: cron mails output, not exit codes.
+    # Exit code 4 is a run that was cut short; the next one continues it. cron mails output, not exit codes.
     command = shlex.join((*kit.program, "run", "--config", str(kit.config), "--quiet"))
     return _CRONTAB_TEXT.format(
         what=kit.description,
@@ -42,6 +42,6 @@ def crontab(kit: InitKit) -> str:
 
 
 def install_command(kit: InitKit, file: Path) -> str:
-    """The command that puts the lines of a file into the crontab, once however often it is given."""
+    """The idempotent command that adds the lines of a file to the crontab."""
     rest = f"crontab -l | sed '/^# {kit.name}: begin$/,/^# {kit.name}: end$/d'"
     return f"({rest}; cat {shlex.quote(str(file))}) | crontab -"

@@ -1,4 +1,4 @@
-"""What ``siteatlas init`` writes: the files and their texts, and what is to be done next. Writes them, all or none."""
+"""Plans and writes the files of ``siteatlas init``, all or none, and the next steps for the user."""
 
 import os
 import pwd
@@ -28,7 +28,7 @@ Step = tuple[str, str]
 
 
 def first_run_steps(kit: InitKit, config: Path, *, by_units: bool) -> Iterator[Step]:
-    """The first runs of a new configuration, by the account of the units if there are any: files are made by it."""
+    """The first runs of a new configuration, by the account of the units, if any, since it must own the files."""
     program = "siteatlas"
     if by_units and kit.user != _current_user_id():
         program = f"{_sudo_prefix(kit.user)}{shlex.join(kit.program)}"
@@ -40,7 +40,7 @@ def first_run_steps(kit: InitKit, config: Path, *, by_units: bool) -> Iterator[S
 
 
 def keep_config_step(config: Path) -> Step:
-    """What keeps a site true when no other scheduler does."""
+    """The step that keeps the sitemap up to date without another scheduler."""
     return (
         f"siteatlas schedule --config {shlex.quote(str(config))} --every 1d",
         "keeps it up to date; or let init write files for another scheduler",
@@ -48,7 +48,7 @@ def keep_config_step(config: Path) -> Step:
 
 
 def install_steps(kit: InitKit) -> Iterator[Step]:
-    """What is to be there before units run: the account, directories that it may write in, and secrets."""
+    """The preparation for systemd units: the account, its directories, and secrets."""
     number = _user_id(kit.user)
     user = shlex.quote(kit.user)
     if number is None:
@@ -57,27 +57,27 @@ def install_steps(kit: InitKit) -> Iterator[Step]:
             "creates the account that runs it",
         )
     owners = {path: _owner_id(path) for path in kit.writes}
-    there = [
+    foreign = [
         path for path, owner in owners.items() if owner not in (None, number) and path not in kit.outputs
     ]
     if new := [
-        path for path, owner in owners.items() if owner is None or (owner != number and path not in there)
+        path for path, owner in owners.items() if owner is None or (owner != number and path not in foreign)
     ]:
-        told = "creates the directories that it writes to"
-        yield f"{_sudo_prefix()}{shlex.join(['install', '-d', '-o', kit.user, *map(str, new)])}", told
-    if there:
-        told = "gives it the files of another account"
-        yield f"{_sudo_prefix()}{shlex.join(['chown', '-R', kit.user, *map(str, there)])}", told
+        meaning = "creates the directories that it writes to"
+        yield f"{_sudo_prefix()}{shlex.join(['install', '-d', '-o', kit.user, *map(str, new)])}", meaning
+    if foreign:
+        meaning = "gives it the files of another account"
+        yield f"{_sudo_prefix()}{shlex.join(['chown', '-R', kit.user, *map(str, foreign)])}", meaning
     yield from _secret_steps(kit)
 
 
 def _secret_steps(kit: InitKit) -> Iterator[Step]:
-    """The files that units want, without which systemd starts none, for root alone; those that are there stay."""
+    """The secret files that systemd units need, readable by root only; existing ones stay."""
     environment, names = systemd.environment_file(kit), kit.secret_names()
-    wanted = [(environment, ", ".join(f"{name}=…" for name in names))] if names else []
-    wanted += [(Path(file), "the secret") for file in kit.secret_files()]
-    for path, content in wanted:
-        if not os.path.exists(path):  # noqa: PTH110 - it is False too for what we may not look at
+    files = [(environment, ", ".join(f"{name}=…" for name in names))] if names else []
+    files += [(Path(file), "the secret") for file in kit.secret_files()]
+    for path, content in files:
+        if not os.path.exists(path):  # noqa: PTH110 - False too for a path that we may not read
             command = shlex.join(["install", "-m", "600", "/dev/null", str(path)])
             yield (
                 f"{_sudo_prefix()}{command}",
@@ -95,13 +95,13 @@ def enable_step(units: Sequence[Path], name: str, meaning: str) -> Step:
 
 
 def relative_path(path: Path) -> Path:
-    """Relative to where we are, if it is there."""
+    """A path relative to the current directory, if it is below it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _owner_id(path: Path) -> int | None:
-    """The number of the account that a directory belongs to; None when there is none, or we may not look."""
+    """The user id of a directory's owner; None when it does not exist, or is not accessible."""
     try:
         return path.stat().st_uid
     except OSError:
@@ -123,19 +123,18 @@ def _current_user_id() -> str:
 
 
 def _sudo_prefix(user: str = "") -> str:
-    """What makes a command that of another account, by default of root."""
+    """The prefix that runs a command as another account, by default as root."""
     if os.getuid():
         return f"sudo -u {shlex.quote(user)} " if user else "sudo "
     return f"runuser -u {shlex.quote(user)} -- " if user else ""
 
 
 _SYSTEM_DIRECTORY: Final = Path("/etc")
-
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())
 
 
 class InitOptions(Struct, frozen=True, kw_only=True):
-    """What a person asked for. ``output`` is None when it was not said where the sitemap goes."""
+    """The options of the command. ``output`` is None without -o."""
 
     urls: tuple[str, ...]
     config: Path
@@ -149,83 +148,83 @@ class InitOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def is_kit(self) -> bool:
-        """Whether anything beside the configuration is wanted."""
+        """Whether to write files beside the configuration."""
         return bool(self.schedulers)
 
     @property
     def schedulers(self) -> list[str]:
-        """What is to run it, in words; one of them is enough."""
-        asked = {
+        """The schedulers to write files for, in words."""
+        chosen = {
             "the timer": self.systemd,
             "the daemon": self.daemon,
             "cron": self.cron,
             "the workflow": self.github,
             "the CronJob": self.kubernetes,
         }
-        return [name for name, is_asked in asked.items() if is_asked]
+        return [name for name, is_chosen in chosen.items() if is_chosen]
 
     def starts(self, scheduler: str) -> str:
-        """What the step means that starts one of them."""
+        """The meaning of the step that starts a scheduler."""
         return f"{'' if scheduler == self.schedulers[0] else 'or instead: '}{scheduler} runs it from now on"
 
 
 class InitFiles(Struct, frozen=True):
-    """The files with their texts, what is to be known of them, and the next steps, each a command and its meaning."""
+    """The texts of the files, notes, and the next steps, each a command and its meaning."""
 
     files: dict[Path, str]
     notes: list[str]
     steps: list[tuple[str, str]]
 
 
-def plan_files(wanted: InitOptions) -> InitFiles:
-    """Make the texts, and check them as a run would. Raises UsageError; writes nothing."""
-    is_new = bool(wanted.urls)
+def plan_files(options: InitOptions) -> InitFiles:
+    """Build the texts, and check them as a run would. Raises UsageError; writes nothing."""
+    is_new = bool(options.urls)
     if is_new:
-        text = _config_text(wanted)
-    elif not wanted.config.exists():
+        text = _config_text(options)
+    elif not options.config.exists():
         raise UsageError(
-            f"{wanted.config} does not exist: give the URL of its site, as in siteatlas init https://www.example.com/ "
+            f"{options.config} does not exist: give the URL of its site, as in siteatlas init https://www.example.com/ "
             f"-o public"
         )
-    elif wanted.output is not None:
+    elif options.output is not None:
         raise UsageError("-o needs the URL of a new configuration: an existing one sets the directory itself")
-    elif not wanted.is_kit:
+    elif not options.is_kit:
         raise UsageError(
-            f"{wanted.config} already exists: say what to write for it (--systemd, --systemd-daemon, --cron, "
+            f"{options.config} already exists: say what to write for it (--systemd, --systemd-daemon, --cron, "
             f"--github, --kubernetes), or give the URL of a new one"
         )
     else:
-        read_tables(wanted.config)  # for its errors
-        text = wanted.config.read_text(encoding="utf-8")
-    kit = _build_kit(wanted, text)
-    files = {wanted.config: text} if is_new else {}
-    notes, steps = list(_notes(wanted, kit)), list[tuple[str, str]]()
+        read_tables(options.config)  # for its errors
+        text = options.config.read_text(encoding="utf-8")
+    kit = _build_kit(options, text)
+    files = {options.config: text} if is_new else {}
+    notes, steps = list(_notes(options, kit)), list[tuple[str, str]]()
     for make in (_systemd, _daemon, _cron, _github, _kubernetes):
-        make(wanted, kit, InitFiles(files, notes, steps))
-    is_unit = wanted.systemd or wanted.daemon
-    ready = list(install_steps(kit)) if is_unit else []
-    first = list(first_run_steps(kit, wanted.config, by_units=is_unit)) if is_new else []
-    kept = [] if wanted.is_kit else [keep_config_step(wanted.config)]
-    return InitFiles(files, notes, [*ready, *first, *steps, *kept])
+        make(options, kit, InitFiles(files, notes, steps))
+    is_unit = options.systemd or options.daemon
+    preparation = list(install_steps(kit)) if is_unit else []
+    first_runs = list(first_run_steps(kit, options.config, by_units=is_unit)) if is_new else []
+    upkeep = [] if options.is_kit else [keep_config_step(options.config)]
+    return InitFiles(files, notes, [*preparation, *first_runs, *steps, *upkeep])
 
 
-def _notes(wanted: InitOptions, kit: InitKit) -> Iterator[str]:
-    if kit.moment.note and wanted.is_kit:
+def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
+    if kit.moment.note and options.is_kit:
         yield kit.moment.note
-    if len(wanted.schedulers) > 1:
-        *some, last = wanted.schedulers
-        yield f"{', '.join(some)} and {last} do the same work: start only one of them"
-    if (wanted.github or wanted.kubernetes) and (files := kit.secret_files()):
+    if len(options.schedulers) > 1:
+        *others, last = options.schedulers
+        yield f"{', '.join(others)} and {last} do the same work: start only one of them"
+    if (options.github or options.kubernetes) and (files := kit.secret_files()):
         yield f"{', '.join(files)} exists on this machine only: write this secret as env:NAME for GitHub and Kubernetes"
 
 
 def write_files(files: dict[Path, str], *, replaces: bool) -> None:
-    """Write all of them, or none when one is there already. Raises UsageError, StorageError."""
-    there = [str(path) for path in files if path.exists() or path.is_symlink()]
-    if there and not replaces:
-        what = "exists" if len(there) == 1 else "exist"
+    """Write all files, or none if one exists. Raises UsageError, StorageError."""
+    existing = [str(path) for path in files if path.exists() or path.is_symlink()]
+    if existing and not replaces:
+        verb = "exists" if len(existing) == 1 else "exist"
         raise UsageError(
-            f"{', '.join(there)} already {what}, so nothing was written: --force replaces existing files"
+            f"{', '.join(existing)} already {verb}, so nothing was written: --force replaces existing files"
         )
     for path, text in files.items():
         try:
@@ -235,27 +234,27 @@ def write_files(files: dict[Path, str], *, replaces: bool) -> None:
             raise StorageError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
-def _config_text(wanted: InitOptions) -> str:
-    urls = [parse_url_setting(url, "the URL", _KEEP_ALL_PARAMS) for url in dict.fromkeys(wanted.urls)]
-    found = site_names(list(urls))
-    output = wanted.output or Path("public")
-    folders = [output] if len(urls) == 1 else [output / name for name in found]
-    is_of_system = wanted.config.absolute().is_relative_to(_SYSTEM_DIRECTORY)
+def _config_text(options: InitOptions) -> str:
+    urls = [parse_url_setting(url, "the URL", _KEEP_ALL_PARAMS) for url in dict.fromkeys(options.urls)]
+    names = site_names(list(urls))
+    output = options.output or Path("public")
+    folders = [output] if len(urls) == 1 else [output / name for name in names]
+    is_of_system = options.config.absolute().is_relative_to(_SYSTEM_DIRECTORY)
     sites = {
-        name: (url, _relative_path(wanted.config, folder))
-        for name, url, folder in zip(found, urls, folders, strict=True)
+        name: (url, _relative_path(options.config, folder))
+        for name, url, folder in zip(names, urls, folders, strict=True)
     }
     return new_config(
         sites,
-        file=str(wanted.config),
+        file=str(options.config),
         state="/var/lib/siteatlas" if is_of_system else Config().state.directory,
         cron=timer_schedule((), urls[0]).cron,
-        is_scheduled=wanted.daemon,
+        is_scheduled=options.daemon,
     )
 
 
 def _relative_path(config: Path, folder: Path) -> str:
-    """A path as the configuration writes it, in which paths are relative to its own directory."""
+    """A path for the configuration, whose paths are relative to its directory."""
     here = config.parent.resolve()
     if folder.is_absolute() or here == Path.cwd():
         return str(folder)
@@ -263,21 +262,21 @@ def _relative_path(config: Path, folder: Path) -> str:
     return str(target.relative_to(here)) if target.is_relative_to(here) else str(target)
 
 
-def _build_kit(wanted: InitOptions, text: str) -> InitKit:
-    """Everything that the texts are made of; the configuration is checked as a run does it."""
-    file = wanted.config.absolute()
-    source = str(wanted.config)
+def _build_kit(options: InitOptions, text: str) -> InitKit:
+    """The values for the texts; checks the configuration as a run does."""
+    file = options.config.absolute()
+    source = str(options.config)
     sites, places, writes = {}, [], []
     for name, tables in split_sites(parsed(text, source), source, flag_of).items():
         config = config_from_flags(resolve_paths(tables, file.parent), {}, source)
-        _keep_private(wanted.config, Path(config.output.directory))
-        ready = plan_crawl(config)
-        called = name or host_of(ready.seed)
-        sites[called] = config
-        file_name = ready.sitemap_url.partition("?")[0].rpartition("/")[2]
-        places.append(SitePaths(called, ready.output / file_name, ready.state))
+        _keep_private(options.config, Path(config.output.directory))
+        plan = plan_crawl(config)
+        site_name = name or host_of(plan.seed)
+        sites[site_name] = config
+        file_name = plan.sitemap_url.partition("?")[0].rpartition("/")[2]
+        places.append(SitePaths(site_name, plan.output / file_name, plan.state))
         writes += [
-            ready.output,
+            plan.output,
             Path(config.state.directory),
             Path(config.daemon.directory or config.state.directory),
         ]
@@ -289,8 +288,8 @@ def _build_kit(wanted: InitOptions, text: str) -> InitKit:
         sites=sites,
         writes=tuple(dict.fromkeys(Path(os.path.normpath(path)) for path in writes)),
         program=_program(),
-        user=wanted.user or _current_user(),
-        moment=timer_schedule((each.schedule for each in sites.values()), first.site.url),
+        user=options.user or _current_user(),
+        moment=timer_schedule((site_config.schedule for site_config in sites.values()), first.site.url),
         version=__version__,
     )
 
@@ -304,66 +303,70 @@ def _keep_private(config: Path, output: Path) -> None:
 
 
 def _program() -> tuple[str, ...]:
-    """How a scheduler calls this very program, whatever its PATH is."""
+    """The command line of this program, independent of PATH."""
     beside = Path(sys.executable).with_name("siteatlas")
-    found = str(beside) if beside.exists() else shutil.which("siteatlas")
-    return (found,) if found else (sys.executable, "-m", "crawler")
+    program = str(beside) if beside.exists() else shutil.which("siteatlas")
+    return (program,) if program else (sys.executable, "-m", "crawler")
 
 
 def _current_user() -> str:
-    """Who runs it: whoever asks, but never root."""
+    """The current account, but never root."""
     return pwd.getpwuid(os.getuid()).pw_name if os.getuid() else "siteatlas"
 
 
-def _systemd(wanted: InitOptions, kit: InitKit, to: InitFiles) -> None:
-    if wanted.systemd:
-        units = [wanted.config.with_name(f"{kit.name}.{kind}") for kind in ("service", "timer")]
-        to.files.update(zip(units, (systemd.service_unit(kit), systemd.timer_unit(kit)), strict=True))
-        to.steps.append(enable_step(units, f"{kit.name}.timer", wanted.starts("the timer")))
+def _systemd(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
+    if options.systemd:
+        units = [options.config.with_name(f"{kit.name}.{kind}") for kind in ("service", "timer")]
+        result.files.update(zip(units, (systemd.service_unit(kit), systemd.timer_unit(kit)), strict=True))
+        result.steps.append(enable_step(units, f"{kit.name}.timer", options.starts("the timer")))
 
 
-def _daemon(wanted: InitOptions, kit: InitKit, to: InitFiles) -> None:
-    if not wanted.daemon:
+def _daemon(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
+    if not options.daemon:
         return
-    unit = wanted.config.with_name(f"{kit.name}-schedule.service")
-    to.files[unit] = systemd.daemon_unit(kit)
-    to.steps.append(enable_step([unit], unit.name, wanted.starts("the daemon")))
-    if not any(each.schedule.is_timed for each in kit.sites.values()):
-        to.notes.append(f"{wanted.config} has no [schedule] with cron or every: the daemon would run no site")
+    unit = options.config.with_name(f"{kit.name}-schedule.service")
+    result.files[unit] = systemd.daemon_unit(kit)
+    result.steps.append(enable_step([unit], unit.name, options.starts("the daemon")))
+    if not any(site_config.schedule.is_timed for site_config in kit.sites.values()):
+        result.notes.append(
+            f"{options.config} has no [schedule] with cron or every: the daemon would run no site"
+        )
 
 
-def _cron(wanted: InitOptions, kit: InitKit, to: InitFiles) -> None:
-    if wanted.cron:
-        file = wanted.config.with_name(f"{kit.name}.crontab")
-        to.files[file] = crontab.crontab(kit)
-        to.steps.append((crontab.install_command(kit, file), wanted.starts("cron")))
+def _cron(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
+    if options.cron:
+        file = options.config.with_name(f"{kit.name}.crontab")
+        result.files[file] = crontab.crontab(kit)
+        result.steps.append((crontab.install_command(kit, file), options.starts("cron")))
 
 
-def _github(wanted: InitOptions, kit: InitKit, to: InitFiles) -> None:
-    if wanted.github:
+def _github(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
+    if options.github:
         folder = kit.config.parent
-        root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
-        to.files[relative_path(root / github.WORKFLOW_FILE)] = github.workflow(kit, root)
-        files = shlex.join([str(wanted.config), str(relative_path(root / github.WORKFLOW_FILE))])
-        to.steps.append(
+        root = next(
+            (directory for directory in (folder, *folder.parents) if (directory / ".git").exists()), folder
+        )
+        result.files[relative_path(root / github.WORKFLOW_FILE)] = github.workflow(kit, root)
+        files = shlex.join([str(options.config), str(relative_path(root / github.WORKFLOW_FILE))])
+        result.steps.append(
             (
                 f"git add {files} && git commit && git push",
-                f"{wanted.starts('the workflow')}; the state is not committed",
+                f"{options.starts('the workflow')}; the state is not committed",
             )
         )
 
 
-def _kubernetes(wanted: InitOptions, kit: InitKit, to: InitFiles) -> None:
-    if not wanted.kubernetes:
+def _kubernetes(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
+    if not options.kubernetes:
         return
-    file = wanted.config.with_name(f"{kit.name}.yaml")
-    to.files[file] = kubernetes.cronjob(kit)
-    to.steps.append((f"kubectl apply -f {shlex.quote(str(file))}", wanted.starts("the CronJob")))
-    source = str(wanted.config)
-    strange = kubernetes.unmounted_directories(split_sites(parsed(kit.text, source), source))
-    if strange:
-        to.notes.append(
-            f"{', '.join(strange)} is not on the volume of the CronJob, which is "
+    file = options.config.with_name(f"{kit.name}.yaml")
+    result.files[file] = kubernetes.cronjob(kit)
+    result.steps.append((f"kubectl apply -f {shlex.quote(str(file))}", options.starts("the CronJob")))
+    source = str(options.config)
+    unmounted = kubernetes.unmounted_directories(split_sites(parsed(kit.text, source), source))
+    if unmounted:
+        result.notes.append(
+            f"{', '.join(unmounted)} is not on the volume of the CronJob, which is "
             f"{kubernetes.DATA_DIRECTORY}: change it in the "
             f"ConfigMap of {file}"
         )

@@ -1,4 +1,4 @@
-"""A workflow for GitHub Actions that keeps the sitemap in the repository of the site.
+"""Writes a workflow for GitHub Actions that commits the sitemap to the repository of the site.
 
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax
 """
@@ -13,10 +13,10 @@ from crawler.errors import UsageError
 
 WORKFLOW_FILE: Final = Path(".github/workflows/sitemap.yml")
 _WORKFLOW_TEXT: Final = """\
-# {what}: crawled by a timer, and committed when it has changed.
+# {what}: crawled on a schedule, and committed when it has changed.
 #
-# For a site that is deployed from this repository. A push made here starts no other workflow of GitHub's; hosts that
-# watch the repository see it. Where the files go elsewhere, set [upload] in {config}, and drop the last step.
+# For a site that is deployed from this repository. A push of this workflow starts no other workflow; hosts that
+# watch the repository see it. To upload the files instead, set [upload] in {config}, and remove the last step.
 name: Sitemap
 
 on:
@@ -25,7 +25,7 @@ on:
     - cron: {cron}
   workflow_dispatch:
 
-# Two runs at once would be in each other's way; the second one waits.
+# Runs must not overlap; the second one waits.
 concurrency:
   group: sitemap
   cancel-in-progress: false
@@ -44,22 +44,22 @@ jobs:
           python-version: "3.13"
       - run: pip install {package}
 
-      # What earlier runs learnt. GitHub forgets a cache that nobody used for a week, or when there are too many:
-      # then pages are read whole again, dates that were observed give way to those that the pages state, the change
-      # feed begins anew, and so does the memory of who was told what. What is published stays as it is until then.
+      # The state of earlier runs. GitHub deletes a cache that is unused for a week, or when there are too many:
+      # the next run then fetches every page in full, takes the dates that the pages state, and starts a new change
+      # feed and a new record of notifications. The published files stay.
       - uses: actions/cache/restore@v5
         with:
           path: {state}
           key: siteatlas-${{{{ github.run_id }}}}-${{{{ github.run_attempt }}}}
           restore-keys: siteatlas-
 
-      # 4 is a run that was cut short, and the next one goes on with it: no failure.
+      # Exit code 4 is a run that was cut short; the next one continues it: no failure.
       - name: Crawl
         timeout-minutes: 300
         run: |
           siteatlas run --config {config_word} || [ $? -eq 4 ]
 {secrets}
-      # Also after a run that failed: what it knows is the beginning of the next.
+      # Also after a failed run: the next one continues from its state.
       - uses: actions/cache/save@v5
         if: always()
         with:
@@ -78,13 +78,13 @@ jobs:
 
 
 def workflow(kit: InitKit, root: Path) -> str:
-    """The text of the workflow. ``root`` is the top of the repository, where everything must be. Raises UsageError."""
+    """The text of the workflow. ``root`` is the repository, which must contain all paths. Raises UsageError."""
     config = _path_within(kit.config, root, "the configuration")
     outputs = [_path_within(path, root, "output.directory") for path in kit.outputs]
     states = [_path_within(path, root, "state.directory") for path in kit.writes if path not in kit.outputs]
     notes = [kit.moment.note] if kit.moment.note else []
     if kit.moment.zone not in ("", "UTC"):
-        notes.append(f"The configuration means {kit.moment.zone}.")
+        notes.append(f"The configuration uses {kit.moment.zone}.")
     return _WORKFLOW_TEXT.format(
         what=kit.description,
         config=config,

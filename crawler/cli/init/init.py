@@ -1,4 +1,4 @@
-"""``siteatlas init``: writes the configuration of a site, and what other schedulers want to run it by."""
+"""``siteatlas init``: writes the configuration of sites, and files for other schedulers."""
 
 import sys
 from pathlib import Path
@@ -8,6 +8,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
+from crawler.cli.options import TraceOption
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas init https://www.example.com/ -o public
@@ -18,7 +19,6 @@ EPILOG: Final = f"""{RAW}Examples:
 Exit codes: 0 done, 1 internal error, 2 usage, or a file already exists, 7 a file cannot be written.
 """
 _DEFAULT_CONFIG: Final = Path("siteatlas.toml")
-
 
 UrlsArgument = Annotated[
     list[str] | None,
@@ -72,7 +72,6 @@ ExampleOption = Annotated[
     bool,
     typer.Option("--example", help="Print every setting with its default and meaning, and exit."),
 ]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
 
 
 def init(  # noqa: PLR0913 - the command line is wide
@@ -88,22 +87,22 @@ def init(  # noqa: PLR0913 - the command line is wide
     force: ForceOption = False,
     print_only: PrintOption = False,
     example: ExampleOption = False,
-    verbose: VerboseOption = False,
+    verbose: TraceOption = False,
 ) -> None:
     """Write a configuration, and files for other schedulers.
 
     init sends no requests. It writes the files beside the configuration, for you to read and install. It replaces no
     file without --force.
     """
-    with CommandErrors(verbose) as told:
+    with CommandErrors(verbose) as errors:
         if example:
-            from crawler.cli.init.config import example_config as text  # noqa: PLC0415
+            from crawler.cli.init.config import example_config  # noqa: PLC0415
 
-            sys.stdout.write(text())
+            sys.stdout.write(example_config())
             return
-        from crawler.cli.init import files as beginning  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler.cli.init import files  # noqa: PLC0415 - the crawler is not needed to show help
 
-        wanted = beginning.InitOptions(
+        options = files.InitOptions(
             urls=tuple(urls or ()),
             config=config,
             output=output,
@@ -114,14 +113,14 @@ def init(  # noqa: PLR0913 - the command line is wide
             kubernetes=kubernetes,
             user=user,
         )
-        made = beginning.plan_files(wanted)
-        for note in made.notes:
-            told.print_line(note)
+        planned = files.plan_files(options)
+        for note in planned.notes:
+            errors.print_line(note)
         if print_only:
-            sys.stdout.write(_print_files(made.files))
+            sys.stdout.write(_print_files(planned.files))
             return
-        beginning.write_files(made.files, replaces=force)
-        sys.stdout.write("".join(f"{line}\n" for line in _print_steps(made.files, made.steps)))
+        files.write_files(planned.files, replaces=force)
+        sys.stdout.write("".join(f"{line}\n" for line in _print_steps(planned.files, planned.steps)))
 
 
 def _print_files(files: dict[Path, str]) -> str:
@@ -136,5 +135,5 @@ def _print_steps(files: dict[Path, str], steps: list[tuple[str, str]]) -> list[s
 
 
 def _shown(command: str, meaning: str) -> list[str]:
-    """A step as lines to copy from: the command stays in one, however long it is."""
+    """A step as lines to copy: the command stays in one line, however long."""
     return [f"  # {meaning}", f"  {command}"]

@@ -1,4 +1,4 @@
-"""What a kit is made for: the sites of one configuration, where everything is, and when they are run."""
+"""The values of the files for schedulers: the sites of a configuration, their paths, and the times of runs."""
 
 import hashlib
 import os
@@ -18,30 +18,14 @@ from crawler.errors import UsageError
 from crawler.schedule.cron import Cron, ScheduleError
 
 _DAYS: Final = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
-
-_MINUTE, _TOKEN_SECONDS, _DAY = 60, 3_600, 86_400
-
-_MINUTE_STEPS: Final = (
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    10,
-    12,
-    15,
-    20,
-    30,
-)  # minutes, and below hours, that divide it evenly
-
-_HOUR_STEPS: Final = (1, 2, 3, 4, 6, 8, 12)
-
+_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+_MINUTE_STEPS: Final = tuple(n for n in range(1, 31) if 60 % n == 0)  # they divide an hour evenly
+_HOUR_STEPS: Final = tuple(n for n in range(1, 13) if 24 % n == 0)
 _EVERY: Final = {"minutes": range(60), "hours": range(24), "days": range(1, 32), "months": range(1, 13)}
 
 
 class TimerSchedule(Struct, frozen=True):
-    """A cron expression and its time zone, "" for the machine's own. ``note`` says what it does not hold."""
+    """A cron expression and its time zone, "" for the machine's own. ``note`` says how it differs from the settings."""
 
     cron: str
     zone: str = ""
@@ -49,18 +33,20 @@ class TimerSchedule(Struct, frozen=True):
 
 
 def timer_schedule(schedules: Iterable[ScheduleConfig], url: str) -> TimerSchedule:
-    """When a scheduler runs sites that it runs all at once: as they are configured, if that is the same for all.
+    """The schedule of a scheduler that runs all sites at once: the configured one, if all sites share it.
 
-    Without a schedule it is once a day, early in the morning, at a minute that follows from ``url``, so that not all
-    sites of the world are crawled at the same time. Raises UsageError for an expression that is none.
+    Without one it is once a day, early in the morning, at a minute derived from ``url``, so that not all sites are
+    crawled at the same time. Raises UsageError for a bad expression.
     """
-    found = {(each.cron, each.every, each.timezone) for each in schedules if each.is_timed}
-    if len(found) > 1:
-        told = (
-            "the sites have schedules of their own, which only siteatlas schedule follows: here all run daily"
+    times = {
+        (schedule.cron, schedule.every, schedule.timezone) for schedule in schedules if schedule.is_timed
+    }
+    if len(times) > 1:
+        note = (
+            "the sites have different schedules, which only siteatlas schedule supports: here all run daily"
         )
-        return TimerSchedule(_daily(url), note=told)
-    for cron, every, timezone in found:
+        return TimerSchedule(_daily(url), note=note)
+    for cron, every, timezone in times:
         zone = "" if timezone == "local" else timezone
         if not cron:
             return _interval(every or _DAY, url)
@@ -69,20 +55,20 @@ def timer_schedule(schedules: Iterable[ScheduleConfig], url: str) -> TimerSchedu
     return TimerSchedule(_daily(url))
 
 
-def systemd_calendar(when: TimerSchedule) -> list[str]:
-    """The expressions of systemd.time(7) for a moment, all of which are to be given: cron's days are "or".
+def systemd_calendar(schedule: TimerSchedule) -> list[str]:
+    """The expressions of systemd.time(7) for a schedule; a timer needs all of them, since cron's days are "or".
 
-    Raises UsageError for what systemd has no words for.
+    Raises UsageError for a schedule that systemd cannot express.
     """
-    sim = _checked(when.cron)
+    sim = _checked(schedule.cron)
     if any(isinstance(day, tuple) for day in sim.weekdays):
         raise UsageError(
-            f'the cron expression "{when.cron}" names the nth weekday of a month, for which systemd has no words: use '
-            f"--systemd-daemon"
+            f'the cron expression "{schedule.cron}" names the nth weekday of a month, which systemd cannot express: '
+            f"use --systemd-daemon"
         )
     weekdays = sorted({day % 7 for day in sim.weekdays if isinstance(day, int)})
     names = "" if len(weekdays) == 7 else ",".join(_DAYS[day] for day in weekdays) + " "
-    time = f"{_field(sim.hours, 'hours')}:{_field(sim.minutes, 'minutes')}:00{when.zone and ' '}{when.zone}"
+    time = f"{_field(sim.hours, 'hours')}:{_field(sim.minutes, 'minutes')}:00{schedule.zone and ' '}{schedule.zone}"
     months = _field(sim.months, "months")
     fixed = sorted(day for day in sim.days if day > 0)
     dates = [f"*-{months}-{_field(fixed, 'days')}"] if fixed else []
@@ -102,8 +88,8 @@ def _checked(cron: str) -> CronSim:
 
 
 def _field(values: Iterable[int], name: str) -> str:
-    wanted = sorted(values)
-    return "*" if wanted == list(_EVERY[name]) else ",".join(f"{value:02}" for value in wanted)
+    ordered = sorted(values)
+    return "*" if ordered == list(_EVERY[name]) else ",".join(f"{value:02}" for value in ordered)
 
 
 def _daily(url: str) -> str:
@@ -112,41 +98,41 @@ def _daily(url: str) -> str:
 
 
 def _interval(seconds: float, url: str) -> TimerSchedule:
-    """The longest time between runs that cron can say and that is not longer than this one."""
+    """The longest interval that cron can express and that is not longer than this one."""
     minute, hour = _stable_time(url)
     if seconds >= 7 * _DAY:
-        said, cron = 7 * _DAY, f"{minute} {hour} * * {minute % 7}"
+        interval, cron = 7 * _DAY, f"{minute} {hour} * * {minute % 7}"
     elif seconds >= _DAY:
-        said, cron = _DAY, f"{minute} {hour} * * *"
-    elif seconds >= _TOKEN_SECONDS:
-        each = max(n for n in _HOUR_STEPS if n * _TOKEN_SECONDS <= seconds)
-        said, cron = each * _TOKEN_SECONDS, f"{minute} */{each} * * *" if each > 1 else f"{minute} * * * *"
+        interval, cron = _DAY, f"{minute} {hour} * * *"
+    elif seconds >= _HOUR:
+        step = max(n for n in _HOUR_STEPS if n * _HOUR <= seconds)
+        interval, cron = step * _HOUR, f"{minute} */{step} * * *" if step > 1 else f"{minute} * * * *"
     else:
-        each = max((n for n in _MINUTE_STEPS if n * _MINUTE <= seconds), default=1)
-        said, cron = each * _MINUTE, f"*/{each} * * * *" if each > 1 else "* * * * *"
-    told = f"cron cannot say every {seconds:g} seconds; this is every {said}" if said != seconds else ""
-    return TimerSchedule(cron, note=told)
+        step = max((n for n in _MINUTE_STEPS if n * _MINUTE <= seconds), default=1)
+        interval, cron = step * _MINUTE, f"*/{step} * * * *" if step > 1 else "* * * * *"
+    note = (
+        f"cron cannot say every {seconds:g} seconds; this is every {interval}" if interval != seconds else ""
+    )
+    return TimerSchedule(cron, note=note)
 
 
 def _stable_time(url: str) -> tuple[int, int]:
-    """A minute, and an hour from 1 to 5, which are always the same for one URL."""
+    """A minute, and an hour from 1 to 5, derived from a URL."""
     number = int.from_bytes(hashlib.blake2b(url.encode(), digest_size=4).digest())
     return number % 60, 1 + number // 60 % 5
 
 
 _ENV: Final = "env:"
-
 _FILE: Final = "file:"
-
 _EXTRA_BY_SCHEME: Final = {"s3://": "s3", "sftp://": "sftp"}
 
 
 class InitKit(Struct, frozen=True, kw_only=True):
-    """The values that go into the texts. All paths are absolute.
+    """The values for the files. All paths are absolute.
 
-    ``sites`` are the configurations of the sites by name, as they are in effect; ``text`` is the configuration as it
-    stands in its file. ``program`` is the command line up to the first argument of siteatlas, ``user`` the account that
-    it runs as, ``version`` that of siteatlas. ``writes`` are the directories that a run writes in.
+    ``sites`` are the effective configurations by name; ``text`` is the text of the configuration file. ``program`` is
+    the command line up to the first argument of siteatlas, ``user`` the account that runs it, ``version`` that of
+    siteatlas. ``writes`` are the directories that a run writes to.
     """
 
     config: Path
@@ -160,7 +146,7 @@ class InitKit(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What units, jobs and files are called: after the file of the configuration."""
+        """The name of units, jobs and files, from that of the configuration file."""
         stem = re.sub("[^a-z0-9]+", "-", self.config.stem.lower()).strip("-")
         return stem if stem.startswith("siteatlas") else f"siteatlas-{stem}".rstrip("-")
 
@@ -171,14 +157,14 @@ class InitKit(Struct, frozen=True, kw_only=True):
 
     @property
     def description(self) -> str:
-        """What is kept, in a few words."""
+        """A description of the sitemaps, in a few words."""
         return (
             f"Sitemap of {self.urls[0]}" if len(self.sites) == 1 else f"Sitemaps of {len(self.sites)} sites"
         )
 
     @property
     def first_config(self) -> Config:
-        """The configuration of the first site: what all share is the same in each."""
+        """The configuration of the first site; shared settings are the same in each."""
         return next(iter(self.sites.values()))
 
     @property
@@ -188,17 +174,17 @@ class InitKit(Struct, frozen=True, kw_only=True):
 
     @property
     def package(self) -> str:
-        """What pip is told to install: this release or a later one like it, with the extras that the sites need."""
+        """The requirement for pip: this release or a compatible one, with the extras that the sites need."""
         extras = {extra for config in self.sites.values() for extra in _extras(config)}
-        wanted = f"[{','.join(sorted(extras))}]" if extras else ""
-        return f"siteatlas{wanted}~={self.version}"
+        brackets = f"[{','.join(sorted(extras))}]" if extras else ""
+        return f"siteatlas{brackets}~={self.version}"
 
     def secret_names(self) -> list[str]:
         """The environment variables that the configuration names for secrets."""
         return self._named(_ENV)
 
     def secret_files(self) -> list[str]:
-        """The files that it names for secrets."""
+        """The files that the configuration names for secrets."""
         accounts = (config.search_console.account for config in self.sites.values())
         plain = (account for account in accounts if account and not account.startswith((_ENV, _FILE)))
         return list(dict.fromkeys((*self._named(_FILE), *plain)))
@@ -208,7 +194,7 @@ class InitKit(Struct, frozen=True, kw_only=True):
         return list(dict.fromkeys(text.removeprefix(kind) for text in texts if text.startswith(kind)))
 
     def paths(self) -> Iterator[Path]:
-        """All that a run reads or writes."""
+        """All paths that a run reads or writes."""
         yield self.config
         yield Path(self.program[0])
         yield from self.writes
@@ -230,5 +216,5 @@ def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list | tuple):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)

@@ -1,4 +1,4 @@
-"""A CronJob for Kubernetes, with its configuration and a volume for what is published and remembered.
+"""Writes a CronJob for Kubernetes, with its configuration and a volume for sitemaps and state.
 
 https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/
 """
@@ -14,15 +14,15 @@ DATA_DIRECTORY: Final = PurePosixPath("/data")
 _CRONJOB_TEXT: Final = """\
 # {what}, for: kubectl apply -f {name}.yaml
 #
-# There is no image of Siteatlas: the first container installs it from the package index at each run. To spare that,
-# build one, and drop that container, its volume and the path of the command:
+# There is no image of Siteatlas: the first container installs it from the package index at each run. To avoid that,
+# build an image, and remove that container, its volume and the path of the command:
 #   FROM python:3.13-slim
 #   RUN pip install --no-cache-dir {package}
 #   USER 10001:10001
 #
-# The volume has what is published and what is remembered, below {home}. A web server mounts the same claim, to read:
+# The volume has the published files and the state, below {home}. A web server mounts the same claim read-only:
 #   volumes: [{{name: sitemaps, persistentVolumeClaim: {{claimName: {name}, readOnly: true}}}}]
-# Or let [upload] of the configuration put the files where they are served.
+# Or set [upload] in the configuration to upload the files to the web server.
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata:
@@ -49,13 +49,13 @@ metadata:
 spec:
 {note}  schedule: {cron}
 {zone}  concurrencyPolicy: Forbid
-  # Later than this a run that was missed is left to the next.
+  # A run that is later than this is skipped.
   startingDeadlineSeconds: 3600
   successfulJobsHistoryLimit: 3
   failedJobsHistoryLimit: 3
   jobTemplate:
     spec:
-      # A run that was cut short (4) is gone on with; one that is refused (3) or configured wrong (2) is not.
+      # Retries continue a run that was cut short (4), but not one that is refused (3) or misconfigured (2).
       backoffLimit: 3
       activeDeadlineSeconds: 86400
       podFailurePolicy:
@@ -69,7 +69,7 @@ spec:
       template:
         spec:
           restartPolicy: Never
-          # Long enough to save what is known when it is stopped.
+          # Time to save the state when the run is stopped.
           terminationGracePeriodSeconds: 60
           automountServiceAccountToken: false
           securityContext:
@@ -112,7 +112,7 @@ spec:
               resources: *resources
               volumeMounts:
                 - {{name: data, mountPath: {home}}}
-                # Beside the data, for paths in it are relative to where it is.
+                # Beside the data, since its paths are relative to its directory.
                 - {{name: config, mountPath: {home}/siteatlas.toml, subPath: siteatlas.toml, readOnly: true}}
                 - {{name: program, mountPath: /opt/siteatlas, readOnly: true}}
                 - {{name: tmp, mountPath: /tmp}}
@@ -150,14 +150,14 @@ def cronjob(kit: InitKit) -> str:
 
 
 def unmounted_directories(sites: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The directories of a configuration, as its tables have them, that a run writes in and that are on no volume."""
-    found = [
-        each.get(name, {}).get("directory", "")
-        for each in sites.values()
+    """The directories in the tables of a configuration that a run writes to and that are on no volume."""
+    directories = [
+        tables.get(name, {}).get("directory", "")
+        for tables in sites.values()
         for name in ("output", "state", "daemon")
     ]
     return [
         path
-        for path in dict.fromkeys(found)
+        for path in dict.fromkeys(directories)
         if path.startswith("/") and not PurePosixPath(path).is_relative_to(DATA_DIRECTORY)
     ]

@@ -1,4 +1,4 @@
-"""Units for systemd: one run by a timer, or the daemon; each sees no more of the machine than it needs.
+"""Writes systemd units: a service with a timer, or the daemon; each has the least access that it needs.
 
 https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html
 """
@@ -14,7 +14,7 @@ _UNITS: Final = "/etc/systemd/system"
 _STATES: Final = Path("/var/lib")
 _HOMES: Final = (Path("/home"), Path("/root"), Path("/run/user"))
 _TMP: Final = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - nothing is written there
-_AFTER_STOP: Final = 30  # seconds that the daemon has beyond those of its runs
+_AFTER_STOP: Final = 30  # seconds for the daemon after its runs have stopped
 _WATCHDOG: Final = 120  # seconds
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_@+=:,./-]+").fullmatch
 
@@ -29,9 +29,9 @@ _ONESHOT: Final = """
 [Service]
 Type=oneshot
 ExecStart={command} run --config {config} --quiet
-# 4 is a run that was cut short; the next one goes on with it.
+# Exit code 4 is a run that was cut short; the next one continues it.
 SuccessExitStatus=4
-# Long enough to save what is known when it is stopped.
+# Time to save the state when the run is stopped.
 TimeoutStopSec=60
 """
 _DAEMON: Final = """\
@@ -43,16 +43,16 @@ Type=notify
 ExecStart={command} schedule --config {config}
 ExecReload=/bin/kill -HUP $MAINPID
 WatchdogSec={watchdog}
-# The daemon is asked to stop, and lets its runs save what they know; only what is left after that is killed.
+# systemd stops the daemon, which lets its runs save their state, and then kills the remaining processes.
 KillMode=mixed
 TimeoutStopSec={stop}
 Restart=on-failure
 RestartSec=10
-# 2 is a configuration that is wrong: only a person can help.
+# Exit code 2 is a faulty configuration: a restart does not help.
 RestartPreventExitStatus=2
 """
 _HARDENED: Final = """
-# It may write here, and sees the rest of the machine as far as the account {user} may, to read.{hook}
+# It may write here, and read what the account {user} may read.{hook}
 {writes}
 User={user}
 UMask=0022
@@ -91,17 +91,15 @@ Description={what}: when
 
 [Timer]
 {calendar}
-# Somewhat later each time, so that not all machines are busy at the same second.
+# A random delay, so that not all machines crawl at the same second.
 RandomizedDelaySec={delay:g}
-# A run that was missed while the machine was off is made up for.
+# After a boot, a missed run starts at once.
 Persistent=yes
 
 [Install]
 WantedBy=timers.target
 """
-_HOOK: Final = (
-    "\n# That holds for the command of [hook] too: give it ReadWritePaths of its own if it needs them."
-)
+_HOOK: Final = "\n# The same applies to the command of [hook]: add ReadWritePaths that it needs."
 MADE_BY_NOTE: Final = 'written by "siteatlas init"'
 
 
@@ -115,13 +113,13 @@ def service_unit(kit: InitKit) -> str:
 
 
 def timer_unit(kit: InitKit) -> str:
-    """The timer of that service. Raises UsageError for a schedule that systemd has no words for."""
+    """The timer of that service. Raises UsageError for a schedule that systemd cannot express."""
     note = f"# {kit.moment.note}\n" if kit.moment.note else ""
     return _TIMER.format(
         path=f"{_UNITS}/{kit.name}.timer",
         what=_escaped(kit.description),
         made=MADE_BY_NOTE,
-        calendar=note + "\n".join(f"OnCalendar={each}" for each in systemd_calendar(kit.moment)),
+        calendar=note + "\n".join(f"OnCalendar={expression}" for expression in systemd_calendar(kit.moment)),
         delay=kit.first_config.schedule.jitter or 600,
     )
 
@@ -149,7 +147,7 @@ def environment_file(kit: InitKit) -> Path:
 
 
 def _hardened(kit: InitKit) -> str:
-    states = [path for path in kit.writes if path.parent == _STATES]  # those systemd makes, for the account
+    states = [path for path in kit.writes if path.parent == _STATES]  # systemd creates these for the account
     others = [path for path in kit.writes if path.parent != _STATES]
     lines = [f"StateDirectory={_quoted(path.name)}" for path in states]
     lines += [f"ReadWritePaths={_quoted(str(path))}" for path in others]
@@ -161,28 +159,28 @@ def _hardened(kit: InitKit) -> str:
         user=kit.user,
         hook=_HOOK if any(config.hook.command for config in kit.sites.values()) else "",
         home=f"# It needs {at_home}.\nProtectHome=read-only" if at_home else "ProtectHome=yes",
-        tmp=f"# It needs {in_tmp}, which a /tmp of its own would hide.\nPrivateTmp=no"
+        tmp=f"# It needs {in_tmp}, which a private /tmp would hide.\nPrivateTmp=no"
         if in_tmp
         else "PrivateTmp=yes",
     )
 
 
 def _first_below(kit: InitKit, places: tuple[Path, ...]) -> str:
-    """The first path that is in one of these places, or ""."""
-    found = (str(path) for path in kit.paths() if any(path.is_relative_to(place) for place in places))
-    return next(found, "")
+    """The first path below one of these directories, or ""."""
+    paths = (str(path) for path in kit.paths() if any(path.is_relative_to(place) for place in places))
+    return next(paths, "")
 
 
 def _secrets(kit: InitKit) -> str:
-    """How the secrets that the configuration names come to the service. systemd takes no quotes in these lines."""
+    """The lines that pass secrets to the service. systemd allows no quotes in them."""
     lines = []
     if kit.secret_names():
-        told = ", ".join(kit.secret_names())
-        lines.append(f"# Lines such as NAME=value, for {told}; for root to read only.")
+        names = ", ".join(kit.secret_names())
+        lines.append(f"# Lines such as NAME=value, for {names}; for root to read only.")
         lines.append(f"EnvironmentFile={_escaped(str(environment_file(kit)))}")
     if files := kit.secret_files():
         lines.append(
-            "# Secrets that root reads, and nobody but root and this service; siteatlas looks for them there first."
+            "# Secrets that only root and this service can read; siteatlas looks for them there first."
         )
         lines += [f"LoadCredential={_escaped(f'{credential_name(file)}:{file}')}" for file in files]
     return "".join(f"{line}\n" for line in ("", *lines)) if lines else ""
@@ -193,7 +191,7 @@ def _command(program: tuple[str, ...]) -> str:
 
 
 def _argument(text: str) -> str:
-    """A word of a command line, in which $ begins the name of a variable."""
+    """A word of a command line, with $ escaped."""
     return _quoted(text).replace("$", "$$")
 
 

@@ -1,4 +1,4 @@
-"""What the server said: the requests, the page, its canonical, its noindex, and where it leads."""
+"""Topics about the answers of the server: robots.txt, requests, the page, canonical, noindex, redirects."""
 
 from crawler.cli.why.predict import CrawlRules
 from crawler.cli.why.story import RedirectHop, UrlStory
@@ -8,16 +8,16 @@ from crawler.robots.rules import Blocked, Robots
 
 
 def robots_topic(url: Url, policy: CrawlRules) -> StoryTopic:
-    """What robots.txt says of the URL, as it was read last."""
+    """What the last known robots.txt says about the URL."""
     rules = policy.robots
     if rules is None:
         return StoryTopic(
-            "robots", ["robots.txt of this origin was not asked for"], {"allowed": None, "rule": ""}
+            "robots", ["no run has fetched robots.txt of this origin"], {"allowed": None, "rule": ""}
         )
-    answer = rules.can_fetch(url)
-    is_allowed = not isinstance(answer, Blocked)
-    if isinstance(answer, Blocked):
-        rule, line = answer.reason, f"blocked: {answer.reason}"
+    access = rules.can_fetch(url)
+    is_allowed = not isinstance(access, Blocked)
+    if isinstance(access, Blocked):
+        rule, line = access.reason, f"blocked: {access.reason}"
     else:
         rule = rules.allowing_rule(url)
         line = f"allowed: {_allowance(rules, rule)}"
@@ -29,7 +29,7 @@ def robots_topic(url: Url, policy: CrawlRules) -> StoryTopic:
     values = {
         "allowed": is_allowed,
         "rule": rule,
-        "line": answer.line if isinstance(answer, Blocked) else None,
+        "line": access.line if isinstance(access, Blocked) else None,
         "obeyed": policy.obey_robots,
         "fetched_at": w3c_or_none(policy.robots_at),
         "said": policy.robots_said,
@@ -44,71 +44,71 @@ def _allowance(rules: Robots, rule: str) -> str:
 
 
 def requests_topic(story: UrlStory) -> StoryTopic:
-    """Every request of the last run and its answer; what is remembered of those before it, if it made none."""
-    asked = story.last_visit.requests if story.last_visit else []
-    lines = [_request(each) for each in asked]
-    if asked and asked[-1].answer == "304" and story.page_run is not None:
+    """Every request of the last run with its answer; the last good answer if it made none."""
+    requests = story.last_visit.requests if story.last_visit else []
+    lines = [_request(request) for request in requests]
+    if requests and requests[-1].answer == "304" and story.page_run is not None:
         lines.append(f"not modified: what {run_text(story.page_run, story.starts)} read still holds")
-    if not asked:
+    if not requests:
         lines.append("none in this run" if story.last_visit else "none")
-        past = story.history
-        if past and past.seen_at is not None:
-            lines.append(f"the last good answer came {utc_time_text(past.seen_at)}")
+        history = story.history
+        if history and history.seen_at is not None:
+            lines.append(f"the last good answer came {utc_time_text(history.seen_at)}")
     values = [
         {
-            "at": w3c_or_none(each.at),
-            "conditional": each.conditional,
-            "answer": each.answer,
-            "bytes": each.wire,
-            "seconds": each.elapsed,
+            "at": w3c_or_none(request.at),
+            "conditional": request.conditional,
+            "answer": request.answer,
+            "bytes": request.wire,
+            "seconds": request.elapsed,
         }
-        for each in asked
+        for request in requests
     ]
     return StoryTopic("requests", lines, values)
 
 
 def _request(request: Request) -> str:
-    asked = "if changed" if request.conditional else "GET"
+    method = "if changed" if request.conditional else "GET"
     return (
-        f"{utc_time_text(request.at)}  {asked:<10}  {request.answer}  "
+        f"{utc_time_text(request.at)}  {method:<10}  {request.answer}  "
         f"{request.wire:,} bytes in {request.elapsed:.3f} s"
     )
 
 
 def page_topic(story: UrlStory) -> StoryTopic | None:
-    """What was read, and when."""
-    read = story.page
-    if read is None:
+    """The page that was read, and when."""
+    page = story.page
+    if page is None:
         return None
     kind = story.page_type or "no Content-Type"
-    lines = [f'"{read.title}", {kind}' if read.title else kind]
+    lines = [f'"{page.title}", {kind}' if page.title else kind]
     if story.page_run is not None:
         lines.append(f"read in {run_text(story.page_run, story.starts)}")
-    if read.fallback:
-        lines.append(f"read by the simple scanner: {read.fallback}")
-    lines += read.faults
+    if page.fallback:
+        lines.append(f"read by the simple scanner: {page.fallback}")
+    lines += page.faults
     values = {
-        "title": read.title,
+        "title": page.title,
         "type": story.page_type,
-        "language": read.language,
+        "language": page.language,
         "read_in_run": story.page_run,
-        "is_html": read.is_html,
-        "faults": read.faults,
+        "is_html": page.is_html,
+        "faults": page.faults,
     }
     return StoryTopic("page", lines, values)
 
 
 def canonical_topic(story: UrlStory, policy: CrawlRules) -> StoryTopic | None:
-    """Which page the page names as the original."""
-    read = story.page
-    if read is None or not read.is_html:
+    """The canonical that the page names."""
+    page = story.page
+    if page is None or not page.is_html:
         return None
-    lines = [_canonical(read, story.url), *read.canonical_faults]
+    lines = [_canonical(page, story.url), *page.canonical_faults]
     if not policy.obey_canonical:
         lines.append("it is not obeyed, as configured")
     values = {
-        "named": list(read.canonicals),
-        "faults": read.canonical_faults,
+        "named": list(page.canonicals),
+        "faults": page.canonical_faults,
         "obeyed": policy.obey_canonical,
     }
     return StoryTopic("canonical", lines, values)
@@ -124,21 +124,21 @@ def _canonical(read: Page, url: Url) -> str:
 
 
 def noindex_topic(story: UrlStory, policy: CrawlRules) -> StoryTopic | None:
-    """Whether the page or its headers ask to be left out."""
-    read = story.page
-    if read is None or not read.is_html:
+    """Whether the page or its headers say noindex."""
+    page = story.page
+    if page is None or not page.is_html:
         return None
-    lines = [read.noindex or "neither the page nor its headers say so"]
-    if read.noindex and not policy.obey_noindex:
+    lines = [page.noindex or "neither the page nor its headers say so"]
+    if page.noindex and not policy.obey_noindex:
         lines.append("it is not obeyed, as configured")
-    if read.nofollow:
+    if page.nofollow:
         lines.append("the page asks that its links are not followed")
-    values = {"evidence": read.noindex, "nofollow": read.nofollow, "obeyed": policy.obey_noindex}
+    values = {"evidence": page.noindex, "nofollow": page.nofollow, "obeyed": policy.obey_noindex}
     return StoryTopic("noindex", lines, values)
 
 
 def target_topic(story: UrlStory) -> StoryTopic | None:
-    """Where a redirect, a refresh or a canonical leads, hop by hop to its end."""
+    """The target of a redirect, a refresh or a canonical, hop by hop."""
     if not story.hops:
         return None
     lines = [f"> {hop.url}  {_hop(hop)}" for hop in story.hops]
@@ -155,5 +155,5 @@ def target_topic(story: UrlStory) -> StoryTopic | None:
 
 
 def _hop(hop: RedirectHop) -> str:
-    told = state_text(hop.state, hop.reason)
-    return f"{told}, listed" if hop.is_listed else told
+    text = state_text(hop.state, hop.reason)
+    return f"{text}, listed" if hop.is_listed else text

@@ -1,4 +1,4 @@
-"""The whole story, topic by topic: how it was found, what was answered, how it ended, where it is listed."""
+"""Explains a URL, topic by topic: its discovery, its answers, its state, its place in the sitemap. Pure."""
 
 from typing import Any, Final
 
@@ -32,27 +32,29 @@ from crawler.units import count_text
 
 
 def lastmod_topic(story: UrlStory) -> StoryTopic | None:
-    """The date that is or would be published, its source and its run; None for what has no place in a sitemap."""
-    seen, past, listed = story.last_visit, story.history, story.position
-    if not listed and story.end[0] is not State.INDEXABLE:
+    """The published or pending lastmod, its source and its run; None for a URL that belongs in no sitemap."""
+    visit, history, position = story.last_visit, story.history, story.position
+    if not position and story.end[0] is not State.INDEXABLE:
         return None
-    is_decided = seen is not None and seen.seen_at is not None and bool(seen.lastmod or seen.lastmod_source)
-    observed: LastVisit | UrlHistory | None = seen if is_decided else past
-    if observed is None or (not listed and observed.seen_at is None):
+    is_decided = (
+        visit is not None and visit.seen_at is not None and bool(visit.lastmod or visit.lastmod_source)
+    )
+    observed: LastVisit | UrlHistory | None = visit if is_decided else history
+    if observed is None or (not position and observed.seen_at is None):
         return None
-    number = past.changed_run if past else None
-    if is_decided and story.run and seen and seen.changed != 0:
+    number = history.changed_run if history else None
+    if is_decided and story.run and visit and visit.changed != 0:
         number = story.run.number
-    told = _decision_lines(observed, number, story)
-    date = listed.lastmod if listed else observed.lastmod
-    source = listed.lastmod_source if listed else observed.lastmod_source
+    decision = _decision_lines(observed, number, story)
+    date = position.lastmod if position else observed.lastmod
+    source = position.lastmod_source if position else observed.lastmod_source
     lines = [f"{date}, from {source or 'a source that is not kept'}" if date else "none is known"]
-    if listed and listed.lastmod != observed.lastmod:
+    if position and position.lastmod != observed.lastmod:
         lines.append(
             f"observed by now: {observed.lastmod or 'none'} ({observed.lastmod_source or 'no source'})"
         )
-    looked = seen if seen and seen.seen_at is not None else past
-    passed_over = list(_rejected_dates(looked, source, story.distrust)) if looked else []
+    latest = visit if visit and visit.seen_at is not None else history
+    rejected = list(_rejected_dates(latest, source, story.distrust)) if latest else []
     values = {
         "value": date or None,
         "source": source,
@@ -60,13 +62,13 @@ def lastmod_topic(story: UrlStory) -> StoryTopic | None:
         "decided_in_run": number,
         "decided_at": w3c_or_none(story.starts.get(number)) if number else None,
         "evidence": observed.evidence,
-        "last_modified": looked.last_modified if looked else "",
-        "last_modified_believed": bool(looked and looked.header_date and not story.distrust),
+        "last_modified": latest.last_modified if latest else "",
+        "last_modified_believed": bool(latest and latest.header_date and not story.distrust),
         "last_modified_distrusted": story.distrust,
-        "page_date": looked.page_date if looked else "",
-        "page_date_source": looked.page_date_source if looked else "",
+        "page_date": latest.page_date if latest else "",
+        "page_date_source": latest.page_date_source if latest else "",
     }
-    return StoryTopic("lastmod", [*lines, *told, *passed_over], values)
+    return StoryTopic("lastmod", [*lines, *decision, *rejected], values)
 
 
 def _decision_lines(observed: LastVisit | UrlHistory, number: int | None, story: UrlStory) -> list[str]:
@@ -78,24 +80,24 @@ def _decision_lines(observed: LastVisit | UrlHistory, number: int | None, story:
     return lines
 
 
-def _rejected_dates(looked: LastVisit | UrlHistory, source: str, distrust: str) -> list[str]:
-    """The dates that the last answer stated and that were not taken."""
+def _rejected_dates(observed: LastVisit | UrlHistory, source: str, distrust: str) -> list[str]:
+    """The dates of the last answer that were rejected."""
     lines = []
-    if looked.last_modified and not looked.header_date:
-        lines.append(f'Last-Modified "{looked.last_modified}" is not believed: {_header_fault(looked)}')
-    elif looked.last_modified and source != HEADER:
+    if observed.last_modified and not observed.header_date:
+        lines.append(f'Last-Modified "{observed.last_modified}" is not believed: {_header_fault(observed)}')
+    elif observed.last_modified and source != HEADER:
         lines.append(
-            f'Last-Modified "{looked.last_modified}" was not taken{f": {distrust}" if distrust else ""}'
+            f'Last-Modified "{observed.last_modified}" was not taken{f": {distrust}" if distrust else ""}'
         )
-    if looked.page_date and source != looked.page_date_source:
-        lines.append(f"{looked.page_date_source} {looked.page_date} was not taken")
+    if observed.page_date and source != observed.page_date_source:
+        lines.append(f"{observed.page_date_source} {observed.page_date} was not taken")
     return lines
 
 
-def _header_fault(looked: LastVisit | UrlHistory) -> str:
-    """What is wrong with a Last-Modified that is not believed: see :func:`crawler.lastmod.policy.believable`."""
-    at = looked.seen_at or 0.0
-    stated = http_date.parse_http_date(looked.last_modified, at)
+def _header_fault(observed: LastVisit | UrlHistory) -> str:
+    """Why a Last-Modified is not believed: see :func:`crawler.lastmod.policy.believable`."""
+    at = observed.seen_at or 0.0
+    stated = http_date.parse_http_date(observed.last_modified, at)
     if stated is None:
         return "it is no HTTP date"
     if stated < EARLIEST_DATE:
@@ -103,27 +105,25 @@ def _header_fault(looked: LastVisit | UrlHistory) -> str:
     return "it is in the future" if stated > at + 1 else "it is the time of the answer"
 
 
-MAX_REFERRERS_SHOWN: Final = 5  # referrers that people are shown; machines get all that are known
+MAX_REFERRERS_SHOWN: Final = 5  # referrers in the text; JSON has all
 
 
 def links_topic(story: UrlStory) -> StoryTopic | None:
-    """What the link graph of the last run says of the URL."""
-    linked, seen = story.link_facts, story.last_visit
-    if linked is None or seen is None or seen.kind is DocumentKind.SITEMAP:
+    """The URL in the link graph of the last run."""
+    facts, visit = story.link_facts, story.last_visit
+    if facts is None or visit is None or visit.kind is DocumentKind.SITEMAP:
         return None
-    pages = count_text(linked.inlinks, "page")
+    pages = count_text(facts.inlinks, "page")
     lines = [
-        f"from {pages} by links that count; {distance_text(linked.clicks)}",
-        f"link weight {linked.weight:.2f}; the average page has 1",
+        f"from {pages} by links that count; {distance_text(facts.clicks)}",
+        f"link weight {facts.weight:.2f}; the average page has 1",
     ]
-    lines += [f"< {each.url}  ({_how(each)})" for each in linked.referrers[:MAX_REFERRERS_SHOWN]]
+    lines += [f"< {page.url}  ({_how(page)})" for page in facts.referrers[:MAX_REFERRERS_SHOWN]]
     values = {
-        "inlinks": linked.inlinks,
-        "clicks": linked.clicks,
-        "weight": round(linked.weight, 4),
-        "referrers": [
-            {"url": each.url, "by": each.how, "via": each.via or None} for each in linked.referrers
-        ],
+        "inlinks": facts.inlinks,
+        "clicks": facts.clicks,
+        "weight": round(facts.weight, 4),
+        "referrers": [{"url": page.url, "by": page.how, "via": page.via or None} for page in facts.referrers],
     }
     return StoryTopic("links", lines, values)
 
@@ -151,12 +151,9 @@ TOPIC_NAMES: Final = (
     "history",
     "run",
 )
+"""The names of all topics, in the order of the text."""
 
-
-"""The names of all topics, in the order in which people are told of them."""
-
-
-SHOWN_STEPS: Final = 12  # of the way from the start that people are shown; machines get all
+SHOWN_STEPS: Final = 12  # steps from the start in the text; JSON has all
 
 
 class Explanation(Struct, frozen=True):
@@ -170,7 +167,7 @@ class Explanation(Struct, frozen=True):
     topics: list[StoryTopic]
 
     def as_json(self) -> dict[str, Any]:
-        """The story in values that JSON knows, always with the same keys. What is not known is None."""
+        """The story as JSON values, always with the same keys; None for unknown ones."""
         head = {
             "asked": self.asked,
             "url": self.url,
@@ -181,12 +178,12 @@ class Explanation(Struct, frozen=True):
         return {**head, **dict.fromkeys(TOPIC_NAMES), **{topic.name: topic.values for topic in self.topics}}
 
 
-def explain(asked: str, story: UrlStory, policy: CrawlRules, near: list[tuple[Url, str]]) -> Explanation:
-    """The story of a URL in words. ``near`` are known URLs that may be meant instead, with what differs in them."""
+def explain(text: str, story: UrlStory, policy: CrawlRules, near: list[tuple[Url, str]]) -> Explanation:
+    """Explain a URL. ``near`` are known URLs that the user may mean, with the difference in words."""
     topics = _known_topics(story, policy) if story.is_known else _unknown_topics(story, policy, near)
-    told = [topic for topic in topics if topic is not None]
+    present = [topic for topic in topics if topic is not None]
     return Explanation(
-        asked, story.url, story.is_known, story.position is not None, _summary_text(story), told
+        text, story.url, story.is_known, story.position is not None, _summary_text(story), present
     )
 
 
@@ -229,37 +226,37 @@ def _unknown_topics(
 
 
 def _summary_text(story: UrlStory) -> str:
-    seen, past, listed = story.last_visit, story.history, story.position
+    visit, history, position = story.last_visit, story.history, story.position
     end, reason = story.end
-    if story.is_audit and seen:
+    if story.is_audit and visit:
         return f"was found by the audit to be: {state_text(end, reason)}"
     if not story.is_known:
-        return "is not listed: no run has met it"
-    if listed:
-        where = f"is listed in {listed.file}" if listed.file else "is listed"
+        return "is not listed: no run has found it"
+    if position:
+        where = f"is listed in {position.file}" if position.file else "is listed"
         if end is State.INDEXABLE or end is None or (end is State.PENDING and _is_open(story)):
             return where
         return f"{where}, though by now it is: {state_text(end, reason)}"
-    if seen is None:
-        met = (
-            f"was met last in {run_text(past.last_run, story.starts)}"
-            if past
-            else "was met by an earlier run"
+    if visit is None:
+        meeting = (
+            f"was found last in {run_text(history.last_run, story.starts)}"
+            if history
+            else "was found by an earlier run"
         )
-        return f"is not listed: it {met}{f' as {state_text(end, reason)}' if end else ''}"
+        return f"is not listed: it {meeting}{f' as {state_text(end, reason)}' if end else ''}"
     if end is State.INDEXABLE:
         return f"is not listed: {_not_yet(story)}"
-    if seen.kind is DocumentKind.SITEMAP:
+    if visit.kind is DocumentKind.SITEMAP:
         return f"is not listed: it is a sitemap{f' ({reason})' if reason else ''}"
     return f"is not listed: {state_text(end, reason)}"
 
 
 def _not_yet(story: UrlStory) -> str:
-    made = story.run
-    if made is None or made.ended is None:
+    run = story.run
+    if run is None or run.ended is None:
         return "it belongs in the sitemap, and the run that found it has not published yet"
-    if made.refusal:
-        return f"it belongs in the sitemap, and run {made.number} published nothing: {made.refusal}"
+    if run.refusal:
+        return f"it belongs in the sitemap, and run {run.number} published nothing: {run.refusal}"
     return "it is indexable, and the run did not list it"
 
 
@@ -268,37 +265,37 @@ def _is_open(story: UrlStory) -> bool:
 
 
 def _state_topic(story: UrlStory) -> StoryTopic:
-    seen, past = story.last_visit, story.history
+    visit, history = story.last_visit, story.history
     end, reason = story.end
     if end is None:
         return StoryTopic(
-            "state", ["not kept: an earlier run met it"], {"state": None, "reason": "", "status": None}
+            "state", ["not stored: an earlier run found it"], {"state": None, "reason": "", "status": None}
         )
     lines = [state_text(end, reason), STATE_TEXTS[end]]
-    if end is State.PENDING and seen and seen.due > 0:
-        lines.append(f"the next try is not before {utc_time_text(seen.due)}")
-    if leaves_out := exclude_remedy_of(story.url, reason):
-        lines.append(f"{leaves_out} leaves out all that are like it; --trap-limit 0 reads on")
-    if past and past.failures:
-        lines.append(f"failed in {count_text(past.failures, 'run')} in a row, for reasons that may pass")
+    if end is State.PENDING and visit and visit.due > 0:
+        lines.append(f"the next try is not before {utc_time_text(visit.due)}")
+    if remedy := exclude_remedy_of(story.url, reason):
+        lines.append(f"{remedy} excludes all URLs like it; --trap-limit 0 crawls them")
+    if history and history.failures:
+        lines.append(f"transient failures in {count_text(history.failures, 'run')} in a row")
     values = {
         "state": end.value,
         "reason": reason,
-        "status": seen.status if seen else past.status if past else None,
-        "failures": past.failures if past else 0,
-        "remedy": leaves_out,
+        "status": visit.status if visit else history.status if history else None,
+        "failures": history.failures if history else 0,
+        "remedy": remedy,
     }
     return StoryTopic("state", lines, values)
 
 
 def _discovery_topic(story: UrlStory) -> StoryTopic:
-    seen = story.last_visit
-    if seen is None:
+    visit = story.last_visit
+    if visit is None:
         return StoryTopic("found", ["not in the last run"], {"by": [], "path": [], "clicks": None})
-    by = discovery_text(seen.found)
-    # how near it seemed is not told: a sitemap that names it, or an earlier run, brings nobody there
-    clicks = story.link_facts.clicks if story.link_facts else seen.depth
-    lines = [f"by {', '.join(by)}; {distance_text(clicks)}"]
+    discoveries = discovery_text(visit.found)
+    # not the depth of the visit: a sitemap or an earlier run is no path for visitors
+    clicks = story.link_facts.clicks if story.link_facts else visit.depth
+    lines = [f"by {', '.join(discoveries)}; {distance_text(clicks)}"]
     steps = story.steps
     shown = steps if len(steps) <= SHOWN_STEPS else [*steps[:3], *steps[3 - SHOWN_STEPS :]]
     if len(steps) > 1:
@@ -309,46 +306,46 @@ def _discovery_topic(story: UrlStory) -> StoryTopic:
     if len(shown) < len(steps):
         lines.insert(4, f"… {count_text(len(steps) - len(shown), 'step')} …")
     path = [{"url": step.url, "by": discovery_text(step.found)} for step in steps]
-    return StoryTopic("found", lines, {"by": by, "path": path, "clicks": clicks})
+    return StoryTopic("found", lines, {"by": discoveries, "path": path, "clicks": clicks})
 
 
 def _sitemap_topic(story: UrlStory) -> StoryTopic:
-    listed, planned = story.position, story.planned
-    nowhere = "an audit publishes nothing" if story.is_audit else "it is in no file that is published"
-    lines = [_place(listed)] if listed else [nowhere]
-    if listed and listed.is_kept:
-        lines.append("it failed for now, and keeps its place")
-    if _is_open(story) and planned and not listed:
-        lines.append("the run that is not finished will list it")
-    elif _is_open(story) and listed and story.last_visit is None:
-        lines.append("the run that is not finished has not met it yet")
+    position, planned = story.position, story.planned
+    absence = "an audit publishes nothing" if story.is_audit else "it is in no published file"
+    lines = [_place(position)] if position else [absence]
+    if position and position.is_kept:
+        lines.append("it failed temporarily, and stays listed")
+    if _is_open(story) and planned and not position:
+        lines.append("the unfinished run will list it")
+    elif _is_open(story) and position and story.last_visit is None:
+        lines.append("the unfinished run has not found it yet")
     values = None
-    if listed:
+    if position:
         values = {
-            "file": listed.file,
-            "group": listed.group,
-            "shard": listed.shard,
-            "lastmod": listed.lastmod or None,
-            "kept": listed.is_kept,
+            "file": position.file,
+            "group": position.group,
+            "shard": position.shard,
+            "lastmod": position.lastmod or None,
+            "kept": position.is_kept,
         }
     return StoryTopic("sitemap", lines, values)
 
 
-def _place(listed: SitemapPosition) -> str:
-    group = f", group {listed.group}" if listed.group else ""
-    return f"{listed.file or 'file not kept'}{group}"
+def _place(position: SitemapPosition) -> str:
+    group = f", group {position.group}" if position.group else ""
+    return f"{position.file or 'file not kept'}{group}"
 
 
 def _history_topic(story: UrlStory) -> StoryTopic | None:
-    past, starts = story.history, story.starts
-    if past is None and not story.changes:
+    history, starts = story.history, story.starts
+    if history is None and not story.changes:
         return None
     lines = []
-    if past:
-        lines.append(f"known since {run_text(past.first_run, starts)}")
-        lines.append(f"last met in {run_text(past.last_run, starts)}")
-        if past.full_run is not None:
-            lines.append(f"last read whole in {run_text(past.full_run, starts)}")
+    if history:
+        lines.append(f"known since {run_text(history.first_run, starts)}")
+        lines.append(f"last found in {run_text(history.last_run, starts)}")
+        if history.full_run is not None:
+            lines.append(f"last fetched in full in {run_text(history.full_run, starts)}")
     for change in story.changes:
         target = f" to {change.target}" if change.target else ""
         lines.append(f"{run_text(change.run, starts)}: {change.kind}{target}: {change.reason}")
@@ -365,33 +362,33 @@ def _history_topic(story: UrlStory) -> StoryTopic | None:
         for change in story.changes
     ]
     values = {
-        "first_run": past.first_run if past else None,
-        "first_seen": w3c_or_none(starts.get(past.first_run)) if past else None,
-        "last_run": past.last_run if past else None,
-        "full_run": past.full_run if past else None,
+        "first_run": history.first_run if history else None,
+        "first_seen": w3c_or_none(starts.get(history.first_run)) if history else None,
+        "last_run": history.last_run if history else None,
+        "full_run": history.full_run if history else None,
         "changes": changes,
     }
     return StoryTopic("history", lines, values)
 
 
 def _run(story: UrlStory) -> StoryTopic | None:
-    made = story.run
-    if made is None:
+    run = story.run
+    if run is None:
         return None
-    if made.ended is None:
+    if run.ended is None:
         lines = [
-            f"{run_text(made.number, story.starts)} is going on, or was cut short: the same command goes on"
+            f"{run_text(run.number, story.starts)} is active, or was cut short: the same command continues it"
         ]
     else:
         lines = [
-            f"{run_text(made.number, story.starts)}: {', '.join(filter(None, (made.completeness, made.outcome)))}"
+            f"{run_text(run.number, story.starts)}: {', '.join(filter(None, (run.completeness, run.outcome)))}"
         ]
-    lines += [text for text in (made.because, made.refusal) if text]
+    lines += [text for text in (run.because, run.refusal) if text]
     values = {
-        "number": made.number,
-        "started": w3c_or_none(made.started),
-        "ended": w3c_or_none(made.ended),
-        "completeness": made.completeness,
-        "outcome": made.outcome,
+        "number": run.number,
+        "started": w3c_or_none(run.started),
+        "ended": w3c_or_none(run.ended),
+        "completeness": run.completeness,
+        "outcome": run.outcome,
     }
     return StoryTopic("run", lines, values)

@@ -1,4 +1,4 @@
-"""The stories of URLs: each asked of the site that it belongs to, and told to people or to machines."""
+"""Explains URLs from the states of their sites, and formats the explanations as text or JSON."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from crawler.url.normalize import InvalidUrl
 from sitemap import safe
 
 _TITLE_WIDTH: Final = 11  # columns of the names of topics
-_TITLES: Final = {"leads_to": "leads to", "near": "instead?", "would": "if met"}
+_TITLES: Final = {"leads_to": "leads to", "near": "instead?", "would": "if found"}
 
 
 def explain_urls(
@@ -28,12 +28,12 @@ def explain_urls(
 
 
 def stories_json(stories: Sequence[Explanation]) -> str:
-    """The stories for machines."""
+    """The stories as JSON."""
     return json.dumps({"version": 1, "urls": [story.as_json() for story in stories]}, indent=2)
 
 
 def story_lines(stories: Sequence[Explanation]) -> Iterator[str]:
-    """The stories for people, line by line, with an empty line between them. What the web said is made safe."""
+    """The stories as lines of text, with an empty line between them. Text from the web is escaped."""
     for number, story in enumerate(stories):
         if number:
             yield ""

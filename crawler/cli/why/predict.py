@@ -1,4 +1,4 @@
-"""What the rules would decide about a URL that no run has met. Pure."""
+"""Predicts what a crawl would do with a URL that no run has found. Pure."""
 
 from msgspec import Struct
 
@@ -9,9 +9,10 @@ from crawler.url.scope import Scope
 
 
 class CrawlRules(Struct, frozen=True):
-    """The rules that a crawl of the site goes by. ``robots`` is None when that of the URL's origin was never asked
-    for; ``robots_at`` is when it was (Unix time), and ``robots_said`` what the answer meant. ``is_robots_copy``: that
-    could not be used, and what an earlier answer said holds.
+    """The rules of a crawl of the site. ``robots`` is None when no run has fetched the robots.txt of the URL's origin.
+
+    ``robots_at`` is the time of the fetch (Unix time), and ``robots_said`` its outcome. ``is_robots_copy``: the answer
+    was unusable, and an earlier copy applies.
     """
 
     scope: Scope
@@ -26,21 +27,21 @@ class CrawlRules(Struct, frozen=True):
 
 
 def predict(url: Url, policy: CrawlRules) -> StoryTopic:
-    """What a crawl would do if it met the URL by a link, one click from the start."""
+    """What a crawl would do if a page one click from the start linked the URL."""
     verdict = _why_refused(url, policy)
     if verdict:
         lines = [f"it would end as {state_text(verdict.state, verdict.reason)}"]
     elif policy.robots is None and policy.obey_robots:
-        lines = ["it would be asked for, unless robots.txt forbids that"]
+        lines = ["a run would fetch it, unless robots.txt forbids that"]
     else:
-        lines = ["it would be asked for"]
+        lines = ["a run would fetch it"]
     unlisted = None if verdict else policy.scope.may_list(url)
     if unlisted:
         lines.append(f"a sitemap here cannot list it: {state_text(unlisted.state, unlisted.reason)}")
     elif not verdict:
         noindex = ", does not say noindex" if policy.obey_noindex else ""
         canonical = " and names no other page as its canonical" if policy.obey_canonical else ""
-        lines.append(f"and listed, if it answers 200 with HTML{noindex}{canonical}")
+        lines.append(f"and list it, if it answers 200 with HTML{noindex}{canonical}")
     end = verdict or unlisted
     values = {
         "state": end.state.value if end else None,
@@ -52,10 +53,10 @@ def predict(url: Url, policy: CrawlRules) -> StoryTopic:
 
 def _why_refused(url: Url, policy: CrawlRules) -> StatusBadge | None:
     is_start = url == policy.start
-    refused = policy.scope.admit(
+    refusal = policy.scope.admit(
         url, 0 if is_start else 1, DiscoveredBy.SEED if is_start else DiscoveredBy.LINK
     )
-    if refused or policy.robots is None or not policy.obey_robots:
-        return refused
+    if refusal or policy.robots is None or not policy.obey_robots:
+        return refusal
     answer = policy.robots.can_fetch(url)
     return StatusBadge(State.ROBOTS, answer.reason) if isinstance(answer, Blocked) else None

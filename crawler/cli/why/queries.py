@@ -1,4 +1,4 @@
-"""Reads the story of one URL from the state, and looks for URLs that are spelled like one that is not there."""
+"""Reads the story of one URL from the state, and finds known URLs with a similar spelling."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -20,17 +20,17 @@ from crawler.cli.why.story import (
     UrlStory,
 )
 from crawler.crawl.frontier.outlinks import unpack_links
-from crawler.lastmod.store import ObservationStore as Dates
+from crawler.lastmod.store import ObservationStore
 from crawler.model import DiscoveredBy, DocumentKind, Page, Request, State, Url
 from crawler.state.database import storage_errors
 
 if TYPE_CHECKING:
     from crawler.audit.graph.graph import LinkGraph
 
-MAX_STEPS: Final = 1_000  # of the way from the start that are followed
+MAX_STEPS: Final = 1_000  # from the start to a URL
 MAX_HOPS: Final = 20
 MAX_REFERRERS: Final = 100
-MAX_NEIGHBOURS: Final = 5_000  # URLs of a directory that are compared
+MAX_NEIGHBOURS: Final = 5_000  # URLs of a directory to compare
 
 _SELECT_VISIT: Final = """SELECT v.state, v.reason, v.found, v.depth, v.kind, v.due, v.status, v.target, v.trail,
   v.last_modified, v.header_date, v.page_date, v.page_date_source, v.seen_at, v.changed, v.evidence, v.lastmod,
@@ -57,22 +57,22 @@ _decode = msgspec.msgpack.Decoder(Page).decode
 
 
 class UrlStories:
-    """The stories in the state of one site. Every method raises StorageError when the state cannot be read."""
+    """The stories in the state of one site. Every method raises StorageError."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def about(self) -> dict[str, str]:
-        """What the state says about itself and the settings of its runs."""
+        """The metadata of the state: its site and the settings of its runs."""
         with storage_errors():
             return dict(self._db.execute("SELECT key, value FROM about"))
 
     def knows(self, url: Url) -> bool:
-        """Whether some run has met a URL."""
+        """Whether a run has found a URL."""
         return self._row("SELECT 1 FROM url WHERE url = ?", url) is not None
 
     def story(self, url: Url) -> UrlStory:
-        """Everything of a URL, as it is at one moment, also while a run is writing."""
+        """Everything about a URL, in one snapshot, also while a run is writing."""
         with storage_errors():
             self._db.execute("BEGIN")
             try:
@@ -81,7 +81,7 @@ class UrlStories:
                 self._db.execute("COMMIT")
 
     def link_facts(self, url: Url) -> LinkFacts | None:
-        """How the site links a URL; None when the last run did not meet it. The first question loads all links."""
+        """The links to a URL; None when the last run did not find it. The first call loads all links."""
         row = self._row("SELECT v.id FROM visit v JOIN url u USING (id) WHERE u.url = ?", url)
         graph = self._graph if row else None
         node = graph.nodes.node(row[0]) if graph else -1
@@ -110,40 +110,40 @@ class UrlStories:
         return url
 
     def spelled(self, urls: Sequence[Url]) -> list[Url]:
-        """The URLs that some run has met and that are one of these in upper or lower case."""
+        """The known URLs that equal one of these, ignoring case."""
         marks = ", ".join("?" * len(urls))
         with storage_errors():
             rows = self._db.execute(f"SELECT url FROM url WHERE url COLLATE NOCASE IN ({marks})", urls)  # noqa: S608
             return [Url(url) for (url,) in rows]
 
     def neighbours(self, url: Url) -> list[Url]:
-        """Some of the URLs that begin like this one, up to the last slash of its path."""
+        """Some known URLs in the same directory."""
         directory = url[: url.partition("?")[0].rindex("/") + 1]
         with storage_errors():
             rows = self._db.execute(_SELECT_RANGE, (directory, f"{directory}\x7f", MAX_NEIGHBOURS))
-            return [Url(each) for (each,) in rows]
+            return [Url(neighbour) for (neighbour,) in rows]
 
     def _story(self, url: Url) -> UrlStory:
-        found = self._row("SELECT id FROM url WHERE url = ?", url)
-        number = found[0] if found else -1
-        seen, seen_content = self._last_visit(number)
-        past, past_content = self._history(number)
+        url_row = self._row("SELECT id FROM url WHERE url = ?", url)
+        number = url_row[0] if url_row else -1
+        visit, visit_content = self._last_visit(number)
+        history, history_content = self._history(number)
         content = self._row(
             "SELECT page, type, run FROM content WHERE id = ?",
-            past_content if seen_content is None else seen_content,
+            history_content if visit_content is None else visit_content,
         )
         packed, page_type, page_run = content or (None, "", None)
-        steps = list(self._steps_to(number)) if seen else []
+        steps = list(self._steps_to(number)) if visit else []
         steps.reverse()
-        target = seen.target if seen else past.target if past else None
+        target = visit.target if visit else history.target if history else None
         run = self._run()
         is_part = run is not None and run.ended is None and run.outcome == "partial"
         return UrlStory(
             url=url,
-            is_known=found is not None,
+            is_known=url_row is not None,
             run=run,
-            last_visit=seen,
-            history=past,
+            last_visit=visit,
+            history=history,
             page=_decode(packed) if packed else None,
             page_type=page_type,
             page_run=page_run,
@@ -153,25 +153,25 @@ class UrlStories:
             planned=self._position("listing", number),
             changes=[ChangeFeedEntry(*row) for row in self._db.execute(_SELECT_CHANGES, (url,))],
             starts=dict(self._db.execute("SELECT number, started FROM run")),
-            distrust=Dates(self._db, 0).distrust,
+            distrust=ObservationStore(self._db, 0).distrust,
         )
 
     def _run(self) -> RunSummary | None:
         row = self._row(_SELECT_RUN)
         if row is None:
             return None
-        *known, notes = row
+        *fields, notes = row
         names = ("number", "started", "ended", "completeness", "because", "outcome", "refusal")
-        return RunSummary(**dict(zip(names, known, strict=True)), notes=msgspec.json.decode(notes))
+        return RunSummary(**dict(zip(names, fields, strict=True)), notes=msgspec.json.decode(notes))
 
     def _last_visit(self, number: int) -> tuple[LastVisit | None, int | None]:
-        """The visit of the last run, and the id of what was read."""
+        """The visit of the last run, and the id of its content."""
         row = self._row(_SELECT_VISIT, number)
         if row is None:
             return None, None
-        state, reason, found, depth, kind, due, status, target, trail, *others, content = row
-        names = LastVisit.__struct_fields__[-len(others) :]
-        seen = LastVisit(
+        state, reason, found, depth, kind, due, status, target, trail, *fields, content = row
+        names = LastVisit.__struct_fields__[-len(fields) :]
+        visit = LastVisit(
             state=State(state),
             reason=reason,
             found=found,
@@ -181,17 +181,17 @@ class UrlStories:
             status=status,
             target=target,
             requests=Request.read(trail),
-            **dict(zip(names, others, strict=True)),
+            **dict(zip(names, fields, strict=True)),
         )
-        return seen, content
+        return visit, content
 
     def _history(self, number: int) -> tuple[UrlHistory | None, int | None]:
         row = self._row(_SELECT_HISTORY, number)
         if row is None:
             return None, None
-        state, *others, content = row
+        state, *fields, content = row
         return UrlHistory(
-            state=State(state), **dict(zip(UrlHistory.__struct_fields__[1:], others, strict=True))
+            state=State(state), **dict(zip(UrlHistory.__struct_fields__[1:], fields, strict=True))
         ), content
 
     def _position(self, table: str, number: int) -> SitemapPosition | None:
@@ -202,29 +202,29 @@ class UrlStories:
         return SitemapPosition(file, group, shard, lastmod, source, bool(kept))
 
     def _steps_to(self, number: int) -> Iterator[DiscoveryStep]:
-        """The first finders, from the URL back to the start."""
-        passed: set[int] = set()
-        here: int | None = number
-        while here is not None and here not in passed and len(passed) < MAX_STEPS:
-            passed.add(here)
-            row = self._row(_SELECT_PARENT, here)
+        """The steps by which runs found a URL, from the URL back to the start."""
+        visited: set[int] = set()
+        current: int | None = number
+        while current is not None and current not in visited and len(visited) < MAX_STEPS:
+            visited.add(current)
+            row = self._row(_SELECT_PARENT, current)
             if row is None:
                 return
             source, found, url, target, links = row
-            if source is None:  # what else led to the start is no part of the way
+            if source is None:  # other links to the start are no part of the path
                 found = found & (DiscoveredBy.SEED | DiscoveredBy.PREVIOUS_RUN) or found
             elif target == url:
                 found = DiscoveredBy.REDIRECT
-            yield DiscoveryStep(url, _link_flags(here, links) or found)
-            here = source
+            yield DiscoveryStep(url, _link_flags(current, links) or found)
+            current = source
 
     def _hops(self, target: Url | None, url: Url) -> Iterator[RedirectHop]:
-        passed = {url}
-        while target and target not in passed and len(passed) <= MAX_HOPS:
-            passed.add(target)
-            state, reason, further, listed = self._row(_SELECT_HOP, target) or (None, "", None, 0)
+        visited = {url}
+        while target and target not in visited and len(visited) <= MAX_HOPS:
+            visited.add(target)
+            state, reason, next_target, listed = self._row(_SELECT_HOP, target) or (None, "", None, 0)
             yield RedirectHop(target, State(state) if state else None, reason, bool(listed))
-            target = further
+            target = next_target
 
     def _row(self, query: str, *values: object) -> Any:
         with storage_errors():
@@ -232,7 +232,7 @@ class UrlStories:
 
 
 def _link_flags(number: int, packed: bytes | None) -> int:
-    """The flags with which a page's links name a URL, 0 when they do not."""
+    """The flags of a page's links to a URL, 0 if there are none."""
     found = 0
     for target, flags in unpack_links(packed) if packed else ():
         if target == number:

@@ -1,4 +1,4 @@
-"""The sites whose state can be asked about a URL, and which of them a URL belongs to. Only looks."""
+"""Opens the states of sites read-only, and finds the site that a URL belongs to."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,12 +31,12 @@ from crawler.url.normalize import InvalidUrl, join_url, normalize_url, origin_of
 from crawler.url.params import UrlParams
 from crawler.url.scope import Scope
 
-_MAX_NAMED: Final = 5  # sites that a message names
+_MAX_NAMED: Final = 5  # sites in a message
 
 
 @dataclass(frozen=True, slots=True)
 class KnownSite:
-    """A site with a state: where that is, what its runs were told, and what it covers."""
+    """A site with a state: its directory, its configuration and its scope."""
 
     directory: Path
     config: Config
@@ -47,7 +47,7 @@ class KnownSite:
     robots: RobotsStore
 
     def url(self, text: str) -> Url:
-        """The canonical form of what was typed; a path is one of this site. Raises InvalidUrl."""
+        """The canonical form of a URL, or of a path of this site. Raises InvalidUrl."""
         return (
             join_url(self.start, text, self.params)
             if text.startswith("/")
@@ -55,25 +55,25 @@ class KnownSite:
         )
 
     def sources(self, url: Url) -> list[str]:
-        """What the sources of the last audit say of a URL, if this is the state of one that has ended."""
+        """What the sources of the last audit say about a URL, if this is the state of a finished audit."""
         try:
             with EVIDENCE.reading(self.directory) as db:
                 row = db.execute("SELECT id FROM home WHERE url = ?", (url,)).fetchone()
                 return UrlEvidence(db).sentences(row[0], url)[0] if row else []
-        except (StorageError, UsageError):  # there is none, or another audit is making it anew
+        except (StorageError, UsageError):  # missing, or being replaced by another audit
             return []
 
     def findings(self, url: Url) -> list[str]:
-        """What the last audit that came to its end found of a URL, a sentence each, if this is the state of audits."""
+        """The findings of the last finished audit about a URL, in sentences, if this is the state of audits."""
         try:
-            return [_finding_text(each) for each in stored_findings(self.directory, url)]
-        except (StorageError, UsageError):  # the next audit tells what is wrong with it
+            return [_finding_text(finding) for finding in stored_findings(self.directory, url)]
+        except (StorageError, UsageError):  # the next audit reports the fault
             return []
 
     def policy(self, url: Url) -> CrawlRules:
-        """The rules that a crawl of the site goes by for a URL."""
+        """The rules of a crawl of the site for a URL."""
         obey, agent = self.config.obey, self.config.fetch.user_agent
-        kept = self.robots.get(origin_of(url))
+        stored = self.robots.get(origin_of(url))
         policy = CrawlRules(
             self.scope,
             self.start,
@@ -81,29 +81,29 @@ class KnownSite:
             obey_noindex=obey.noindex,
             obey_canonical=obey.canonical,
         )
-        if kept is None:
+        if stored is None:
             return policy
-        rules = kept.current(agent)
+        rules = stored.current(agent)
         return replace(
             policy,
             robots=rules,
-            robots_at=kept.fetched_at,
-            robots_said=kept.said,
-            is_robots_copy=rules.access is RobotsAccess.RULES and kept.copy_at != kept.fetched_at,
+            robots_at=stored.fetched_at,
+            robots_said=stored.said,
+            is_robots_copy=rules.access is RobotsAccess.RULES and stored.copy_at != stored.fetched_at,
         )
 
 
 @contextmanager
 def known_sites(
-    file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str]
+    file: Path | None, flags: Mapping[str, Any], names: Sequence[str]
 ) -> Iterator[list[KnownSite]]:
-    """The sites of a configuration, or without one all that have a state in the state directory. At least one.
+    """Open the sites of a configuration, or without one all in the state directory. At least one.
 
     Raises UsageError, StorageError.
     """
     with ExitStack() as stack:
         sites, faults = [], []
-        for directory, config in _state_directories(file, flags, wanted):
+        for directory, config in _state_directories(file, flags, names):
             try:
                 db = stack.enter_context(STATE_DB.reading(directory))
                 sites.append(_known_site(directory, db, config))
@@ -115,20 +115,19 @@ def known_sites(
 
 
 def _state_directories(
-    file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str]
+    file: Path | None, flags: Mapping[str, Any], names: Sequence[str]
 ) -> list[tuple[Path, Config | None]]:
     """The directories of states: those of runs, and then those of audits, which know other URLs."""
-    found = [(directory, config) for _, directory, config in find_states(file, flags, wanted)]
-    audits = [(directory / AUDIT, config) for directory, config in found]
-    return found + [each for each in audits if STATE_DB.is_in(each[0])]
+    states = [(directory, config) for _, directory, config in find_states(file, flags, names)]
+    audits = [(directory / AUDIT, config) for directory, config in states]
+    return states + [audit for audit in audits if STATE_DB.is_in(audit[0])]
 
 
 def site_for_url(text: str, sites: Sequence[KnownSite]) -> KnownSite:
-    """The site that a URL is asked of: the one whose sitemap may list it, else one that has met it.
+    """The site of a URL: the one whose sitemap may list it, else one that has found it.
 
-    Of a site and its audit it is the first that has met the URL, or the site.
-
-    Raises UsageError when there are several sites, and none of them has to do with it, or several know a path.
+    Of a site and its audit it is the first that has found the URL, else the site. Raises UsageError when none of
+    several sites covers the URL, or several know a path.
     """
     if len({site.start for site in sites}) == 1:
         return next((site for site in sites if _has_url(site, text)), sites[0])
@@ -141,17 +140,17 @@ def site_for_url(text: str, sites: Sequence[KnownSite]) -> KnownSite:
         covers = len(site.scope.directory) if url.startswith(site.scope.directory) else 0
         if (covers and not text.startswith("/")) or site.stories.knows(url):
             ranked.append((covers, site.stories.knows(url), -number, site))
-    if text.startswith("/") and len(homes := {each[3].scope.directory for each in ranked}) > 1:
+    if text.startswith("/") and len(directories := {item[3].scope.directory for item in ranked}) > 1:
         raise UsageError(
-            f"{text} is a path of {' and of '.join(sorted(homes))}: write the whole URL, or choose one with --config "
-            f"or --state"
+            f"{text} is a path of {' and of '.join(sorted(directories))}: write the whole URL, or choose one with "
+            f"--config or --state"
         )
     if ranked:
-        return max(ranked, key=lambda each: each[:3])[3]
+        return max(ranked, key=lambda item: item[:3])[3]
     shown = ", ".join(site.scope.directory for site in sites[:_MAX_NAMED])
     more = f" and {len(sites) - _MAX_NAMED} more" if len(sites) > _MAX_NAMED else ""
     raise UsageError(
-        f"no site that was crawled covers {text!a}: there is state of {shown}{more}; choose one with --config"
+        f"no crawled site covers {text!a}: there is state of {shown}{more}; choose one with --config"
     )
 
 
@@ -162,18 +161,18 @@ def _has_url(site: KnownSite, text: str) -> bool:
         return False
 
 
-def _known_site(directory: Path, db: sqlite3.Connection, given: Config | None) -> KnownSite:
+def _known_site(directory: Path, db: sqlite3.Connection, configured: Config | None) -> KnownSite:
     stories = UrlStories(db)
-    config = given or _stored_config(stories.about(), directory)
+    config = configured or _stored_config(stories.about(), directory)
     start, _, scope = plan_scope(config)
     return KnownSite(directory, config, start, scope, _url_params(config, start), stories, RobotsStore(db))
 
 
 def _url_params(config: Config, start: Url) -> UrlParams:
-    """What the URLs were made with, so that those of a staging server are known by their public names."""
+    """The parameters that normalize URLs; they map those of a staging server to public ones."""
     try:
         read_from = read_source(config, start)
-    except UsageError:  # the folder is gone, and the state is still there
+    except UsageError:  # the source is gone, the state is not
         read_from = None
     return UrlParams(
         config.urls.drop_params, config.urls.keep_params, read_from.mirror if read_from else None
@@ -181,7 +180,7 @@ def _url_params(config: Config, start: Url) -> UrlParams:
 
 
 def _stored_config(about: Mapping[str, str], directory: Path) -> Config:
-    """The configuration that the last run was told, as far as it decides what is found."""
+    """The settings of the last run that decide what a crawl finds."""
     if "settings" not in about:
         raise UsageError(
             f"the state in {directory} does not name its site yet: give the site's configuration with --config"
@@ -197,8 +196,8 @@ def _stored_config(about: Mapping[str, str], directory: Path) -> Config:
     return build_config(tables)
 
 
-def _finding_text(each: StoredFinding) -> str:
-    title = REPORTED_RULES[each.rule].title if each.rule in REPORTED_RULES else each.rule
-    doubt = "" if each.is_certain else ", inconclusive"
-    carried = "; the last audit could not check it again" if each.is_inconclusive else ""
-    return f"{title} ({each.rule}{doubt}), found since {each.since}{carried}"
+def _finding_text(finding: StoredFinding) -> str:
+    title = REPORTED_RULES[finding.rule].title if finding.rule in REPORTED_RULES else finding.rule
+    doubt = "" if finding.is_certain else ", inconclusive"
+    carried = "; the last audit could not check it again" if finding.is_inconclusive else ""
+    return f"{title} ({finding.rule}{doubt}), found since {finding.since}{carried}"

@@ -1,4 +1,4 @@
-"""What the state knows of one URL, as values: the visit, what earlier runs remember, its place in the sitemap."""
+"""The values of a URL's story: its last visit, its history over all runs, and its place in the sitemap."""
 
 from msgspec import Struct
 
@@ -6,7 +6,7 @@ from crawler.model import DocumentKind, Page, Request, State, Url
 
 
 class RunSummary(Struct, frozen=True, kw_only=True):
-    """The run that the visit belongs to. ``ended`` None: it is going on, or can be gone on with. Unix times."""
+    """The run of the last visit. ``ended`` None: it is active, or can be resumed. In Unix time."""
 
     number: int
     started: float
@@ -23,7 +23,7 @@ class LastVisit(Struct, frozen=True, kw_only=True):
 
     state: State
     reason: str
-    found: int  # flags of Found
+    found: int  # flags of DiscoveredBy
     depth: int
     kind: DocumentKind = DocumentKind.PAGE
     due: float = 0.0  # Unix time
@@ -42,7 +42,7 @@ class LastVisit(Struct, frozen=True, kw_only=True):
 
 
 class UrlHistory(Struct, frozen=True, kw_only=True):
-    """What is remembered of all runs. The names are the columns of the table ``memory``."""
+    """The history of a URL over all runs. The names are the columns of the table ``memory``."""
 
     state: State
     reason: str
@@ -64,7 +64,7 @@ class UrlHistory(Struct, frozen=True, kw_only=True):
 
 
 class SitemapPosition(Struct, frozen=True):
-    """A place in the sitemap. ``is_kept``: the page failed for now, and keeps it."""
+    """A place in the sitemap. ``is_kept``: the page failed temporarily, and stays listed."""
 
     file: str
     group: str
@@ -75,14 +75,14 @@ class SitemapPosition(Struct, frozen=True):
 
 
 class DiscoveryStep(Struct, frozen=True):
-    """A URL on the way from the start; ``found`` says how the one before leads here, in flags of Found."""
+    """A URL on the path from the start; ``found`` has the flags of DiscoveredBy of the step to it."""
 
     url: Url
     found: int
 
 
 class RedirectHop(Struct, frozen=True):
-    """A URL that another leads to, by a redirect or a canonical. ``state`` None: it was not met."""
+    """The target of a redirect or a canonical. ``state`` None: no run has found it."""
 
     url: Url
     state: State | None
@@ -91,7 +91,7 @@ class RedirectHop(Struct, frozen=True):
 
 
 class ChangeFeedEntry(Struct, frozen=True):
-    """An entry of the change feed. ``at`` is the start of the run, Unix time, or None when its record is gone."""
+    """An entry of the change feed. ``at`` is the start of the run in Unix time, None when its record was deleted."""
 
     run: int
     at: float | None
@@ -103,7 +103,7 @@ class ChangeFeedEntry(Struct, frozen=True):
 
 
 class ReferringPage(Struct, frozen=True):
-    """A page that leads to a URL: how, and through which redirect or copy, or ""."""
+    """A page that leads to a URL, how, and via which redirect or copy, or ""."""
 
     url: Url
     how: str
@@ -111,9 +111,9 @@ class ReferringPage(Struct, frozen=True):
 
 
 class LinkFacts(Struct, frozen=True):
-    """What the link graph says of a URL. ``inlinks`` are the pages whose links count, ``clicks`` None: no way there.
+    """A URL in the link graph. ``inlinks`` counts pages with followed links, ``clicks`` None: no path leads there.
 
-    ``weight`` is 1.0 for the average page. ``referrers`` are some, the best first.
+    ``weight`` is 1.0 for the average page. ``referrers`` are some of the pages, the best first.
     """
 
     inlinks: int
@@ -123,25 +123,25 @@ class LinkFacts(Struct, frozen=True):
 
 
 class UrlStory(Struct, frozen=True, kw_only=True):
-    """Everything of one URL. ``is_known``: some run has met it; of what is None or empty nothing is known."""
+    """Everything about one URL. ``is_known``: a run has found it; None or empty means unknown."""
 
     url: Url
     is_known: bool = False
     run: RunSummary | None = None
     last_visit: LastVisit | None = None
     history: UrlHistory | None = None
-    page: Page | None = None  # what was read of it, in whichever run that was
+    page: Page | None = None  # its last parsed content, of any run
     page_type: str = ""  # its Content-Type
     page_run: int | None = None
-    steps: list[DiscoveryStep] = []  # from the start to this URL; the last thousand of a longer way
-    hops: list[RedirectHop] = []  # where it leads, one after the other
-    position: SitemapPosition | None = None  # in what is published
-    planned: SitemapPosition | None = None  # in what the unfinished run is about to publish
+    steps: list[DiscoveryStep] = []  # from the start to this URL; the last thousand of a longer path
+    hops: list[RedirectHop] = []  # its redirect targets, in order
+    position: SitemapPosition | None = None  # in the published sitemap
+    planned: SitemapPosition | None = None  # in the sitemap of the unfinished run
     changes: list[ChangeFeedEntry] = []
-    starts: dict[int, float] = {}  # of runs whose record is kept: Unix times
+    starts: dict[int, float] = {}  # start of each recorded run, in Unix time
     link_facts: LinkFacts | None = None
-    sources: list[str] = []  # what the sources of an audit say of it, a sentence each
-    findings: list[str] = []  # what the audit found of it, and since when
+    sources: list[str] = []  # sentences from the sources of an audit
+    findings: list[str] = []  # findings of the audit, as sentences
     distrust: str = ""  # why Last-Modified is not believed on the whole site, a sentence
 
     @property
@@ -151,6 +151,6 @@ class UrlStory(Struct, frozen=True, kw_only=True):
 
     @property
     def end(self) -> tuple[State | None, str]:
-        """How it ended in the last run that met it, and why; None when that is not kept."""
-        last = self.last_visit or self.history
-        return (last.state, last.reason) if last else (None, "")
+        """Its state in the last run that found it, with the reason; None when it is not stored."""
+        latest = self.last_visit or self.history
+        return (latest.state, latest.reason) if latest else (None, "")

@@ -1,4 +1,4 @@
-"""``siteatlas why``: which URLs are asked about, in which state, and which exit code the answer has."""
+"""``siteatlas why``: its options, its output and its exit code."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import with_flags
+from crawler.cli.options import TraceOption, with_flags
 from crawler.errors import FindingsFound
 
 EPILOG = f"""{RAW}Examples:
@@ -42,9 +42,7 @@ def why(
         typer.Option("--site", metavar="NAME", help="The site of the configuration."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanations as JSON.")] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")
-    ] = False,
+    verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
     """Explain URLs: how each was found, how the server answered, and why it is listed or not.
@@ -52,12 +50,12 @@ def why(
     why sends no requests. It reads what the last runs saw, even while a run is active. For an unknown URL, it says what
     a run would do with it, and which known URLs are spelled alike.
     """
-    with CommandErrors(verbose) as told:
-        from crawler.cli.why import lookup as stories  # noqa: PLC0415 - the crawler is not needed to show help
+    with CommandErrors(verbose) as errors:
+        from crawler.cli.why import lookup  # noqa: PLC0415 - the crawler is not needed to show help
 
-        told_of = stories.explain_urls(urls, config, flags, site or [])
-        text = stories.stories_json(told_of) if as_json else "\n".join(stories.story_lines(told_of))
+        stories = lookup.explain_urls(urls, config, flags, site or [])
+        text = lookup.stories_json(stories) if as_json else "\n".join(lookup.story_lines(stories))
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
-        if not all(story.is_known for story in told_of):
-            told.exit_code = FindingsFound.exit_code
+        if not all(story.is_known for story in stories):
+            errors.exit_code = FindingsFound.exit_code

@@ -1,4 +1,4 @@
-"""How facts are put into words: ways of finding, states, moments, runs."""
+"""Formats facts for people: ways of discovery, states, times, runs."""
 
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -6,8 +6,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from crawler.model import DiscoveredBy, State
-from crawler.units import count_text
-from crawler.units import w3c as w3c_units
+from crawler.units import count_text, w3c
 
 DISCOVERY_TEXTS: Final = {
     DiscoveredBy.SEED: "start URL",
@@ -28,32 +27,32 @@ DISCOVERY_TEXTS: Final = {
 }
 
 STATE_TEXTS: Final = {
-    State.PENDING: "it is known, and was not visited yet",
+    State.PENDING: "it is known, but not visited yet",
     State.INDEXABLE: "it is a page that belongs in the sitemap",
-    State.REDIRECT: "it leads elsewhere; a sitemap names the page where that ends",
-    State.CANONICAL_ELSEWHERE: "the page says that it is a copy; the original is what a sitemap names",
+    State.REDIRECT: "it redirects; a sitemap lists the final page",
+    State.CANONICAL_ELSEWHERE: "the page names another one as its canonical; a sitemap lists that one",
     State.NOINDEX: "the page asks search engines to leave it out",
-    State.CLIENT_ERROR: "the server says that there is no page for us",
+    State.CLIENT_ERROR: "the server answers that there is no page, or refuses it",
     State.SERVER_ERROR: "the server failed",
-    State.UNREACHABLE: "no answer came",
-    State.BAD_ANSWER: "what came is no answer to go by",
+    State.UNREACHABLE: "the server did not answer",
+    State.BAD_ANSWER: "the answer is unusable",
     State.WRONG_TYPE: "it is no web page but another file, such as a feed, an image or a PDF; a sitemap lists pages",
-    State.PARSE_FAILED: "what came could not be read",
-    State.ROBOTS: "robots.txt forbids to ask for it, so nothing is known of the page",
+    State.PARSE_FAILED: "the answer could not be parsed",
+    State.ROBOTS: "robots.txt forbids fetching it, so nothing is known about the page",
     State.NOFOLLOW: "every link to it asks not to be followed",
-    State.OUT_OF_SCOPE: "the sitemap may not list it, where it lies",
-    State.EXCLUDED: "the configuration leaves it out",
-    State.TOO_DEEP: "it is further from the start than the configuration goes",
-    State.TOO_LONG: "the URL is longer than can be used",
-    State.TRAP: "the URL looks like one of endlessly many",
-    State.UNLINKED: "an earlier run listed it, and nothing leads there any longer",
-    State.SITEMAP_FILE: "it is a sitemap, and was read for the pages it names",
+    State.OUT_OF_SCOPE: "the sitemap may not list it: it is outside the sitemap's directory or host",
+    State.EXCLUDED: "the configuration excludes it",
+    State.TOO_DEEP: "it is deeper than the configuration allows",
+    State.TOO_LONG: "the URL is too long",
+    State.TRAP: "the URL looks like part of a crawler trap",
+    State.UNLINKED: "an earlier run listed it, and nothing links to it any longer",
+    State.SITEMAP_FILE: "it is a sitemap, and was read for the pages that it lists",
     State.INTERNAL_ERROR: "siteatlas failed on it, which is a fault of siteatlas",
 }
 
 
 class StoryTopic(Struct, frozen=True):
-    """One part of the story: ``name`` and ``values`` are for machines and stable, ``lines`` are for people."""
+    """One part of the story: ``name`` and ``values`` go into JSON and are stable, ``lines`` are the text."""
 
     name: str
     lines: list[str]
@@ -66,15 +65,15 @@ def discovery_text(found: int) -> list[str]:
 
 
 def distance_text(clicks: int | None) -> str:
-    """How far it is from the start over links that are to be followed; None: there is no such way."""
+    """The distance from the start over followed links; None: there is no path."""
     return (
-        "no link to follow leads there" if clicks is None else f"{count_text(clicks, 'click')} from the start"
+        "no followed link leads there" if clicks is None else f"{count_text(clicks, 'click')} from the start"
     )
 
 
-def state_text(of: State | None, reason: str = "") -> str:
-    """Where a URL stands and why: ``noindex (meta robots "noindex")``."""
-    name = of.value if of else "never met"
+def state_text(state: State | None, reason: str = "") -> str:
+    """The state of a URL with its reason: ``noindex (meta robots "noindex")``."""
+    name = state.value if state else "never found"
     return f"{name} ({reason})" if reason else name
 
 
@@ -85,13 +84,13 @@ def utc_time_text(at: float) -> str:
 
 def w3c_or_none(at: float | None) -> str | None:
     """A Unix time for machines: ``2026-01-31T12:00:00+00:00``."""
-    return None if at is None else w3c_units(at)
+    return None if at is None else w3c(at)
 
 
 def run_text(number: int, starts: dict[int, float]) -> str:
     """A run with the time of its start, if that is known: ``run 3 (2026-01-31 12:00:00Z)``.
 
-    0 stands for what a version of siteatlas did that kept no records of runs.
+    0 stands for the runs of an old version that recorded none.
     """
     if not number:
         return "a run of an older version"

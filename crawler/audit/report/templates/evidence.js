@@ -1,4 +1,4 @@
-// Owns how a finding is told: its evidence as elements, its values as a line of CSV. All of it is put in as text.
+// Renders the evidence of a finding as elements. All of it is inserted as text.
 
 // An element with attributes and children; strings become text, never markup.
 function make(tag, attributes, ...children) {
@@ -17,7 +17,7 @@ function linked(url, text = url) {
   return make("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, isolated(text));
 }
 
-// Of a page of the site its path is enough, but of the start, whose path is "/".
+// Shortens a URL of the site to its path, except for the start, whose path is "/".
 function shortened(url) {
   const path = url.slice(facts.home.length);
   return facts.home.startsWith("http") && url.startsWith(`${facts.home}/`) && path !== "/" ? path : url;
@@ -31,7 +31,7 @@ function list(items) {
   return make("ul", {}, ...items.map((parts) => make("li", {}, ...parts)));
 }
 
-// The terms that a finding has something for, each with what is to be shown.
+// The terms of a finding that have a value, each with its content.
 function* terms(finding) {
   const { referrers = [], hubs = [], evidence = [], spellings = [], known = [] } = finding;
   if (finding.title) yield ["Title", isolated(finding.title)];

@@ -1,4 +1,4 @@
-// Owns the findings: unpacks them from the page, filters and sorts them. Knows nothing of how they are shown.
+// Unpacks the findings from the page, filters and sorts them.
 
 const facts = JSON.parse(document.getElementById("facts").textContent);
 const PIECE = facts.piece;
@@ -12,7 +12,7 @@ async function unpack(text) {
   return new Response(stream).json();
 }
 
-// Pieces hold columns, since these pack well; a table wants rows.
+// Chunks hold columns, since these compress well; the table needs rows.
 function* rowsOf(columns, first) {
   const names = Object.keys(columns);
   for (let place = 0; place < columns.url.length; place++) {
@@ -24,7 +24,7 @@ function* rowsOf(columns, first) {
   }
 }
 
-// The first directory of a URL's path, as sections are made on the server: "/shop/".
+// The section of a URL, as in the report: "/shop/".
 function sectionOf(url) {
   const path = /^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? "";
   const end = path.indexOf("/", 1);
@@ -102,7 +102,7 @@ function* testsOf(view) {
   }
 }
 
-// What is unknown comes last, whichever way round.
+// Unknown values come last in both directions.
 function sorted(rows, sort) {
   const isDown = sort.startsWith("-");
   const key = isDown ? sort.slice(1) : sort;

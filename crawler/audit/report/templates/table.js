@@ -1,4 +1,4 @@
-// Owns the table: the view (what is filtered, sorted, on which page), which the fragment of the URL keeps, and its rows.
+// Renders the table. The fragment of the URL keeps its view: filters, order and page.
 
 const ROWS = 100; // on one page of the table
 const explorer = document.getElementById("explorer");
@@ -12,7 +12,7 @@ const findings = new Findings();
 let view = viewOf(location.hash) ?? { page: 1 };
 let selected = [];
 
-// The view that a fragment asks for, or null if it names a part of the page.
+// The view of a fragment, or null if it names a part of the page.
 function viewOf(fragment) {
   const asked = new URLSearchParams(fragment.slice(1));
   const fields = FIELDS.filter((name) => asked.get(name)).map((name) => [name, asked.get(name)]);
@@ -26,7 +26,7 @@ function keep() {
   history.replaceState(null, "", fragment ? `#${fragment}` : location.pathname + location.search);
 }
 
-// A cell: its name is shown where the head of the table is not, on a phone; there what is empty is left out.
+// A cell. A phone shows its name instead of the table head, and hides empty cells.
 function cell(key, name, ...children) {
   const isEmpty = !children.length || !children[0];
   const shown = isEmpty ? ["–"] : children;
@@ -80,7 +80,7 @@ function draw() {
   const of = selected.length === findings.length ? "" : ` of ${number(findings.length)}`;
   told.textContent = selected.length
     ? `${number(selected.length)}${of} findings`
-    : "No finding is like this.";
+    : "No finding matches.";
   document.getElementById("page").textContent = `Page ${number(current)} of ${number(pages)}`;
   for (const button of explorer.querySelectorAll("[data-step]")) {
     button.disabled = current === { first: 1, previous: 1, next: pages, last: pages }[button.dataset.step];
@@ -97,7 +97,7 @@ function select() {
   draw();
 }
 
-// Shows a view that does not come from the form itself.
+// Shows a view that comes from the URL.
 function show(next) {
   view = next;
   for (const name of FIELDS) {

@@ -1,4 +1,4 @@
-// Owns findings as CSV, with the columns and by the rules of the CSV reports: no cell starts a formula.
+// Exports findings as CSV, with the columns and rules of the CSV reports: no cell starts a formula.
 
 const LONGEST = 32_000; // characters in a cell: spreadsheets break longer ones
 const UNSEEN = new RegExp(

@@ -1,4 +1,4 @@
-// Owns what happens when: listens to people and to the URL, and starts the reading of the findings.
+// Listens to the form and the URL, and starts to unpack the findings.
 
 let typing = 0;
 
@@ -8,7 +8,7 @@ function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-// Readers of a long table want its beginning when they turn a page.
+// Scrolls to the top of the table when the page changes.
 function turn(step) {
   const last = Math.ceil(selected.length / ROWS);
   const current = Math.min(view.page, last);
@@ -18,12 +18,12 @@ function turn(step) {
   explorer.scrollIntoView();
 }
 
-// Up, down, none: a third press gives the order of importance back.
+// Ascending, descending, none: a third press restores the order of importance.
 function sortBy(key) {
   change({ sort: { [key]: `-${key}`, [`-${key}`]: "" }[view.sort ?? ""] ?? key });
 }
 
-// Who asked for a view is led to it, with the keyboard too.
+// Moves scroll position and focus to a requested view.
 function lead() {
   document.getElementById("findings-head").focus({ preventScroll: true });
   document.getElementById("findings").scrollIntoView();

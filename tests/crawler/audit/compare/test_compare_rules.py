@@ -57,7 +57,7 @@ def test_ours_a_finding_is_known_again_by_what_does_not_move(
 @pytest.mark.parametrize(
     ("then", "now", "why"),
     [
-        (None, RuleCoverage(), "no audit before looked for it"),
+        (None, RuleCoverage(), "no earlier audit checked it"),
         (RuleCoverage(), RuleCoverage(), ""),
         (RuleCoverage(gap="no --log given"), RuleCoverage(), "no --log given"),
         (
@@ -195,7 +195,7 @@ def test_ours_a_medium_is_mended_if_it_answers_or_if_all_that_is_listed_was_aske
     gone = before("media.video", file=FILE)
     assert (
         what_became(gone, UNASKED, AuditScope(answering=frozenset({gone.url}), is_media_whole=False))
-        == "it can be had"
+        == "it can be fetched"
     )
     assert not what_became(gone, UNASKED, AuditScope(is_media_whole=False))
     assert not what_became(gone, UNASKED, AuditScope(unsure=frozenset({gone.url})))

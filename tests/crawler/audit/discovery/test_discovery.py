@@ -108,7 +108,7 @@ def test_sitemaps_org_a_sitemap_that_no_line_names_is_told_with_the_line(site: W
 def test_ours_a_line_with_the_other_scheme_or_www_names_another_address(site: Www) -> None:
     twin = site.url.replace("http://", "https://www.") + "sitemap.xml"
     site.robots(f"Sitemap: {twin}\n")
-    assert f"robots.txt names {twin}, and what is published is" in site.faults()["sitemap.declared"]
+    assert f"robots.txt names {twin}, but the published sitemap is" in site.faults()["sitemap.declared"]
 
 
 def test_rfc9309_a_line_beyond_the_first_500_kib_is_not_read(site: Www) -> None:
@@ -225,7 +225,7 @@ def test_sitemaps_org_other_hosts_must_name_a_sitemap_that_lists_their_urls(
         assert found.missing == {f"{home}/robots.txt": [f"Sitemap: {site.url}sitemap.xml"]}
         (fault,) = (each for each in found.checks if each.status is CheckStatus.PROBLEM)
         assert (fault.about, f"such as {shop.url}boats, whose" in fault.message) == ("hosts.declared", True)
-        assert fault.remedy.startswith("take out of the sitemap what it lists by mistake, or ")
+        assert fault.remedy.startswith("remove these URLs from the sitemap if they are a mistake, or ")
         assert f"if the sitemap may list its URLs, add to {home}/robots.txt (" in "\n".join(
             discovery_lines(found)
         )

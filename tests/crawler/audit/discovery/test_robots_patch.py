@@ -118,7 +118,7 @@ def test_ours_what_another_changed_meanwhile_is_left_alone(tmp_path: Path) -> No
     file.write_text("User-agent: *\n")
     made = build_patch(file, [SITEMAP])
     file.write_text("User-agent: *\nDisallow: /\n")
-    with pytest.raises(StorageError, match="changed by another"):
+    with pytest.raises(StorageError, match="has changed meanwhile"):
         apply_patch(made)
     assert file.read_text() == "User-agent: *\nDisallow: /\n"
     assert [each.name for each in tmp_path.iterdir()] == ["robots.txt"]
@@ -126,7 +126,7 @@ def test_ours_what_another_changed_meanwhile_is_left_alone(tmp_path: Path) -> No
 
 def test_ours_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageError, match="is no file"):
+    with pytest.raises(UsageError, match="is no regular file"):
         build_patch(tmp_path / "pipe", [SITEMAP])
     with pytest.raises(UsageError, match="there is no directory"):
         build_patch(tmp_path / "none" / "robots.txt", [SITEMAP])

@@ -65,12 +65,12 @@ def told(
 
 def test_ours_a_person_reads_what_is_new_mended_and_still_there() -> None:
     said = told([NEW, OLD], COMPARED)
-    assert "since the audit of 2026-11-14 09:30 UTC: 1 new, 1 mended, 1 still there, 2 not found" in said
+    assert "since the audit of 2026-11-14 09:30 UTC: 1 new, 1 resolved, 1 still there, 2 not found" in said
     assert "warning  2, 1 new  In the sitemap only" in said
     assert f"NEW {SITE}new" in said
     assert f"NEW {SITE}old" not in said
     assert "found since 2026-10-03" in said
-    assert said.index("Gone since: 1 mended") < said.index(f"{SITE}dead")
+    assert said.index("No longer found: 1 resolved") < said.index(f"{SITE}dead")
     assert "found since 2026-09-01; no sitemap lists it any more" in said
 
 
@@ -85,8 +85,8 @@ def test_ours_what_became_another_finding_is_told_apart_in_every_report(tmp_path
         (GONE, ANOTHER),
     )
     said = told(found, WORSE, gone)
-    assert "1 new, 1 mended, 2 became another finding, 5 still there" in said
-    assert "\n  1 mended, 2 became another finding  Listed, but gone  entry.gone\n" in said
+    assert "1 new, 1 resolved, 2 became another finding, 5 still there" in said
+    assert "\n  1 resolved, 2 became another finding  Listed, but gone  entry.gone\n" in said
     assert f"NEW {SITE}few\n" in said  # also of a class whose others are not named
     assert "… 5 more" in said
     write_reports(report(found, WORSE), of(found, gone), tmp_path)
@@ -99,9 +99,9 @@ def test_ours_what_became_another_finding_is_told_apart_in_every_report(tmp_path
     assert f"became entry.redirect: {ANOTHER.url} " in junit
     html = (tmp_path / "audit.html").read_text()
     assert "2 became another finding</a>," in html
-    assert html.count(">not mended</span>") == 1
+    assert html.count(">not resolved</span>") == 1
     news = summarize(report(found, WORSE), 1, of(found, gone))
-    assert news.sentence.endswith("1 new, 1 mended, 2 became another finding")
+    assert news.sentence.endswith("1 new, 1 resolved, 2 became another finding")
     assert (news.is_worth_sending, news.as_values()["became"]) == (True, 2)
 
 
@@ -192,7 +192,7 @@ def test_ours_junit_fails_for_what_is_new_and_tells_what_is_mended() -> None:
     assert isinstance(failure, Failure)
     assert "1 new" in failure.message
     assert f"new: {NEW.url}: " in failure.text
-    assert f"mended: {GONE.url} ({GONE.file}): since 2026-09-01" in cases["entry.gone"].system_out
+    assert f"resolved: {GONE.url} ({GONE.file}): since 2026-09-01" in cases["entry.gone"].system_out
     passed = JUnitXml.fromstring(as_junit(report([OLD]), of([OLD]), ["new:entry"]).encode())
     assert not passed.failures
 

@@ -104,7 +104,7 @@ def test_ours_what_nobody_looked_for_is_not_called_fine() -> None:
         "not decided: sitemap health (--no-media)\n"
         "not decided: hard to reach (not all was seen)\n"
     ) in text
-    assert "next: name what was not read, and look again" in text
+    assert "next: name the sources that were not read, and audit again" in text
 
 
 def test_ours_the_rest_of_a_group_is_named_as_such() -> None:
@@ -122,7 +122,7 @@ def test_ours_a_crawl_without_sources_had_nothing_to_compare_with() -> None:
 
 def test_ours_the_verdict_names_what_was_not_asked_for() -> None:
     text = told(replace(audit([]), unasked=1_200), [])
-    assert text.split("\n")[1].startswith("but 1,200 URLs that only sources know were not asked for")
+    assert text.split("\n")[1].startswith("but 1,200 URLs that only sources know were not fetched")
 
 
 def test_ours_the_reason_stands_beside_what_a_sitemap_leaves_open() -> None:

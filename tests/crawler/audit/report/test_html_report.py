@@ -65,7 +65,7 @@ def test_ours_an_incomplete_crawl_is_inconclusive_with_every_reason(tmp_path: Pa
     assert text(verdict.css_first("h2")) == "INCONCLUSIVE"
     assert [text(each) for each in verdict.css("li")] == report.doubts
     open_ = sum(each.open_ for each in report.counts)
-    assert f"{open_} of the findings may be proved wrong" in text(verdict)
+    assert f"may disprove {open_} of the findings" in text(verdict)
     assert text(tree.css_first("title")).startswith("Inconclusive")
 
 
@@ -124,7 +124,7 @@ def test_ours_an_audit_that_found_nothing_says_so(tmp_path: Path) -> None:
     tree = page(tmp_path, empty, lambda _: iter(()))
     assert "Nothing: every page is linked" in text(tree.css_first("#classes"))
     assert not tree.css("figure")
-    assert "orphans can be found only with" in text(tree.css_first("#sources"))
+    assert "Finding orphans needs" in text(tree.css_first("#sources"))
 
 
 def test_ours_what_nobody_looked_for_is_said_and_no_green_light_is_given(tmp_path: Path) -> None:
@@ -140,9 +140,9 @@ def test_ours_what_nobody_looked_for_is_said_and_no_green_light_is_given(tmp_pat
     verdict = tree.css_first("main > section")
     assert text(verdict.css_first("h2")) == "Nothing to compare with"
     assert "no log" in text(verdict)
-    assert "7 URLs that only sources know were not asked for" in text(verdict)
+    assert "7 URLs that only sources know were not fetched" in text(verdict)
     told = [text(each) for each in tree.css("#classes dt, #classes dd")]
-    assert told[:2] == ["Looked for, and nothing found", "Dead"]
+    assert told[:2] == ["Checked, without findings", "Dead"]
     assert told[-6:] == [
         "Not checked: no log", "Orphans", "Not checked: --no-media", "Images and videos",
         "Not decided: cut short", "Hard to reach",
@@ -155,7 +155,7 @@ def test_ours_what_became_of_the_audit_before_is_told(tmp_path: Path) -> None:
     assert report.compared is not None
     tree = page(tmp_path, report, findings)
     new, still = (sum(getattr(each, name) for each in report.compared.trends) for name in ("new", "still"))
-    said = f"Since the audit of 6 November 2026, 21:20 UTC: {new} new, 253 mended, {still} still there."
+    said = f"Since the audit of 6 November 2026, 21:20 UTC: {new} new, 253 resolved, {still} still there."
     assert said in text(tree.css_first(".short"))
     assert [each.attributes["href"] for each in tree.css(".short p + p a")] == ["#since=new", "#mended"]
     mended = tree.css_first("#mended")
@@ -174,7 +174,7 @@ def test_ours_what_became_of_the_audit_before_is_told(tmp_path: Path) -> None:
     trend = report.compared.trend("entry.gone")
     told = tree.css_first('[id="class=entry.gone"]')
     assert text(told.css_first(".new")) == f"{trend.new} new"
-    assert f"audit before: {trend.new} new, {trend.still} still there, 3 mended" in text(told)
+    assert f"previous audit: {trend.new} new, {trend.still} still there, 3 resolved" in text(told)
     assert tree.css_first('[id="class=orphan.log"] .new') is None
 
 

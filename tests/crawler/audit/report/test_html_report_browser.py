@@ -102,7 +102,7 @@ def test_ours_findings_are_filtered_by_everything(opening: Opening, incomplete: 
     field(page, "class").select_option("orphans")
     assert told(page) == f"{ORPHANS} of {TOTAL:,} findings"
     field(page, "certainty").select_option("certain")
-    assert told(page) == "No finding is like this."
+    assert told(page) == "No finding matches."
     field(page, "certainty").select_option("inconclusive")
     field(page, "section").select_option("/blog/")
     field(page, "source").select_option("log")
@@ -128,7 +128,7 @@ def test_ours_findings_are_searched_by_all_words(opening: Opening, complete: Pat
     assert 0 < len(urls(page)) < 100
     assert all("granite" in url for url in urls(page))
     page.get_by_role("searchbox").fill("granite nowhere")
-    page.get_by_text("No finding is like this.").wait_for()
+    page.get_by_text("No finding matches.").wait_for()
 
 
 def test_ours_what_is_new_is_marked_filtered_and_sorted(
@@ -249,7 +249,7 @@ def test_ours_a_fragment_is_a_view_to_be_shared(opening: Opening, complete: Path
     expect(field(page, "section")).to_have_value("/blog/")
     assert all("/blog/" in url for url in urls(page))
     odd = opening(complete, "#class=none&section=%3Cb%3E&page=x&sort=no")
-    assert told(odd) == "No finding is like this."
+    assert told(odd) == "No finding matches."
 
 
 @pytest.mark.slow

@@ -162,7 +162,7 @@ def test_ours_a_crontab_that_is_installed_twice_has_the_line_once(
 def test_ours_a_unit_says_why_it_sees_tmp_and_home() -> None:
     wanted = InitOptions(urls=(URL,), config=Path("/tmp/x.toml"), output=Path("/home/a/www"), systemd=True)
     unit = texts(wanted)["siteatlas-x.service"]
-    assert "# It needs /tmp/x.toml, which a /tmp of its own would hide.\nPrivateTmp=no\n" in unit
+    assert "# It needs /tmp/x.toml, which a private /tmp would hide.\nPrivateTmp=no\n" in unit
     assert "# It needs /home/a/www.\nProtectHome=read-only\n" in unit
 
 
@@ -300,7 +300,7 @@ def test_ours_a_new_configuration_says_how_indexnow_gets_its_key(tmp_path: Path)
     below = {"": (f"{URL}docs/", "www")}
     text = new_config(below, file="x", state="s", cron="1 2 * * *", is_scheduled=False)
     assert "cp indexnow.key" not in text  # it is the host that shows the key
-    assert "answer with it as /KEY.txt" in text
+    assert "serve it as /KEY.txt" in text
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ ROBOTS = parse_robots(b"User-agent: *\nDisallow: /docs/no\n", "Siteatlas/1.0", 0
         ("http://www.example.com/a", "http://example.com/a", "without www"),
         ("https://example.com/a/index.php?x=1", "https://example.com/a/?x=1", "without index.php"),
         ("https://example.com/a/", "https://example.com/a/index.html", "with index.html"),
-        ("https://example.com/a).", "https://example.com/a)", "without the signs at the end"),
+        ("https://example.com/a).", "https://example.com/a)", "without the punctuation at the end"),
         ("https://example.com/a%2Cb", "https://example.com/a,b", "with other characters escaped"),
         ("https://example.com/a,b", "https://example.com/a%2Cb", "with other characters escaped"),
         ("http://example.com/a", "https://www.example.com/a", "with https, with www"),
@@ -79,7 +79,7 @@ def test_ours_robots_counts_as_far_as_it_is_known_and_obeyed() -> None:
     assert predict(url, CrawlRules(SCOPE, HOME, ROBOTS, obey_robots=False)).values["state"] is None
     assert (
         predict(url, CrawlRules(SCOPE, HOME)).lines[0]
-        == "it would be asked for, unless robots.txt forbids that"
+        == "a run would fetch it, unless robots.txt forbids that"
     )
     lost = CrawlRules(SCOPE, HOME, disallow_all("robots.txt answered 503", 0.0))
     assert predict(url, lost).lines == ["it would end as blocked by robots.txt (robots.txt answered 503)"]
