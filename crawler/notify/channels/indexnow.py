@@ -15,7 +15,7 @@ from crawler.notify.notice import SendResult, SendStatus
 from crawler.url.normalize import InvalidUrl, normalize_url
 
 _KEY: Final = re.compile(r"[A-Za-z0-9-]{8,128}", re.ASCII).fullmatch
-_NAME: Final = "IndexNowChannel"
+_NAME: Final = "IndexNow"
 _HEADERS: Final = {"Content-Type": "application/json; charset=utf-8"}
 _REFUSED: Final = {
     400: "400, that the message is not as it should be",
