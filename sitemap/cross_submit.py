@@ -27,7 +27,7 @@ class CrossSubmits:
 
         >>> robots = {"https://shop.example/robots.txt": b"Sitemap: https://example.com/sitemap.xml"}
         >>> submits = CrossSubmits("https://example.com/sitemap.xml", robots.get)
-        >>> submits.vouched("https://shop.example/boats"), submits.vouched("https://blog.example/")
+        >>> submits.is_vouched("https://shop.example/boats"), submits.is_vouched("https://blog.example/")
         (True, False)
     """
 
