@@ -62,7 +62,7 @@ class Bench:
         self.asked: list[str] = []
 
     def crawl(self, *words: str) -> Ran:
-        return self._run("crawl", "-o", "out", "--settle", "0", *words)
+        return self._run("crawl", "-o", "out", "--swap-delay", "0", *words)
 
     def audit(self, *words: str) -> dict[str, Any]:
         ran = self._run("audit", "-o", "report", *words)
@@ -206,7 +206,7 @@ def small(folder: Path) -> Config:
         {
             "site": {"url": f"{ORIGIN}/"},
             "state": {"directory": str(folder / "state")},
-            "output": {"directory": str(folder / "out"), "settle": 0},
+            "output": {"directory": str(folder / "out"), "swap_delay": 0},
             "pace": {"rate": 0},
             "fetch": {"retries": 0},
             "parse": {"processes": 1},
@@ -396,7 +396,7 @@ def test_ours_going_back_to_an_earlier_set_is_no_crawl(bench: Bench) -> None:
     bench.crawl()
     bench.site.routes["/hub/two"] = page("/", "/told")
     bench.crawl()
-    assert bench._siteatlas("rollback", bench.site.url, "-o", "out", "--settle", "0").code == 0
+    assert bench._siteatlas("rollback", bench.site.url, "-o", "out", "--swap-delay", "0").code == 0
     assert bench.audit()["crawl"]["run"] == 2
 
 

@@ -81,7 +81,7 @@ def test_ours_sites_are_run_a_changed_file_is_read_again_and_a_signal_ends_it(tm
         ('cron = "61 * * * *"', (), 2, 'schedule.cron "61 * * * *" of the site "a"'),
         ('every = "1h"\ntimezone = "Mars"\ncron = ""', ("--every", "1h", "--site", "nobody"), 2, 'no site "nobody"'),
         ('every = "1h"\n[webhook]\nurls = ["env:NOBODY"]', (), 2, 'site "a" in sites.toml: the environment variable'),
-        ('every = "1h"', ("--listen", "nowhere"), 2, "is no address to listen at"),
+        ('every = "1h"', ("--listen", "nowhere"), 2, "is not an address: write HOST:PORT"),
     ],
 )  # fmt: skip
 def test_ours_what_cannot_be_kept_is_told_in_one_line(

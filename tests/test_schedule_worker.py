@@ -157,7 +157,7 @@ async def test_ours_who_does_not_stop_is_killed_with_all_it_has_started(
 async def test_ours_a_pipe_that_somebody_else_holds_does_not_hold_up_the_daemon(
     tmp_path: Path, instead: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "_DRAIN", 0.05)
+    monkeypatch.setattr(processes, "_DRAIN_TIMEOUT", 0.05)
     instead("import subprocess, sys; subprocess.Popen(['sleep', '30']); sys.exit('gone')")
     ended = await ProcessRunner(Said()).run(site(tmp_path), DUE, anyio.Event())
     assert (ended.exit_code, ended.told.endswith("gone")) == (1, True)
@@ -305,7 +305,7 @@ def deaf(order):
         except KeyboardInterrupt:
             pass
 
-worker._obey = deaf
+worker._run_job = deaf
 worker.main()
 """
 

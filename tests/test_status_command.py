@@ -166,7 +166,7 @@ def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: P
 
 @pytest.mark.parametrize(("zone", "said"), [("Europe/Berlin", "CEST/CET"), ("UTC", "UTC")])
 def test_ours_times_say_of_which_zone_they_are(zone: str, said: str) -> None:
-    script = "from crawler.schedule.words import *; print(moment(1.79e9), zones([1.8e9, 1.79e9, 1.79e9]))"
+    script = "from crawler.schedule.words import *; print(local_time(1.79e9), zones([1.8e9, 1.79e9, 1.79e9]))"
     ran = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, "TZ": zone},

@@ -90,11 +90,11 @@ def test_ours_who_was_killed_is_told_of_unless_somebody_has_run_the_site_well_si
 def interrupted(monkeypatch: pytest.MonkeyPatch, site: Site, **settings: Any) -> RunResult:
     """A run that is interrupted when it has published."""
 
-    def crawl_site(*_: object) -> None:
+    def crawl_and_report(*_: object) -> None:
         dated(site, site.run(["/"]), time.time())
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(worker, "crawl_site", crawl_site)
+    monkeypatch.setattr(worker, "crawl_and_report", crawl_and_report)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     config = site.planned(**settings).config.model_dump(mode="json")
     return worker._run_job(SiteJob(name="shop", task="run", config=config))
@@ -134,7 +134,9 @@ def test_ours_a_failure_that_could_not_even_be_noted_is_told_when_it_can_be(
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     # as the command does, which freezes what the garbage collector knows
     monkeypatch.setattr(
-        worker, "crawl_site", lambda name, ready, *_: anyio.run(regenerate_site, ready, name, lambda *_: None)
+        worker,
+        "crawl_and_report",
+        lambda name, ready, *_: anyio.run(regenerate_site, ready, name, lambda *_: None),
     )
     site.run(["/"])
     (site.plan.output / "sitemap.xml").unlink()

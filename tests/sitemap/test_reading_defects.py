@@ -323,7 +323,7 @@ def test_ours_a_document_cut_anywhere_gives_what_came_before() -> None:
 
 def test_ours_every_rule_that_reading_names_is_in_the_table() -> None:
     named: set[str] = set()
-    for path in (Path(sitemap.__file__).parent / "reading").glob("*.py"):
+    for path in (Path(sitemap.__file__).parent / "reader").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 family, dot, rest = node.value.partition(".")
