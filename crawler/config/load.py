@@ -122,7 +122,7 @@ def _section(name: str) -> type[ConfigSection]:
 
 def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str], above: str) -> str:
     key = ".".join(part for part in fault["loc"] if isinstance(part, str))  # without indexes of lists
-    where = f"{above}{key}"
+    shown = f"{above}{key}"
     inside = f" in {source}" if source else ""
     if fault["type"] == "extra_forbidden":
         loc = fault["loc"]
@@ -131,15 +131,15 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str],
         near = [f"{name}.{loc[-1]}" for name, keys in sections.items() if loc[-1] in keys]
         near = near or difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5)
         hint = f'did you mean "{near[0]}"?' if near else f"known are: {', '.join(known)}"
-        return f'unknown key "{where}"{inside}: {hint}'
+        return f'unknown key "{shown}"{inside}: {hint}'
     if len(fault["loc"]) >= 2 and (flag := flag_of(_faulty_key(fault))) != key:
-        where = f"{flag} ({where})"
+        shown = f"{flag} ({shown})"
     reason = str(fault["msg"]).removeprefix("Value error, ")
     if plain := _PLAIN_MESSAGES.get(fault["type"]):
         reason = plain.format_map(fault.get("ctx", {})).replace("'', ", "")
     if fault["type"] == "tuple_type":
         reason = f"it is a list, such as {_EXAMPLE_LISTS.get(key, _EXAMPLE_LIST)}"
-    message = f"{where}{inside}: {reason[:1].lower()}{reason[1:]}"
+    message = f"{shown}{inside}: {reason[:1].lower()}{reason[1:]}"
     value = fault.get("input")
     is_secret = _SECRETS & set(map(str, fault["loc"]))
     return message if value is None or is_secret else f"{message} (given: {mask_password(repr(value))})"

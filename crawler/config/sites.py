@@ -127,18 +127,18 @@ def choose_sites(known: Sequence[str], wanted: Sequence[str], source: str) -> li
 
 def check_distinct_paths(places: Sequence[SitePaths], source: str) -> None:
     """Check that no two sites write the same sitemap or share a state. Raises UsageError that names both."""
-    for number, place in enumerate(places):
+    for number, paths in enumerate(places):
         for other in places[:number]:
-            both = f'the sites "{other.name}" and "{place.name}" in {source}'
-            if place.sitemap == other.sitemap:
+            both = f'the sites "{other.name}" and "{paths.name}" in {source}'
+            if paths.sitemap == other.sitemap:
                 raise UsageError(
-                    f"{both} would both write {place.sitemap}: give each an output.directory of its own"
+                    f"{both} would both write {paths.sitemap}: give each an output.directory of its own"
                 )
-            if place.upload_target and place.upload_target == other.upload_target:
+            if paths.upload_target and paths.upload_target == other.upload_target:
                 raise UsageError(
-                    f"{both} would both upload {place.upload_target}: give each an upload.to of its own"
+                    f"{both} would both upload {paths.upload_target}: give each an upload.to of its own"
                 )
-            if place.state == other.state:
+            if paths.state == other.state:
                 raise UsageError(
                     f"{both} would share one state, because they have the same sitemap URL: give each a site.url or a "
                     f"site.sitemap_url of its own, or a state.directory"

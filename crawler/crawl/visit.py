@@ -46,7 +46,6 @@ from crawler.url.normalize import normalize_url, origin_of
 from crawler.version import __version__
 
 log = logging.getLogger(__name__)
-
 Clock = Callable[[], float]
 """Gives Unix time: that of a run, and of the answers that are dated by it."""
 
@@ -130,8 +129,8 @@ def parser_options(plan: CrawlPlan) -> ParserOptions:
 def build_robots_cache(plan: CrawlPlan, store: Store, fetcher: Fetcher, clock: Clock) -> RobotsCache:
     """The robots.txt of every origin, obeyed as the plan says, with the copies in the state."""
     agent, obey = plan.config.fetch.user_agent, plan.config.obey.robots
-    kept = RobotsStore(store.db)
-    return RobotsCache(fetcher, agent, obey=obey, kept=kept, params=plan.params, clock=clock)
+    robots_store = RobotsStore(store.db)
+    return RobotsCache(fetcher, agent, obey=obey, kept=robots_store, params=plan.params, clock=clock)
 
 
 def open_frontier(plan: CrawlPlan, store: Store) -> SqliteFrontier:

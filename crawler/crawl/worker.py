@@ -4,7 +4,6 @@ import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from crawler.crawl.earlier_crawl import EarlierAnswer
 from crawler.crawl.indexability import is_readable
 from crawler.crawl.outcome import OutcomeBuilder
 from crawler.crawl.page_fetcher import FetchedPage, PageFetcher
@@ -20,7 +19,6 @@ from crawler.model import (
     PreviousVisit,
     Reply,
     Retry,
-    StatusBadge,
 )
 from crawler.parse.pool import ParsePool
 
@@ -83,7 +81,7 @@ class PageWorker:
     async def process(self, lease: Lease) -> Outcome | Retry:
         """Fetch, parse and judge. The caller has started the request with the throttle."""
         fetched = await self._fetcher.fetch(lease)
-        if isinstance(fetched, StatusBadge | EarlierAnswer):
+        if not isinstance(fetched, FetchedPage):
             return self._outcomes.without_request(lease, fetched)
         answer, request = fetched.answer, fetched.request
         self.fetched += 1

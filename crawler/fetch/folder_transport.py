@@ -117,16 +117,16 @@ class FolderTransport(httpx.AsyncBaseTransport):
 
 
 def _read_file(opened: int, file: Path, request_headers: httpx.Headers) -> _FileResponse:
-    found = os.fstat(opened)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(opened)
+    if not stat.S_ISREG(status.st_mode):
         return _status_response(404)
-    etag, modified = _etag(found), _last_modified(found)
+    etag, modified = _etag(status), _last_modified(status)
     fields = [("ETag", etag), *modified]
-    if _is_unchanged(request_headers, etag, found.st_mtime):
+    if _is_unchanged(request_headers, etag, status.st_mtime):
         return _FileResponse(304, fields)
-    fields += [*_type(file), ("Content-Length", str(found.st_size))]
-    first = os.read(opened, min(PIECE_BYTES, found.st_size))
-    left = found.st_size - len(first)
+    fields += [*_type(file), ("Content-Length", str(status.st_size))]
+    first = os.read(opened, min(PIECE_BYTES, status.st_size))
+    left = status.st_size - len(first)
     return _FileResponse(200, fields, first, opened if left else -1, left)
 
 
@@ -146,14 +146,14 @@ def _regular_file(place: Path) -> Path | None:
         raise
 
 
-def _etag(found: os.stat_result) -> str:
+def _etag(status: os.stat_result) -> str:
     """nginx's ETag and the ctime, because builds may give files the same time and size."""
-    return f'"{int(found.st_mtime):x}-{found.st_size:x}-{found.st_ctime_ns:x}"'
+    return f'"{int(status.st_mtime):x}-{status.st_size:x}-{status.st_ctime_ns:x}"'
 
 
-def _last_modified(found: os.stat_result) -> list[tuple[str, str]]:
+def _last_modified(status: os.stat_result) -> list[tuple[str, str]]:
     try:
-        return [("Last-Modified", formatdate(int(found.st_mtime), usegmt=True))]
+        return [("Last-Modified", formatdate(int(status.st_mtime), usegmt=True))]
     except (ValueError, OverflowError, OSError):  # out of range
         return []
 

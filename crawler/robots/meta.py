@@ -75,7 +75,7 @@ def read_header(value: str, token: str = "", now: float = 0.0) -> Directives:
     return _read(value, token, HEADER, now)
 
 
-def _read(value: str, token: str, where: str, now: float) -> Directives:
+def _read(value: str, token: str, kind: str, now: float) -> Directives:
     names: set[str] = set()
     expires: float | None = None
     is_ours = True
@@ -96,7 +96,7 @@ def _read(value: str, token: str, where: str, now: float) -> Directives:
             names.update(piece.lower().replace(":", " ").split())
     if expires is None and not names & _RESTRICTING:
         return NO_DIRECTIVES
-    evidence = f'{where} "{_quotable(value)}"'
+    evidence = f'{kind} "{_quotable(value)}"'
     return Directives(
         noindex=evidence if names & {"noindex", "none"} else "",
         nofollow=bool(names & {"nofollow", "none"}),

@@ -134,9 +134,9 @@ class Robots:
         """The longest rule of this kind that matches a URL."""
         if field not in self._rules:
             self._rules[field] = _group_rules(self._lines, self._records, self._token, field)
-        where = path_and_query(url)
+        path = path_and_query(url)
         for rule in self._rules[field]:
-            if where.startswith(rule.literal) and not self._alone(rule).can_fetch(url, self._token):
+            if path.startswith(rule.literal) and not self._alone(rule).can_fetch(url, self._token):
                 return rule
         return None
 
@@ -215,8 +215,8 @@ def _decode(body: bytes) -> tuple[str, list[str]]:
     if len(body) > MAX_BYTES:
         notes.append(f"robots.txt is larger than {MAX_BYTES:,} bytes; what follows is not read")
         # A rule that is cut would block more than it should.
-        kept = body[:MAX_BYTES]
-        body = kept[: max(kept.rfind(b"\n"), kept.rfind(b"\r")) + 1]
+        start = body[:MAX_BYTES]
+        body = start[: max(start.rfind(b"\n"), start.rfind(b"\r")) + 1]
     encoding = "utf-8"
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"

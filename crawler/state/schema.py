@@ -19,26 +19,26 @@ CREATE TABLE url (
 CREATE TABLE visit (
   id INTEGER PRIMARY KEY,                     -- of url
   origin TEXT NOT NULL,
-  kind INTEGER NOT NULL,                      -- model.Kind
+  kind INTEGER NOT NULL,                      -- model.DocumentKind
   state TEXT NOT NULL,                        -- model.State
-  found INTEGER NOT NULL,                     -- flags of model.Found
+  found INTEGER NOT NULL,                     -- flags of model.DiscoveredBy
   depth INTEGER NOT NULL,
-  source INTEGER,                             -- id of the URL it was first found on
+  source INTEGER,                             -- id of the URL it was first discovered on
   reason TEXT NOT NULL DEFAULT '',
   attempts INTEGER NOT NULL DEFAULT 0,
   due REAL NOT NULL DEFAULT 0,                -- Unix time
   status INTEGER,
   target TEXT,                                -- where a redirect or a canonical leads
   trail TEXT NOT NULL DEFAULT '',             -- one line a request: see model.Request
-  content INTEGER,                            -- of content: what was read now, or before when it is the same
+  content INTEGER,                            -- of content: parsed now, or before if it is unchanged
   etag TEXT NOT NULL DEFAULT '',
-  last_modified TEXT NOT NULL DEFAULT '',     -- the header as it came
-  header_date TEXT NOT NULL DEFAULT '',       -- Last-Modified as a W3C datetime, if it can be believed
+  last_modified TEXT NOT NULL DEFAULT '',     -- the header as received
+  header_date TEXT NOT NULL DEFAULT '',       -- Last-Modified as a W3C datetime, if it is credible
   page_date TEXT NOT NULL DEFAULT '',         -- the best date in the page, W3C
   page_date_source TEXT NOT NULL DEFAULT '',
   seen_at REAL,                               -- Unix time of the answer
-  whole INTEGER NOT NULL DEFAULT 0,           -- 1: a body was read, not only "not modified"
-  changed INTEGER,                            -- NULL: first sight or not known; 0: content as before; 1: it changed
+  whole INTEGER NOT NULL DEFAULT 0,           -- 1: a body was received, not a 304
+  changed INTEGER,                            -- NULL: new or unknown; 0: unchanged; 1: changed
   evidence TEXT NOT NULL DEFAULT '',          -- what changed, in words
   lastmod TEXT NOT NULL DEFAULT '',
   lastmod_source TEXT NOT NULL DEFAULT ''
@@ -47,14 +47,14 @@ CREATE INDEX pending ON visit (origin, depth, id) WHERE state = 'pending';
 
 CREATE TABLE content (
   id INTEGER PRIMARY KEY,
-  run INTEGER NOT NULL,                       -- that read it
-  reading TEXT NOT NULL,                      -- key of the settings it was read with
-  digest BLOB NOT NULL,                       -- of everything that was read
+  run INTEGER NOT NULL,                       -- that parsed it
+  reading TEXT NOT NULL,                      -- key of the settings it was parsed with
+  digest BLOB NOT NULL,                       -- of everything that was parsed
   type TEXT NOT NULL,                         -- Content-Type
-  links BLOB NOT NULL,                        -- frontier.links: ids and flags
-  page BLOB,                                  -- msgpack of model.Page without its links, NULL for what is no page
-  text BLOB NOT NULL,                         -- crawler.parse.snapshot: what comparing needs, compressed
-  delta BLOB NOT NULL DEFAULT x''             -- crawler.parse.snapshot: against what was read before
+  links BLOB NOT NULL,                        -- frontier/outlinks.py: ids and flags
+  page BLOB,                                  -- msgpack of model.Page without its links, NULL when it is no page
+  text BLOB NOT NULL,                         -- crawler.parse.snapshot: for comparison, compressed
+  delta BLOB NOT NULL DEFAULT x''             -- crawler.parse.snapshot: against the previous content
 );
 
 CREATE TABLE memory (
@@ -71,14 +71,14 @@ CREATE TABLE memory (
   page_date TEXT NOT NULL DEFAULT '',
   page_date_source TEXT NOT NULL DEFAULT '',
   seen_at REAL,
-  lastmod TEXT NOT NULL DEFAULT '',           -- as observed; what is out there is in published
+  lastmod TEXT NOT NULL DEFAULT '',           -- as observed; the published one is in published
   lastmod_source TEXT NOT NULL DEFAULT '',
   evidence TEXT NOT NULL DEFAULT '',          -- what changed when lastmod last moved
   first_run INTEGER NOT NULL,
   changed_run INTEGER,                        -- in which lastmod was decided
-  full_run INTEGER,                           -- in which the whole body was last read
-  last_run INTEGER NOT NULL,                  -- in which the URL was last met
-  failures INTEGER NOT NULL DEFAULT 0         -- runs in a row that failed for reasons that may pass
+  full_run INTEGER,                           -- in which the body was last fetched in full
+  last_run INTEGER NOT NULL,                  -- in which the URL was last discovered
+  failures INTEGER NOT NULL DEFAULT 0         -- runs in a row with a transient failure
 );
 
 CREATE TABLE published (
@@ -89,7 +89,7 @@ CREATE TABLE published (
   grp TEXT NOT NULL DEFAULT '',
   shard INTEGER NOT NULL DEFAULT 1,
   file TEXT NOT NULL DEFAULT '',
-  kept INTEGER NOT NULL DEFAULT 0             -- 1: failed for now, and keeps its place
+  kept INTEGER NOT NULL DEFAULT 0             -- 1: failed transiently, and stays listed
 );
 CREATE TABLE listing (
   id INTEGER PRIMARY KEY,
@@ -105,15 +105,15 @@ CREATE TABLE listing (
 CREATE TABLE run (
   number INTEGER PRIMARY KEY,
   started REAL NOT NULL,                      -- Unix time; the "now" of every decision of the run
-  ended REAL,                                 -- NULL: it is going on, or can be gone on with
+  ended REAL,                                 -- NULL: it is running, or can be resumed
   version TEXT NOT NULL,                      -- of siteatlas
   completeness TEXT NOT NULL DEFAULT '',      -- complete, truncated, degraded
-  because TEXT NOT NULL DEFAULT '',           -- which limit, what failed
+  because TEXT NOT NULL DEFAULT '',           -- the limits reached, and what failed
   outcome TEXT NOT NULL DEFAULT '',           -- published, unchanged, refused, nothing
   refusal TEXT NOT NULL DEFAULT '',
   exit_code INTEGER,
   fetched INTEGER NOT NULL DEFAULT 0,         -- requests
-  unchanged INTEGER NOT NULL DEFAULT 0,       -- answers 304, or the same bytes
+  unchanged INTEGER NOT NULL DEFAULT 0,       -- answers 304 or with the same content
   bytes INTEGER NOT NULL DEFAULT 0,           -- received
   seconds REAL NOT NULL DEFAULT 0,
   listed INTEGER NOT NULL DEFAULT 0,
@@ -124,15 +124,15 @@ CREATE TABLE run (
   moved INTEGER NOT NULL DEFAULT 0,
   deindexed INTEGER NOT NULL DEFAULT 0,
   notes TEXT NOT NULL DEFAULT '[]',           -- JSON list of sentences
-  files TEXT NOT NULL DEFAULT '[]'            -- JSON list of report.PublishedFile, of a run that published
+  files TEXT NOT NULL DEFAULT '[]'            -- JSON list of state.runs.PublishedFile, of a run that published
 );
 CREATE TABLE change (
   run INTEGER NOT NULL,
   url TEXT NOT NULL,
   kind TEXT NOT NULL,                         -- added, changed, removed, moved, deindexed
-  target TEXT NOT NULL DEFAULT '',            -- where it moved to
-  lastmod TEXT NOT NULL DEFAULT '',           -- of what is listed now
-  before TEXT NOT NULL DEFAULT '',            -- lastmod that was published
+  target TEXT NOT NULL DEFAULT '',            -- the new URL of a moved page
+  lastmod TEXT NOT NULL DEFAULT '',           -- of the page as listed now
+  before TEXT NOT NULL DEFAULT '',            -- the lastmod published before
   reason TEXT NOT NULL,                       -- a sentence
   PRIMARY KEY (run, url)
 ) WITHOUT ROWID;
@@ -141,9 +141,9 @@ CREATE TABLE robots (
   origin TEXT PRIMARY KEY,
   fetched_at REAL NOT NULL,                   -- Unix time of the last answer
   status INTEGER,                             -- NULL: no answer
-  said TEXT NOT NULL,                         -- what it means, in words
-  body BLOB NOT NULL,                         -- of the last answer whose rules could be read
-  copy_at REAL                                -- Unix time of that one, NULL: there is none
+  said TEXT NOT NULL,                         -- its meaning, a sentence
+  body BLOB NOT NULL,                         -- of the last readable answer
+  copy_at REAL                                -- Unix time of that answer, NULL without one
 ) WITHOUT ROWID;
-CREATE TABLE habit (key INTEGER PRIMARY KEY, habit BLOB NOT NULL);  -- crawler.parse.snapshot: what places of pages do
+CREATE TABLE habit (key INTEGER PRIMARY KEY, habit BLOB NOT NULL);  -- crawler.lastmod.significance: change history
 """

@@ -177,11 +177,11 @@ def _serialize(href: str, text: str, params: UrlParams) -> Url:
     if not bare:
         raise InvalidUrl("url.invalid", f"no host in {_shown(text)}")
     fixed = _to_fix.sub(_fix, where)
-    kept = clean_path(fixed, params) if ";" in fixed else fixed
+    cleaned = clean_path(fixed, params) if ";" in fixed else fixed
     if query:
         query = clean_query(_to_fix.sub(_fix, query), params)
-    url = f"{scheme}{bare}{port or ''}{kept}{'?' if query else ''}{query}"
-    if bare != name or kept != fixed:
+    url = f"{scheme}{bare}{port or ''}{cleaned}{'?' if query else ''}{query}"
+    if bare != name or cleaned != fixed:
         # Without its dots a name may be an IPv4 address, and "..;x=1" without its parameter is a dot segment.
         return _canonical(_parse(url, None), text, params)
     return Url(url)

@@ -35,8 +35,8 @@ class UrlPattern:
             try:
                 self._match = re.compile(text[3:]).search
             except re.error as error:
-                where = "" if error.pos is None else f" at position {error.pos + 3}"
-                raise ScopeError(f'"{text}" is no regular expression: {error.msg}{where}') from None
+                position = "" if error.pos is None else f" at position {error.pos + 3}"
+                raise ScopeError(f'"{text}" is no regular expression: {error.msg}{position}') from None
         elif text[:1] in ("/", "*", "?", "[") or text.startswith(("http://", "https://")):
             ascii_only = _beyond_ascii.sub(lambda match: quote(match[0]), text)
             self._match = re.compile(translate(ascii_only)).match

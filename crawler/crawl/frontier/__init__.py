@@ -29,7 +29,7 @@ class Frontier(Protocol):
     def admit(self, finds: Iterable[DiscoveredUrl]) -> None:
         """Admit seeds: URLs that were discovered on no page."""
 
-    def next(self, now: float, ready: ReadyIn, *, far: bool = False) -> Lease | Wait | Done:
+    def next(self, now: float, ready_in: ReadyIn, *, far: bool = False) -> Lease | Wait | Done:
         """Lease the first due URL, the least deep first, of an origin that is ready. ``now`` is Unix time.
 
         ``far``: lease one of the next hundreds instead, because the first ones all fail.

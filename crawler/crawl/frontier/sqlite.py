@@ -153,10 +153,10 @@ class SqliteFrontier:
         if ahead and depth < ahead[-1].depth:
             ahead.clear()
 
-    def next(self, now: float, ready: ReadyIn, *, far: bool = False) -> Lease | Wait | Done:
+    def next(self, now: float, ready_in: ReadyIn, *, far: bool = False) -> Lease | Wait | Done:
         wait = None
         for origin in self._state_counts.waiting:
-            pause = ready(origin, now)
+            pause = ready_in(origin, now)
             if pause <= 0:
                 lease = self._first_due(origin, now, far)
                 if lease:

@@ -61,13 +61,13 @@ def template_of(url: str) -> UrlTemplate:
     start = url.index("/", 8)
     if not _varies(url, start):
         return UrlTemplate(url)
-    where, _, query = url.partition("?")
+    address, _, query = url.partition("?")
     names = "&".join(sorted({_name(pair) for pair in query.split("&")})) if query else ""
-    parts = where[start:].split("/")
+    parts = address[start:].split("/")
     for number, part in enumerate(parts):
         if len(part) >= 16 and _token(part):
             return UrlTemplate(url[:start] + _figure("#", "/".join(parts[:number])) + "/<token>", names)
-    return UrlTemplate(url[:start] + _figure("#", _date.sub("/#", where[start:])), names)
+    return UrlTemplate(url[:start] + _figure("#", _date.sub("/#", address[start:])), names)
 
 
 def _name(pair: str) -> str:
@@ -163,14 +163,14 @@ def _expression(templates: list[UrlTemplate], url: str) -> str:
     if path.endswith(f"/{_ECHO_SEGMENT}"):
         return r"/([^/?0-9]+)/([^?]+/)?\1/"
     figures = r"[\w/]+" if _date.search(url) else r"\w+"
-    where = "^" + re.escape(path).replace(r"\#", "#").replace("#", figures).replace("<token>", "[^/]{16,}")
+    pattern = "^" + re.escape(path).replace(r"\#", "#").replace("#", figures).replace("<token>", "[^/]{16,}")
     if not names:
-        return where if path.endswith("<token>") else f"{where}$"
+        return pattern if path.endswith("<token>") else f"{pattern}$"
     if len(templates) > 1:
         fewest = min(template.names.count("&") for template in templates)
-        return rf"{where}\?([^&]*&){{{fewest}}}"
+        return rf"{pattern}\?([^&]*&){{{fewest}}}"
     spelt = [re.escape(name).replace(r"\#", r"\w+") for name in names.split("&") if name != _NAMELESS]
-    return where + r"\?" + "".join(f"(?=(.*&)?(amp;)*{name}(=|&|$))" for name in spelt)
+    return pattern + r"\?" + "".join(f"(?=(.*&)?(amp;)*{name}(=|&|$))" for name in spelt)
 
 
 def exclude_remedy_of(url: str, reason: str) -> str:
