@@ -201,7 +201,9 @@ def _remember(db: sqlite3.Connection, path: str, state: State, **columns: object
 def test_ours_a_url_of_an_earlier_run_is_told_from_memory(made: Made) -> None:
     _remember(made.db, "/old", State.NOINDEX, reason="meta", status=200, seen_at=NOW - 9)
     told = made.tell("/old")
-    assert told.summary == "is not listed: it was found last in run 1 (2026-01-01 00:00:00Z) as noindex (meta)"
+    assert (
+        told.summary == "is not listed: it was found last in run 1 (2026-01-01 00:00:00Z) as noindex (meta)"
+    )
     assert made.told("/old", "found") == ["not in the last run"]
     assert made.told("/old", "requests") == ["none", "the last good answer came 2025-12-31 23:59:51Z"]
 
