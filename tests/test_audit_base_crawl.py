@@ -302,7 +302,7 @@ def cut_short(bench: Bench) -> str:
 def going_on(bench: Bench) -> str:
     bench.crawl("--restart", "--max-pages", "3")
     hold_lock(state().parent)  # for as long as the test lasts
-    return "a run of this site is going on"
+    return "a run of this site is active"
 
 
 def came_to_nothing(bench: Bench) -> str:

@@ -58,7 +58,7 @@ def why_unusable(last: LastRun, wanted: Mapping[str, object]) -> str:
     """Why an audit with the ``wanted`` settings cannot use the crawl of a run, or "". Pure."""
     run = last.run
     if run.is_open or last.has_pending:
-        return "a run of this site is going on" if last.is_going_on else "the last run was cut short"
+        return "a run of this site is active" if last.is_going_on else "the last run was cut short"
     if run.outcome == "nothing":
         return "the last run had no result"
     if run.version != __version__:

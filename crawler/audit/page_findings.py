@@ -144,8 +144,8 @@ class PageFindings:
             is_start=node == graph.start,
             is_probe=state is not State.INDEXABLE and is_scanner_probe(self._url(node)),
             is_open=bool(graph.visitor_reachable[node]),
-            is_redirect_loop=status is not None
-            and graph.is_endless(node),  # another name of the site was not asked for
+            # without a status, another name of the site was not fetched
+            is_redirect_loop=status is not None and graph.is_endless(node),
         )
 
     def _findings_of(

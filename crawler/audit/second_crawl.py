@@ -74,7 +74,7 @@ class UncrawledUrlQueue:
                     total += 1
                     yield rank, url.requests + url.other, url
 
-        # an audit that was cut short asks for no more than one that was not
+        # a resumed audit fetches no more than one that was not cut short
         left = max(0, self._most - self._matcher.requested_count())
         ranked = ranked_urls()
         chosen = nlargest(left, ranked, key=lambda url: (*url[:2], url[2].url))

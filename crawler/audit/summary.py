@@ -1,7 +1,6 @@
 """Summarizes an audit for notifications: a few figures, and the first new findings. Pure."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ from msgspec import Struct
 from crawler.audit.finding import AuditFindings, AuditReport, RuleCount, RuleTrend
 from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RuleGroup
 from crawler.audit.verdict import rests_on, verdict_kind
-from crawler.units import count_text
+from crawler.units import count_text, w3c
 from sitemap import Severity
 
 MAX_NAMED: Final = 10  # new findings in a summary
@@ -128,8 +127,8 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
         built: dict[str, Any] = msgspec.to_builtins(self)
         return {
             **built,
-            "started": _w3c(self.started),
-            "before": None if self.before is None else _w3c(self.before),
+            "started": w3c(self.started),
+            "before": None if self.before is None else w3c(self.before),
             "findings": self.total,
             "new": self.new,
             "mended": self.mended,
@@ -170,9 +169,7 @@ def _summarize_group(
     counts = group.counts(report)
     total = sum(trend.total for trend in counts)
     rule_trends = [trends[rule] for rule in group.rules if rule in trends]
-    new, mended, became = (
-        sum(getattr(trend, change) for trend in rule_trends) for change in ("new", "mended", "became")
-    )
+    new, mended, became = (sum(getattr(t, key) for t in rule_trends) for key in ("new", "mended", "became"))
     if not (total or new or mended or became):
         return None
     severities = {name: number for name, number in _severities(counts).items() if number}
@@ -192,7 +189,3 @@ def _first_findings(trends: dict[str, RuleTrend], findings: AuditFindings) -> It
                 url=finding.url or finding.file,
                 sentence=finding.sentence or rule.sentence,
             )
-
-
-def _w3c(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")

@@ -46,15 +46,8 @@ _UNREAD_RULES: Final = frozenset({"index.child_unreadable", "index.too_deep", "i
 _TRUNCATED_RULES: Final = frozenset(
     f"sitemap.{name}"
     for name in (
-        "truncated",
-        "not_xml",
-        "not_well_formed",
-        "dtd",
-        "gzip",
-        "too_large",
-        "too_many",
-        "too_deep",
-        "token_too_long",
+        *("truncated", "not_xml", "not_well_formed", "dtd", "gzip"),
+        *("too_large", "too_many", "too_deep", "token_too_long"),
     )
 )
 

@@ -50,7 +50,7 @@ MAX_RESOLVED: Final = 200  # of one rule
 
 
 class ResolvedFindings(Struct, frozen=True):
-    """The findings of one rule that are no more: resolved, or replaced by another finding. ``first`` are shown."""
+    """The findings of one rule that are resolved, or replaced by another finding; the page shows the ``first``."""
 
     rule: Rule
     resolved: int

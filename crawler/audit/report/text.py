@@ -133,7 +133,7 @@ def resolved_lines(
 ) -> Iterator[str]:
     """The findings that only the previous audit has, with the current state. Holds one at a time."""
     trends = (
-        {finding.rule: finding for finding in report.compared.trends if finding.mended or finding.became}
+        {trend.rule: trend for trend in report.compared.trends if trend.mended or trend.became}
         if report.compared
         else {}
     )
