@@ -1,6 +1,10 @@
-"""The shape of the code: no import circles, short functions, strict types, one style."""
+"""The shape of the code: imports go down, pure modules touch nothing, short functions, strict types, one style.
+
+The floors are those of ARCHITECTURE.md, whose every file and name exists.
+"""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +14,40 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("crawler", "sitemap")
+MAP = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+# What a pure module must not touch: clocks, disks, networks, processes.
+IMPURE = {
+    "sqlite3",
+    "anyio",
+    "asyncio",
+    "httpx",
+    "pyreqwest",
+    "os",
+    "time",
+    "pathlib",
+    "random",
+    "socket",
+    "subprocess",
+}
+# Modules that decide, and so must be pure.
+RULES = (
+    "crawler.audit.orphans.classes",
+    "crawler.crawl.error_budget",
+    "crawler.crawl.indexability",
+    "crawler.fetch.redirect",
+    "crawler.fetch.retry",
+    "crawler.fetch.throttle",
+    "crawler.lastmod.policy",
+    "crawler.lastmod.significance",
+    "crawler.parse.html.canonical",
+    "crawler.publish.completeness",
+    "crawler.publish.gate",
+    "crawler.robots.meta",
+    "crawler.robots.rules",
+    "crawler.schedule.cron",
+    "crawler.url.normalize",
+    "crawler.url.scope",
+)
 
 
 def modules(package: str) -> Iterator[tuple[str, Path]]:
@@ -30,6 +68,64 @@ def imports(path: Path, *, everywhere: bool = True) -> Iterator[str]:
                     ROOT / inner.replace(".", "/")
                 ).is_dir()
                 yield inner if is_module else node.module
+
+
+def floors() -> list[str]:
+    """The packages and modules of ``crawler``, from the top floor down, as the map draws them."""
+    drawing = re.search(r"```text\n(.*?)```", MAP, re.DOTALL)
+    assert drawing
+    return [line.split()[0] for line in drawing[1].splitlines()]
+
+
+def room(name: str) -> str:
+    """The package or module of ``crawler`` that a module is in: ``audit`` for crawler.audit.graph.load."""
+    return name.split(".")[1] if "." in name else ""
+
+
+def test_ours_imports_go_down_the_floors_of_the_map() -> None:
+    names = floors()
+    rooms = {room(name) for name, _ in modules("crawler")} - {"", "__main__"}
+    assert set(names) == rooms
+    for name, path in modules("crawler"):
+        if room(name) in names:
+            for target in imports(path):
+                if target.startswith("crawler.") and room(target) in names:
+                    assert names.index(room(target)) >= names.index(room(name)), f"{name} imports {target}"
+
+
+def is_pure(path: Path) -> bool:
+    return bool(re.search(r"\bPure\.", ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""))
+
+
+def test_ours_a_pure_module_touches_nothing() -> None:
+    pure = {name: path for package in PACKAGES for name, path in modules(package) if is_pure(path)}
+    assert set(RULES) - set(pure) == set()
+    for name, path in pure.items():
+        touched = {target.split(".")[0] for target in imports(path)} & IMPURE
+        assert not touched, f"{name} imports {touched}"
+        assert "await " not in path.read_text(encoding="utf-8"), name
+
+
+def test_ours_the_map_names_what_exists() -> None:
+    named = re.findall(r"`((?:crawler|sitemap)/[\w/.]*)`(?:\s+`([A-Za-z_.]+)`)?", MAP)
+    assert len(named) > 50
+    for path, name in named:
+        assert (ROOT / path).exists(), path
+        if name:
+            scope: ast.AST = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+            for part in name.split("."):
+                found = [node for node in ast.iter_child_nodes(scope) if getattr(node, "name", "") == part]
+                assert found, f"{path} has no {name}"
+                scope = found[0]
+
+
+def test_ours_a_package_says_what_is_in_it() -> None:
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("__init__.py")):
+            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            assert text.count(".") >= 1, path
+            for named in re.findall(r"``([a-z_]+\.py)``", text):
+                assert (path.parent / named).exists(), f"{path} names {named}"
 
 
 def test_ours_sitemap_never_knows_crawler_and_crawler_uses_its_public_face() -> None:

@@ -1,4 +1,4 @@
-"""The error budget: the time that server errors may cost a run. Pure; every time is an argument.
+"""The error budget: the time that server errors may cost a run. Pure. Every time is an argument.
 
 A transient failure costs the time before it (a time-out) and after it (the pause before the next request). These earn
 time back, so that the crawl does not give up a site that only needs a slow pace:

@@ -1,4 +1,4 @@
-"""The throttle: when the next request to an origin may start. A pure state machine; every time is an argument.
+"""The throttle: when the next request to an origin may start. Pure. Every time is an argument.
 
 What slows the requests to an origin, from the mildest to the strongest:
 

@@ -1,4 +1,4 @@
-"""Decides which URLs a page states as canonical: by ``link`` elements in ``<head>`` and by Link headers.
+"""Decides which URLs a page states as canonical: by ``link`` elements in ``<head>`` and by Link headers. Pure.
 
 https://www.rfc-editor.org/rfc/rfc6596 defines the relation.
 https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls says where a statement counts.
