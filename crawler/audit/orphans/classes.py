@@ -1,4 +1,4 @@
-"""The orphan classes of a URL, by its links and its sources. Pure. :mod:`crawler.audit.rules` has the rules.
+"""The orphan classes of a URL, by its links and its sources. Pure. :mod:`crawler.audit.rules` has the rules."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""Builds messages: the JSON document of a notice, its sentence and delivery id, and texts by templates. Pure."""
+"""Builds messages: the JSON document of a notice, its sentence and delivery id, and texts by templates."""
 
 import hashlib
 from collections.abc import Mapping
