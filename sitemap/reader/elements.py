@@ -1,4 +1,4 @@
-"""Owns the road from elements to items: which element begins what, and where an item ends. Does no parsing itself."""
+"""Turns XML elements into items: the handlers that an expat parser calls."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -31,31 +31,33 @@ _LONG_VALUES: Final = frozenset({"title", "summary", "description", "content"}) 
 
 
 class StopParsing(Exception):
-    """Raised in a handler to end the parse; the finding is already taken down."""
+    """Raised by a handler to end the parse, after it has added the finding."""
 
 
 class ElementHandlers:
-    """The handlers of an expat parser. Complete items gather in ``items``; whoever drives the parser takes them."""
+    """The handlers of an expat parser. They collect complete items in ``items``."""
 
     def __init__(self, base_url: str, findings: FindingCollector, max_depth: int, max_text: int) -> None:
         self.items: list[Entry | Child] = []
         self.lines = LineIndex()  # of the items
         self.format: Format | None = None
         self.good = 0  # byte index of the end tag of the last item
-        self.good_open: tuple[str, ...] = ()  # what was open around it, outermost first
-        self.around: tuple[str, ...] = ()  # what was open around the first item that began
+        self.good_open: tuple[str, ...] = ()  # the elements open around it, outermost first
+        self.around: tuple[str, ...] = ()  # the elements open around the first item
         self.parser: Any = None
-        self.seen: Callable[[int, int], bytes] = lambda _, __: (
+        self.parsed: Callable[[int, int], bytes] = lambda _, __: (
             b""
-        )  # what the parser read, by its byte indexes
-        self.first_line = 1  # the document's line that is the parser's line 1
+        )  # the bytes between two byte indexes of the parser
+        self.first_line = 1  # the line of the document where the parser's line 1 is
         self._findings = findings
         self._max_depth = max_depth
         self._max_text = max_text
-        self._scopes = NamespaceScopes(base_url, self._say)
+        self._scopes = NamespaceScopes(base_url, self._report)
         self._parts = PartReader(max_text, self._part, self._check_depth, self._part_done)
         self._places = ValueLines()
-        self._texts: dict[str, str] = {}  # qualified name to key, of the present kind of item's plain values
+        self._texts: dict[
+            str, str
+        ] = {}  # from qualified name to key, for plain values of the current kind of item
         self._item_name = ""
         self._kind = ""  # the local name of items
         self._feed = False
@@ -63,10 +65,10 @@ class ElementHandlers:
         self.reset(())
 
     def reset(self, open_names: tuple[str, ...]) -> None:
-        """Begin again inside the given open elements, as after the end of an item."""
-        self.open = open_names  # outside of items, outermost first
+        """Start again inside these open elements, as after the end of an item."""
+        self.open = open_names  # outside items, outermost first
         self._depth = len(open_names)
-        self._item_depth = 0  # of what is open around the item
+        self._item_depth = 0  # of the element around the item
         self._fields: dict[str, Any] = {}
         self._item_line = self._item_at = 0  # line and byte index of its start tag
         self._in_item = False
@@ -78,25 +80,25 @@ class ElementHandlers:
 
     @property
     def line(self) -> int:
-        """The line of the document that is being read."""
+        """The current line of the document."""
         line: int = self.first_line + self.parser.CurrentLineNumber - 1
         return line
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """What is open, outermost first; in an element that is skipped it is not known to the end."""
+        """The open elements, outermost first; "" for those in a skipped element."""
         item = (self._item_name,) if self._in_item else ()
         return (*self.open, *item, *self._parts.inside, *filter(None, [self._wanted]))
 
     def plain_item(self) -> str:
-        """The name of the items that may be read as a run here, "" where only the parser knows what comes."""
+        """The name of the items that may be read as a run here, or "" if only the parser can read on."""
         if self._in_item or not self.open or self._depth + 2 > self._max_depth:
             return ""
         name = "url" if self.format is Format.URLSET else "sitemap" if self.format is Format.INDEX else ""
         return name if self._scopes.default == namespaces.SITEMAP else ""
 
     def take_run(self, run: ItemRun, line: int, good: int) -> None:
-        """Items that were read past the parser, from this line on, as if it had read them up to ``good``."""
+        """Add items that were read without the parser, from this line on and up to the byte index ``good``."""
         if run.name != self._item_name:
             self._start_item(run.name, {})
             self._in_item = False
@@ -106,20 +108,20 @@ class ElementHandlers:
         self.mark(good)
 
     def mark(self, good: int) -> bool:
-        """All up to this byte is read for good. False, and it is not, inside an item."""
+        """Note that everything up to this byte index is read. Returns False and does nothing inside an item."""
         if not self._in_item:
             self.good, self.good_open = good, self.open
         return not self._in_item
 
     def bound(self) -> None:
-        """Forget what is too much of a value that has not ended; to be called after each piece."""
+        """Cut an unfinished value that is too long; call it after each piece."""
         if self._wanted:
             cut_texts(self._text, self._max_text + 1)
         elif self._in_item:
             self._parts.bound()
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """A start tag. The two commonest cases, a value and an item, are decided first."""
+        """Handle a start tag. The two most common cases, a value and an item, come first."""
         self._depth += 1
         if not attributes:
             if self._in_item:
@@ -139,7 +141,7 @@ class ElementHandlers:
         self._start_other(name, attributes)
 
     def end(self, name: str) -> None:
-        """An end tag."""
+        """Handle an end tag."""
         self._depth -= 1
         if name == self._wanted:
             text, key = self._text, self._key
@@ -165,19 +167,19 @@ class ElementHandlers:
             self._texts.clear()
 
     def _keep(self, text: str) -> None:
-        """A value that is long, repeated, or in several pieces."""
+        """Keep a value that is long, repeated, or in several pieces."""
         key = self._key
         if key in self._fields:
             if not self._feed:
-                self._say_of("sitemap.repeated", f"{key} occurs more than once: keep one", key, -1)
+                self._report_value("sitemap.repeated", f"{key} occurs more than once: keep one", key, -1)
         elif len(text) <= self._max_text or key in _LONG_VALUES:
             self._fields[key] = text[: self._max_text]
         else:
-            said = f"{key} has more than {self._max_text:,} characters: no value needs so many"
-            self._say_of("sitemap.value_too_long", said, key, -1)
+            sentence = f"{key} has more than {self._max_text:,} characters: no value needs so many"
+            self._report_value("sitemap.value_too_long", sentence, key, -1)
 
     def _start_other(self, name: str, attributes: dict[str, str]) -> None:
-        """Everything but a plain value or item: roots, channels, extensions, and whatever has attributes."""
+        """Handle all other start tags: roots, channels, extensions, and elements with attributes."""
         self._check_depth(self._depth)
         if attributes and self._scopes.enter(self._depth, attributes):
             self._texts.clear()
@@ -188,7 +190,7 @@ class ElementHandlers:
                 return
         if self._wanted:
             if not self._feed:
-                self._say("sitemap.unknown_element", f"{name[:64]!r} stands inside {self._wanted[:64]!r}")
+                self._report("sitemap.unknown_element", f"{name[:64]!r} is inside {self._wanted[:64]!r}")
         elif self._in_item:
             self._start_inner(name, attributes)
         elif self._is_item(name):
@@ -206,7 +208,7 @@ class ElementHandlers:
             self._texts.clear()
         self._item_name, self._kind = name, kind
         if self.format is (Format.INDEX if kind == "url" else Format.URLSET):
-            self._say("sitemap.mixed", f"a {self.format} holds a {kind} element")
+            self._report("sitemap.mixed", f"a {self.format} contains a {kind} element")
         self.around = self.around or self.open
         self._fields = {"about": attributes.get("rdf:about", "")} if self.format is Format.RSS1 else {}
         self._item_line, self._item_at = self.line, self.parser.CurrentByteIndex
@@ -214,93 +216,95 @@ class ElementHandlers:
         self._in_item = True
 
     def _start_around(self, name: str) -> None:
-        """What is around items is gone through, whatever it is."""
+        """Handle the start tag of an element around items, of any name."""
         family, local = self._scopes.resolve(name)
         inside = self._scopes.resolve(self.open[-1])[1] if self.open else ""
         if not self._feed and family in STRICT and local not in ROOTS and inside in ROOTS:
-            self._say("sitemap.unknown_element", f"{name[:64]!r} is no element of a {self.format}")
+            self._report("sitemap.unknown_element", f"{name[:64]!r} is not an element of a {self.format}")
         self.open = (*self.open, name)
 
     def _start_inner(self, name: str, attributes: dict[str, str]) -> None:
-        """An element inside an item that is not known yet, or has attributes, or elements."""
-        family, local = named = self._scopes.resolve(name)
+        """Handle an element inside an item that is not known yet, or has attributes or elements."""
+        family, local = resolved = self._scopes.resolve(name)
         if local == "link" and family in {XHTML, ATOM}:
-            append_value(self._fields, "links", (attributes, self.line), self._say)
-        elif named in TEXTS[self._kind]:
-            self._key = self._texts[name] = TEXTS[self._kind][named]
+            append_value(self._fields, "links", (attributes, self.line), self._report)
+        elif resolved in TEXTS[self._kind]:
+            self._key = self._texts[name] = TEXTS[self._kind][resolved]
             if attributes and self._feed:
                 self._fields.setdefault(self._key + "@", attributes)
             self._wanted = name
             self._text = []
             self.parser.CharacterDataHandler = self._text.append
-        elif named in PARTS[self._kind] or (family == MEDIA and local in MEDIA_PARTS and self._feed):
+        elif resolved in PARTS[self._kind] or (family == MEDIA and local in MEDIA_PARTS and self._feed):
             if not family and not self._feed:
-                self._say("sitemap.unknown_element", f"{name!r} lacks its prefix {local}:")
+                self._report("sitemap.unknown_element", f"{name!r} lacks its prefix {local}:")
             self._parts.begin(self.parser, self._depth, Part(family, local, attributes, self.line))
         else:
             if not self._feed:
                 self._fields.setdefault("other", True)
                 if family in STRICT:
-                    self._say("sitemap.unknown_element", f"a {self._kind} has no element {name[:64]!r}")
+                    self._report("sitemap.unknown_element", f"a {self._kind} has no element {name[:64]!r}")
             self._parts.begin(self.parser, self._depth, None)
 
     def _part(self, depth: int, name: str, attributes: dict[str, str]) -> Part:
-        """An element inside a part."""
+        """Make the part of an element inside a part."""
         if attributes and self._scopes.enter(depth, attributes):
             self._texts.clear()
         family, local = self._scopes.resolve(name)
         return Part(family, local, attributes, self.line)
 
     def _part_done(self, part: Part | None, cut: bool) -> None:
-        """The end of a part of an item, or of an element that was skipped."""
+        """Handle the end of a part of an item, or of a skipped element."""
         self._depth -= 1
         if cut and part is not None:
-            said = f"{part.local} holds more than {MAX_PARTS:,} elements: none needs so many"
-            self._say("sitemap.value_too_long", said, part.line)
+            sentence = f"{part.local} contains more than {MAX_PARTS:,} elements: none needs so many"
+            self._report("sitemap.value_too_long", sentence, part.line)
         if part is not None and self._feed:
-            append_value(self._fields, "parts", part, self._say)
+            append_value(self._fields, "parts", part, self._report)
         elif part is not None:
-            add_part(self._fields, part, self._scopes.base, self._say)
+            add_part(self._fields, part, self._scopes.base, self._report)
         if self._scopes.depth > self._depth:
             self._leave()
 
     def _root_format(self, name: str) -> Format:
         local, uri = self._scopes.root(name)
-        found = root_format(name, local, uri, self._say)
-        if found is None:
+        root = root_format(name, local, uri, self._report)
+        if root is None:
             raise StopParsing
-        self._feed = found in FEEDS
-        return found
+        self._feed = root in FEEDS
+        return root
 
     def _finish(self) -> None:
-        """The end of an item."""
+        """Build the item that ended."""
         item: Entry | Child | None
         if self._kind == "url":
-            item = items.build_entry(self._fields, self._scopes.base, self._say, self._say_of)
+            item = items.build_entry(self._fields, self._scopes.base, self._report, self._report_value)
         elif self._kind == "sitemap":
-            item = items.build_child(self._fields, self._scopes.base, self._say_of)
+            item = items.build_child(self._fields, self._scopes.base, self._report_value)
         else:
             atom = self._kind == "entry"
-            item = read_feed_entry(self._fields, self._scopes.base, self._say, self._say_of, atom=atom)
+            item = read_feed_entry(
+                self._fields, self._scopes.base, self._report, self._report_value, atom=atom
+            )
         if item is not None:
             self.items.append(item)
             self.lines.append(self._item_line)
 
     def _check_depth(self, depth: int) -> None:
         if depth > self._max_depth:
-            self._say("sitemap.too_deep", f"elements are nested more than {self._max_depth} deep")
+            self._report("sitemap.too_deep", f"elements are nested more than {self._max_depth} deep")
             raise StopParsing
 
-    def _say_of(self, rule: str, sentence: str, key: str, which: int = 0) -> None:
-        """Take down a finding of a value, the first or the last (-1) of its key, or "" of the item as a whole."""
+    def _report_value(self, rule: str, sentence: str, key: str, which: int = 0) -> None:
+        """Add a finding about the first or last (-1) value of a key, or with "" about the item as a whole."""
         line = self._item_line
         if self._findings.has_room(rule) and (key in self._fields or which):
-            item = self.seen(self._item_at, self.parser.CurrentByteIndex)
+            item = self.parsed(self._item_at, self.parser.CurrentByteIndex)
             line += self._places.below(item, key, self._texts, which)
-        self._say(rule, sentence, line)
+        self._report(rule, sentence, line)
 
-    def _say(self, rule: str, sentence: str, line: int = 0) -> None:
-        if rule == "retired.tag":  # once for each tag
+    def _report(self, rule: str, sentence: str, line: int = 0) -> None:
+        if rule == "retired.tag":  # report each tag once
             if sentence in self._retired:
                 return
             self._retired.add(sentence)

@@ -1,4 +1,4 @@
-"""Owns what the extensions of a url mean: its images, videos, news and language variants. Pure."""
+"""Reads the extensions of a url: images, videos, news and language variants. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Protocol, TypeVar
@@ -13,14 +13,14 @@ MAX_EXTENSIONS: Final = 10_000  # images, videos or links of one entry
 _Value = TypeVar("_Value", int, bool)
 ReportValue = Callable[
     [str, str, str], None
-]  # a rule id, a sentence, and the key of the value, or "" for the item
+]  # with a rule id, a sentence, and the key of the value ("": the item)
 
 
 class ReportFinding(Protocol):
-    """Takes down a finding: a rule id, a sentence, and the line, 0 for the one that is being read."""
+    """A function that adds a finding."""
 
     def __call__(self, rule: str, sentence: str, line: int = 0) -> None:
-        """Take it down."""
+        """Add a finding; the line 0 means the current line."""
 
 
 _IMAGE_TAGS: Final = frozenset({"loc", "caption", "geo_location", "title", "license"})
@@ -51,123 +51,125 @@ _VARIANT_RULES = dict.fromkeys(_IMAGE_RULES, "hreflang.url")
 
 
 class PartTags:
-    """The elements directly inside a part, each judged: unknown and repeated ones are findings and left out."""
+    """The child elements of a part. Reports unknown, repeated and too long ones, and leaves them out."""
 
     def __init__(
-        self, part: Part, known: frozenset[str], say: ReportFinding, many: frozenset[str] = frozenset()
+        self, part: Part, known: frozenset[str], report: ReportFinding, many: frozenset[str] = frozenset()
     ) -> None:
-        self.found: dict[str, list[Part]] = {}
-        self._say = say
+        self._tags: dict[str, list[Part]] = {}
+        self._report = report
         kind = part.local
         for inner in part.parts:
             name = inner.local
             if name not in known:
                 if inner.family in {part.family, CORE}:
-                    say(
-                        "sitemap.unknown_element", f"{kind} has no tag {name[:64]!r}: take it out", inner.line
+                    report(
+                        "sitemap.unknown_element", f"{kind} has no tag {name[:64]!r}: remove it", inner.line
                     )
-            elif name in self.found and name not in many:
-                say("sitemap.repeated", f"{kind} has more than one {name}: keep one", inner.line)
+            elif name in self._tags and name not in many:
+                report("sitemap.repeated", f"{kind} has more than one {name}: keep one", inner.line)
             elif inner.too_long:
-                said = f"{name} has more than {len(inner.text):,} characters: no value needs so many"
-                say("sitemap.value_too_long", said, inner.line)
+                sentence = f"{name} has more than {len(inner.text):,} characters: no value needs so many"
+                report("sitemap.value_too_long", sentence, inner.line)
             else:
-                self.found.setdefault(name, []).append(inner)
+                self._tags.setdefault(name, []).append(inner)
                 if f"{kind}:{name}" in _RETIRED:
-                    say("retired.tag", f"{kind}:{name} is retired: leave it out", inner.line)
+                    report("retired.tag", f"{kind}:{name} is retired: leave it out", inner.line)
 
     def __contains__(self, name: str) -> bool:
-        return name in self.found
+        return name in self._tags
 
     def all(self, name: str) -> Iterable[Part]:
-        """All elements of a name."""
-        return self.found.get(name, ())
+        """All elements of this name."""
+        return self._tags.get(name, ())
 
     def first(self, name: str) -> Part | None:
-        """The element of a name."""
-        return self.found[name][0] if name in self.found else None
+        """The first element of this name, or None."""
+        return self._tags[name][0] if name in self._tags else None
 
     def text(self, name: str) -> str:
-        """The text of an element, or ""."""
-        return self.found[name][0].text if name in self.found else ""
+        """The text of the element, or ""."""
+        return self._tags[name][0].text if name in self._tags else ""
 
     def whole(self, name: str, rule: str) -> int | None:
-        """The whole number in an element, or None; anything else is a finding."""
+        """The whole number in the element, or None; reports any other value."""
         return self._read(name, rule, values.parse_whole)
 
     def yes_no(self, name: str) -> bool | None:
-        """The yes or no in an element, or None; anything else is a finding."""
+        """The yes or no in the element, or None; reports any other value."""
         return self._read(name, "video.yes_no", values.parse_yes_no)
 
     def pair(self, name: str, attribute: str) -> tuple[str, str] | None:
-        """The text and an attribute of an element, or None when there is no such element."""
+        """The text and an attribute of the element, or None without such an element."""
         part = self.first(name)
         return (part.text, part.attribute(attribute)) if part else None
 
     def _read(self, name: str, rule: str, read: Callable[[str], tuple[_Value | None, str]]) -> _Value | None:
-        if name not in self.found:
+        if name not in self._tags:
             return None
-        value, sentence = read(self.found[name][0].text)
+        value, sentence = read(self._tags[name][0].text)
         if sentence:
-            self._say(rule, f"{name} {sentence}", self.found[name][0].line)
+            self._report(rule, f"{name} {sentence}", self._tags[name][0].line)
         return value
 
 
-def add_part(fields: dict[str, Any], part: Part, base: str, say: ReportFinding) -> None:
-    """Keep what a part of a url means among the fields of the url."""
+def add_part(fields: dict[str, Any], part: Part, base: str, report: ReportFinding) -> None:
+    """Add the value of a part of a url to the fields of the url."""
     kind = part.local
     if kind == "image":
-        if found := read_image(part, base, say):
-            append_value(fields, kind, found, say, part.line)
+        if image := read_image(part, base, report):
+            append_value(fields, kind, image, report, part.line)
     elif kind == "video":
-        append_value(fields, kind, read_video(part, say), say, part.line)
+        append_value(fields, kind, read_video(part, report), report, part.line)
     elif kind in fields:
-        say("sitemap.repeated", f"a url has more than one {kind}: keep one", part.line)
+        report("sitemap.repeated", f"a url has more than one {kind}: keep one", part.line)
     elif kind == "news":
-        fields[kind] = read_news(part, say)
+        fields[kind] = read_news(part, report)
     else:
         fields[kind] = True
-        say("retired.tag", "mobile:mobile is retired: leave it out", part.line)
+        report("retired.tag", "mobile:mobile is retired: leave it out", part.line)
 
 
-def append_value(fields: dict[str, Any], key: str, value: object, say: ReportFinding, line: int = 0) -> None:
-    """Keep one of many values, up to a bound, which is said of the line."""
-    kept = fields.setdefault(key, [])
-    if len(kept) < MAX_EXTENSIONS:
-        kept.append(value)
+def append_value(
+    fields: dict[str, Any], key: str, value: object, report: ReportFinding, line: int = 0
+) -> None:
+    """Append a value to the list of a key, up to a bound. Reports the first value beyond it."""
+    values_of_key = fields.setdefault(key, [])
+    if len(values_of_key) < MAX_EXTENSIONS:
+        values_of_key.append(value)
     elif key + "+" not in fields:
         fields[key + "+"] = True
         rule = "image.too_many" if key == "image" else "sitemap.value_too_long"
-        say(rule, f"an entry has more than {MAX_EXTENSIONS:,} {_PLURALS.get(key, key)}: take some out", line)
+        report(rule, f"an entry has more than {MAX_EXTENSIONS:,} {_PLURALS.get(key, key)}: remove some", line)
 
 
-def read_image(part: Part, base: str, say: ReportFinding) -> Image | None:
-    """An image, or None when it has no URL."""
-    if len(part.parts) == 1 and part.parts[0].local == "loc":  # as nearly all of them are
+def read_image(part: Part, base: str, report: ReportFinding) -> Image | None:
+    """An image, or None if it has no URL."""
+    if len(part.parts) == 1 and part.parts[0].local == "loc":  # the fast path, for nearly all images
         loc = part.parts[0].text
         if values.is_plain(loc):
             return Image(loc)
-    tags = PartTags(part, _IMAGE_TAGS, say)
+    tags = PartTags(part, _IMAGE_TAGS, report)
     loc, rule, sentence = values.parse_url(tags.text("loc"), base)
     if sentence:
-        say(_IMAGE_RULES.get(rule, rule), f"image: {sentence}", (tags.first("loc") or part).line)
+        report(_IMAGE_RULES.get(rule, rule), f"image: {sentence}", (tags.first("loc") or part).line)
     if not loc:
         return None
     return Image(loc, *(tags.text(name) for name in ("caption", "geo_location", "title", "license")))
 
 
-def read_news(part: Part, say: ReportFinding) -> News:
-    """An article, as it is stated."""
-    tags = PartTags(part, _NEWS_TAGS, say)
+def read_news(part: Part, report: ReportFinding) -> News:
+    """An article as stated."""
+    tags = PartTags(part, _NEWS_TAGS, report)
     publication = tags.first("publication") or Part("", "publication", {})
-    inner = PartTags(publication, _PUBLICATION_TAGS, say)
+    inner = PartTags(publication, _PUBLICATION_TAGS, report)
     rest = {name: tags.text(name) for name in _NEWS_TAGS - {"publication"}}
     return News(publication=inner.text("name"), language=inner.text("language"), **rest)
 
 
-def read_video(part: Part, say: ReportFinding) -> Video:
-    """A video as it is stated. Values that no video can hold are findings and left out; nothing else is judged."""
-    tags = PartTags(part, _VIDEO_TAGS, say, _VIDEO_MANY)
+def read_video(part: Part, report: ReportFinding) -> Video:
+    """A video as stated. Reports and leaves out values of a wrong type; checks nothing else."""
+    tags = PartTags(part, _VIDEO_TAGS, report, _VIDEO_MANY)
     stated: dict[str, Any] = {name: tags.text(name) for name in _VIDEO_TEXTS}
     stated |= {name: tags.whole(name, f"video.{name}") for name in _VIDEO_WHOLE}
     stated |= {name: tags.yes_no(name) for name in _VIDEO_FLAGS}
@@ -177,76 +179,76 @@ def read_video(part: Part, say: ReportFinding) -> Video:
     for name, attribute in (("uploader", "info"), ("gallery_loc", "title")):
         stated[name] = tags.pair(name, attribute)
     if player := tags.first("player_loc"):
-        stated |= _player(player, say)
+        stated |= _player(player, report)
     return Video(
         **stated,
-        rating=parse_rating(stars.text, say, stars.line) if (stars := tags.first("rating")) else None,
+        rating=parse_rating(stars.text, report, stars.line) if (stars := tags.first("rating")) else None,
         tags=tuple(tag.text for tag in tags.all("tag")),
         prices=tuple(
             Price(tag.text, *(tag.attribute(name) for name in ("currency", "type", "resolution")))
             for tag in tags.all("price")
         ),
-        tvshow=_tvshow(show, say) if (show := tags.first("tvshow")) else None,
-        segments=tuple((tag.text, _duration(tag, say)) for tag in tags.all("content_segment_loc")),
+        tvshow=_tvshow(show, report) if (show := tags.first("tvshow")) else None,
+        segments=tuple((tag.text, _duration(tag, report)) for tag in tags.all("content_segment_loc")),
         ids=tuple((tag.attribute("type"), tag.text) for tag in tags.all("id")),
     )
 
 
-def parse_rating(text: str, say: ReportFinding, line: int) -> float | None:
-    """A rating as a number, or None; what is no number is a finding."""
+def parse_rating(text: str, report: ReportFinding, line: int) -> float | None:
+    """A rating as a number, or None; reports any other text."""
     value = values.parse_number(text)
     if text and value is None:
-        say("video.rating", f"rating {text[:64]!r} is no number: write one from 0.0 to 5.0", line)
+        report("video.rating", f"rating {text[:64]!r} is not a number: write one from 0.0 to 5.0", line)
     return value
 
 
 def read_alternates(
-    links: Iterable[tuple[Mapping[str, str], int]], base: str, say: ReportFinding
+    links: Iterable[tuple[Mapping[str, str], int]], base: str, report: ReportFinding
 ) -> tuple[Alternate, ...]:
-    """The language variants among the links of an entry, given as attributes and line."""
-    found = []
+    """The language variants among the links of an entry; each link is its attributes and its line."""
+    alternates = []
     for stated, line in links:
         link = stated
         if "hreflang" not in link or link.get("rel") != "alternate":
             link = {key.lower(): value.strip() for key, value in stated.items()}
             if link.get("rel", "").lower() != "alternate":
                 if "hreflang" in link:
-                    say("hreflang.code", 'a link with hreflang has no rel: write rel="alternate"', line)
+                    report("hreflang.code", 'a link with hreflang has no rel: write rel="alternate"', line)
                 continue
             if "hreflang" not in link:
-                if "media" not in link:  # a page for small screens
-                    say("hreflang.code", "an alternate link has no hreflang: write its language", line)
+                if "media" not in link:  # a page for small screens has one
+                    report("hreflang.code", "an alternate link has no hreflang: write its language", line)
                 continue
         url, rule, sentence = values.parse_url(link.get("href", ""), base)
         if sentence:
-            say(_VARIANT_RULES.get(rule, rule), f"variant: {sentence}", line)
+            report(_VARIANT_RULES.get(rule, rule), f"variant: {sentence}", line)
         if url:
-            found.append(Alternate(link["hreflang"].strip(), url))
-    return tuple(found)
+            alternates.append(Alternate(link["hreflang"].strip(), url))
+    return tuple(alternates)
 
 
-def _player(player: Part, say: ReportFinding) -> dict[str, Any]:
-    found: dict[str, Any] = {"autoplay": player.attribute("autoplay")}
+def _player(player: Part, report: ReportFinding) -> dict[str, Any]:
+    fields: dict[str, Any] = {"autoplay": player.attribute("autoplay")}
     if embed := player.attribute("allow_embed"):
-        found["allow_embed"], sentence = values.parse_yes_no(embed)
+        fields["allow_embed"], sentence = values.parse_yes_no(embed)
         if sentence:
-            say("video.yes_no", f"allow_embed {sentence}", player.line)
+            report("video.yes_no", f"allow_embed {sentence}", player.line)
     for name in ("allow_embed", "autoplay"):
         if player.attribute(name):
-            say("retired.tag", f"video:player_loc@{name} is retired: leave it out", player.line)
-    return found
+            report("retired.tag", f"video:player_loc@{name} is retired: leave it out", player.line)
+    return fields
 
 
-def _duration(segment: Part, say: ReportFinding) -> int | None:
+def _duration(segment: Part, report: ReportFinding) -> int | None:
     text = segment.attribute("duration")
     value, sentence = values.parse_whole(text) if text else (None, "")
     if sentence:
-        say("video.duration", f"duration {sentence}", segment.line)
+        report("video.duration", f"duration {sentence}", segment.line)
     return value
 
 
-def _tvshow(part: Part, say: ReportFinding) -> TvShow:
-    tags = PartTags(part, _TVSHOW_TAGS, say)
+def _tvshow(part: Part, report: ReportFinding) -> TvShow:
+    tags = PartTags(part, _TVSHOW_TAGS, report)
     return TvShow(
         tags.text("show_title"),
         tags.text("video_type"),

@@ -1,8 +1,8 @@
-"""Owns the fast way: one expression reads a run of plain items, so that no XML parser need see them. Pure.
+"""The fast path: one regular expression reads a run of plain items without an XML parser. Pure.
 
-A plain item is one that no rule can find fault with: the elements of the schema in its order, an absolute URL in the
-characters of RFC 3986, a date that the XSD allows and that exists. Whatever is not plain ends the run, and the XML
-parser goes on from there; what is read is the same either way.
+A plain item breaks no rule: it has the elements of the schema in order, an absolute URL in the characters of RFC 3986,
+and an existing date that the XSD allows. The first other item ends the run, and the XML parser continues there. The
+result is the same either way.
 """
 
 import re
@@ -15,7 +15,7 @@ from sitemap.model import Child, Entry
 from sitemap.reader.values import PRIORITIES
 
 _SPACE = r"[ \t\r\n]*+"
-# Of printable ASCII without < > & " \ ^ ` { | } [ ] and #: at least 12 characters, which is limits.MIN_LOC.
+# Printable ASCII without < > & " \ ^ ` { | } [ ] and #. The URL has at least 12 characters, limits.MIN_LOC.
 _CHARACTER = r"[!$%'-;=?-Z_a-z~]"
 _URL_PATTERN = rf"https?+://[A-Za-z0-9]{_CHARACTER}{{4,}}+(?:&(?:amp|apos);{_CHARACTER}*+)*+"
 _DAY_PATTERN = (
@@ -34,7 +34,7 @@ _LONE_RETURN = re.compile("\r(?!\n)")
 
 
 def _plain(name: str, hints: str) -> re.Pattern[str]:
-    """Splits a text into the values of plain items; all that follows the last of them is the last value."""
+    """A pattern that splits a text into the values of plain items; the rest of the text is the last value."""
     return re.compile(
         rf"{_SPACE}<{name}>{_SPACE}<loc>({_URL_PATTERN})</loc>{_SPACE}"
         rf"(?:<lastmod>({_DAY_PATTERN}(?:{_CLOCK_PATTERN})?+)</lastmod>{_SPACE})?+{hints}</{name}>|((?s:.)++)"
@@ -46,29 +46,29 @@ _PATTERNS: Final = {"url": _plain("url", _HINT_PATTERN), "sitemap": _plain("site
 
 @dataclass(slots=True)
 class ItemRun:
-    """Plain items that stand one behind the other in ``data[start:end]``; the last byte is that of the last end tag."""
+    """Consecutive plain items in ``data[start:end]``, which ends with the last end tag."""
 
     name: str  # of the items
     items: list[Entry | Child]
-    values: tuple[str, ...]  # names of the elements that occur in them
+    values: tuple[str, ...]  # names of the elements in them
     data: bytes
     start: int
     end: int
 
     @property
     def line_ends(self) -> int:
-        """How many lines end in it."""
+        """The number of line ends in the run."""
         return self.data.count(b"\n", self.start, self.end)
 
     def lines(self, first: int) -> list[int]:
-        """The line on which each item begins, when the run begins on the line ``first``."""
+        """The line where each item begins; the run begins on the line ``first``."""
         gaps = self.data[self.start : self.end].split(f"<{self.name}>".encode())[:-1]
         return list(accumulate((gap.count(b"\n") for gap in gaps), initial=first))[1:]
 
 
 def read_run(name: str, data: bytes, start: int, end: int) -> ItemRun | None:
-    """The plain items, ``url`` or ``sitemap`` elements, that ``data[start:end]`` begins with. None when it does not."""
-    # A byte is a character here: what is not ASCII is never plain, whatever it means.
+    """The plain ``url`` or ``sitemap`` elements at the start of ``data[start:end]``, or None if there are none."""
+    # One byte is one character here: an item with non-ASCII bytes is never plain.
     text = str(memoryview(data)[start:end], "latin-1")
     parts = _PATTERNS[name].split(text)
     width = 6 if name == "url" else 4
@@ -77,7 +77,7 @@ def read_run(name: str, data: bytes, start: int, end: int) -> ItemRun | None:
     if rest:
         del locs[-1], dates[-1]
     if not locs or ("\r" in text and _LONE_RETURN.search(text, 0, end - start)):
-        return None  # who counts lines must not meet a carriage return on its own
+        return None  # a lone carriage return is a line end for the parser
     if "&" in text:
         locs = "\n".join(locs).replace("&apos;", "'").replace("&amp;", "&").split("\n")
     if max(map(len, locs)) > limits.MAX_LOC:
@@ -94,30 +94,29 @@ def read_run(name: str, data: bytes, start: int, end: int) -> ItemRun | None:
     words, numbers = parts[3::width], parts[4::width]
     if not any(words) and not any(numbers):
         return ItemRun(name, list(map(Entry, locs, dates)), tuple(values), data, start, end)
-    values += [value for value, found in (("changefreq", words), ("priority", numbers)) if any(found)]
+    values += [value for value, texts in (("changefreq", words), ("priority", numbers)) if any(texts)]
     freqs = [word or "" for word in words]
     priorities = [None if number is None else PRIORITIES[number] for number in numbers]
     return ItemRun(name, list(map(Entry, locs, dates, freqs, priorities)), tuple(values), data, start, end)
 
 
 class LineIndex:
-    """The lines on which items begin. Those of a run are counted when one of them is first asked for."""
+    """The lines where items begin. The lines of a run are counted on first use."""
 
     def __init__(self) -> None:
-        self._known: list[int] = []  # 0: it is in a run
+        self._known: list[int] = []  # 0: the item is in a run
         self._runs: list[tuple[int, ItemRun, int]] = []  # index of the first item, the run, its first line
-        self.append = self._known.append  # the line of the next item
+        self.append = self._known.append  # adds the line of the next item
 
     def add_run(self, run: ItemRun, first: int) -> None:
-        """Take down a run that begins on the line ``first``."""
+        """Add a run that begins on the line ``first``."""
         self._runs.append((len(self._known), run, first))
         self._known.extend([0] * len(run.items))
 
     def of(self, index: int) -> int:
-        """The line of an item, from 1. IndexError when there is no such item."""
-        found = self._known[index]
-        if found:
-            return found
+        """The line of an item, from 1. IndexError if there is no such item."""
+        if line := self._known[index]:
+            return line
         index %= len(self._known)
         begin, run, first = next(entry for entry in reversed(self._runs) if entry[0] <= index)
         self._known[begin : begin + len(run.items)] = run.lines(first)

@@ -1,4 +1,4 @@
-"""Owns what an item of a feed means: its link, date, title and summary, and the media it carries. Pure."""
+"""Reads an item of a feed: its link, date, title, summary and media. Pure."""
 
 import html
 import re
@@ -14,14 +14,10 @@ from sitemap.reader.extensions import ReportFinding, ReportValue, parse_rating, 
 from sitemap.reader.parts import Part
 from sitemap.reader.xml_names import CORE, DC, MEDIA
 
-_FLASH: Final = "application/x-shockwave-flash"  # a player, not a film
+_FLASH: Final = "application/x-shockwave-flash"  # a player, not a video file
 
-_MAX_OBJECTS: Final = (
-    1_000  # images and videos of an item; what is said for all of them is read again for each
-)
-
-_MAX_FINDINGS: Final = 100  # elements of a name
-
+_MAX_OBJECTS: Final = 1_000  # images and videos of an item; each reads the elements that they share
+_MAX_ELEMENTS: Final = 100  # of one name
 _TEXT_FAMILIES: Final = frozenset({MEDIA, DC})
 
 # https://www.dublincore.org/specifications/dublin-core/dcmi-period/
@@ -30,34 +26,36 @@ _PERIOD = re.compile(r"(?:^|;)\s*(start|end)\s*=\s*([^;\s]+)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class MediaItem:
-    """What the media of an item have in common: its title and summary, the base URL, and who is told of defects."""
+    """What the media of an item share: its title and summary, the base URL, and the function that reports defects."""
 
     title: str
     summary: str
     base: str
-    say: ReportFinding
+    report: ReportFinding
 
     def address(self, part: Part | None, rule: str, attribute: str = "url") -> str:
         """The absolute URL in an attribute, or ""."""
         text = part.attribute(attribute) if part else ""
         if not part or not text:
             return ""
-        found, _, sentence = values.parse_url(text, self.base)
+        url, _, sentence = values.parse_url(text, self.base)
         if sentence:
-            self.say(rule, sentence, part.line)
-        return found
+            self.report(rule, sentence, part.line)
+        return url
 
 
 def read_media(parts: list[Part], item: MediaItem) -> tuple[tuple[Image, ...], tuple[Video, ...]]:
     """The images and videos of an item, each once, in the order of the document.
 
-    The contents of a ``media:group`` are one thing in several forms, of which the default or else the first counts.
+    The contents of a ``media:group`` are versions of one object: the default one counts, or else the first.
     """
     images: dict[str, Image] = {}
     videos: list[Video] = []
     for number, media_object in enumerate(_objects(parts)):
         if number == _MAX_OBJECTS:
-            item.say("sitemap.value_too_long", f"an item has more than {_MAX_OBJECTS:,} media: take some out")
+            item.report(
+                "sitemap.value_too_long", f"an item has more than {_MAX_OBJECTS:,} media: remove some"
+            )
             break
         if media_object.kind == "image":
             image = _image(media_object, item)
@@ -82,12 +80,12 @@ def read_media(parts: list[Part], item: MediaItem) -> tuple[tuple[Image, ...], t
     return tuple(images.values()), tuple(videos)
 
 
-_Level = dict[str, list[Part]]  # what is said in one place, by local name
+_Level = dict[str, list[Part]]  # the elements of one level, by local name
 
 
 @dataclass(frozen=True, slots=True)
 class _MediaObject:
-    """One thing to see: "image" or "video", its content if it has one, and what is said of it, innermost first."""
+    """An "image" or "video": its content, if any, and the elements that describe it, innermost level first."""
 
     kind: str
     content: Part | None
@@ -98,8 +96,8 @@ class _MediaObject:
         return next(self.all(name), None)
 
     def all(self, name: str) -> Iterator[Part]:
-        """The first elements of this name, from the inside out."""
-        return islice((part for level in self.levels for part in level.get(name, ())), _MAX_FINDINGS)
+        """The first elements of this name, innermost first."""
+        return islice((part for level in self.levels for part in level.get(name, ())), _MAX_ELEMENTS)
 
     def text(self, name: str) -> str:
         """The text of the innermost element, or ""."""
@@ -122,20 +120,20 @@ def _level(parts: list[Part]) -> _Level:
 
 def _objects(parts: list[Part]) -> Iterator[_MediaObject]:
     outer = _level(parts)
-    found = False
+    has_media = False
     for part in parts:
         if part.family == MEDIA and part.local in {"content", "group"}:
-            found = True
+            has_media = True
             if part.local == "content":
-                yield from _merge_forms([part], outer)
+                yield from _merge_versions([part], outer)
             else:
-                yield from _merge_forms(list(part.all("content")), _level(part.parts), outer)
-    if not found:
-        yield from _merge_forms([], outer)
+                yield from _merge_versions(list(part.all("content")), _level(part.parts), outer)
+    if not has_media:
+        yield from _merge_versions([], outer)
 
 
-def _merge_forms(contents: list[Part], *levels: _Level) -> Iterator[_MediaObject]:
-    """The image and the video that are one thing in several forms; a player alone is a video."""
+def _merge_versions(contents: list[Part], *levels: _Level) -> Iterator[_MediaObject]:
+    """The image and the video among the versions of one object; a player without content is a video."""
     chosen: dict[str, Part] = {}
     for content in sorted(contents, key=lambda part: part.attribute("isdefault").lower() != "true"):
         if kind := _kind(content):
@@ -157,27 +155,27 @@ def _kind(content: Part) -> str:
     return "video" if not (medium or mime) and any(content.all("player")) else ""
 
 
-def _image(stated: _MediaObject, item: MediaItem) -> Image:
+def _image(media_object: _MediaObject, item: MediaItem) -> Image:
     return Image(
-        item.address(stated.content, "image.loc_missing"),
-        caption=stated.text("description"),
-        title=stated.text("title"),
-        license=stated.attribute("license", "href"),
+        item.address(media_object.content, "image.loc_missing"),
+        caption=media_object.text("description"),
+        title=media_object.text("title"),
+        license=media_object.attribute("license", "href"),
     )
 
 
-def _video(stated: _MediaObject, item: MediaItem) -> Video:
-    content = stated.content or Part(MEDIA, "content", {})
+def _video(media_object: _MediaObject, item: MediaItem) -> Video:
+    content = media_object.content or Part(MEDIA, "content", {})
     url = item.address(content, "video.url")
-    player = item.address(stated.find("player"), "video.url")
-    period = {name.lower(): date for name, date in _PERIOD.findall(stated.text("valid"))}
-    prices = [part for part in stated.all("price") if part.attribute("type").lower() != "subscription"]
-    subscribed = any(part.attribute("type").lower() == "subscription" for part in stated.all("price"))
+    player = item.address(media_object.find("player"), "video.url")
+    period = {name.lower(): date for name, date in _PERIOD.findall(media_object.text("valid"))}
+    prices = [part for part in media_object.all("price") if part.attribute("type").lower() != "subscription"]
+    subscribed = any(part.attribute("type").lower() == "subscription" for part in media_object.all("price"))
     flash = content.attribute("type").lower() == _FLASH
     return Video(
-        thumbnail_loc=item.address(stated.find("thumbnail"), "video.url"),
-        title=stated.text("title"),
-        description=stated.text("description"),
+        thumbnail_loc=item.address(media_object.find("thumbnail"), "video.url"),
+        title=media_object.text("title"),
+        description=media_object.text("description"),
         content_loc="" if flash else url,
         player_loc=player or (url if flash else ""),
         duration=_whole(content, "duration", "video.duration", item),
@@ -186,7 +184,7 @@ def _video(stated: _MediaObject, item: MediaItem) -> Video:
         restriction=next(
             (
                 (part.attribute("relationship"), part.text)
-                for part in stated.all("restriction")
+                for part in media_object.all("restriction")
                 if part.attribute("type").lower() == "country"
             ),
             None,
@@ -194,24 +192,24 @@ def _video(stated: _MediaObject, item: MediaItem) -> Video:
         uploader=next(
             (
                 (part.text, "")
-                for part in stated.all("credit")
+                for part in media_object.all("credit")
                 if part.attribute("role").lower() == "uploader"
             ),
             None,
         ),
-        family_friendly={"adult": False, "nonadult": True}.get(stated.text("rating").lower()),
+        family_friendly={"adult": False, "nonadult": True}.get(media_object.text("rating").lower()),
         requires_subscription=subscribed or None,
-        live="live-video" in {part.text.lower() for part in stated.all("type")} or None,
+        live="live-video" in {part.text.lower() for part in media_object.all("type")} or None,
         tags=tuple(
             tag
-            for text in stated.text("keywords").split(",", _MAX_FINDINGS)[:_MAX_FINDINGS]
+            for text in media_object.text("keywords").split(",", _MAX_ELEMENTS)[:_MAX_ELEMENTS]
             if (tag := text.strip())
         ),
-        category=stated.text("category"),
+        category=media_object.text("category"),
         prices=tuple(
             Price(*(part.attribute(name) for name in ("price", "currency", "type"))) for part in prices
         ),
-        **_community(stated.find("community"), item),
+        **_community(media_object.find("community"), item),
     )
 
 
@@ -219,13 +217,13 @@ def _community(part: Part | None, item: MediaItem) -> dict[str, Any]:
     stars = next(part.all("starrating"), None) if part else None
     statistics = next(part.all("statistics"), None) if part else None
     return {
-        "rating": parse_rating(stars.attribute("average"), item.say, stars.line) if stars else None,
+        "rating": parse_rating(stars.attribute("average"), item.report, stars.line) if stars else None,
         "view_count": _whole(statistics, "views", "video.view_count", item) if statistics else None,
     }
 
 
 def _thumbnail(parts: list[Part], item: MediaItem) -> str:
-    """The picture of an item, which is that of an enclosed video too."""
+    """The thumbnail of an item, which also serves an enclosed video."""
     for part in parts:
         if part.local in {"thumbnail", "image"}:
             for attribute in ("url", "href"):
@@ -238,15 +236,14 @@ def _whole(part: Part, attribute: str, rule: str, item: MediaItem) -> int | None
     text = part.attribute(attribute)
     value, sentence = values.parse_whole(text) if text else (None, "")
     if sentence:
-        item.say(rule, f"{attribute} {sentence}", part.line)
+        item.report(rule, f"{attribute} {sentence}", part.line)
     return value
 
 
-MAX_SUMMARY: Final = 10_000  # characters; what is longer is cut
+MAX_SUMMARY: Final = 10_000  # characters; a longer one is cut
 
-# What tells best when a page last changed comes first.
+# The element that best tells when a page last changed comes first.
 _RSS_DATES = ("modified", "updated", "pubdate", "date")
-
 _ATOM_DATES = ("updated", "modified", "published", "issued")
 
 
@@ -254,9 +251,9 @@ _Links = list[tuple[dict[str, str], int]]  # attributes and line of each
 
 
 def read_feed_entry(
-    fields: dict[str, Any], base: str, say: ReportFinding, say_of: ReportValue, *, atom: bool
+    fields: dict[str, Any], base: str, report: ReportFinding, report_value: ReportValue, *, atom: bool
 ) -> Entry | None:
-    """The page that an item is about, or None when it names none."""
+    """The page of an item, or None if it has no link."""
     links: _Links = [
         ({key.lower(): value.strip() for key, value in link.items()}, line)
         for link, line in fields.get("links", ())
@@ -266,40 +263,40 @@ def read_feed_entry(
         for link, line in links
         if link.get("rel", "alternate").lower() == "alternate" and link.get("href")
     ]
-    main, line = next((page for page in pages if not page[0].get("hreflang")), pages[0] if pages else ({}, 0))
-    stated = main.get("href", "") if atom else rss_link(fields, main.get("href", ""))
+    main_link, line = next(
+        (page for page in pages if not page[0].get("hreflang")), pages[0] if pages else ({}, 0)
+    )
+    stated = main_link.get("href", "") if atom else rss_link(fields, main_link.get("href", ""))
     loc, rule, sentence = values.parse_url(stated, base)
     if sentence:
         if line:
-            say(rule, sentence, line)
+            report(rule, sentence, line)
         else:
-            say_of(rule, sentence, "link" if "link" in fields else "guid")
-    lastmod = _lastmod(fields, _ATOM_DATES if atom else _RSS_DATES, say_of)
+            report_value(rule, sentence, "link" if "link" in fields else "guid")
+    lastmod = _lastmod(fields, _ATOM_DATES if atom else _RSS_DATES, report_value)
     if not loc:
         return None
     title = fields.get("title", "").strip()
-    title = "" if title == loc else title  # a feed must have one, so writers without one write the URL
+    title = "" if title == loc else title  # RSS requires a title, so generators without one write the URL
     summary = next(
         (text for name in ("summary", "description", "content") if (text := fields.get(name, "").strip())), ""
     )[:MAX_SUMMARY]
-    if (
-        not atom and "<" not in summary
-    ):  # a description is HTML: without a tag it is text in the guise of HTML
+    if not atom and "<" not in summary:  # a description is HTML; without tags only entities remain
         summary = html.unescape(summary)
-    images, videos = read_media(_with_enclosures(fields, links), MediaItem(title, summary, base, say))
+    images, videos = read_media(_with_enclosures(fields, links), MediaItem(title, summary, base, report))
     return Entry(
         loc,
         lastmod,
         images=images,
         videos=videos,
-        alternates=_variants(pages, main, base, say),
+        alternates=_variants(pages, main_link, base, report),
         title=title,
         summary=summary,
     )
 
 
 def rss_link(fields: dict[str, Any], other: str) -> str:
-    """https://www.rssboard.org/rss-specification: a guid is a link unless it says that it is not."""
+    """https://www.rssboard.org/rss-specification: a guid is a link unless isPermaLink is false."""
     if link := fields.get("link", "").strip() or fields.get("about", "").strip():
         return str(link)
     guid = fields.get("guid", "").strip()
@@ -311,29 +308,29 @@ def rss_link(fields: dict[str, Any], other: str) -> str:
     return other
 
 
-def _lastmod(fields: dict[str, Any], dates: tuple[str, ...], say_of: ReportValue) -> str:
+def _lastmod(fields: dict[str, Any], dates: tuple[str, ...], report_value: ReportValue) -> str:
     name = next((name for name in dates if fields.get(name, "").strip()), "")
     stated = fields[name].strip() if name else ""
     lastmod = values.parse_lastmod(stated)[0] if stated else ""
     if stated and not lastmod:
-        say_of(
+        report_value(
             "lastmod.invalid",
-            f"{quote_text(stated)} is no date to the day: write YYYY-MM-DDThh:mm:ss+00:00",
+            f"{quote_text(stated)} does not state a day: write YYYY-MM-DDThh:mm:ss+00:00",
             name,
         )
     return lastmod
 
 
-def _variants(pages: _Links, main: dict[str, str], base: str, say: ReportFinding) -> tuple[Alternate, ...]:
-    """RFC 4287 section 4.2.7.4: hreflang tells the language of what is linked, so one alone is no variant."""
+def _variants(pages: _Links, main: dict[str, str], base: str, report: ReportFinding) -> tuple[Alternate, ...]:
+    """RFC 4287 section 4.2.7.4: hreflang is the language of the target, so a single link with it is not a variant."""
     variants = [page for page in pages if page[0].get("hreflang")]
     if len(variants) == 1 and variants[0][0] is main:
         return ()
-    return read_alternates([(link | {"rel": "alternate"}, line) for link, line in variants], base, say)
+    return read_alternates([(link | {"rel": "alternate"}, line) for link, line in variants], base, report)
 
 
 def _with_enclosures(fields: dict[str, Any], links: _Links) -> list[Part]:
-    """The parts of an item, and Atom's enclosures in the form of RSS's."""
+    """The parts of an item, with Atom enclosures in the form of RSS enclosures."""
     parts: list[Part] = fields.get("parts", [])
     return parts + [
         Part(CORE, "enclosure", {"url": link.get("href", ""), "type": link.get("type", "")}, line)

@@ -1,6 +1,6 @@
-"""Owns the reading of a sitemap or feed from bytes: unpacks, recognises, decodes, and hands on to the right reader.
+"""Parses a sitemap or feed from bytes: unpacks, detects the format, decodes, and reads it. No I/O.
 
-Sans I/O: it is fed, and gives items and findings. No bytes at all make it raise anything but a SitemapError.
+No input makes the parser raise anything but a SitemapError.
 """
 
 import codecs
@@ -19,39 +19,42 @@ from sitemap.reader.sniff import SNIFF_BYTES, Syntax, sniff
 from sitemap.reader.text import TextReader
 from sitemap.reader.xml_stream import MAX_TOKEN, XmlStream
 
-_NO_NAMES: Final = frozenset({"<stdin>", "-", "standard input", "the standard input"})  # of what has none
-_MAX_LAYERS: Final = 2  # of gzip: a packed file that a server packed again
-_MAX_BLANK: Final = 64 * 1024  # bytes of blank space before anything else
+_NO_NAMES: Final = frozenset(
+    {"<stdin>", "-", "standard input", "the standard input"}
+)  # of sources without a file name
+_MAX_LAYERS: Final = 2  # of gzip: a compressed file that a server compressed again
+_MAX_BLANK: Final = 64 * 1024  # bytes of blank space at the start
 
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """Where reading stops; what was read until then is kept, and :attr:`SitemapParser.cut` says so.
+    """Where reading stops. Items read so far are kept, and :attr:`SitemapParser.cut` says which limit was reached.
 
-    What the protocol allows (52,428,800 bytes, 50,000 entries) is told of in findings whatever is set here.
+    The limits of the protocol (52,428,800 bytes, 50,000 entries) give findings in any case.
     """
 
-    max_bytes: int = 64 * 1024 * 1024  # after unpacking
+    max_bytes: int = 64 * 1024 * 1024  # uncompressed
     max_entries: int = 1_000_000
-    max_depth: int = 64  # elements inside each other
-    max_token: int = MAX_TOKEN  # bytes of a tag, comment or instruction: a longer one is passed over
-    max_findings: int = MAX_FINDINGS  # of one rule that are told one by one; 0 tells all, however many
-    max_text: int = 65_536  # characters of a value: a longer one is dropped, or cut if it is prose
+    max_depth: int = 64  # of nested elements
+    max_token: int = MAX_TOKEN  # bytes of a tag, comment or instruction; a longer one is skipped
+    max_findings: int = MAX_FINDINGS  # kept for each rule; 0 keeps all
+    max_text: int = (
+        65_536  # characters of a value; a longer one is dropped, or cut if it is a title or summary
+    )
 
 
 class SitemapParser:
-    """Reads one document: urlset, index, RSS, Atom or text, plain or gzip, whatever its name or type said.
+    """Parses one document: urlset, index, RSS, Atom or text, plain or gzip, regardless of its name and media type.
 
-    ``feed`` and ``close`` answer the items that became complete, and ``line_of`` tells where they begin. Relative URLs
-    (and feeds may have them) are resolved against ``base_url`` and ``xml:base``. ``file`` is the path or URL of the
-    document: findings carry it, and its ending is compared with what the bytes are. Afterwards ``format`` is None when
-    it was no sitemap at all, ``complete`` is False when something of it was lost, and ``findings`` say what was not as
-    it should be.
+    ``feed`` and ``close`` return the completed items, and ``line_of`` the line of each. Relative URLs, which feeds may
+    have, are resolved against ``base_url`` and ``xml:base``. ``file`` is the path or URL of the document: findings have
+    it, and its suffix is compared with the content. After ``close``, ``format`` is None if the document is not a
+    sitemap, ``complete`` is False if a part of it was lost, and ``findings`` are its defects.
     """
 
     def __init__(self, base_url: str = "", read_limits: ReadLimits | None = None, file: str = "") -> None:
-        self.size = 0  # bytes after unpacking
-        self.cut = ""  # where the reader's own limits ended the reading, in words; no defect of the document
+        self.size = 0  # uncompressed bytes
+        self.cut = ""  # a sentence if a ReadLimits limit ended the reading; not a defect of the document
         self.entries = 0
         self._name = file.partition("?")[0].partition("#")[0].lower() if "://" in file else file.lower()
         self._limits = read_limits or ReadLimits()
@@ -61,7 +64,7 @@ class SitemapParser:
         )
         self._lines = LineIndex()
         self._unpackers: list[GzipReader] = []
-        self._starts: list[bytes] = [b""]  # first bytes of each layer, until it is known whether it is packed
+        self._starts: list[bytes] = [b""]  # first bytes of each layer, until its magic number is complete
         self._head = b""
         self._decoder: codecs.IncrementalDecoder | None = None
         self._reader: XmlStream | TextReader | None = None
@@ -71,21 +74,21 @@ class SitemapParser:
 
     @property
     def format(self) -> Format | None:
-        """What kind of document it is; None while that is not known, and for one that is no sitemap."""
+        """The format of the document; None if it is not known yet, or the document is not a sitemap."""
         if isinstance(self._reader, TextReader):
-            return Format.TEXT if self._reader.found else None
+            return Format.TEXT if self._reader.count else None
         return self._elements.format
 
     @property
     def refusal(self) -> str:
-        """Why a closed document is no sitemap, in the words of its first finding; "" for one that is."""
+        """Why a closed document is not a sitemap: the sentence of its first finding; "" if it is a sitemap."""
         if self.format is not None:
             return ""
         return next((finding.sentence for finding in self.findings), "no entry was found")
 
     @property
     def over(self) -> bool:
-        """Whether nothing of what follows will be read: a limit was reached, or it is no sitemap."""
+        """Whether the rest of the document is ignored: a limit was reached, or it is not a sitemap."""
         return self._over
 
     @property
@@ -96,19 +99,19 @@ class SitemapParser:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is not as it should be, in order."""
+        """The defects of the document, in order."""
         return self._findings.all()
 
     def feed(self, data: bytes) -> list[Entry | Child]:
-        """Read the next piece, of any size, and answer the items that are complete."""
+        """Parse the next piece, of any size, and return the completed items."""
         if self._closed:
-            raise SitemapError("this parser is closed: make a new one for another document")
+            raise SitemapError("this parser is closed: create a new one for another document")
         if data and not self._over:
             self._layer(bytes(data), 0)
         return self._take()
 
     def close(self) -> list[Entry | Child]:
-        """Say that the document is over, and get the last items. A second call gives nothing."""
+        """End the document and return the last items. A second call returns nothing."""
         if self._closed:
             return []
         for level in range(_MAX_LAYERS + 1):
@@ -121,7 +124,7 @@ class SitemapParser:
                 self._findings.add("sitemap.empty", 0, "the document is empty")
         elif not self._over:
             self._end(self._reader)
-        if isinstance(self._reader, TextReader) and not self._reader.found:
+        if isinstance(self._reader, TextReader) and not self._reader.count:
             self._findings.add("sitemap.not_xml", 0, "this is neither XML nor a list of URLs")
         items = self._take()
         if self.format is not None and not self.entries and not self.cut:
@@ -129,7 +132,7 @@ class SitemapParser:
         return items
 
     def _end(self, reader: XmlStream | TextReader) -> None:
-        """All was handed on; a defect of the packing was told already, and cost the end."""
+        """End the reader. A gzip fault is already reported, and may have cost the end of the document."""
         if self._decoder:
             reader.feed(self._decoder.decode(b"", True).encode("utf-8", "replace"))
         if any(unpacker.fault for unpacker in self._unpackers):
@@ -138,21 +141,21 @@ class SitemapParser:
             reader.close()
 
     def line_of(self, index: int) -> int:
-        """The line, from 1, on which an item of the last answer of ``feed`` or ``close`` begins.
+        """The line, from 1, of an item by its index in the last result of ``feed`` or ``close``, else IndexError.
 
-        It costs next to nothing until it is asked. IndexError when that answer has no such item.
+        Lines are counted on first use.
         """
         return self._lines.of(index)
 
     def _layer(self, data: bytes, level: int) -> None:
-        """Bytes inside so many layers of gzip."""
+        """Read bytes inside ``level`` layers of gzip."""
         if level < len(self._unpackers):
             for content in self._unpackers[level].feed(data):
                 self._layer(content, level + 1)
                 if self._over:
                     return
             return
-        if len(self._starts) == level + 1:  # not known yet whether this layer is packed
+        if len(self._starts) == level + 1:  # the magic number is not complete yet
             start = self._starts[level] + data
             if len(start) < len(MAGIC) and MAGIC.startswith(start):
                 self._starts[level] = start
@@ -160,29 +163,29 @@ class SitemapParser:
             data, self._starts[level] = start, b""
             if start.startswith(MAGIC):
                 if level >= _MAX_LAYERS:
-                    self._stop("sitemap.gzip", "the document is packed more than twice")
+                    self._stop("sitemap.gzip", "the document is compressed more than twice")
                     return
-                self._judge_packing(level, packed=True)
+                self._check_packing(level, packed=True)
                 self._unpackers.append(GzipReader())
                 self._starts.append(b"")
                 self._layer(data, level)
                 return
-            self._judge_packing(level, packed=False)
+            self._check_packing(level, packed=False)
             self._starts.append(b"")
         self._content(data)
 
-    def _judge_packing(self, level: int, *, packed: bool) -> None:
+    def _check_packing(self, level: int, *, packed: bool) -> None:
         if level and packed:
-            self._findings.add("sitemap.gzip_twice", 0, "the document is packed twice")
+            self._findings.add("sitemap.gzip_twice", 0, "the document is compressed twice")
         elif (
             not level and self._name and self._name not in _NO_NAMES and packed != self._name.endswith(".gz")
         ):
-            said = (
-                "is packed, but its name does not end in .gz"
+            state = (
+                "is compressed, but its name does not end"
                 if packed
-                else "is not packed, but its name ends in .gz"
+                else "is not compressed, but its name ends"
             )
-            self._findings.add("sitemap.mislabelled", 0, f"the document {said}")
+            self._findings.add("sitemap.mislabelled", 0, f"the document {state} in .gz")
 
     def _close_layer(self, level: int) -> None:
         if level < len(self._unpackers):
@@ -195,11 +198,11 @@ class SitemapParser:
                 self._lost = True
         elif level < len(self._starts) and self._starts[level]:
             start, self._starts[level] = self._starts[level], b""
-            self._judge_packing(level, packed=False)
+            self._check_packing(level, packed=False)
             self._content(start)
 
     def _content(self, data: bytes) -> None:
-        """Unpacked bytes of the document."""
+        """Read uncompressed bytes of the document."""
         room = self._limits.max_bytes - self.size
         if self.size <= limits.MAX_BYTES < self.size + len(data):
             self._findings.add("sitemap.too_large", 0, f"there are more than {limits.MAX_BYTES:,} bytes")
@@ -209,36 +212,36 @@ class SitemapParser:
             if len(self._head) >= SNIFF_BYTES:
                 self._start()
         elif room > 0:
-            self._hand(data[:room])
+            self._feed_reader(data[:room])
         if self.size > self._limits.max_bytes:
             if self._reader is None:
                 self._start()
             self._cut(f"reading stopped after {self._limits.max_bytes:,} bytes", end=True)
 
     def _start(self) -> None:
-        """Recognise the document by its first bytes."""
-        found = sniff(self._head[: SNIFF_BYTES * 4])
-        if found is None:
+        """Detect the syntax of the document from its first bytes."""
+        sniffed = sniff(self._head[: SNIFF_BYTES * 4])
+        if sniffed is None:
             if len(self._head) > _MAX_BLANK:
-                self._stop("sitemap.not_xml", "the document is nothing but blank space")
+                self._stop("sitemap.not_xml", "the document is only blank space")
             return
-        if found.fault:
-            rule = "sitemap.leading_junk" if "before the XML" in found.fault else "sitemap.encoding"
-            self._findings.add(rule, 1, found.fault)
-        if found.syntax is Syntax.HTML:
+        if sniffed.fault:
+            rule = "sitemap.leading_junk" if "before the XML" in sniffed.fault else "sitemap.encoding"
+            self._findings.add(rule, 1, sniffed.fault)
+        if sniffed.syntax is Syntax.HTML:
             self._stop("sitemap.not_xml", "this is an HTML page, not a sitemap")
             return
-        if found.codec != "utf-8":
-            self._decoder = codecs.getincrementaldecoder(found.codec)("replace")
-        if found.syntax is Syntax.XML:
-            line = 1 + self._head[: found.skip].count(b"\n")
+        if sniffed.codec != "utf-8":
+            self._decoder = codecs.getincrementaldecoder(sniffed.codec)("replace")
+        if sniffed.syntax is Syntax.XML:
+            line = 1 + self._head[: sniffed.skip].count(b"\n")
             self._reader = XmlStream(self._elements, self._findings, line, self._limits.max_token)
         else:
             self._reader = TextReader(self._findings)
-        head, self._head = self._head[found.skip :], b""
-        self._hand(head)
+        head, self._head = self._head[sniffed.skip :], b""
+        self._feed_reader(head)
 
-    def _hand(self, data: bytes) -> None:
+    def _feed_reader(self, data: bytes) -> None:
         if self._reader is None:
             return
         if self._decoder:
@@ -248,13 +251,13 @@ class SitemapParser:
             self._over = True
 
     def _stop(self, rule: str, sentence: str) -> None:
-        """Read no further: the document is at fault."""
+        """Stop reading because of a defect of the document."""
         if not self._over:
             self._findings.add(rule, 0, sentence)
         self._over = self._lost = True
 
     def _cut(self, sentence: str, *, end: bool = False) -> None:
-        """Read no further: that much was asked for. With ``end`` what was handed on is still read."""
+        """Stop reading because of a limit. With ``end`` the reader still processes its input."""
         if not self._over:
             self.cut = sentence
             if end and self._reader is not None:
@@ -265,12 +268,12 @@ class SitemapParser:
         source = self._reader if isinstance(self._reader, TextReader) else self._elements
         items, source.items = source.items, []
         self._lines, source.lines = source.lines, LineIndex()
-        before, self.entries = self.entries, self.entries + len(items)
-        if before <= limits.MAX_URLS < self.entries:
+        count, self.entries = self.entries, self.entries + len(items)
+        if count <= limits.MAX_URLS < self.entries:
             rule = "index.too_many" if self.format is Format.INDEX else "sitemap.too_many"
             self._findings.add(rule, 0, f"there are more than {limits.MAX_URLS:,} entries")
         if self.entries > self._limits.max_entries:
-            del items[max(self._limits.max_entries - before, 0) :]
-            self.entries = before + len(items)
+            del items[max(self._limits.max_entries - count, 0) :]
+            self.entries = count + len(items)
             self._cut(f"reading stopped after {self._limits.max_entries:,} entries")
         return items

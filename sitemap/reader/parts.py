@@ -1,4 +1,4 @@
-"""Owns the parts of an item that are read as a whole: small trees of elements, bounded in depth and number."""
+"""Parts of an item: small trees of elements, bounded in depth and number, and the lines of values."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
@@ -8,16 +8,16 @@ from xml.parsers import expat
 MAX_PARTS: Final = 10_000  # elements of one part
 
 
-def cut_texts(texts: list[str], most: int) -> bool:
-    """Leave the first characters of a value that came in pieces. True when there were more."""
-    if sum(map(len, texts)) <= most:
+def cut_texts(texts: list[str], limit: int) -> bool:
+    """Cut a value that came in pieces to its first ``limit`` characters. True if it was longer."""
+    if sum(map(len, texts)) <= limit:
         return False
-    texts[:] = ["".join(texts)[:most]]
+    texts[:] = ["".join(texts)[:limit]]
     return True
 
 
 class Part:
-    """One element with its attributes, text and elements. Names are in lower case, as ``resolve`` gave them."""
+    """One element with its attributes, text and elements. Names are in lower case, as from ``resolve``."""
 
     __slots__ = ("_text", "attributes", "family", "line", "local", "parts", "texts", "too_long")
 
@@ -28,30 +28,30 @@ class Part:
         self.line = line  # of its start tag
         self.parts: list[Part] = []
         self.texts: list[str] = []
-        self.too_long = False  # then ``text`` is its beginning
+        self.too_long = False  # then ``text`` is cut
         self._text: str | None = None
 
     @property
     def text(self) -> str:
-        """Its own text without the blank space around it. It is put together once, after the end of the element."""
+        """The text of the element, stripped. It is joined once, after the end of the element."""
         if self._text is None:
             self._text = "".join(self.texts).strip()
         return self._text
 
     def attribute(self, name: str) -> str:
-        """The value of an attribute, however its name is written, or ""."""
+        """The value of an attribute, in any case, or ""."""
         value = self.attributes.get(name)
         if value is None and self.attributes:
             value = next((text for key, text in self.attributes.items() if key.lower() == name), "")
         return (value or "").strip()
 
     def all(self, name: str) -> Iterator["Part"]:
-        """The elements directly inside it that have this local name."""
+        """The child elements with this local name."""
         return (part for part in self.parts if part.local == name)
 
 
 class PartReader:
-    """The handlers of an expat parser while it is inside a part; afterwards the handlers before it come back."""
+    """The handlers of an expat parser inside a part; after its end the previous handlers come back."""
 
     def __init__(
         self,
@@ -61,18 +61,18 @@ class PartReader:
         done: Callable[[Part | None, bool], None],
     ) -> None:
         self._max_text = max_text
-        self._make = make  # of depth, name and attributes
+        self._make = make  # from depth, name and attributes
         self._check_depth = check_depth  # may end the parse
         self._done = done
         self._open: list[Part] = []
         self._depth = 0  # of the part itself
-        self._skipped = 0  # depth inside an element nobody wants
+        self._skipped = 0  # depth inside a skipped element
         self._room = 0
 
     def begin(self, parser: Any, depth: int, part: Part | None) -> None:
-        """Take over at the start tag of a part, or of an element that is skipped (None)."""
+        """Take over at the start tag of a part, or of an element to skip (None)."""
         self._parser = parser
-        self._before = (parser.StartElementHandler, parser.EndElementHandler)
+        self._previous = (parser.StartElementHandler, parser.EndElementHandler)
         self._depth = depth
         self._room = MAX_PARTS
         if part is None:
@@ -95,16 +95,16 @@ class PartReader:
 
     def _end(self, _: str) -> None:
         part = self._open.pop()
-        texts = part.texts  # nearly always one that is short
+        texts = part.texts  # nearly always one short text
         if texts and (len(texts) > 1 or len(texts[0]) > self._max_text):
             part.too_long |= cut_texts(texts, self._max_text)
-        self._parser.CharacterDataHandler = None  # what stands between elements is no value
+        self._parser.CharacterDataHandler = None  # text between elements is not a value
         if not self._open:
             self._give_back(part)
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """What is open in the part, outermost first; "" for what is skipped."""
+        """The open elements of the part, outermost first; "" in a skipped element."""
         names = tuple(f"{part.family}:{part.local}" if part.family else part.local for part in self._open)
         return ("",) if self._skipped else names
 
@@ -113,7 +113,7 @@ class PartReader:
         self._open, self._skipped = [], 0
 
     def bound(self) -> None:
-        """Forget what is too much of a value that has not ended."""
+        """Cut an unfinished value that is too long."""
         if self._open:
             self._open[-1].too_long |= cut_texts(self._open[-1].texts, self._max_text)
 
@@ -127,29 +127,29 @@ class PartReader:
             self._give_back(None)
 
     def _give_back(self, part: Part | None) -> None:
-        self._parser.StartElementHandler, self._parser.EndElementHandler = self._before
+        self._parser.StartElementHandler, self._parser.EndElementHandler = self._previous
         self._done(part, self._room < 0)
 
 
-_MAX_READ_AGAIN: Final = 64 * 1024 * 1024  # bytes that are read again in one document
+_MAX_REREAD: Final = 64 * 1024 * 1024  # bytes of one document
 
 
 class ValueLines:
-    """Tells the lines of values, while it has read no more than so much again; afterwards that of the item."""
+    """Finds the lines of values by reading items again, up to a bound; beyond it, the line of the item counts."""
 
     def __init__(self) -> None:
-        self._room = _MAX_READ_AGAIN
+        self._room = _MAX_REREAD
 
     def below(self, item: bytes, key: str, names: Mapping[str, str], which: int) -> int:
-        """How many lines below the start of an item a value of it begins, the first (0) or the last (-1).
+        """The distance in lines from the start of an item to the first (0) or last (-1) value of a key.
 
-        ``names`` are the keys of elements by qualified name, where they are not the local one.
+        ``names`` maps qualified names to keys, where the key is not the local name.
         """
         self._room -= len(item)
         if self._room < 0:
             return 0
-        found = [line for name, line in element_starts(item) if names.get(name, _local(name)) == key]
-        return found[which] if found else 0
+        lines = [line for name, line in element_starts(item) if names.get(name, _local(name)) == key]
+        return lines[which] if lines else 0
 
 
 def _local(name: str) -> str:
@@ -158,14 +158,14 @@ def _local(name: str) -> str:
 
 
 def element_starts(item: bytes) -> list[tuple[str, int]]:
-    """The elements directly inside an item, or the beginning of one: their names, and how many lines below its own."""
-    found: list[tuple[str, int]] = []
+    """The child elements of an item, which may be cut: their names and the distance in lines from its start."""
+    starts: list[tuple[str, int]] = []
     depth = 0
 
     def start(name: str, _: object) -> None:
         nonlocal depth
         if depth == 1:
-            found.append((name, parser.CurrentLineNumber - 1))
+            starts.append((name, parser.CurrentLineNumber - 1))
         depth += 1
 
     def end(_: str) -> None:
@@ -174,6 +174,6 @@ def element_starts(item: bytes) -> list[tuple[str, int]]:
 
     parser = expat.ParserCreate("utf-8")
     parser.StartElementHandler, parser.EndElementHandler = start, end
-    with contextlib.suppress(expat.ExpatError):  # it was cut: what was found until then is true
+    with contextlib.suppress(expat.ExpatError):  # the item is cut
         parser.Parse(item, False)
-    return found
+    return starts

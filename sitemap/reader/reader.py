@@ -1,4 +1,4 @@
-"""Owns the reading of one document from where it is: an iterator over its items, and a list of them."""
+"""Reads one document from a path, bytes, a file or a stream."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from sitemap.reader.parser import ReadLimits, SitemapParser
 _PIECE: Final = 256 * 1024
 
 
-# A str is a path, never an address or content. A stream may be an iterator that can be gone through once.
+# A str is a path, never a URL or content. A stream may be an iterator that can be consumed once.
 Source = str | os.PathLike[str] | bytes | BinaryIO | Iterable[bytes]
 
 
@@ -24,7 +24,7 @@ _is_url: Final = re.compile("https?://", re.IGNORECASE).match
 
 
 def read_pieces(source: Source) -> Iterator[bytes]:
-    """The content in pieces of any size. SourceError when it cannot be had; what the source raises is its cause."""
+    """The content in pieces of any size. SourceError if the source cannot be read, caused by the error it raises."""
     if isinstance(source, bytes | bytearray | memoryview):
         yield bytes(source)
         return
@@ -38,28 +38,30 @@ def read_pieces(source: Source) -> Iterator[bytes]:
         read = getattr(source, "read", None)
         for piece in source if read is None else iter(lambda: read(_PIECE), b""):
             if not isinstance(piece, bytes | bytearray | memoryview):
-                said = f"gave {type(piece).__name__} instead of bytes: open it in binary mode"
-                raise SourceError(f"{source_name(source)} {said}")
+                fault = f"returned {type(piece).__name__} instead of bytes: open it in binary mode"
+                raise SourceError(f"{source_name(source)} {fault}")
             yield bytes(piece)
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise SourceError(f"{source_name(source)} cannot be read: {why}") from error
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise SourceError(f"{source_name(source)} cannot be read: {reason}") from error
 
 
 def _fault(source: object) -> str:
-    """Why something cannot be a source, or ""."""
+    """Why a value cannot be a source, or ""."""
     if isinstance(source, str):
         if _is_url(source):
             return f"{quote_text(source)} is a URL: this package opens no connections; pass the bytes, or an opener"
         if source.lstrip("\ufeff \t\r\n").startswith("<"):
             return f"{quote_text(source)} looks like XML: pass bytes, a str is a path"
     elif not isinstance(source, os.PathLike | Iterable) and not hasattr(source, "read"):
-        return f"{type(source).__name__} is no source: pass a path, bytes, a binary file or pieces of bytes"
+        return (
+            f"{type(source).__name__} is not a source: pass a path, bytes, a binary file or pieces of bytes"
+        )
     return ""
 
 
 def path_name(source: Source) -> str:
-    """The path of a source, or "" when it has none."""
+    """The path of a source, or ""."""
     if isinstance(source, bytes):
         return ""
     name = source if isinstance(source, str | os.PathLike) else getattr(source, "name", "")
@@ -67,18 +69,18 @@ def path_name(source: Source) -> str:
 
 
 def source_name(source: Source) -> str:
-    """A source as a message names it."""
+    """The name of a source in messages."""
     name = path_name(source)
     return quote_text(name) if name else "the document"
 
 
 class SitemapReader:
-    """Iterates over the items of a document, in flat memory. It can be iterated once.
+    """Iterates over the items of a document once, in flat memory.
 
     A source is a path (also as a ``str``), bytes, a binary file, or an iterable of bytes. ``file`` is the path or URL
-    that findings carry, and whose ending says whether the document is packed; it is that of the source if left out.
-    Raises SourceError when the source cannot be read, and NotASitemap at the end of a document that is none;
-    ``findings``, ``format`` and ``complete`` are those of :class:`sitemap.SitemapParser`, and final then.
+    in findings, and its suffix should say whether the document is compressed; the default is the path of the source.
+    Raises SourceError if the source cannot be read, and NotASitemap at the end of a document that is not a sitemap.
+    ``findings``, ``format`` and ``complete`` are those of :class:`sitemap.SitemapParser`, final after the iteration.
     """
 
     def __init__(
@@ -90,17 +92,17 @@ class SitemapReader:
 
     @property
     def format(self) -> Format | None:
-        """What kind of document it is, or None."""
+        """The format of the document, or None."""
         return self._parser.format
 
     @property
     def complete(self) -> bool:
-        """Whether it was read to its end without loss."""
+        """Whether the document was read to its end without loss."""
         return self._parser.complete
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is not as it should be."""
+        """The defects of the document."""
         return self._parser.findings
 
     def __iter__(self) -> Iterator[Entry | Child]:
@@ -111,9 +113,9 @@ class SitemapReader:
         yield from self._parser.close()
         if self._parser.refusal:
             name = quote_text(self._file) if self._file else source_name(self._source)
-            raise NotASitemap(f"{name} is no sitemap: {self._parser.refusal}")
+            raise NotASitemap(f"{name} is not a sitemap: {self._parser.refusal}")
 
 
 def read(source: Source, base_url: str = "") -> list[Entry | Child]:
-    """All items of a document. For large ones, and for the findings, iterate over a :class:`SitemapReader`."""
+    """All items of a document. Use :class:`SitemapReader` for large documents and for findings."""
     return list(SitemapReader(source, base_url))

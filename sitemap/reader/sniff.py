@@ -1,4 +1,4 @@
-"""Owns the first look at a document: which encoding and which syntax its first bytes show. Pure."""
+"""Detects the encoding and syntax of a document by its first bytes, and its format by its root. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from sitemap.formats import FEEDS, Format
 from sitemap.reader.extensions import ReportFinding
 from sitemap.reader.xml_names import ROOTS
 
-SNIFF_BYTES: Final = 4096  # decoded bytes that decide
+SNIFF_BYTES: Final = 4096  # enough to decide
 
 
 class Syntax(Enum):
-    """What a document is written in."""
+    """The syntax of a document."""
 
     XML = "XML"
     HTML = "HTML"
@@ -23,7 +23,7 @@ class Syntax(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SniffResult:
-    """What the first bytes show: the syntax, the codec, how many bytes to skip, and a defect of the start or ""."""
+    """The syntax, the codec, the number of bytes to skip, and a defect of the start or ""."""
 
     syntax: Syntax
     codec: str
@@ -49,7 +49,7 @@ _XML_START = re.compile(
     r"<(?:\?xml\s|(?:[\w.-]{1,40}:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>])", re.IGNORECASE
 )
 
-# https://encoding.spec.whatwg.org/#names-and-labels, the labels that occur: never a codec by a name from outside.
+# https://encoding.spec.whatwg.org/#names-and-labels, the labels that occur. Never look a codec up by a document's name.
 _CODECS = {
     "utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "ascii": "utf-8",
     "iso-8859-1": "cp1252", "iso8859-1": "cp1252", "iso_8859-1": "cp1252", "latin1": "cp1252", "latin-1": "cp1252",
@@ -63,7 +63,7 @@ _CODECS = {
 
 
 def sniff(head: bytes) -> SniffResult | None:
-    """Judge the first bytes of a document, at most a few thousand. None for nothing but blank space."""
+    """Detect the syntax from the first bytes, at most a few thousand. None if they are only blank space."""
     codec, skip, fault = _codec(head)
     text = head[skip:].decode(codec, "replace")
     stripped = text.lstrip(" \t\r\n\x00\x0b\x0c\u00a0\ufeff\u2028")
@@ -74,12 +74,12 @@ def sniff(head: bytes) -> SniffResult | None:
         return SniffResult(Syntax.HTML, codec, skip, fault)
     if stripped.startswith("<"):
         if stripped[:5] == "<?xml" and len(text) - len(stripped) > text.startswith("\ufeff"):
-            fault = fault or "blank space stands before the XML declaration"
+            fault = fault or "blank space comes before the XML declaration"
         return SniffResult(Syntax.XML, codec, skip, fault)
-    if found := _XML_START.search(stripped):
-        junk = stripped[: found.start()]
+    if match := _XML_START.search(stripped):
+        junk = stripped[: match.start()]
         skip += len(junk.encode(codec, "replace"))
-        return SniffResult(Syntax.XML, codec, skip, f"{junk[:60]!r} stands before the XML")
+        return SniffResult(Syntax.XML, codec, skip, f"{junk[:60]!r} comes before the XML")
     return SniffResult(Syntax.TEXT, codec, skip, fault)
 
 
@@ -99,25 +99,22 @@ def _codec(head: bytes) -> tuple[str, int, str]:
     if label.startswith(("utf-16", "ucs-2", "iso-10646")):
         return "utf-8", 0, f"the declaration says {label}, but the bytes are not"
     if label not in _CODECS:
-        return "utf-8", 0, f"the encoding {label!r} is not known, UTF-8 was tried"
-    return (
-        _CODECS[label],
-        0,
-        "" if _CODECS[label] == "utf-8" else f"the encoding is {label}, it must be UTF-8",
-    )
+        return "utf-8", 0, f"the encoding {label!r} is unknown: the file was read as UTF-8"
+    codec = _CODECS[label]
+    return codec, 0, "" if codec == "utf-8" else f"the encoding is {label}, it must be UTF-8"
 
 
-def root_format(name: str, local: str, uri: str, say: ReportFinding) -> Format | None:
-    """The format by the name of the root, as it stands and its local part in lower case, and its namespace; or None."""
-    found = ROOTS.get(local)
-    if found is None:
+def root_format(name: str, local: str, uri: str, report: ReportFinding) -> Format | None:
+    """The format of a root element by its local name in lower case and its namespace ``uri``, or None."""
+    root = ROOTS.get(local)
+    if root is None:
         if local == "html":
-            say("sitemap.not_xml", "this is an HTML page, not a sitemap")
+            report("sitemap.not_xml", "this is an HTML page, not a sitemap")
         else:
-            say("sitemap.root", f"the root element {name[:64]!r} is no sitemap's or feed's")
+            report("sitemap.root", f"the root element {name[:64]!r} is not that of a sitemap or feed")
     elif local in {"url", "sitemap"}:
-        say("sitemap.root", f"the document begins with {local!r}, its root is missing")
-    elif found not in FEEDS and uri != namespaces.SITEMAP:
-        said = f"is {uri[:120]!r}" if uri else "is missing"
-        say("sitemap.namespace", f"the namespace {said}, it must be {namespaces.SITEMAP}")
-    return found
+        report("sitemap.root", f"the document begins with {local!r}, its root is missing")
+    elif root not in FEEDS and uri != namespaces.SITEMAP:
+        fault = f"is {uri[:120]!r}" if uri else "is missing"
+        report("sitemap.namespace", f"the namespace {fault}, it must be {namespaces.SITEMAP}")
+    return root

@@ -1,4 +1,4 @@
-"""Owns text sitemaps: one URL a line. https://www.sitemaps.org/protocol.html#otherformats"""
+"""Reads text sitemaps: one URL per line (https://www.sitemaps.org/protocol.html#otherformats)."""
 
 import codecs
 from typing import Final
@@ -9,19 +9,21 @@ from sitemap.model import Child, Entry
 from sitemap.reader import values
 from sitemap.reader.fast_path import LineIndex
 
-_PIECE: Final = 16 * 1024  # bytes worth looking at: what a line begins with is not read for each byte
+_PIECE: Final = (
+    16 * 1024
+)  # bytes; smaller pieces are gathered, so that the start of a line is not read again for each
 _URL_STARTS: Final = ("http://", "https://")
-_REMEDY: Final = "write one URL a line, with https:// and the host, and nothing else"
-_MAX_LINE: Final = 64 * 1024  # characters; longer lines are dropped as they come
+_REMEDY: Final = "write one URL per line, with https:// and the host, and nothing else"
+_MAX_LINE: Final = 64 * 1024  # characters; longer lines are dropped
 
 
 class TextReader:
-    """Reads decoded text in pieces and gathers an entry for each line that is a URL."""
+    """Reads UTF-8 text in pieces and collects an entry for each line that is a URL."""
 
     def __init__(self, findings: FindingCollector) -> None:
         self.items: list[Entry | Child] = []
         self.lines = LineIndex()  # of the items
-        self.found = 0
+        self.count = 0
         self._findings = findings
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._waiting: list[bytes] = []
@@ -38,11 +40,11 @@ class TextReader:
             self._flush()
 
     def finish_early(self) -> None:
-        """Make do with what was fed: a line that is not whole is no URL."""
+        """End the text early: an incomplete last line is ignored."""
         self._flush()
 
     def close(self) -> None:
-        """Read what waits, and the last line."""
+        """Read the rest, including the last line."""
         self._flush()
         self._read(self._rest + self._decoder.decode(b"", True))
         self._rest = ""
@@ -51,7 +53,7 @@ class TextReader:
         text = self._rest + self._decoder.decode(b"".join(self._waiting))
         self._waiting.clear()
         self._bytes_waiting = 0
-        held = "\r" if text.endswith("\r") else ""  # the other half of a line end may follow
+        held = "\r" if text.endswith("\r") else ""  # "\n" may follow
         lines = text[: len(text) - len(held)].replace("\r\n", "\n").replace("\r", "\n").split("\n")
         self._rest = lines.pop() + held
         for line in lines:
@@ -73,13 +75,13 @@ class TextReader:
             return
         if not text.lower().startswith(_URL_STARTS):
             self._findings.add(
-                "sitemap.text_line", self._line, f"{quote_text(text)} is no absolute URL: {_REMEDY}"
+                "sitemap.text_line", self._line, f"{quote_text(text)} is not an absolute URL: {_REMEDY}"
             )
             return
         urls = text.split()
         if len(urls) > 1 and all(url.lower().startswith(_URL_STARTS) for url in urls):
-            said = f"{quote_text(text)} is more than one URL: {_REMEDY}"
-            self._findings.add("sitemap.text_line", self._line, said)
+            sentence = f"{quote_text(text)} is more than one URL: {_REMEDY}"
+            self._findings.add("sitemap.text_line", self._line, sentence)
         else:
             urls = [text]
         for url in urls:
@@ -90,6 +92,6 @@ class TextReader:
         if rule:
             self._findings.add(rule, self._line, sentence)
         if loc:
-            self.found += 1
+            self.count += 1
             self.items.append(Entry(loc))
             self.lines.append(self._line)

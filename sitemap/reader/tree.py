@@ -1,4 +1,4 @@
-"""Owns the way through a tree of sitemaps: an index, what it lists, and what those list, without going in circles."""
+"""Walks a tree of sitemaps: an index and the sitemaps that it lists, without cycles."""
 
 import contextlib
 import os
@@ -17,30 +17,31 @@ from sitemap.reader.parser import ReadLimits, SitemapParser
 from sitemap.reader.reader import Source, path_name, read_pieces
 from sitemap.rules import Severity
 
-# From the URL of a child to its bytes, or to where they are. A SourceError, OSError or ValueError that it raises (those
-# of urllib and requests are) says why the child cannot be read, and goes no further.
+# From the URL of a child to its bytes or their source. A SourceError, OSError or ValueError that it raises (errors of
+# urllib and requests are OSErrors) becomes a finding: the child cannot be read.
 Opener = Callable[[str], Source]
-LineOf = Callable[[int], int]  # the line of an item, by its number among those that were handed on with it
+LineOf = Callable[[int], int]  # the line of an item by its number in the batch
 
-_MAX_DEPTH: Final = 3  # indexes inside one another: the protocol allows none, and no honest site has more
+_MAX_DEPTH: Final = 3  # nested indexes: the protocol allows none, and no honest site has more
 
 
 @dataclass(frozen=True, slots=True)
 class TreeLimits:
-    """Where a walk stops; :attr:`Document.cut` says of an index that not all it lists was read."""
+    """Where a walk stops; :attr:`Document.cut` of an index says which limit was reached."""
 
-    # Documents below the first one; the protocol allows 1, and 0 is for who wants no others.
-    max_depth: int = _MAX_DEPTH
+    max_depth: int = (
+        _MAX_DEPTH  # levels below the first document; the protocol allows 1, and 0 reads no children
+    )
     max_files: int = 100_000  # documents of the whole tree
-    read: ReadLimits = field(default_factory=ReadLimits)  # of each of them
-    max_children: int = protocol.MAX_CHILDREN  # sitemaps of one index that are read
+    read: ReadLimits = field(default_factory=ReadLimits)  # of each document
+    max_children: int = protocol.MAX_CHILDREN  # sitemaps read of one index
 
 
 class Document:
-    """One document of a tree. All but the first two lines of it are final when it has ended.
+    """One document of a tree. Its properties are final when it has ended.
 
-    ``file`` is its path or URL as messages name it, ``url`` its public address or "", ``parent`` the index that lists
-    it, ``depth`` 0 for the first one; ``children`` are the documents below it that could be opened. ``format``,
+    ``file`` is its path or URL in messages, ``url`` its public URL or "", ``parent`` the index that lists it, ``depth``
+    0 for the first document; ``children`` are the documents below it that could be opened. ``format``,
     ``refusal``, ``complete``, ``size`` and ``entries`` are those of :class:`sitemap.SitemapParser`.
     """
 
@@ -52,7 +53,7 @@ class Document:
         self.children: list[Document] = []
         self.parser = SitemapParser(url, read_limits, file)
         self.max_findings = read_limits.max_findings  # of one rule
-        self.of_index = FindingCollector(file, self.max_findings)  # what only its children can show
+        self.of_index = FindingCollector(file, self.max_findings)  # findings of an index about its children
         self.limit = ""
 
     def __repr__(self) -> str:
@@ -60,85 +61,85 @@ class Document:
 
     @property
     def format(self) -> Format | None:
-        """What kind of document it is, or None."""
+        """The format of the document, or None."""
         return self.parser.format
 
     @property
     def refusal(self) -> str:
-        """Why it is no sitemap, or "" when it is one."""
+        """Why the document is not a sitemap, or ""."""
         return self.parser.refusal
 
     @property
     def complete(self) -> bool:
-        """Whether it was read to its end without loss; its children have their own say."""
+        """Whether the document itself was read to its end without loss."""
         return self.parser.complete
 
     @property
     def cut(self) -> str:
-        """What the limits of this reading left out of it, or of what it lists, in words; no defect of the document."""
+        """A sentence if a limit left out a part of the document or its children, else ""; not a defect."""
         return self.parser.cut or self.limit
 
     @property
     def size(self) -> int:
-        """Its bytes, unpacked."""
+        """Uncompressed bytes."""
         return self.parser.size
 
     @property
     def entries(self) -> int:
-        """How many items it has: pages, or the sitemaps of an index."""
+        """The number of items: pages, or the sitemaps of an index."""
         return self.parser.entries
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is not as it should be in this document, and with what it lists if it is an index."""
+        """The defects of the document, and of an index those of its list."""
         return (*self.parser.findings, *self.of_index.all())
 
 
 class Visitor(Protocol):
-    """Whoever is led through a tree. An index ends after the documents below it."""
+    """Receives the documents of a tree. An index ends after the documents below it."""
 
     def begin(self, document: Document) -> None:
-        """A document was opened; nothing of it was read yet."""
+        """A document is open; nothing of it is read yet."""
 
     def items(self, document: Document, items: list[Entry | Child], line_of: LineOf) -> None:
-        """The next items of a document. ``line_of`` holds until this returns."""
+        """The next items of a document. ``line_of`` is valid until this returns."""
 
     def end(self, document: Document) -> None:
-        """A document is over, and so is all below it."""
+        """A document and all documents below it have ended."""
 
 
 class TreeWalk:
-    """One walk, and what it has seen.
+    """One walk through a tree.
 
-    ``lost`` is what was not read just now, as an error and a finding: an empty answer follows each time it is set.
+    ``lost`` is the error class and the finding of the last loss; the walk yields an empty list when it sets it.
     """
 
     def __init__(self, visitor: Visitor, opener: Opener | None, limits: TreeLimits) -> None:
         self._visitor = visitor
         self._opener = opener
         self._limits = limits
-        self._seen: dict[str, Document] = {}  # forms of URLs, and paths
+        self._documents: dict[str, Document] = {}  # by normal URL and by path
         self._files = 0
         self.lost: tuple[type[SitemapError], Finding] | None = None
 
     def begin(self, source: Source, url: str, parent: Document | None) -> Document:
-        """Take down a document that is about to be read."""
+        """Register a document before it is read."""
         document = Document(path_name(source) or url, url, parent, self._limits.read)
         self._files += 1
         for key in _document_keys(url, source):
-            self._seen[key] = document
+            self._documents[key] = document
         return document
 
     def walk(self, document: Document, source: Source) -> Iterator[list[Entry | Child]]:
-        """The items of a document, then those of all below it."""
+        """The items of a document, then those of the documents below it."""
         parser = document.parser
         listed: list[tuple[int, str]] = []
         self._visitor.begin(document)
-        for answer in _feed_parser(parser, source):
+        for items in _parse(parser, source):
             if parser.format is Format.INDEX:
-                self._gather(listed, answer, parser.line_of)
-            self._visitor.items(document, answer, parser.line_of)
-            yield answer
+                self._gather(listed, items, parser.line_of)
+            self._visitor.items(document, items, parser.line_of)
+            yield items
         if document.format is not None and not document.complete:
             yield self._note_loss(_loss_reason(document), SourceError)
         if listed and self._limits.max_depth:
@@ -146,43 +147,45 @@ class TreeWalk:
         self._visitor.end(document)
 
     def _gather(self, listed: list[tuple[int, str]], items: list[Entry | Child], line_of: LineOf) -> None:
-        """Keep what an index lists, but no more than will be read and one."""
+        """Keep the children of an index that will be read, and one more."""
         room = self._limits.max_children + 1 - len(listed)
         for number, item in enumerate(items[:room] if room > 0 else ()):
             if isinstance(item, Child):
                 listed.append((line_of(number), item.loc))
 
     def _walk_children(self, index: Document, listed: list[tuple[int, str]]) -> Iterator[list[Entry | Child]]:
-        """What lies below an index."""
-        most = self._limits.max_children
+        """The items of the documents below an index."""
+        limit = self._limits.max_children
         if self._opener is None:
-            said = f"{len(listed):,} sitemaps of an index were not read: pass an opener, which finds them"
-            yield self._note_loss(Finding("index.child_unreadable", said, index.file, listed[0][0]))
+            sentence = f"{len(listed):,} sitemaps of an index were not read: pass an opener that finds them"
+            yield self._note_loss(Finding("index.child_unreadable", sentence, index.file, listed[0][0]))
             return
         if index.depth >= self._limits.max_depth:
-            said = f"the sitemaps of an index {index.depth} indexes deep were not read"
-            take_down = self._unread if index.depth >= _MAX_DEPTH else self._cut
-            yield take_down(index, "index.too_deep", listed[0][0], said)
+            sentence = f"the sitemaps of an index at depth {index.depth} were not read"
+            note = self._note_unread if index.depth >= _MAX_DEPTH else self._cut
+            yield note(index, "index.too_deep", listed[0][0], sentence)
             return
         prefix = _directory(index.url)
         for number, (line, loc) in enumerate(listed):
-            if number == most:
-                said = f"there are more than {most:,} sitemaps, the rest was not read"
-                if most == protocol.MAX_CHILDREN:  # which the parser has said
-                    yield self._note_loss(Finding("index.too_many", said, index.file, line))
+            if number == limit:
+                sentence = f"there are more than {limit:,} sitemaps, the rest was not read"
+                if limit == protocol.MAX_CHILDREN:  # the parser has reported it
+                    yield self._note_loss(Finding("index.too_many", sentence, index.file, line))
                 else:
-                    yield self._cut(index, "index.too_many", line, said)
+                    yield self._cut(index, "index.too_many", line, sentence)
                 return
             if prefix and not location.is_within(prefix, loc):
                 index.of_index.add("index.outside", line, f"{quote_text(loc)} is not below {prefix}")
             if self._files >= self._limits.max_files:
-                said = f"{self._files:,} documents were read, {quote_text(loc)} and what follows was not"
-                yield self._cut(index, "index.too_many", line, said)
+                sentence = (
+                    f"{self._files:,} documents were read, {quote_text(loc)} and the following were not"
+                )
+                yield self._cut(index, "index.too_many", line, sentence)
                 return
             yield from self._child(index, line, loc)
 
     def _child(self, index: Document, line: int, loc: str) -> Iterator[list[Entry | Child]]:
-        """One sitemap that an index lists, unless it was read before."""
+        """The items of one sitemap of an index, unless it was already read."""
         name = quote_text(loc)
         if self._was_read(index, line, _document_keys(loc)):
             return
@@ -197,65 +200,65 @@ class TreeWalk:
         except SourceError as error:
             if child:
                 self._visitor.end(child)
-            yield self._unread(index, "index.child_unreadable", line, f"{name} cannot be read: {error}")
+            yield self._note_unread(index, "index.child_unreadable", line, f"{name} cannot be read: {error}")
             return
         if child.refusal:
-            said = f"{name} is no sitemap: {child.refusal}"
-            yield self._unread(index, "index.child_unreadable", line, said, NotASitemap)
+            sentence = f"{name} is not a sitemap: {child.refusal}"
+            yield self._note_unread(index, "index.child_unreadable", line, sentence, NotASitemap)
         elif child.format is Format.INDEX:
             index.of_index.add("index.nested", line, f"{name} is an index itself")
 
     def _open(self, loc: str) -> Source:
-        assert self._opener is not None  # noqa: S101 - who opens nothing does not come here
+        assert self._opener is not None  # noqa: S101 - _walk_children() checks it
         try:
             return self._opener(loc)
         except (OSError, ValueError) as error:
             raise SourceError(str(error) or type(error).__name__) from error
 
-    def _unread(
-        self, index: Document, rule: str, line: int, said: str, kind: type[SitemapError] = SourceError
+    def _note_unread(
+        self, index: Document, rule: str, line: int, sentence: str, kind: type[SitemapError] = SourceError
     ) -> list[Entry | Child]:
-        """Take down what of an index is not read."""
-        index.of_index.add(rule, line, said)
-        return self._note_loss(Finding(rule, said, index.file, line), kind)
+        """Report that a child of an index is not read."""
+        index.of_index.add(rule, line, sentence)
+        return self._note_loss(Finding(rule, sentence, index.file, line), kind)
 
-    def _cut(self, index: Document, rule: str, line: int, said: str) -> list[Entry | Child]:
-        """Read no more of what an index lists, because that much was asked for."""
-        index.limit = said
-        return self._note_loss(Finding(rule, said, index.file, line))
+    def _cut(self, index: Document, rule: str, line: int, sentence: str) -> list[Entry | Child]:
+        """Stop reading the children of an index because of a limit."""
+        index.limit = sentence
+        return self._note_loss(Finding(rule, sentence, index.file, line))
 
     def _note_loss(self, finding: Finding, kind: type[SitemapError] = SourceError) -> list[Entry | Child]:
         self.lost = kind, finding
         return []
 
     def _was_read(self, index: Document, line: int, keys: list[str]) -> bool:
-        """Whether a child was read before, which is said."""
-        found = next((self._seen[key] for key in keys if key in self._seen), None)
-        if found is None:
+        """Whether a child was already read; reports it."""
+        document = next((self._documents[key] for key in keys if key in self._documents), None)
+        if document is None:
             return False
-        above: Document | None = index
-        while above and above is not found:
-            above = above.parent
-        name = quote_text(found.url or found.file)
-        if above:
+        ancestor: Document | None = index
+        while ancestor and ancestor is not document:
+            ancestor = ancestor.parent
+        name = quote_text(document.url or document.file)
+        if ancestor:
             index.of_index.add("index.cycle", line, f"{name} leads back to itself")
         else:
-            index.of_index.add("index.duplicate", line, f"{name} is listed before")
+            index.of_index.add("index.duplicate", line, f"{name} is already listed")
         return True
 
 
-def _feed_parser(parser: SitemapParser, source: Source) -> Iterator[list[Entry | Child]]:
+def _parse(parser: SitemapParser, source: Source) -> Iterator[list[Entry | Child]]:
     for piece in read_pieces(source):
-        if answer := parser.feed(piece):
-            yield answer
+        if items := parser.feed(piece):
+            yield items
         if parser.over:
             break
-    if answer := parser.close():
-        yield answer
+    if items := parser.close():
+        yield items
 
 
 def _document_keys(url: str, source: Source = b"") -> list[str]:
-    """By what a document is known again."""
+    """The keys of a document: its normal URL and its real path."""
     keys = []
     if url:
         try:
@@ -263,22 +266,24 @@ def _document_keys(url: str, source: Source = b"") -> list[str]:
         except ValueError:
             keys.append(url)
     if isinstance(source, str | os.PathLike):
-        with contextlib.suppress(ValueError):  # no file can have such a name, as reading it will say
+        with contextlib.suppress(ValueError):  # an impossible file name, which reading reports
             keys.append(os.path.realpath(source))
     return keys
 
 
 def _loss_reason(document: Document) -> Finding:
-    """Why a document was not read without loss."""
+    """Why a part of a document was lost."""
     name, file = quote_text(document.file or "the document"), document.file
     if document.cut:
         return Finding("sitemap.truncated", f"{name}: {document.cut}", file)
     errors = [
-        each for each in document.parser.findings if each.severity is Severity.ERROR and each.times == 1
+        finding
+        for finding in document.parser.findings
+        if finding.severity is Severity.ERROR and finding.times == 1
     ]
-    told = [each for each in errors if each.rule != "sitemap.no_entries"]  # which comes of the loss
-    rule, why = (told[-1].rule, told[-1].sentence) if told else ("sitemap.truncated", "it is broken")
-    return Finding(rule, f"{name} was not read without loss: {why}", file)
+    causes = [finding for finding in errors if finding.rule != "sitemap.no_entries"]  # a result of the loss
+    rule, reason = (causes[-1].rule, causes[-1].sentence) if causes else ("sitemap.truncated", "it is broken")
+    return Finding(rule, f"{name} was not read without loss: {reason}", file)
 
 
 def _directory(url: str) -> str:

@@ -1,4 +1,4 @@
-"""Owns what is done with a tree of sitemaps: a visitor is led through, its documents are told, its entries are read."""
+"""Functions for a tree of sitemaps: visit it, return its documents, iterate over its entries."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -15,25 +15,24 @@ from sitemap.reader.tree import Document, LineOf, Opener, TreeLimits, TreeWalk, 
 
 
 def beside(path: str | Path, url: str = "") -> Callable[[str], Path]:
-    """Finds the children of an index that is a local file in its own folder, or below, and never elsewhere.
+    """An opener that finds the children of a local index in the folder of the index or below.
 
-    With the ``url`` of the index a child is where its URL is relative to that; any other is known by its file name. The
-    opener raises SourceError for what is not there.
+    If ``url``, the URL of the index, is given, a child below it has the same relative path in the folder; any other
+    child is found by its file name. The opener raises SourceError if the file does not exist.
     """
     folder = Path(path).parent
     prefix = location.directory(url) if url else ""
 
     def find(child: str) -> Path:
         try:
-            where = "".join(location.origin_and_path(child))
-            relative = (
-                where[len(prefix) :] if prefix and where.startswith(prefix) else where.rpartition("/")[2]
-            )
-            found = Path(os.path.realpath(folder / unquote(relative)))
-            if found.is_relative_to(os.path.realpath(folder)) and found.is_file():
+            address = "".join(location.origin_and_path(child))
+            is_below = prefix and address.startswith(prefix)
+            relative = address[len(prefix) :] if is_below else address.rpartition("/")[2]
+            file = Path(os.path.realpath(folder / unquote(relative)))
+            if file.is_relative_to(os.path.realpath(folder)) and file.is_file():
                 return folder / unquote(relative)
         except (OSError, ValueError) as error:
-            raise SourceError(f"no file beside its index can have that name: {error}") from error
+            raise SourceError(f"no file beside the index can have this name: {error}") from error
         raise SourceError(
             f"there is no file {quote_text(unquote(relative))} in the folder {quote_text(str(folder))}"
         )
@@ -43,13 +42,13 @@ def beside(path: str | Path, url: str = "") -> Callable[[str], Path]:
 
 class _NullVisitor:
     def begin(self, document: Document) -> None:
-        """Not interested."""
+        """Ignore it."""
 
     def items(self, document: Document, items: list[Entry | Child], line_of: LineOf) -> None:
-        """Not interested."""
+        """Ignore it."""
 
     def end(self, document: Document) -> None:
-        """Not interested."""
+        """Ignore it."""
 
 
 def walk(
@@ -59,16 +58,15 @@ def walk(
     url: str = "",
     limits: TreeLimits | None = None,
 ) -> Document:
-    """Read a document and all it leads to, in flat memory, and answer the first one.
+    """Read a document and all documents below it, in flat memory, and return the first document.
 
-    ``url`` is its public address, if known: what an index may list depends on it. ``opener`` finds the children;
-    without one they are looked for beside a source that is a path (:func:`sitemap.beside`), and not at all for any
-    other. A child that cannot be read, or is no sitemap, is a finding of its index. SourceError when the first source
-    cannot be read.
+    ``url`` is its public URL, if known: it decides what an index may list. ``opener`` finds the children; without one,
+    those of a path are found beside it (:func:`sitemap.beside`), and those of another source are not read. A child that
+    cannot be read or is not a sitemap is a finding of its index. SourceError if the first source cannot be read.
     """
-    way = TreeWalk(visitor, opener or _default_opener(source, url), limits or TreeLimits())
-    document = way.begin(source, url, None)
-    for _ in way.walk(document, source):
+    walker = TreeWalk(visitor, opener or _default_opener(source, url), limits or TreeLimits())
+    document = walker.begin(source, url, None)
+    for _ in walker.walk(document, source):
         pass
     return document
 
@@ -76,7 +74,7 @@ def walk(
 def tree(
     source: Source, opener: Opener | None = None, url: str = "", limits: TreeLimits | None = None
 ) -> Document:
-    """The documents of a tree with their counts and findings, as :func:`walk` finds them; no entry is kept."""
+    """The documents of a tree with their counts and findings, as from :func:`walk`, without the entries."""
     return walk(source, _NullVisitor(), opener, url, limits)
 
 
@@ -87,28 +85,28 @@ def iter_entries(
     limits: TreeLimits | None = None,
     unread: Callable[[Finding], object] | None = None,
 ) -> Iterator[Entry]:
-    """All entries of a tree one after the other, in flat memory. Opens what :func:`walk` opens.
+    """All entries of a tree, in flat memory. Opens the same documents as :func:`walk`.
 
-    What is not read is raised when its turn comes, after all that was read before: SourceError for a document that
-    cannot be opened, is lost in part, or is beyond ``limits``, NotASitemap for one that is none. With ``unread`` that
-    is called instead, with a finding for each, and reading goes on; what concerns the first document is raised all the
-    same when nothing of it can be read. A ``max_depth`` of 0 asks for the first document alone.
+    Raises an error when it reaches a document that is not read: SourceError if it cannot be opened, a part of it is
+    lost, or it is beyond ``limits``; NotASitemap if it is not a sitemap. ``unread``, if given, is called with a finding
+    instead, and reading continues; an error still ends the reading if the first document cannot be read at all. With a
+    ``max_depth`` of 0 only the first document is read.
     """
-    way = TreeWalk(_NullVisitor(), opener or _default_opener(source, url), limits or TreeLimits())
-    document = way.begin(source, url, None)
-    for items in way.walk(document, source):
+    walker = TreeWalk(_NullVisitor(), opener or _default_opener(source, url), limits or TreeLimits())
+    document = walker.begin(source, url, None)
+    for items in walker.walk(document, source):
         for item in items:
             if isinstance(item, Entry):
                 yield item
-        if way.lost:
-            (kind, finding), way.lost = way.lost, None
+        if walker.lost:
+            (kind, finding), walker.lost = walker.lost, None
             if unread is None:
                 raise kind(finding.sentence)
             unread(finding)
     if document.refusal:
-        raise NotASitemap(f"{source_name(document.file or source)} is no sitemap: {document.refusal}")
+        raise NotASitemap(f"{source_name(document.file or source)} is not a sitemap: {document.refusal}")
 
 
 def _default_opener(source: Source, url: str) -> Opener | None:
-    """What finds the children of a source when nothing else is said: for a path its folder."""
+    """The default opener of a source: for a path its folder, else None."""
     return beside(Path(source), url) if isinstance(source, str | os.PathLike) else None

@@ -1,4 +1,4 @@
-"""Owns what is in force where: namespaces and base URLs, each inside the element that states it."""
+"""Names of XML elements: the known ones, and the namespaces and base URLs in force at an element."""
 
 import contextlib
 from collections.abc import Callable
@@ -8,13 +8,12 @@ from urllib.parse import urljoin
 from sitemap import namespaces
 from sitemap.formats import Format
 
-# Families of elements: the sitemap's own and RSS's share the empty one.
+# Families of elements. Those of sitemaps and of RSS share the empty one.
 CORE, IMAGE, VIDEO, NEWS, MOBILE, XHTML = "", "image", "video", "news", "mobile", "xhtml"
 
 ATOM, DC, RDF, MEDIA, CONTENT, ITUNES, OTHER = "atom", "dc", "rdf", "media", "content", "itunes", "other"
 
-
-# The first of each family is what a message asks for.
+# Messages name the first URI of each family.
 URIS: Final = {
     CORE: (namespaces.SITEMAP, namespaces.RSS_1),
     IMAGE: (namespaces.IMAGE,),
@@ -38,9 +37,8 @@ PREFIXES: Final = {
     "geo": OTHER,
 }
 
-# Families whose names are checked letter by letter, and whose unknown elements are defects.
+# Families whose names are case-sensitive and whose unknown elements are defects.
 STRICT: Final = frozenset({CORE, IMAGE, VIDEO, NEWS, MOBILE, XHTML})
-
 
 ROOTS: Final = {
     "urlset": Format.URLSET,
@@ -48,7 +46,7 @@ ROOTS: Final = {
     "rss": Format.RSS,
     "rdf": Format.RSS1,
     "feed": Format.ATOM,
-    # Documents that have lost their root: what follows is read all the same.
+    # Documents without their root are read nevertheless.
     "url": Format.URLSET,
     "sitemap": Format.INDEX,
 }
@@ -70,7 +68,7 @@ _ITEM_TEXTS = {
     (CONTENT, "encoded"): "content",
 }
 
-# What an item holds, by the local name of the item: the keys under which plain values are kept, …
+# By the local name of an item: the keys of its plain values, …
 TEXTS: Final[dict[str, dict[tuple[str, str], str]]] = {
     "url": {(CORE, name): name for name in ("loc", "lastmod", "changefreq", "priority")},
     "sitemap": {(CORE, name): name for name in ("loc", "lastmod")},
@@ -81,7 +79,7 @@ TEXTS: Final[dict[str, dict[tuple[str, str], str]]] = {
     },
 }
 
-# … and the elements that are read as a whole. In a url they may have lost their prefix.
+# … and the elements that are read as a whole. In a url they may lack their prefix.
 PARTS: Final[dict[str, frozenset[tuple[str, str]]]] = {
     "url": frozenset((family, name) for name in (IMAGE, VIDEO, NEWS, MOBILE) for family in (name, CORE)),
     "sitemap": frozenset(),
@@ -111,41 +109,38 @@ MEDIA_PARTS: Final = frozenset(
 
 
 def _plain(uri: str) -> str:
-    """A namespace URI without what people get wrong about it."""
-    found = uri.lower().rstrip("/#").replace("https://", "http://")
-    return found.replace("//google.", "//www.google.").replace("//sitemaps.", "//www.sitemaps.")
+    """A namespace URI without common mistakes."""
+    plain = uri.lower().rstrip("/#").replace("https://", "http://")
+    return plain.replace("//google.", "//www.google.").replace("//sitemaps.", "//www.sitemaps.")
 
 
 _FAMILIES: Final = {_plain(uri): family for family, uris in URIS.items() for uri in uris}
 
-# A default namespace that nobody knows is a foreign one, unless it stands on one of these.
+# An unknown default namespace is foreign, except on one of these elements.
 _CORE_NAMES: Final = frozenset({"url", "sitemap", "loc", "lastmod", "changefreq", "priority"})
 
-_MAX_BOUND: Final = 1_000  # prefixes: they are copied for each element that declares one
-
-_MAX_KNOWN: Final = 1_000  # names that are remembered
+_MAX_BOUND: Final = 1_000  # prefixes, which are copied for each element that declares one
+_MAX_KNOWN: Final = 1_000  # cached names
+_MAX_REPORTED: Final = 1_000  # distinct findings
 
 
 class NamespaceScopes:
-    """Says what a qualified name means, from the namespaces in force and, failing those, from its prefix.
+    """Resolves a qualified name by the namespaces in force, or else by its prefix. Reports each defect once."""
 
-    Defects of names are said once for each name.
-    """
-
-    def __init__(self, base: str, say: Callable[[str, str], None]) -> None:
+    def __init__(self, base: str, report: Callable[[str, str], None]) -> None:
         self.depth = 0  # of the innermost element that declares anything
         self.base = base
-        self._say = say
+        self._report = report
         self._bound: dict[str, str] = {}
         self._stack = [(0, base, self._bound)]
-        self._own = CORE  # the family of the document's own elements,
-        self._own_name = ("", "")  # and the prefix and URI of its root
+        self._own = CORE  # the family of the document's own elements
+        self._own_name = ("", "")  # the prefix and namespace URI of its root
         self._strict = False
         self._known: dict[str, tuple[str, str]] = {}
-        self._said: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
 
     def enter(self, depth: int, attributes: dict[str, str]) -> bool:
-        """Take down what an element declares. True when that changes the meaning of names."""
+        """Add the declarations of an element. True if they change the meaning of names."""
         declared = {
             name[6:]: uri.strip()
             for name, uri in attributes.items()
@@ -167,7 +162,7 @@ class NamespaceScopes:
         return bool(declared)
 
     def leave(self, depth: int) -> bool:
-        """Forget what was declared deeper than this. True when that changes the meaning of names."""
+        """Drop declarations deeper than this. True if that changes the meaning of names."""
         bound = self._bound
         while self._stack[-1][0] > depth:
             self._stack.pop()
@@ -183,7 +178,7 @@ class NamespaceScopes:
         return self._bound.get("", "")
 
     def root(self, name: str) -> tuple[str, str]:
-        """The local name of a root element in lower case, and the namespace URI it claims."""
+        """The local name of a root element in lower case, and its namespace URI."""
         prefix, _, local = name.rpartition(":")
         uri = self._bound.get(prefix, "")
         self._own = ATOM if local.lower() == "feed" else CORE
@@ -195,22 +190,22 @@ class NamespaceScopes:
 
     def resolve(self, name: str) -> tuple[str, str]:
         """Family and local name, both in lower case, of an element below the root."""
-        found = self._known.get(name)
-        if found is None:
+        resolved = self._known.get(name)
+        if resolved is None:
             prefix, _, local = name.rpartition(":")
             family = self._family(prefix, local.lower())
             self._check_case(name, local, family)
-            found = (family, local.lower())
+            resolved = (family, local.lower())
             if len(self._known) < _MAX_KNOWN:
-                self._known[name] = found
-        return found
+                self._known[name] = resolved
+        return resolved
 
     def _family(self, prefix: str, local: str) -> str:
         uri = self._bound.get(prefix, "")
         family = _FAMILIES.get(_plain(uri)) if uri else None
         if family is not None:
             if family != CORE and uri not in URIS[family]:
-                self._once(
+                self._report_once(
                     "sitemap.extension_namespace",
                     f"{prefix or 'a tag'!r} has the namespace {uri[:120]!r}, it must be {URIS[family][0]}",
                 )
@@ -221,11 +216,11 @@ class NamespaceScopes:
             return self._without_prefix(local, uri)
         family = PREFIXES.get(prefix.lower())
         if uri and (family is None or family == OTHER):
-            return OTHER  # a namespace of somebody else, which is his right
-        said = f"has the namespace {uri[:120]!r}" if uri else "is not declared"
-        must = f", it must be {URIS[family][0]}" if family in URIS else ""
-        self._once("sitemap.extension_namespace", f"the prefix {prefix[:40]!r} {said}{must}")
-        if family is None:  # nobody knows or declared it, so it may be the document's own
+            return OTHER  # a foreign namespace, which is allowed
+        fault = f"has the namespace {uri[:120]!r}" if uri else "is not declared"
+        remedy = f", it must be {URIS[family][0]}" if family in URIS else ""
+        self._report_once("sitemap.extension_namespace", f"the prefix {prefix[:40]!r} {fault}{remedy}")
+        if family is None:  # unknown and undeclared, so it may be the document's own
             return self._own if local in _CORE_NAMES else OTHER
         return family
 
@@ -233,17 +228,17 @@ class NamespaceScopes:
         if uri and local not in _CORE_NAMES:
             return OTHER
         if self._strict:
-            said = f"has the namespace {uri[:120]!r}" if uri else "has no namespace"
-            self._once("sitemap.namespace", f"{local[:40]!r} {said}, it must be {URIS[CORE][0]}")
+            fault = f"has the namespace {uri[:120]!r}" if uri else "has no namespace"
+            self._report_once("sitemap.namespace", f"{local[:40]!r} {fault}, it must be {URIS[CORE][0]}")
         return self._own
 
     def _check_case(self, name: str, local: str, family: str) -> None:
         if self._strict and family in STRICT and not local.islower() and local.lower() != local:
-            self._once(
+            self._report_once(
                 "sitemap.unknown_element", f"{name[:64]!r} is not {local.lower()[:64]!r}: case matters"
             )
 
-    def _once(self, rule: str, sentence: str) -> None:
-        if (rule, sentence) not in self._said and len(self._said) < 1_000:
-            self._said.add((rule, sentence))
-            self._say(rule, sentence)
+    def _report_once(self, rule: str, sentence: str) -> None:
+        if (rule, sentence) not in self._reported and len(self._reported) < _MAX_REPORTED:
+            self._reported.add((rule, sentence))
+            self._report(rule, sentence)

@@ -1,4 +1,4 @@
-"""Owns the mending of text that is almost XML: stray ampersands, HTML entities, forbidden characters. Pure."""
+"""Repairs text that is almost XML: stray ampersands, HTML entities, forbidden characters, overlong tokens. Pure."""
 
 import re
 from html.entities import html5
@@ -12,22 +12,22 @@ _KNOWN_ENTITIES = frozenset({b"amp", b"lt", b"gt", b"quot", b"apos"})
 
 _SPECIAL = ((b"<![CDATA[", b"]]>"), (b"<!--", b"-->"))
 
-_MAX_HELD: Final = 1024 * 1024  # bytes that may wait for the end of a tag or section
+_MAX_HELD: Final = 1024 * 1024  # bytes of an unfinished tag or section
 
 
 class Repairer:
-    """Mends a stream of UTF-8 bytes piece by piece; what is inside CDATA sections and comments stays as it is."""
+    """Repairs a stream of UTF-8 bytes piece by piece, except inside CDATA sections and comments."""
 
     def __init__(self) -> None:
         self._held = b""
 
     @property
     def holds(self) -> bool:
-        """Whether bytes wait for the end of a tag or section."""
+        """Whether it holds bytes of an unfinished tag or section."""
         return bool(self._held)
 
     def feed(self, data: bytes, *, final: bool = False) -> bytes:
-        """The mended bytes that are certain by now; with ``final`` all of them."""
+        """The repaired bytes up to the last safe cut; with ``final`` all of them."""
         data = self._held + data
         cut = len(data) if final else _safe_cut(data)
         self._held = data[cut:]
@@ -35,21 +35,23 @@ class Repairer:
 
 
 def repair(data: bytes) -> bytes:
-    """All of ``data`` with its defects mended. Linear in its length."""
+    """``data`` with its defects repaired, in linear time."""
     data = data.decode("utf-8", "replace").encode()
     parts: list[bytes] = []
     position = 0
-    # Where each opening stands next. None is searched for again before it is passed: that keeps this linear.
+    # The next position of each opening. It is searched for again only after it is passed, which keeps this linear.
     ahead = {opening: data.find(opening) for opening, _ in _SPECIAL}
     while True:
-        found = [(ahead[opening], opening, closing) for opening, closing in _SPECIAL if ahead[opening] >= 0]
-        if not found:
+        sections = [
+            (ahead[opening], opening, closing) for opening, closing in _SPECIAL if ahead[opening] >= 0
+        ]
+        if not sections:
             parts.append(_SUSPECT_PATTERN.sub(_repair_reference, data[position:]))
             return b"".join(parts)
-        begin, opening, closing = min(found)
+        begin, opening, closing = min(sections)
         end = data.find(closing, begin + len(opening))
         if end < 0:
-            ahead[opening] = -1  # it never ends: from now on it is nothing special
+            ahead[opening] = -1  # it never ends, so it is ordinary text
             continue
         end += len(closing)
         parts.append(_SUSPECT_PATTERN.sub(_repair_reference, data[position:begin]))
@@ -61,7 +63,7 @@ def repair(data: bytes) -> bytes:
 
 
 def _safe_cut(data: bytes) -> int:
-    """Where the data can be cut without dividing a tag, a reference, a character or a CDATA section."""
+    """A position that divides no tag, reference, character or CDATA section."""
     cut = data.rfind(b">") + 1
     for opening, closing in _SPECIAL:
         last = data.rfind(opening, 0, cut)
@@ -70,17 +72,21 @@ def _safe_cut(data: bytes) -> int:
     return cut if len(data) - cut <= _MAX_HELD else len(data)
 
 
-def _repair_reference(found: re.Match[bytes]) -> bytes:
-    whole = found[0]
-    decimal, hexadecimal, name = found.groups()
+def _repair_reference(match: re.Match[bytes]) -> bytes:
+    reference = match[0]
+    decimal, hexadecimal, name = match.groups()
     if decimal or hexadecimal:
-        return whole if _is_allowed(int(decimal or hexadecimal, 10 if decimal else 16)) else "\ufffd".encode()
+        return (
+            reference
+            if _is_allowed(int(decimal or hexadecimal, 10 if decimal else 16))
+            else "\ufffd".encode()
+        )
     if name:
         if name in _KNOWN_ENTITIES:
-            return whole
+            return reference
         character = html5.get(name.decode("ascii") + ";")
-        return _escaped(character) if character else b"&amp;" + whole[1:]
-    return b"&amp;" if whole == b"&" else b""
+        return _escaped(character) if character else b"&amp;" + reference[1:]
+    return b"&amp;" if reference == b"&" else b""
 
 
 def _escaped(text: str) -> bytes:
@@ -98,17 +104,17 @@ _CLOSINGS: Final = {b"<!--": b"-->", b"<?": b"?>"}
 
 
 class OverlongTokens:
-    """Searches for the end of one token at a time. ``closing`` is what ends it, or b"" while there is none."""
+    """Skips to the end of one overlong token at a time. ``closing`` is its end mark, or b"" without a token."""
 
     def __init__(self) -> None:
         self.closing = b""
-        self.lines = 0  # line ends in what was passed over
+        self.lines = 0  # line ends in the skipped bytes
         self._tail = b""
 
     def begin(self, token: bytes) -> bytes:
-        """Pass over the rest of a token, given from its start; answers what is to end it in its place.
+        """Begin to skip the rest of a token, given its first bytes. Returns bytes that end it here.
 
-        b"" for a token that ends in no certain way, such as a tag.
+        Returns b"" for a token without a fixed end mark, such as a tag.
         """
         opening = next((opening for opening in _CLOSINGS if token.startswith(opening)), b"")
         closing = _CLOSINGS.get(opening, b"")
@@ -117,11 +123,11 @@ class OverlongTokens:
             return b""
         if missing := _completion(token):
             return missing + closing
-        # Two hyphens inside a comment are an error: those that stand at its end are part of what ends it.
+        # Two hyphens inside a comment are an error, so hyphens at the cut are part of the end mark.
         return closing[next(n for n in (2, 1, 0) if token.endswith(closing[:n])) :]
 
     def feed(self, data: bytes) -> bytes:
-        """What follows the token, once its end has come; ``closing`` is b"" then."""
+        """The bytes after the token, once its end is found; then ``closing`` is b""."""
         held = self._tail + data
         at = held.find(self.closing)
         end = len(held) if at < 0 else at + len(self.closing)
@@ -134,11 +140,11 @@ class OverlongTokens:
 
 
 def _completion(data: bytes) -> bytes:
-    """What makes a character of UTF-8 that was cut at the end a whole one (RFC 3629 section 4), whichever."""
-    for had in (1, 2, 3):
-        first = data[-had]
+    """Bytes that complete a UTF-8 character that is cut at the end of the data (RFC 3629 section 4)."""
+    for present in (1, 2, 3):
+        first = data[-present]
         if first >= 0xC0:
-            lacks = (2 if first < 0xE0 else 3 if first < 0xF0 else 4) - had
-            lowest = {0xE0: b"\xa0", 0xF0: b"\x90"}.get(first, b"\x80") if had == 1 else b"\x80"
-            return (lowest + b"\x80\x80")[:lacks] if lacks > 0 else b""
+            missing = (2 if first < 0xE0 else 3 if first < 0xF0 else 4) - present
+            lowest = {0xE0: b"\xa0", 0xF0: b"\x90"}.get(first, b"\x80") if present == 1 else b"\x80"
+            return (lowest + b"\x80\x80")[:missing] if missing > 0 else b""
     return b""

@@ -1,4 +1,4 @@
-"""Owns the XML parser: feeds expat in pieces, refuses DOCTYPEs, and begins again after what is not well-formed."""
+"""Drives the XML parser: feeds expat in pieces, refuses DOCTYPEs, and restarts after XML that is not well-formed."""
 
 import re
 from typing import Final
@@ -11,18 +11,18 @@ from sitemap.reader.elements import ElementHandlers, StopParsing
 from sitemap.reader.fast_path import ItemRun, read_run
 from sitemap.reader.xml_repair import OverlongTokens, Repairer
 
-# expat before 2.6 reads a long token again with every piece, so pieces are large and tokens are bounded.
+# expat before 2.6 reads a long token again with each piece, so pieces are large and tokens are bounded.
 PIECE: Final = 64 * 1024
 MAX_TOKEN: Final = 1024 * 1024
 MAX_RESTARTS: Final = 5_000
-_WINDOW_BYTES: Final = 2 * 1024 * 1024  # bytes kept for a new start
-_LOOKAHEAD_BYTES: Final = 4 * 1024  # bytes: more than a plain item can have
+_WINDOW_BYTES: Final = 2 * 1024 * 1024  # kept for a restart
+_LOOKAHEAD_BYTES: Final = 4 * 1024  # more than a plain item can have
 _ITEM = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:url|sitemap|item|entry)(?=[\s>/])", re.IGNORECASE)
-_FIRST = re.compile(rb"<(?:url|sitemap)>")  # of an item that may be plain
+_FIRST = re.compile(rb"<(?:url|sitemap)>")  # the start of an item that may be plain
 
 
 class XmlStream:
-    """Reads UTF-8 XML in pieces and lets ``elements`` make items of it; ``complete`` turns False when one is lost."""
+    """Reads UTF-8 XML in pieces; ``elements`` collects the items. ``complete`` becomes False if an item is lost."""
 
     def __init__(
         self,
@@ -39,16 +39,16 @@ class XmlStream:
         self._waiting: list[bytes] = []
         self._bytes_waiting = 0
         self._repairer: Repairer | None = None
-        self._seeking = False  # for the next item, after one that could not be read
+        self._seeking = False  # the next item, after one that cannot be read
         self._overlong = OverlongTokens()
         self._restarts = 0
-        self._in_cdata = False  # where text may look like items
+        self._in_cdata = False  # where text may look like an item
         self._position = 0  # the parser's byte index of the window's first byte
-        self._window = b""  # what was fed since the end of the last item
-        self._whole = True  # False: the window had to be cut
+        self._window = b""  # bytes since the end of the last item
+        self._whole = True  # False if the window was cut
         self._line = first_line  # of the window's first byte
-        self._stride = 1  # bytes that the parser reads at least before a run is looked for again
-        self._reach = _LOOKAHEAD_BYTES  # bytes that are looked through for a run
+        self._stride = 1  # least bytes that the parser reads before the next search for a run
+        self._reach = _LOOKAHEAD_BYTES  # bytes to search for a run
         self._begin(())
 
     def feed(self, data: bytes) -> None:
@@ -59,15 +59,15 @@ class XmlStream:
             self._flush(final=False)
 
     def finish_early(self) -> None:
-        """Make do with what was fed, without judging the end."""
+        """Read the waiting bytes without checking the end."""
         self._flush(final=False, rest=True)
 
     def close(self) -> None:
-        """Read what waits, and judge the end."""
+        """Read the waiting bytes and check the end."""
         self._flush(final=True, rest=True)
 
     def _flush(self, *, final: bool, rest: bool = False) -> None:
-        """Read what waits, up to the end of an item unless the ``rest`` is wanted too."""
+        """Read the waiting bytes up to the end of an item, or with ``rest`` all of them."""
         data, self._waiting = b"".join(self._waiting), []
         self._bytes_waiting = start = 0
         while not self.over:
@@ -79,7 +79,7 @@ class XmlStream:
             start = end
             if start >= len(data):
                 return
-            if not rest and len(data) - start < PIECE:  # it waits for the end of its item
+            if not rest and len(data) - start < PIECE:  # keep it until its item ends
                 self._waiting.append(data[start:])
                 self._bytes_waiting = len(data) - start
                 return
@@ -89,7 +89,7 @@ class XmlStream:
         return b"</sitemap>" if self._elements.format is Format.INDEX else b"</url>"
 
     def _read(self, data: bytes, *, final: bool) -> None:
-        """Runs of plain items are read the fast way, what stands between them by the parser."""
+        """Read runs of plain items on the fast path, and the data between them with the parser."""
         start = 0
         while not self.over:
             start = self._take_run(data, start)
@@ -101,7 +101,7 @@ class XmlStream:
                 return
 
     def _take_run(self, data: bytes, start: int) -> int:
-        """Read the plain items that begin here; answers where they end."""
+        """Read the plain items that begin here, and return where they end."""
         busy = self._seeking or self._overlong.closing or self._in_cdata or self._unread()
         held = self._repairer and self._repairer.holds
         name = "" if busy or held else self._elements.plain_item()
@@ -112,12 +112,12 @@ class XmlStream:
             self._skip_to(run)
             start, self._reach = run.end, min(self._reach * 4, PIECE * 4)
         self._reach = _LOOKAHEAD_BYTES if start < len(data) else self._reach
-        # Where runs are short or none, they are looked for ever more seldom.
+        # The shorter the runs, the more seldom is the search for the next one.
         self._stride = 1 if start - begin > _LOOKAHEAD_BYTES // 4 else min(self._stride * 2, PIECE * 4)
         return start
 
     def _skip_to(self, run: ItemRun) -> None:
-        """Be where the parser would be if it had read the run."""
+        """Set the state that the parser would have after reading the run."""
         line, count = self._elements.line, run.line_ends
         fed = self._position + len(self._window)
         self._line += self._window.count(b"\n") + count
@@ -127,10 +127,10 @@ class XmlStream:
         self._elements.first_line += count
 
     def _next_run(self, data: bytes, start: int) -> int:
-        """Up to where the parser must read before another run is looked for."""
+        """The position up to which the parser must read before the next search for a run."""
         if self._elements.format is None:
-            found = _FIRST.search(data, start)
-            return found.start() if found and found.start() > start else len(data)
+            match = _FIRST.search(data, start)
+            return match.start() if match and match.start() > start else len(data)
         if self._seeking or not self._elements.plain_item():
             return len(data)
         end = data.find(self._end_tag, start + self._stride)
@@ -159,7 +159,7 @@ class XmlStream:
                 return
 
     def _begin(self, open_names: tuple[str, ...]) -> None:
-        """A new parser, already inside the elements named."""
+        """Create a parser that is already inside these elements."""
         parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
         prefix = "".join(f"<{name}>" for name in open_names).encode()
@@ -167,7 +167,7 @@ class XmlStream:
             parser.Parse(prefix, False)
         self._parser = self._elements.parser = parser
         self._position = len(prefix)
-        self._elements.first_line, self._elements.seen = self._line, self._seen
+        self._elements.first_line, self._elements.parsed = self._line, self._parsed
         self._elements.reset(open_names)
         self._elements.good = 0
         parser.StartElementHandler = self._elements.start
@@ -188,18 +188,18 @@ class XmlStream:
     def _cdata(self) -> None:
         self._in_cdata = not self._in_cdata
 
-    def _seen(self, start: int, end: int) -> bytes:
-        """What the parser read, b"" where that is forgotten."""
+    def _parsed(self, start: int, end: int) -> bytes:
+        """The bytes between two byte indexes of the parser, or b"" if they are no longer in the window."""
         start, end = start - self._position, end - self._position
         return self._window[start:end] if start >= 0 else b""
 
     def _unread(self) -> int:
-        """How many bytes the parser holds because their token has not ended."""
+        """The number of bytes in the parser that belong to an unfinished token."""
         at: int = self._parser.CurrentByteIndex
         return self._position + len(self._window) - at
 
     def _trim(self) -> bytes:
-        """Forget what was read well, and end a token that does not end; answers what is to be read next."""
+        """Drop the bytes of complete items, and cut an overlong token. Returns the data to parse next."""
         if self._unread() > self._max_token:
             return self._cut_token()
         done = self._elements.good - self._position
@@ -214,7 +214,7 @@ class XmlStream:
         return b""
 
     def _cut_token(self) -> bytes:
-        """Pass over the rest of a comment; a tag costs its item."""
+        """Skip the rest of an overlong comment or instruction; an overlong tag loses its item."""
         at = len(self._window) - self._unread()
         kind = "comment or instruction" if (end := self._overlong.begin(self._window[at:])) else "tag"
         self._findings.add(
@@ -228,7 +228,7 @@ class XmlStream:
         return self._skip_to_item(at + 1)
 
     def _resume(self, data: bytes) -> bytes:
-        """Go on behind a comment that was passed over."""
+        """Continue after a skipped token."""
         data = self._overlong.feed(data)
         if not self._overlong.closing:
             self._line += self._window.count(b"\n") + self._overlong.lines
@@ -238,7 +238,7 @@ class XmlStream:
         return data
 
     def _recover(self, error: expat.ExpatError, *, final: bool) -> bytes:
-        """Begin again behind the last good item; answers what is to be read next. Ends the stream when it must."""
+        """Restart after the last complete item, or end the stream. Returns the data to parse next."""
         elements, at = self._elements, max(self._parser.ErrorByteIndex - self._position, 0)
         line = self._line + self._window.count(b"\n", 0, at)
         inside = elements.inside
@@ -246,15 +246,16 @@ class XmlStream:
             return self._end("sitemap.truncated", line, xml_errors.truncation_text(inside))
         self._restarts += 1
         if self._restarts > MAX_RESTARTS:
-            said = "there are too many defects: reading stopped here"
-            return self._end("sitemap.not_well_formed", line, said)
-        if error.code == xml_errors.JUNK_CODE:  # only searched for more items
+            return self._end(
+                "sitemap.not_well_formed", line, "there are too many defects: reading stopped here"
+            )
+        if error.code == xml_errors.JUNK_CODE:  # search only for more items
             self._findings.add(
-                "sitemap.junk", line, "something stands behind the end of the root element: take it out"
+                "sitemap.junk", line, "there is content after the end of the root element: remove it"
             )
             return self._skip_to_item(at)
-        said = xml_errors.describe_error(error.code, self._window, at, inside)
-        self._findings.add("sitemap.not_well_formed", line, said)
+        sentence = xml_errors.describe_error(error.code, self._window, at, inside)
+        self._findings.add("sitemap.not_well_formed", line, sentence)
         done = max(elements.good - self._position, 0)
         if elements.good:
             done = self._window.find(b">", done) + 1
@@ -274,7 +275,7 @@ class XmlStream:
         return b""
 
     def _skip_to_item(self, at: int) -> bytes:
-        """Go on at the first item behind an error."""
+        """Continue at the first item after an error."""
         self._line += self._window.count(b"\n", 0, at)
         rest = self._window[at:]
         self._elements.around = self._elements.around or self._elements.open
@@ -290,12 +291,12 @@ class XmlStream:
         self._whole = True
 
     def _seek_item(self, data: bytes) -> bool:
-        """Drop everything before the next item. False when none is in sight yet."""
+        """Drop everything before the next item. False if there is none yet."""
         self._window += data
-        found = _ITEM.search(self._window)
-        cut = found.start() if found else max(len(self._window) - 64, 0)
+        match = _ITEM.search(self._window)
+        cut = match.start() if match else max(len(self._window) - 64, 0)
         self._line += self._window.count(b"\n", 0, cut)
         self._window = self._window[cut:]
-        if found:
+        if match:
             self._begin(self._elements.around)
-        return bool(found)
+        return bool(match)

@@ -1,4 +1,1 @@
-"""Writes entries to files that every reader accepts, within the limits, published as a whole.
-
-Front door: ``writer.py``. May import the validation and the formats.
-"""
+"""Writes entries to sitemaps and feeds within all limits, published as a whole. Entry point: ``writer.py``."""

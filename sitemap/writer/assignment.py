@@ -1,6 +1,6 @@
-"""Owns which file has which entry when that is remembered: entries stay, new ones go where there is room.
+"""Assigns entries to stable shards: known entries stay, new ones go where there is room.
 
-Pure, and of flat memory: what is kept here is counted per file, and nothing per entry.
+Pure. Memory grows with the number of files, not of entries.
 """
 
 from functools import reduce
@@ -16,26 +16,25 @@ from sitemap.writer.options import WriterOptions
 from sitemap.writer.shard import Shard
 
 _DEFAULTS: Final = WriterOptions()
-_FULL_PERCENT: Final = 85  # percent of its limits that a repacked file has: the rest is for new entries
-_MIN_SAVED_PERCENT: Final = 25  # percent of its files that a group must get rid of to be repacked
+_FULL_PERCENT: Final = 85  # of its limits that a repacked file uses; the rest is for new entries
+_MIN_SAVED_PERCENT: Final = 25  # of its files that a group must save to be repacked
 
 
 class Assignment:
-    """Tells the shards of entries: numbers of files within their group, from 1, maybe with gaps.
+    """Assigns a shard to each entry: the number of a file in its group, from 1, possibly with gaps.
 
-    ``location`` and ``options`` are those of the :class:`sitemap.SitemapWriter` that will write the set, so that
-    everything is counted as it counts. The caller remembers the group and the number of each URL, and asks in this
-    order, always with each URL once:
+    ``location`` and ``options`` are those of the :class:`sitemap.SitemapWriter` that will write the set, because both
+    must count alike. The caller stores the group and shard of each URL, and calls in this order, with each URL once:
 
-    1. :meth:`keep` for each entry that is remembered, in any order;
-    2. :meth:`place` for each other entry, and for those that could not be kept, in the order of their URLs;
-    3. :meth:`repack`, and then :meth:`place` once more for every entry of the groups it names, in the order of their
-       URLs.
+    1. :meth:`keep` for each entry with a stored shard, in any order;
+    2. :meth:`place` for each other entry, and for those that :meth:`keep` refuses, in the order of their URLs;
+    3. :meth:`repack`, and then :meth:`place` again for every entry of the groups that it returns, in the order of
+       their URLs.
 
-    Then the entries are given to the writer in the order of group, shard and URL. With nothing to remember the files
-    are those that the writer fills by itself. A shard that nothing is in any more is no file.
+    Then the writer gets the entries in the order of group, shard and URL. Without stored shards the files are the same
+    as those of the writer alone. A shard without entries has no file.
 
-    Raises what the writer raises for a location and options that cannot be.
+    Raises the same errors as the writer for an invalid location or options.
 
         >>> from sitemap import Assignment, Entry, WriterOptions
         >>> assignment = Assignment("https://example.com/sitemap.xml", WriterOptions(max_urls=2))
@@ -52,10 +51,10 @@ class Assignment:
         self._groups: dict[str, _Group] = {}
 
     def keep(self, entry: Entry, group: str, number: int) -> bool:
-        """Count an entry where it was. False, with nothing counted, when it cannot stay there.
+        """Count an entry in its stored shard. False, without counting it, if it cannot stay there.
 
-        It is of another group now, has grown so that the file is over a limit, or cannot be listed at all, which
-        :meth:`place` will say. LimitExceeded and SitemapError as for :meth:`place`.
+        Its group has changed, the file would exceed a limit, or no sitemap can list it; in the last case :meth:`place`
+        raises. LimitExceeded and SitemapError as for :meth:`place`.
         """
         try:
             own, data, extensions = self._layout.encode(entry)
@@ -66,11 +65,11 @@ class Assignment:
         return self._of(own).keep(number, len(data), extensions)
 
     def place(self, entry: Entry) -> tuple[str, int]:
-        """Count an entry in the first file of its group that has room, else in a new one; its group and number.
+        """Count an entry in the first file of its group with room, else in a new one. Returns its group and shard.
 
-        A file that had no room for one entry is not asked again for a later one: time is linear. InvalidEntry, with
-        nothing counted, when no valid set can hold it. LimitExceeded for too many groups or files, SitemapError for a
-        group that is not named by text.
+        A file without room for one entry is not tried again for a later one, so that time is linear. InvalidEntry,
+        without counting the entry, if no valid set can contain it. LimitExceeded for too many groups or files,
+        SitemapError for a group name that is not a str.
         """
         group, data, extensions = self._layout.encode(entry)
         files = self._of(group)
@@ -81,10 +80,10 @@ class Assignment:
         return group, files.current
 
     def repack(self) -> list[str]:
-        """Forget the shards of all groups whose holes it pays to close, and name these groups.
+        """Forget the shards of all sparse groups, and return the names of these groups.
 
-        It pays when at least one file and a quarter of the group's files are saved even if the new ones are filled to
-        85 % only. So they are, and there is room again: a group is not repacked because of a few entries more or less.
+        A group is sparse if files filled to 85 % would save at least one file and a quarter of its files. The new files
+        are filled so far, so a few entries more or less do not repack a group again.
         """
         sparse = [group for group, files in self._groups.items() if files.sparse()]
         for group in sparse:
@@ -100,7 +99,7 @@ class Assignment:
 
 
 class _Group:
-    """The files of one group, and the one among them that is being filled. ``percent`` of a new file are."""
+    """The files of one group, and the current one. A new file is filled to ``percent``."""
 
     __slots__ = ("_free", "_largest", "_layout", "_open", "_percent", "_shards", "_waiting", "current")
 
@@ -108,14 +107,14 @@ class _Group:
         self._layout = layout
         self._percent = percent
         self._shards: dict[int, Shard] = {}
-        self._largest = 0  # bytes of an entry
-        self._waiting: list[int] | None = None  # shards that may have room, the first one last
+        self._largest = 0  # bytes of the largest entry
+        self._waiting: list[int] | None = None  # shards that may have room, in descending order
         self._free = filterfalse(self._shards.__contains__, count(1))
         self._open: Shard | None = None
-        self.current = 0  # the number of the one that is being filled
+        self.current = 0  # the number of the current file
 
     def keep(self, number: int, n_bytes: int, extensions: int) -> bool:
-        """Count an entry in a certain file. False, with nothing counted, when it has no room."""
+        """Count an entry in the file with this number. False, without counting it, if there is no room."""
         shard = self._shards.get(number) or self._layout.new_shard()
         if not shard.offer(n_bytes, extensions):
             return False
@@ -125,14 +124,14 @@ class _Group:
         return True
 
     def offer(self, n_bytes: int, extensions: int) -> bool:
-        """Count an entry in the file that is being filled. False, with nothing counted, when it has no room."""
+        """Count an entry in the current file. False, without counting it, if there is no room."""
         if self._open is None or not self._open.offer(n_bytes, extensions):
             return False
         self._largest = max(self._largest, n_bytes)
         return True
 
     def advance(self, n_bytes: int, extensions: int) -> None:
-        """Go on to the first file that has room for an entry, and count it there. LimitExceeded if there is none."""
+        """Go on to the first file with room for an entry, and count it there. LimitExceeded if there is none."""
         if self._waiting is None:
             self._waiting = sorted(self._shards, reverse=True)
         while self._waiting:
@@ -144,26 +143,24 @@ class _Group:
         if self.current > limits.MAX_CHILDREN:
             raise LimitExceeded(f"an index has {limits.MAX_CHILDREN:,} sitemaps at most: split the set")
         self._open = self._shards[self.current] = self._layout.new_shard(self._percent)
-        if not self.offer(n_bytes, extensions):  # it is nearly as big as a file
+        if not self.offer(n_bytes, extensions):  # the entry is nearly as large as a file
             self._open = self._shards[self.current] = self._layout.new_shard()
             self.offer(n_bytes, extensions)
 
     def sparse(self) -> bool:
-        """Whether there are so few entries for so many files that it pays to place them anew."""
+        """Whether the group has so many files for its entries that it should be repacked."""
         shards = list(self._shards.values())
-        saved = len(shards) - self._needed(shards)
+        saved = len(shards) - self._needed_files(shards)
         return saved >= 1 and 100 * saved >= _MIN_SAVED_PERCENT * len(shards)
 
-    def _needed(self, shards: list[Shard]) -> int:
-        """How many files are surely enough when each is filled to :data:`_FULL` percent.
+    def _needed_files(self, shards: list[Shard]) -> int:
+        """A sufficient number of files if each is filled to :data:`_FULL_PERCENT`.
 
-        Each of them but the last has as many entries or articles as it may, or not enough bytes left for the largest.
+        Each file except the last has the most entries or articles, or too few bytes left for the largest entry.
         """
         entries, articles = sum(shard.entries for shard in shards), sum(shard.articles for shard in shards)
-        n_bytes, extensions = (
-            sum(shard.body for shard in shards),
-            reduce(or_, (shard.extensions for shard in shards), 0),
-        )
+        n_bytes = sum(shard.body for shard in shards)
+        extensions = reduce(or_, (shard.extensions for shard in shards), 0)
         urls, space = self._layout.limits(_FULL_PERCENT)
         space -= self._layout.encoder.room(extensions) + self._largest
         if space <= 0:

@@ -1,6 +1,6 @@
-"""Owns the fast road of entries that say only where they are and when they changed: one, or many at once.
+"""The fast path for entries that have only a loc and a lastmod: encodes one, or many at once.
 
-What comes out is, byte by byte, what the encoders make of each of them. What is in any way unusual is not taken.
+The bytes are the same as those of the encoders. Unusual entries are left to them.
 """
 
 import re
@@ -12,7 +12,7 @@ from sitemap import dates, limits
 from sitemap.formats import Format
 from sitemap.model import Entry
 
-# Printable ASCII that neither sitemap.escape.uri() nor escape() changes, but for the ampersand.
+# Printable ASCII that neither escape_uri() nor escape_xml() changes, except the ampersand.
 _PLAIN_BYTES: Final = bytes(sorted(set(range(0x21, 0x7F)) - set(b"[]#<>\"'\\")))
 _PLAIN_OR_BLANK: Final = _PLAIN_BYTES + b" "
 _unusual: Final = re.compile(f"[^{re.escape(_PLAIN_BYTES.decode())}]").search
@@ -20,7 +20,7 @@ _unusual_percent: Final = re.compile("%(?:2[eE]|(?![0-9A-Fa-f]{2}))").search
 
 
 class EntryBatch:
-    """Entries that can be listed as they are."""
+    """Plain, valid entries."""
 
     __slots__ = ("_newest", "entries", "lastmods", "locs")
 
@@ -49,13 +49,13 @@ class EntryBatch:
         return self._newest if len(lastmods) == len(self.lastmods) else dates.newest_date(lastmods) or ""
 
 
-def plain_batch(entries: Sequence[Entry], directory: str, before: str) -> EntryBatch | None:
-    """The entries when all are plain, valid below ``directory`` and none is the same as the one before; else None.
+def plain_batch(entries: Sequence[Entry], directory: str, previous: str) -> EntryBatch | None:
+    """The entries as a batch if all are plain, valid below ``directory`` and unlike the previous one; else None.
 
-    ``before`` is the URL in front of the first. None does not mean that anything is wrong.
+    ``previous`` is the URL before the first one. None does not mean that an entry is invalid.
     """
     for entry in entries:
-        # Written out, here and in _usual_loc(): a call for each of millions of entries takes as long as the tests.
+        # Inlined here and in _usual_loc(): a call for each of millions of entries takes as long as the checks.
         if (
             entry.priority is not None
             or entry.news is not None
@@ -67,12 +67,10 @@ def plain_batch(entries: Sequence[Entry], directory: str, before: str) -> EntryB
         ):
             return None
     locs = [entry.loc for entry in entries]
-    if not locs or locs[0] == before or any(map(eq, locs, locs[1:])):
+    if not locs or locs[0] == previous or any(map(eq, locs, locs[1:])):
         return None
     joined = " ".join(locs)
-    if not _all_usual(joined, len(locs), directory):
-        return None
-    if max(map(len, locs)) > limits.MAX_LOC:
+    if not _all_usual(joined, len(locs), directory) or max(map(len, locs)) > limits.MAX_LOC:
         return None
     if len(directory) < limits.MIN_LOC and min(map(len, locs)) < limits.MIN_LOC:
         return None
@@ -86,7 +84,7 @@ def plain_batch(entries: Sequence[Entry], directory: str, before: str) -> EntryB
 
 
 def _usual_loc(entry: Entry, directory: str) -> str | None:
-    """The URL, escaped for XML, of an entry that is plain and valid below ``directory``; else None."""
+    """The URL, escaped for XML, of an entry if it is plain and valid below ``directory``; else None."""
     if (
         entry.priority is not None
         or entry.news is not None
@@ -107,7 +105,7 @@ def _usual_loc(entry: Entry, directory: str) -> str | None:
 
 
 def _all_usual(joined: str, count: int, directory: str) -> bool:
-    """Whether URLs, joined by blanks, hold nothing to be changed and begin with the directory they cannot leave."""
+    """Whether URLs, joined by blanks, need no escaping, begin with the directory and have no dot segments."""
     if not joined.isascii() or not joined.startswith(directory):
         return False
     data = joined.encode()
@@ -120,9 +118,9 @@ def _all_usual(joined: str, count: int, directory: str) -> bool:
     )
 
 
-def _encode_urlset(some: EntryBatch, part: slice) -> bytes:
-    pairs = zip(some.locs[part], some.lastmods[part], strict=True)
-    if "" not in some.lastmods[part]:
+def _encode_urlset(batch: EntryBatch, part: slice) -> bytes:
+    pairs = zip(batch.locs[part], batch.lastmods[part], strict=True)
+    if "" not in batch.lastmods[part]:
         lines = [f"<url><loc>{loc}</loc><lastmod>{lastmod}</lastmod></url>\n" for loc, lastmod in pairs]
     else:
         lines = [
@@ -134,8 +132,8 @@ def _encode_urlset(some: EntryBatch, part: slice) -> bytes:
     return "".join(lines).encode()
 
 
-def _encode_text(some: EntryBatch, part: slice) -> bytes:
-    return "".join([f"{entry.loc}\n" for entry in some.entries[part]]).encode()
+def _encode_text(batch: EntryBatch, part: slice) -> bytes:
+    return "".join([f"{entry.loc}\n" for entry in batch.entries[part]]).encode()
 
 
 def _urlset_line(entry: Entry, directory: str) -> bytes | None:
@@ -151,8 +149,7 @@ def _text_line(entry: Entry, directory: str) -> bytes | None:
     return None if _usual_loc(entry, directory) is None else f"{entry.loc}\n".encode()
 
 
-# How one is written if it is plain and valid below a directory, and else not, in the formats that have so little to
-# say of an entry; and how some of many are.
+# By format: the encoder of one entry, which returns None unless it is plain, and that of a part of a batch.
 LINE_ENCODERS: Final[dict[Format, Callable[[Entry, str], bytes | None]]] = {
     Format.URLSET: _urlset_line,
     Format.TEXT: _text_line,

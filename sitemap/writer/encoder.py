@@ -1,20 +1,20 @@
-"""Owns the contract of a format that can be written, and the choice among them.
+"""The interface of an encoder, the text encoder, and the choice of an encoder for a format.
 
-What each format carries of an entry; everything else of it is left out:
+The fields of an entry that each format contains; the others are left out:
 
-============================  ======  ====  ===  ====
+============================  ======  ====  ===  ========
 field                         urlset  text  RSS  Atom
-============================  ======  ====  ===  ====
+============================  ======  ====  ===  ========
 loc                           yes     yes   yes  yes
-lastmod                       yes           yes  needed
+lastmod                       yes           yes  required
 changefreq, priority          yes
 images, videos                yes           yes  yes
 alternates                    yes
 news                          yes
 title, summary                              yes  yes
-mobile                        asked
-retired tags                  asked
-============================  ======  ====  ===  ====
+mobile                        opt-in
+retired tags                  opt-in
+============================  ======  ====  ===  ========
 """
 
 from collections.abc import Collection, Sequence
@@ -38,7 +38,7 @@ class TextEncoder:
     news: Final = 0
 
     def fault(self, entry: Entry) -> str:
-        """Nothing: every URL is a line."""
+        """No faults: every URL is a line."""
         return ""
 
     def extensions(self, entry: Entry) -> int:
@@ -63,7 +63,7 @@ class TextEncoder:
 
 
 class Encoder(Protocol):
-    """Makes the bytes of one format. A document is its head, its entries and its foot. Checks no limits."""
+    """Encodes documents of one format: a head, entries and a foot. Checks no limits."""
 
     @property
     def format(self) -> Format:
@@ -71,29 +71,29 @@ class Encoder(Protocol):
 
     @property
     def suffix(self) -> str:
-        """How the names of its files end when they are not packed: ".xml" or ".txt"."""
+        """The suffix of uncompressed files: ".xml" or ".txt"."""
 
     @property
     def news(self) -> int:
-        """The bit of entries with news, of which a document has fewer; 0 for a format that has none."""
+        """The bit of entries with news, which have a lower limit; 0 for a format without news."""
 
     def fault(self, entry: Entry) -> str:
-        """Why this format cannot hold an entry, or "". What every format demands is :mod:`sitemap.validation`'s."""
+        """Why this format cannot contain an entry, or "". :mod:`sitemap.validation` checks the common rules."""
 
     def extensions(self, entry: Entry) -> int:
-        """Bits of what the head of a document with this entry must declare; those of several are or-ed."""
+        """Bits of the namespaces that the head must declare for the entry; combine them with ``|``."""
 
     def entry(self, entry: Entry) -> bytes:
         """One entry with its line end, UTF-8."""
 
     def head(self, extensions: int, updated: str) -> bytes:
-        """What comes before the first entry. ``updated`` is the newest lastmod of the document's entries or ""."""
+        """The bytes before the first entry. ``updated`` is the newest lastmod of the document's entries or ""."""
 
     def foot(self) -> bytes:
-        """What comes behind the last entry."""
+        """The bytes after the last entry."""
 
     def room(self, extensions: int) -> int:
-        """The most bytes that head and foot can take together, whatever ``updated`` is."""
+        """The most bytes of head and foot together, for any ``updated``."""
 
 
 def encoder(
@@ -105,17 +105,17 @@ def encoder(
 ) -> Encoder:
     """The encoder of a format that lists pages: URLSET, TEXT, RSS or ATOM.
 
-    ``channel`` is what a feed says about itself; ``retired`` names tags of :data:`sitemap.RETIRED` that a urlset shall
-    have all the same; ``stylesheets`` are linked in the head (text has none). SitemapError for a format that is not
-    written, a feed without a channel, or a name that is no retired tag.
+    ``channel`` describes a feed; ``retired`` names tags of :data:`sitemap.RETIRED` that a urlset shall contain;
+    ``stylesheets`` are linked in the head (not in text). SitemapError for any other format, a feed without a channel,
+    or a name that is not a retired tag.
     """
-    asked, look = requested_tags(retired), stylesheet_instructions(stylesheets)
+    tags, look = requested_tags(retired), stylesheet_instructions(stylesheets)
     if format == Format.URLSET:
-        return UrlsetEncoder(asked, look)
+        return UrlsetEncoder(tags, look)
     if format == Format.TEXT:
         return TextEncoder()
     if format in {Format.RSS, Format.ATOM}:
         if channel is None:
-            raise SitemapError(f"{format} needs a Channel: say the feed's title and link")
+            raise SitemapError(f"{format} needs a Channel with the title and link of the feed")
         return RssEncoder(channel, look) if format == Format.RSS else AtomEncoder(channel, look)
-    raise SitemapError(f"pages are not listed in the format {format}: choose urlset, text, RSS or Atom")
+    raise SitemapError(f"the format {format} cannot list pages: choose urlset, text, RSS or Atom")

@@ -1,4 +1,4 @@
-"""Owns the elements of the image, news and hreflang extensions, in the sequence of their XSDs."""
+"""Encodes images, videos, news and language variants: sitemap extensions in the order of their XSDs, and Media RSS."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from sitemap.model import Alternate, Entry, Image, News, Price, TvShow, Video
 
 
 def text_element(name: str, text: str, attributes: str = "") -> str:
-    """An element with escaped text, or "" when there is none. ``attributes`` are as :func:`attribute` makes them."""
+    """An element with escaped text, or "" without text. ``attributes`` are as from :func:`attribute_text`."""
     return f"<{name}{attributes}>{escape_xml(text)}</{name}>" if text else ""
 
 
@@ -18,7 +18,7 @@ def url_element(name: str, url: str, attributes: str = "") -> str:
 
 
 def attribute_text(name: str, value: str) -> str:
-    """A blank, the name and the escaped value, or "" when there is none."""
+    """A blank, the name and the escaped value, or "" without a value."""
     return f' {name}="{escape_xml(value)}"' if value else ""
 
 
@@ -55,7 +55,7 @@ def image_element(image: Image, retired: frozenset[str]) -> str:
 def news_element(news: News, retired: frozenset[str]) -> str:
     """One ``news:news``; https://www.google.com/schemas/sitemap-news/0.9/sitemap-news.xsd."""
 
-    def asked(name: str, text: str) -> str:
+    def retired_element(name: str, text: str) -> str:
         return text_element(name, text) if name in retired else ""
 
     parts = (
@@ -63,12 +63,12 @@ def news_element(news: News, retired: frozenset[str]) -> str:
         text_element("news:name", news.publication),
         text_element("news:language", news.language),
         "</news:publication>",
-        asked("news:access", news.access),
-        asked("news:genres", news.genres),
+        retired_element("news:access", news.access),
+        retired_element("news:genres", news.genres),
         text_element("news:publication_date", news.publication_date),
         text_element("news:title", news.title),
-        asked("news:keywords", news.keywords),
-        asked("news:stock_tickers", news.stock_tickers),
+        retired_element("news:keywords", news.keywords),
+        retired_element("news:stock_tickers", news.stock_tickers),
         "</news:news>",
     )
     return "".join(parts)
@@ -93,9 +93,8 @@ def _retired_elements(image: Image, retired: frozenset[str]) -> str:
     )
 
 
-# What an entry needs declared in the head, as bits.
+# The namespaces that an entry of a feed needs, as bits.
 MEDIA_BIT: Final = 1
-
 DCTERMS_BIT: Final = 2
 
 
@@ -182,9 +181,9 @@ def _valid(video: Video) -> str:
 
 
 def video_element(video: Video, retired: frozenset[str]) -> str:
-    """One ``video:video``, with those of its retired tags that are asked for."""
+    """One ``video:video`` with the requested retired tags."""
 
-    def asked(name: str, element: str) -> str:
+    def if_requested(name: str, element: str) -> str:
         return element if name in retired else ""
 
     uploader, info = video.uploader or ("", "")
@@ -201,24 +200,24 @@ def video_element(video: Video, retired: frozenset[str]) -> str:
         number_element("video:duration", video.duration),
         text_element("video:expiration_date", video.expiration_date),
         number_element("video:rating", video.rating),
-        asked("video:content_segment_loc", _segments(video)),
+        if_requested("video:content_segment_loc", _segments(video)),
         number_element("video:view_count", video.view_count),
         text_element("video:publication_date", video.publication_date),
         *[text_element("video:tag", text) for text in video.tags],
-        asked("video:category", text_element("video:category", video.category)),
+        if_requested("video:category", text_element("video:category", video.category)),
         yes_no_element("video:family_friendly", video.family_friendly),
         _relation_element("video:restriction", video.restriction),
-        asked(
+        if_requested(
             "video:gallery_loc",
             url_element("video:gallery_loc", gallery, attribute_text("title", gallery_title)),
         ),
-        asked("video:price", "".join(_price_element(price) for price in video.prices)),
+        if_requested("video:price", "".join(_price_element(price) for price in video.prices)),
         yes_no_element("video:requires_subscription", video.requires_subscription),
         text_element("video:uploader", uploader, attribute_text("info", escape_uri(info))),
-        asked("video:tvshow", _tvshow_element(video.tvshow)),
+        if_requested("video:tvshow", _tvshow_element(video.tvshow)),
         _relation_element("video:platform", video.platform),
         yes_no_element("video:live", video.live),
-        asked(
+        if_requested(
             "video:id",
             "".join(text_element("video:id", text, attribute_text("type", kind)) for kind, text in video.ids),
         ),

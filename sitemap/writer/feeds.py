@@ -1,7 +1,7 @@
-"""Owns the bytes of feeds: RSS 2.0 and Atom 1.0, both with Media RSS where an entry has images or videos.
+"""Encodes feeds: RSS 2.0 and Atom 1.0, with Media RSS for images and videos.
 
-Language variants are left out, though Atom has a link for them: there are readers that take the first alternate link
-for the page, and readers that take the last.
+Language variants are left out, although Atom has a link for them: some readers take the first alternate link for the
+page, others the last.
 https://www.rssboard.org/rss-specification, https://www.rfc-editor.org/rfc/rfc4287
 """
 
@@ -29,12 +29,12 @@ from sitemap.writer.extensions import (
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """The feed as a whole: plain texts, ``link`` the absolute URL of the site, ``url`` that of the feed itself ("" if
-    not known), ``language`` a language tag such as ``en-GB``. ``hubs`` are told of changes, and tell those who
-    subscribed to it; they need the ``url`` (https://www.w3.org/TR/websub/#discovery).
+    """The metadata of a feed, as plain text. ``link`` is the absolute URL of the site, ``url`` that of the feed ("" if
+    unknown), ``language`` a language tag such as ``en-GB``. ``hubs`` are notified of changes and forward them to
+    subscribers; they require the ``url`` (https://www.w3.org/TR/websub/#discovery).
 
-    SitemapError without a title, for a ``link``, ``url`` or hub that is no absolute http(s) URL, and for hubs without a
-    ``url``.
+    SitemapError without a title, for a ``link``, ``url`` or hub that is not an absolute http(s) URL, and for hubs
+    without a ``url``.
     https://www.rssboard.org/rss-specification#requiredChannelElements,
     https://www.rfc-editor.org/rfc/rfc4287#section-4.1.1
     """
@@ -48,15 +48,15 @@ class Channel:
 
     def __post_init__(self) -> None:
         if not FORBIDDEN_CHARACTERS.sub("", self.title).strip():
-            raise SitemapError("a feed needs a title: give its Channel one")
+            raise SitemapError("a feed needs a title: set the title of its Channel")
         urls = [("link", self.link), *([("url", self.url)] if self.url or self.hubs else [])]
         faults = [url_fault(name, url) for name, url in (*urls, *(("hub", hub) for hub in self.hubs))]
         if fault := next(filter(None, faults), ""):
-            raise SitemapError(f"the Channel of a feed is not complete: its {fault}")
+            raise SitemapError(f"the Channel of a feed is invalid: its {fault}")
 
 
 def rfc822(lastmod: str) -> str:
-    """The date as RSS wants it, in GMT and to the second, or "" for none. A day begins at midnight GMT.
+    """The date in the form of RSS, in GMT and to the second, or "" for none. A day begins at midnight GMT.
 
     https://www.rssboard.org/rss-specification#optionalChannelElements, https://www.rfc-editor.org/rfc/rfc822#section-5
     """
@@ -65,7 +65,7 @@ def rfc822(lastmod: str) -> str:
 
 
 def rfc3339(lastmod: str) -> str:
-    """The date as Atom wants it, in UTC and to the second, or "" for none. A day begins at midnight UTC.
+    """The date in the form of Atom, in UTC and to the second, or "" for none. A day begins at midnight UTC.
 
     https://www.rfc-editor.org/rfc/rfc4287#section-3.3
     """
@@ -79,15 +79,13 @@ def _utc(lastmod: str) -> datetime | None:
         return None
     try:
         return moment.astimezone(UTC)
-    except OverflowError:  # the first and the last day of the calendar have no other zone
+    except OverflowError:  # the first or the last day of the calendar
         return moment.replace(tzinfo=UTC)
 
 
 _RSS_FOOT: Final = b"</channel></rss>\n"
-
 _ATOM_FOOT: Final = b"</feed>\n"
-
-_LONG_AGO: Final = "1970-01-01"  # any date: in a head they are all of one length
+_ANY_DATE: Final = "1970-01-01"  # all dates have the same length in a head
 
 
 class RssEncoder:
@@ -115,7 +113,7 @@ class RssEncoder:
         )
 
     def fault(self, entry: Entry) -> str:
-        """Nothing: an item needs a title or a description, and has a title always."""
+        """No faults: an item needs a title or a description, and always has a title."""
         return ""
 
     def extensions(self, entry: Entry) -> int:
@@ -123,7 +121,7 @@ class RssEncoder:
         return namespace_bits(entry)
 
     def entry(self, entry: Entry) -> bytes:
-        """One ``item`` element. Its description is HTML, as everybody reads it: plain text is escaped for that too."""
+        """One ``item`` element. Readers take its description for HTML, so the summary is escaped as HTML, too."""
         loc = escape_xml(escape_uri(entry.loc))
         summary = text_element("description", html.escape(entry.summary, quote=False))
         return (
@@ -133,7 +131,7 @@ class RssEncoder:
         ).encode()
 
     def head(self, extensions: int, updated: str) -> bytes:
-        """The start of the document and what the feed says about itself."""
+        """The start of the document and the metadata of the feed."""
         built = text_element("lastBuildDate", rfc822(updated))
         return f"{self._root}{namespace_declarations(extensions)}>{self._about}{built}\n".encode()
 
@@ -143,13 +141,13 @@ class RssEncoder:
 
     def room(self, extensions: int) -> int:
         """The bytes of foot and head with a date."""
-        return len(self.head(extensions, _LONG_AGO)) + len(_RSS_FOOT)
+        return len(self.head(extensions, _ANY_DATE)) + len(_RSS_FOOT)
 
 
 class AtomEncoder:
     """Implements :class:`sitemap.writer.encoder.Encoder` for Atom 1.0. ``look`` has the stylesheet instructions.
 
-    The channel's title is the author's name too: RFC 4287 section 4.1.1 wants one.
+    The title of the channel is also the name of the author, which RFC 4287 section 4.1.1 requires.
     """
 
     format: Final = Format.ATOM
@@ -159,20 +157,20 @@ class AtomEncoder:
     def __init__(self, channel: Channel, look: str = "") -> None:
         self._root = f'{XML_DECLARATION}{look}<feed xmlns="{namespaces.ATOM}"'
         self._language = attribute_text("xml:lang", channel.language)
-        itself = attribute_text("href", escape_uri(channel.url))
+        about = attribute_text("href", escape_uri(channel.url))
         self._about = (
             url_element("id", channel.url or channel.link)
             + text_element("title", channel.title)
             + text_element("subtitle", channel.description)
             + f'<link href="{escape_xml(escape_uri(channel.link))}"/>'
-            + (f'<link rel="self"{itself}/>' if itself else "")
+            + (f'<link rel="self"{about}/>' if about else "")
             + "".join(f'<link rel="hub"{attribute_text("href", escape_uri(hub))}/>' for hub in channel.hubs)
             + f"<author>{text_element('name', channel.title)}</author>"
         )
 
     def fault(self, entry: Entry) -> str:
         """RFC 4287 section 4.1.2: an entry has a date."""
-        return "" if entry.lastmod else "an Atom entry needs a date, and it has no lastmod"
+        return "" if entry.lastmod else "an Atom entry needs a date, but it has no lastmod"
 
     def extensions(self, entry: Entry) -> int:
         """The namespaces that the entry needs."""
@@ -188,7 +186,7 @@ class AtomEncoder:
         ).encode()
 
     def head(self, extensions: int, updated: str) -> bytes:
-        """The start of the document and what the feed says about itself."""
+        """The start of the document and the metadata of the feed."""
         changed = text_element("updated", rfc3339(updated))
         return f"{self._root}{namespace_declarations(extensions)}{self._language}>{self._about}{changed}\n".encode()
 
@@ -198,11 +196,11 @@ class AtomEncoder:
 
     def room(self, extensions: int) -> int:
         """The bytes of foot and head with a date."""
-        return len(self.head(extensions, _LONG_AGO)) + len(_ATOM_FOOT)
+        return len(self.head(extensions, _ANY_DATE)) + len(_ATOM_FOOT)
 
 
 def _title(entry: Entry) -> str:
-    """The first title there is: of the page, of the article, of a video; else the URL."""
+    """The first available title: of the page, of the article, of a video; else the URL."""
     titles = [
         entry.title,
         entry.news.title if entry.news else "",

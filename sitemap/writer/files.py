@@ -1,4 +1,4 @@
-"""Owns the moves that a published file is made of: made durable, compared, given a second name. Knows no sets."""
+"""File operations for publishing: sync, compare, link, copy ownership, lock; and errors with remedies."""
 
 import contextlib
 import errno
@@ -17,7 +17,7 @@ _PIECE: Final = 1024 * 1024  # bytes
 
 
 def sync_to_disk(path: Path) -> None:
-    """Make a file's content, or the names in a directory, survive a loss of power."""
+    """Make the content of a file, or the names in a directory, survive a power failure."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -25,11 +25,11 @@ def sync_to_disk(path: Path) -> None:
         os.close(descriptor)
 
 
-def is_same_content(one: Path, other: Path) -> bool:
-    """Whether both are plain files of equal bytes. One that may not be read is like no other."""
-    if not (one.is_file() and other.is_file()):
+def is_same_content(file: Path, other: Path) -> bool:
+    """Whether both are plain files with equal bytes; False if one must not be read."""
+    if not (file.is_file() and other.is_file()):
         return False
-    with contextlib.suppress(PermissionError), one.open("rb") as first, other.open("rb") as second:
+    with contextlib.suppress(PermissionError), file.open("rb") as first, other.open("rb") as second:
         if os.path.sameopenfile(first.fileno(), second.fileno()):
             return True
         if os.fstat(first.fileno()).st_size != os.fstat(second.fileno()).st_size:
@@ -41,7 +41,7 @@ def is_same_content(one: Path, other: Path) -> bool:
 
 
 def sha256_of(file: Path) -> str:
-    """The SHA-256 of a plain file, or "" when there is none."""
+    """The SHA-256 of a plain file, or "" if there is none."""
     if not file.is_file():
         return ""
     try:
@@ -52,9 +52,9 @@ def sha256_of(file: Path) -> str:
 
 
 def link_or_copy(file: Path, other: Path, draft: Path) -> None:
-    """Give a file another name, or make a copy of it there where the file system knows no second names.
+    """Give a file a second name, or copy it if the file system has no hard links.
 
-    A copy is made as ``draft`` and moved when it is whole. FileExistsError when something else is called so.
+    A copy is written to ``draft`` and renamed when it is complete. FileExistsError if the name is taken.
     """
     try:
         os.link(file, other, follow_symlinks=False)
@@ -70,7 +70,7 @@ def link_or_copy(file: Path, other: Path, draft: Path) -> None:
 
 
 def copy_ownership(file: Path, like: os.stat_result) -> None:
-    """Give a file the owner, group and mode of another, as far as this user may."""
+    """Give a file the owner, group and mode of another, as far as permitted."""
     try:
         os.chown(file, like.st_uid, like.st_gid)
     except PermissionError:
@@ -87,7 +87,7 @@ _REMEDIES: Final = {
     errno.EROFS: "the file system is read-only: choose another directory",
     errno.ENOSPC: "the disk is full: free some space",
     errno.EDQUOT: "the quota is used up: free some space",
-    errno.EFBIG: "the file is larger than this process may write: raise its limit",
+    errno.EFBIG: "the file is larger than the limit of this process: raise the limit",
     errno.ENOTDIR: "a part of the path is a file: choose another directory",
     errno.EEXIST: "a file is in the way: choose another directory",
     errno.EISDIR: "a directory is in the way: move it, or choose another directory",
@@ -95,21 +95,21 @@ _REMEDIES: Final = {
 }
 
 
-def destination_error(what: str, error: OSError | ValueError) -> DestinationError:
-    """The error of a destination for one of the operating system; ``what`` begins its sentence."""
+def destination_error(problem: str, error: OSError | ValueError) -> DestinationError:
+    """A DestinationError for an error of the operating system; its sentence begins with ``problem``."""
     if not isinstance(error, OSError):
-        return DestinationError(f"{what}: {error}")
+        return DestinationError(f"{problem}: {error}")
     remedy = _REMEDIES.get(error.errno or 0, "")
-    return DestinationError(f"{what}: {error.strerror or error}" + (f"; {remedy}" if remedy else ""))
+    return DestinationError(f"{problem}: {error.strerror or error}" + (f"; {remedy}" if remedy else ""))
 
 
 @contextlib.contextmanager
-def explain_errors(what: str) -> Iterator[None]:
-    """Turns what the operating system raises inside into a DestinationError."""
+def explain_errors(problem: str) -> Iterator[None]:
+    """Turn errors of the operating system into a DestinationError."""
     try:
         yield
     except (OSError, ValueError) as error:
-        raise destination_error(what, error) from error
+        raise destination_error(problem, error) from error
 
 
 if sys.platform != "win32":
@@ -117,15 +117,15 @@ if sys.platform != "win32":
 
 
 class StageLock:
-    """An exclusive lock on a stage directory, or on the directory of all. As a context manager it is given back.
+    """An exclusive lock on a directory; a context manager releases it.
 
-    ``held`` is False only when another process holds it.
+    ``held`` is False only if another process holds the lock.
     """
 
     def __init__(self, path: Path, *, wait: bool = True) -> None:
         self.held = True
         self._descriptor: int | None = None
-        if sys.platform == "win32":  # no such locks: stages cannot be told apart there
+        if sys.platform == "win32":  # without locks, stages of live processes are not recognized
             return
         self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
@@ -133,7 +133,7 @@ class StageLock:
         except BlockingIOError:
             self.held = False
             self.release()
-        except OSError:  # a file system without locks: better to sweep too much of our own than to stop
+        except OSError:  # a file system without locks: removing too many stages is better than stopping
             pass
 
     def __enter__(self) -> Self:
@@ -145,7 +145,7 @@ class StageLock:
         self.release()
 
     def release(self) -> None:
-        """Give the lock back. Harmless when it was never had."""
+        """Release the lock. Does nothing if it is not held."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

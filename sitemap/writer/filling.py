@@ -1,4 +1,4 @@
-"""The files of a set that are being filled, one for each group."""
+"""The open files of a set, one for each group: fills them within a memory limit, and closes them."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -13,11 +13,12 @@ from sitemap.writer.names import group_slugs
 from sitemap.writer.shard import Shard
 from sitemap.writer.target import FileFacts, SitemapFile
 
-PIECE: Final = 1024 * 1024  # bytes; packed bytes depend on how the content was cut, so it is always cut alike
+PIECE: Final = 1024 * 1024  # bytes; compressed bytes depend on the pieces, so their size is fixed
+_MAX_MEMORY: Final = 8 * 1024 * 1024  # bytes of encoded entries in memory, over all groups
 
 
 class BodyMemory:
-    """The memory that the bodies of one set share, in bytes. Whoever has most in it goes to disk when it is full."""
+    """The memory, in bytes, that the bodies of one set share. When it is full, the largest body goes to disk."""
 
     def __init__(self, stage: Stage, limit: int) -> None:
         self.stage = stage
@@ -30,7 +31,7 @@ class BodyMemory:
         self._bodies.add(body)
 
     def make_room(self) -> None:
-        """Send the largest to disk until the others are within the limit."""
+        """Move the largest bodies to disk until the others are within the limit."""
         while self.used > self.limit:
             max(self._bodies, key=len).flush()
 
@@ -40,7 +41,7 @@ class BodyMemory:
 
 
 class EntryBody:
-    """The entries of one file. OSError or DestinationError when the disk fails."""
+    """The entries of one file. OSError or DestinationError if the disk fails."""
 
     def __init__(self, memory: BodyMemory) -> None:
         self._memory = memory
@@ -61,7 +62,7 @@ class EntryBody:
             memory.make_room()
 
     def flush(self) -> None:
-        """Move what waits in memory to disk."""
+        """Move the bytes in memory to disk."""
         if self._file is None:
             self._file = self._memory.stage.scratch()
         self._file.write(self._waiting)
@@ -69,7 +70,7 @@ class EntryBody:
         self._waiting = bytearray()
 
     def pieces(self) -> Iterator[bytes]:
-        """Everything from the start, in pieces of :data:`PIECE` bytes but for the last."""
+        """All bytes, in pieces of :data:`PIECE` bytes except for the last."""
         if self._file is None:
             for start in range(0, len(self._waiting), PIECE):
                 yield bytes(self._waiting[start : start + PIECE])
@@ -88,11 +89,8 @@ class EntryBody:
             self._file.close()
 
 
-_MAX_MEMORY: Final = 8 * 1024 * 1024  # bytes of encoded entries that wait in memory, over all groups
-
-
 class OpenFile:
-    """The file of one group that is being filled, and its number in that group."""
+    """The open file of one group, and its number in that group."""
 
     __slots__ = ("body", "group", "number", "shard", "slug")
 
@@ -104,9 +102,9 @@ class OpenFile:
         self.body = body
 
     def offer(self, data: bytes, extensions: int, lastmod: str, count: int = 1) -> bool:
-        """Take encoded entries, of which ``lastmod`` is the newest. False, with nothing taken, when they do not fit.
+        """Add encoded entries; ``lastmod`` is their newest. False, without adding any, if they do not fit.
 
-        OSError or DestinationError when the disk fails.
+        OSError or DestinationError if the disk fails.
         """
         if self.shard.offer(len(data), extensions, lastmod, count):
             self.body.add(data)
@@ -115,7 +113,7 @@ class OpenFile:
 
 
 class OpenFiles:
-    """All files of a set but for its index. Its methods raise LimitExceeded, OSError and DestinationError."""
+    """All files of a set except its index. The methods raise LimitExceeded, OSError and DestinationError."""
 
     def __init__(self, stage: Stage, layout: SetLayout, children: IndexChildren) -> None:
         self._stage = stage
@@ -125,13 +123,13 @@ class OpenFiles:
         self._children = children
         self._memory = BodyMemory(stage, _MAX_MEMORY)
         self.open: dict[str, OpenFile] = {}
-        self._taken: set[str] = set()  # names of groups, for disks that know no upper case
+        self._taken: set[str] = set()  # slugs of groups, for file systems that ignore case
         self._closed: list[tuple[str, int, FileFacts]] = []
 
     def of(self, group: str, number: int = 0) -> OpenFile:
-        """The file of a group, which is opened when it is the first that is asked for; with a number, that file.
+        """The open file of a group, opened on first use; with a number, the file of that number.
 
-        SitemapError for a file that was closed already, and for a name or a number that there cannot be.
+        SitemapError for a closed file, and for an invalid group or number.
         """
         filling = self.open.get(group)
         if filling is None:
@@ -148,19 +146,19 @@ class OpenFiles:
         return filling
 
     def next_file(self, filling: OpenFile, number: int = 0) -> None:
-        """Close a file and begin another of its group: the next, or that with a higher number."""
+        """Close a file and open another of its group: the next one, or the one with a higher number."""
         number = number or filling.number + 1
         self._children.reserve(self._names.url(self._names.child(number, filling.slug)))
-        if filling.shard.entries:  # none when all that was meant for it was refused
+        if filling.shard.entries:  # none if all entries for it were refused
             self._close(filling, self._names.child(filling.number, filling.slug))
             filling.body = EntryBody(self._memory)
         filling.number = number
         filling.shard = self._layout.new_shard()
 
     def close(self, *, single: bool) -> list[FileFacts]:
-        """Close all files, and tell of all in the order of groups and numbers.
+        """Close all files, and return their facts in the order of groups and numbers.
 
-        A file that is the only one gets the name of the whole set when ``single`` allows it.
+        An only file gets the name of the set if ``single`` allows it.
         """
         filled = [filling for filling in self.open.values() if filling.shard.entries]
         alone = single and len(filled) == 1 and not self._closed
@@ -170,24 +168,24 @@ class OpenFiles:
         return [facts for _, _, facts in sorted(self._closed, key=lambda closed: closed[:2])]
 
     def forget(self) -> None:
-        """Close what is open without keeping it."""
+        """Discard the open files."""
         for filling in self.open.values():
-            with contextlib.suppress(OSError):  # what waits in a buffer is not wanted any more
+            with contextlib.suppress(OSError):  # buffered bytes are discarded anyway
                 filling.body.close()
 
     def slugs(self) -> Iterable[str]:
-        """How the groups are called in the names of their files."""
+        """The slugs of the groups: their part of file names."""
         return [filling.slug for filling in self.open.values() if filling.slug]
 
     def _check(self, group: str, number: int, least: int) -> None:
-        named = f"shard {number} of the group {group[:64]!r}" if group else f"shard {number}"
+        shard = f"shard {number} of the group {group[:64]!r}" if group else f"shard {number}"
         if not 0 <= number <= limits.MAX_CHILDREN:
-            raise SitemapError(f"there is no {named}: they are numbered from 1 to {limits.MAX_CHILDREN:,}")
+            raise SitemapError(f"{shard} cannot exist: shards are numbered from 1 to {limits.MAX_CHILDREN:,}")
         if number and number < least:
-            raise SitemapError(f"{named} comes after {least}: give entries in the order of their shards")
+            raise SitemapError(f"{shard} comes after {least}: pass entries in the order of their shards")
 
     def _slug(self, group: str) -> str:
-        """A name for a group that no other has, nor any sitemap of others that is in the index."""
+        """A slug for a group that differs from those of other groups and from other sitemaps in the index."""
         if not self._names.grouped:
             return ""
         others = [name for child in self._children.others if (name := self._names.file(child.loc))]
@@ -199,7 +197,7 @@ class OpenFiles:
         raise InvalidLocation(f"the files of the group {group[:64]!r} would have the names of others")
 
     def _close(self, filling: OpenFile, name: str) -> None:
-        """Put head, body and foot of a file together."""
+        """Write head, body and foot of a file."""
         shard = filling.shard
         with SitemapFile(self._stage, name) as target:
             target.write(self._encoder.head(shard.extensions, shard.lastmod))

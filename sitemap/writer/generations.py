@@ -1,4 +1,4 @@
-"""Owns copies of the last published sets, in a private directory, so that one of them can be published again."""
+"""Keeps copies of the last published sets in a private directory, so that one of them can be published again."""
 
 import contextlib
 import hashlib
@@ -22,18 +22,18 @@ _PIECE: Final = 1024 * 1024  # bytes
 
 
 class _Generation(msgspec.Struct, frozen=True):
-    """One generation. ``digests`` has the SHA-256 of each file as it is on disk, by its public name."""
+    """One generation. ``digests`` maps the public name of each file to the SHA-256 of its bytes on disk."""
 
     published: Published
     digests: dict[str, str]
 
 
 class Generations:
-    """The last sets that were published at one location: at most ``last`` of them, each with a number of the caller's.
+    """The last sets published at one location: at most ``last``, each with a number that the caller chooses.
 
-    A file that is in several generations is kept once, as a copy: nothing that happens to the public one can harm it.
-    A kill at any moment loses at most the generation that was just being kept. The directory is created when missing;
-    it must not be in the public one. SitemapError when ``last`` is below 1.
+    A file of several generations is stored once, as a copy, so that changes to the public file do not affect it. A kill
+    loses at most the generation that is being kept. The directory is created if missing; it must not be in the public
+    one. SitemapError if ``last`` is below 1.
     """
 
     def __init__(self, directory: str | os.PathLike[str], last: int = 2) -> None:
@@ -44,19 +44,19 @@ class Generations:
         self._last = last
 
     def numbers(self) -> list[int]:
-        """The numbers of the generations that are kept, ascending."""
+        """The numbers of the kept generations, ascending."""
         return sorted(int(path.stem) for path in self._root.glob("*.json") if path.stem.isdecimal())
 
     def published(self, number: int) -> Published:
-        """What was told of a generation when it was published. DestinationError when it is not kept."""
-        return self._kept(number).published
+        """The facts of a generation when it was published. DestinationError if it is not kept."""
+        return self._load(number).published
 
     def keep(self, published: Published, destination: Directory, number: int) -> None:
-        """Copy what is published now, and forget the generations with the lowest numbers beyond the last.
+        """Copy the published set, and remove the generations with the lowest numbers beyond the last.
 
-        A number that is kept already is replaced. DestinationError when a file is not the published one any more, or
-        the copy cannot be stored; what was kept before stays. SitemapError for a number below 0, and for a directory
-        in the public one.
+        A kept generation of the same number is replaced. DestinationError if a file differs from the published one, or
+        the copy cannot be stored; kept generations stay. SitemapError for a number below 0, and for a directory in the
+        public one.
         """
         if number < 0 or self._root.resolve().is_relative_to(destination.path.resolve()):
             raise SitemapError(
@@ -73,13 +73,13 @@ class Generations:
                 self._forget()
 
     def restore(self, number: int, destination: Destination) -> Published:
-        """Publish a generation again, in the way of every publish; answers what was told of it then.
+        """Publish a generation again, as a whole; returns its facts.
 
-        Files of the other generations that are kept leave. DestinationError when it is not kept, when a copy is not
-        what it was, or when the set cannot be stored; whatever is raised, nothing was published.
+        Files of the other kept generations leave the set. DestinationError if it is not kept, a copy is damaged, or the
+        set cannot be stored; after any error nothing is published.
         """
         with self._locked():
-            kept = self._kept(number)
+            kept = self._load(number)
             others = {
                 name for other in self.numbers() for name in self._readable(other) if name not in kept.digests
             }
@@ -103,51 +103,51 @@ class Generations:
             with StageLock(self._root.resolve()):
                 yield
 
-    def _kept(self, number: int) -> _Generation:
+    def _load(self, number: int) -> _Generation:
         try:
             return msgspec.json.decode((self._root / f"{number}.json").read_bytes(), type=_Generation)
         except FileNotFoundError as error:
-            there = ", ".join(map(str, self.numbers())) or "none"
+            kept = ", ".join(map(str, self.numbers())) or "none"
             raise DestinationError(
-                f"generation {number} is not kept in {self._root}: {there} can be had"
+                f"generation {number} is not kept in {self._root}; kept: {kept}"
             ) from error
         except (OSError, ValueError) as error:
             raise DestinationError(f"generation {number} in {self._root} cannot be read: {error}") from error
 
     def _readable(self, number: int) -> dict[str, str]:
         try:
-            return self._kept(number).digests
-        except DestinationError:  # nobody can restore it either
+            return self._load(number).digests
+        except DestinationError:  # it cannot be restored either
             return {}
 
     def _store(self, public: Path, facts: FileFacts) -> str:
-        """Keep the content of a public file, and answer its digest."""
+        """Copy a public file, and return its digest."""
         path = public / facts.name
         with explain_errors(f"{path} cannot be kept"), path.open("rb") as file:
             try:
                 verify(file, facts, FileKind.ANY)
             except DestinationError as error:
-                raise DestinationError(f"{path} is not what was published: it is not kept") from error
+                raise DestinationError(f"{path} differs from the published file: it is not kept") from error
             file.seek(0)
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-            if sha256_of(self._objects / found) != found:  # a copy that was damaged is made anew
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if sha256_of(self._objects / digest) != digest:  # replaces a damaged copy, too
                 file.seek(0)
-                self._write(self._objects / found, iter(lambda: file.read(_PIECE), b""))
-        return found
+                self._write(self._objects / digest, iter(lambda: file.read(_PIECE), b""))
+        return digest
 
-    def _copy(self, wanted: str, file: BinaryIO, what: str) -> None:
-        found = hashlib.sha256()
-        with contextlib.suppress(FileNotFoundError), (self._objects / wanted).open("rb") as content:
+    def _copy(self, digest: str, file: BinaryIO, name: str) -> None:
+        actual = hashlib.sha256()
+        with contextlib.suppress(FileNotFoundError), (self._objects / digest).open("rb") as content:
             while piece := content.read(_PIECE):
-                found.update(piece)
+                actual.update(piece)
                 file.write(piece)
-        if found.hexdigest() != wanted:
+        if actual.hexdigest() != digest:
             raise DestinationError(
-                f"the copy of {what} is damaged: restore another one; nothing was published"
+                f"the copy of {name} is damaged: restore another one; nothing was published"
             )
 
     def _write(self, file: Path, pieces: Iterator[bytes] | bytes) -> None:
-        """Make a file whole and durable before it has its name."""
+        """Write a file completely and durably before it gets its name."""
         draft = file.with_name(_DRAFT)
         with draft.open("wb") as content:
             content.writelines([pieces] if isinstance(pieces, bytes) else pieces)
@@ -156,12 +156,12 @@ class Generations:
         sync_to_disk(file.parent)
 
     def _forget(self) -> None:
-        """Remove generations beyond the last, and then the files that no generation has."""
+        """Remove generations beyond the last, and then files without a generation."""
         numbers = self.numbers()
         for number in numbers[: -self._last]:
             (self._root / f"{number}.json").unlink()
         sync_to_disk(self._root)
-        needed = {each for number in self.numbers() for each in self._readable(number).values()}
+        needed = {digest for number in self.numbers() for digest in self._readable(number).values()}
         for file in self._objects.iterdir():
             if file.name not in needed:
                 file.unlink()

@@ -1,4 +1,4 @@
-"""Owns what an index lists: which sitemaps may be in it, how many find room, and its bytes."""
+"""Sitemap indexes: which sitemaps an index may list, its limits, its lastmods, and its bytes."""
 
 import os
 import re
@@ -30,7 +30,7 @@ INDEX_FOOT: Final = b"</sitemapindex>\n"
 
 
 def index_head(stylesheets: Sequence[Stylesheet | str] = ()) -> bytes:
-    """What comes before the first child."""
+    """The bytes before the first child."""
     return (
         f"{XML_DECLARATION}{stylesheet_instructions(stylesheets)}<sitemapindex "
         f'xmlns="{namespaces.SITEMAP}">\n'
@@ -42,15 +42,15 @@ def encode_child(child: Child) -> bytes:
     return f"<sitemap>{url_element('loc', child.loc)}{text_element('lastmod', child.lastmod)}</sitemap>\n".encode()
 
 
-_LASTMOD: Final = "0000-00-00T00:00:00.000000+00:00"  # what is kept free for one that is not known yet
-
+_LASTMOD: Final = "0000-00-00T00:00:00.000000+00:00"  # reserves room for a lastmod that is not known yet
+_PIECE: Final = 1024 * 1024  # bytes
 _NOTHING: Final = re.compile("(?!)")
 
 Vouched = Callable[[str], bool]
 
 
 class IndexChildren:
-    """The sitemaps of one index: those of the set itself, which are counted, and others, which are kept.
+    """The sitemaps of one index: counts those of the set itself, and keeps the others.
 
     An index has at most 50,000 sitemaps and 52,428,800 bytes (https://www.sitemaps.org/protocol.html#index).
     """
@@ -66,19 +66,19 @@ class IndexChildren:
         self._known: set[tuple[tuple[str, str], str]] = set()
 
     def reserve(self, loc: str) -> None:
-        """Keep room for a sitemap of the set, also under an interim name. LimitExceeded when the index is full."""
-        self._count_in(Child(interim_name(loc, "0" * TOKEN), _LASTMOD))
+        """Reserve room for a sitemap of the set under an interim name. LimitExceeded if the index is full."""
+        self._count_child(Child(interim_name(loc, "0" * TOKEN), _LASTMOD))
 
     def add(self, child: Child | Published) -> Child:
-        """Keep another set's sitemap. InvalidEntry when it cannot be listed, LimitExceeded when the index is full."""
+        """Add a sitemap of another set. InvalidEntry if it cannot be listed, LimitExceeded if the index is full."""
         if isinstance(child, Published):
             if child.index:
                 raise InvalidEntry(
-                    child.url, "it is an index, and an index lists sitemaps only: add its children"
+                    child.url, "it is an index, and an index lists only sitemaps: add its children"
                 )
             child = Child(child.url, child.files[-1].lastmod)
-        elsewhere = self._vouched is not None and self._vouched(child.loc)
-        if fault := entry_fault(Entry(child.loc, child.lastmod), "" if elsewhere else self._directory):
+        is_vouched = self._vouched is not None and self._vouched(child.loc)
+        if fault := entry_fault(Entry(child.loc, child.lastmod), "" if is_vouched else self._directory):
             raise InvalidEntry(child.loc, fault)
         try:
             key = (location.origin_and_path(child.loc), urlsplit(child.loc).query)
@@ -87,14 +87,14 @@ class IndexChildren:
         if location.is_same_document(child.loc, self._location):
             raise InvalidEntry(child.loc, "it is the index itself")
         if key in self._known:
-            raise InvalidEntry(child.loc, "it is in the index already")
-        self._count_in(child)
+            raise InvalidEntry(child.loc, "it is already in the index")
+        self._count_child(child)
         self._known.add(key)
         self.others.append(child)
         return child
 
     def write(self, stage: Stage, name: str, own: Iterable[Child]) -> FileFacts:
-        """Stage the index: the set's own sitemaps, then the others. LimitExceeded when it is too big after all."""
+        """Stage the index: the set's own sitemaps, then the others. LimitExceeded if it is too large."""
         children = [*own, *self.others]
         with SitemapFile(stage, name) as target:
             target.write(self._head)
@@ -103,11 +103,11 @@ class IndexChildren:
             target.write(INDEX_FOOT)
         newest = dates.newest_date([child.lastmod for child in children]) or ""
         facts = target.facts(self._location, len(children), newest)
-        if facts.size > limits.MAX_BYTES:  # a lastmod may have any number of digits
+        if facts.size > limits.MAX_BYTES:  # a lastmod may have more digits than reserved
             raise LimitExceeded(f"the index {self._location} takes {facts.size:,} bytes: split the set")
         return facts
 
-    def _count_in(self, child: Child) -> None:
+    def _count_child(self, child: Child) -> None:
         size = len(encode_child(child))
         if self._count >= limits.MAX_CHILDREN or self._size + size > limits.MAX_BYTES:
             raise LimitExceeded(
@@ -125,19 +125,19 @@ def write_index(
     vouched: Vouched | None = None,
     stylesheets: Sequence[Stylesheet | str] = (),
 ) -> Published:
-    """Publish an index of sitemaps that exist already, in their order: other tools' sitemaps, feeds, published sets.
+    """Publish an index of existing sitemaps, in their order: sitemaps of other tools, feeds, published sets.
 
-    They must be in the directory of ``location`` or below, or vouched for. ``stylesheets`` are the addresses of
-    stylesheets to link. Raises InvalidLocation, InvalidEntry for a sitemap that cannot be listed (an index, the index
-    itself, one that is listed already), LimitExceeded, EmptySitemap when there are none, DestinationError.
-    Whatever is raised, nothing was published.
+    They must be in the directory of ``location`` or below, or vouched for. ``stylesheets`` are the URLs of stylesheets
+    to link. Raises InvalidLocation, InvalidEntry for a sitemap that cannot be listed (an index, the index itself, a
+    sitemap that is already listed), LimitExceeded, EmptySitemap without children, DestinationError. After any error
+    nothing is published.
     """
     names = FileNames(location)
     listed = IndexChildren(names, index_head(stylesheets), vouched)
     for child in children:
         listed.add(child)
     if not listed.others:
-        raise EmptySitemap(f"{location} would list nothing: the published set is left as it is")
+        raise EmptySitemap(f"{location} would list nothing: the published set stays unchanged")
     if isinstance(destination, str | os.PathLike):
         destination = Directory(destination)
     stage = destination.stage()
@@ -151,52 +151,49 @@ def write_index(
     return Published(location, facts.entries, True, (facts,))
 
 
-_PIECE: Final = 1024 * 1024  # bytes
-
-
 def index_children(stage: Stage, index: str, files: Sequence[FileFacts], today: str) -> Iterator[Child]:
-    """The staged files as the index of this name lists them; ``today`` is a W3C date, or "" when none is to be said.
+    """The staged files as children of the index; ``today`` is a W3C date, or "" for none.
 
-    Without a published index, ``lastmod`` is the newest of a file's entries. With one, a file with the content of the
-    published one keeps what was said of it. Another says its newest entry if that is later, else ``today`` if that is,
-    so that whoever reads only what has changed reads it (https://www.sitemaps.org/protocol.html#sitemapIndexTagDefinitions).
-    OSError and DestinationError when what is staged or published cannot be read.
+    Without a published index, ``lastmod`` is the newest of a file's entries. With one, an unchanged file keeps its
+    published lastmod. A changed file gets its newest entry's lastmod if that is later than the published one, else
+    ``today`` if that is later, so that crawlers that fetch only changed sitemaps fetch it
+    (https://www.sitemaps.org/protocol.html#sitemapIndexTagDefinitions). OSError and DestinationError if a staged or
+    published file cannot be read.
     """
-    said = _published_dates(stage, index)
+    published = _published_dates(stage, index)
     for facts in files:
-        if said is None:
+        if published is None:
             yield Child(facts.url, facts.lastmod)
             continue
-        before = said.get(facts.url, "")
-        if facts.url in said and _is_published(stage, facts):
-            yield Child(facts.url, before)
-            continue
-        yield Child(
-            facts.url, next((date for date in (facts.lastmod, today) if dates.is_later(date, before)), before)
-        )
+        lastmod = published.get(facts.url, "")
+        if facts.url not in published or not _is_published(stage, facts):
+            lastmod = next(
+                (date for date in (facts.lastmod, today) if dates.is_later(date, lastmod)), lastmod
+            )
+        yield Child(facts.url, lastmod)
 
 
 def _published_dates(stage: Stage, index: str) -> dict[str, str] | None:
-    """The dates of the published index by URL, as far as it can be read; None when there is no index."""
-    from sitemap.reader.reader import SitemapReader  # noqa: PLC0415 - only sets with an index pay for it
+    """The lastmods of the published index by URL, as far as it can be read; None if there is no index."""
+    from sitemap.reader.reader import SitemapReader  # noqa: PLC0415 - needed only for sets with an index
 
     file = stage.published(index)
     if file is None:
         return None
-    said: dict[str, str] = {}
+    lastmods: dict[str, str] = {}
     with file:
         try:
             for item in SitemapReader(file, file=index):
                 if not isinstance(item, Child):
-                    return None  # it was a set of one file
-                said[item.loc] = item.lastmod
+                    return None  # a set of one file
+                lastmods[item.loc] = item.lastmod
         except (NotASitemap, SourceError):
             pass
-    return said or None
+    return lastmods or None
 
 
 def _is_published(stage: Stage, facts: FileFacts) -> bool:
-    """Whether the published file has the same content, however it is packed."""
+    """Whether the published file has the same content, even if compressed differently."""
     file = stage.published(facts.name)
     if file is None:
         return False
@@ -213,8 +210,8 @@ def _is_published(stage: Stage, facts: FileFacts) -> bool:
         return True
 
 
-def _equal(one: BinaryIO, other: BinaryIO) -> bool:
-    while (piece := one.read(_PIECE)) == other.read(_PIECE):
+def _equal(file: BinaryIO, other: BinaryIO) -> bool:
+    while (piece := file.read(_PIECE)) == other.read(_PIECE):
         if not piece:
             return True
     return False

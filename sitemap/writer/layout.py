@@ -1,4 +1,4 @@
-"""Owns what a set at a location is made of: its names, its format, the limits of a file, and each entry's bytes."""
+"""The layout of a set at a location: its file names, its format, the limits of a file, and the bytes of an entry."""
 
 from collections.abc import Collection
 from functools import cache
@@ -15,9 +15,9 @@ from sitemap.writer.shard import Shard
 
 
 class SetLayout:
-    """A set with nothing in it yet. Whoever counts entries counts what :meth:`take` makes of them, in new shards.
+    """The layout of one set, which the writer and :class:`sitemap.Assignment` share so that both count alike.
 
-    InvalidLocation, LimitExceeded and SitemapError for a location and options that no set can have.
+    InvalidLocation, LimitExceeded and SitemapError for an invalid location or options.
     """
 
     def __init__(self, location: str, options: WriterOptions) -> None:
@@ -38,27 +38,27 @@ class SetLayout:
         )
         if self.names.index in self.stylesheets:
             raise SitemapError(
-                f"{self.names.index} is the name of the stylesheet: choose another for the set"
+                f"{self.names.index} is the name of the stylesheet: choose another name for the set"
             )
         self._room = cache(self.encoder.room)
-        self.new_shard()  # its limits are checked before anything is touched
+        self.new_shard()  # checks the limits before anything is written
         self._directory = self.names.directory
         self._line = LINE_ENCODERS.get(options.format)
         self._group = options.group
 
     def limits(self, percent: int = 100) -> tuple[int, int]:
-        """The most entries and the most uncompressed bytes of a file that is filled to so many percent."""
+        """The most entries and uncompressed bytes of a file that is filled to ``percent``."""
         urls, n_bytes = self.options.max_urls, self.options.max_bytes
         return max(1, urls * percent // 100), n_bytes * percent // 100
 
     def new_shard(self, percent: int = 100) -> Shard:
-        """The count of a file with nothing in it."""
+        """The count of an empty file."""
         return Shard(self._room, *self.limits(percent), self.encoder.news)
 
     def encode(self, entry: Entry) -> tuple[str, bytes, int]:
-        """The group of an entry, its bytes, and the bits of what they need declared.
+        """The group of an entry, its bytes, and the bits of the namespaces that they need.
 
-        InvalidEntry when no valid set at this location can hold it. Raises what the caller's functions raise.
+        InvalidEntry if no valid set at this location can contain it. Errors of the caller's functions pass through.
         """
         try:
             line = None if self._line is None else self._line(entry, self._directory)
@@ -69,31 +69,31 @@ class SetLayout:
             return "" if self._group is None else self._group(entry), *self.encoded(entry)
         except (TypeError, AttributeError, ValueError) as error:
             if not (fault := type_fault(entry)):
-                raise  # it is the caller's: that of a group, or of who vouches
+                raise  # an error of the caller's ``group`` or ``vouched``
             raise InvalidEntry(str(getattr(entry, "loc", entry)), fault) from error
 
     def encoded(self, entry: Entry) -> tuple[bytes, int]:
-        """The bytes of an entry that was found valid, and the bits of what they need declared."""
+        """The bytes of a valid entry, and the bits of the namespaces that they need."""
         return self.encoder.entry(entry), self.encoder.extensions(entry)
 
     def too_big(self, entry: Entry, n_bytes: int, extensions: int) -> InvalidEntry | None:
-        """What to say of an entry that no file can hold, not even one without any other."""
+        """The error for an entry that does not fit into an empty file, else None."""
         if self.new_shard().offer(n_bytes, extensions):
             return None
-        most = self.options.max_bytes
-        return InvalidEntry(entry.loc, f"it takes {n_bytes:,} bytes alone, {most:,} are allowed in a file")
+        limit = self.options.max_bytes
+        return InvalidEntry(entry.loc, f"it takes {n_bytes:,} bytes alone, {limit:,} are allowed in a file")
 
     def check_group(self, group: str, known: Collection[str]) -> None:
-        """Say no to one group more than there may be (LimitExceeded), and to what is no name (SitemapError)."""
+        """LimitExceeded for one group too many, SitemapError for a group name that is not a str."""
         if not isinstance(group, str):
             raise SitemapError(f"a group is named by a str, not by {group!r}: see WriterOptions.group")
-        most = self.options.max_groups
-        if len(known) >= most:
+        limit = self.options.max_groups
+        if len(known) >= limit:
             raise LimitExceeded(
-                f"{group[:64]!r} is one more than {most:,} groups: group more coarsely, or raise max_groups"
+                f"{group[:64]!r} is one more than {limit:,} groups: group more coarsely, or raise max_groups"
             )
 
     def _fault(self, entry: Entry) -> str:
         vouched = self.options.vouched
-        elsewhere = vouched is not None and vouched(entry.loc)
-        return entry_fault(entry, "" if elsewhere else self._directory) or self.encoder.fault(entry)
+        is_vouched = vouched is not None and vouched(entry.loc)
+        return entry_fault(entry, "" if is_vouched else self._directory) or self.encoder.fault(entry)

@@ -1,4 +1,4 @@
-"""Owns the names and addresses of the files of a set. Knows nothing of their content."""
+"""File names and URLs of a set, made by a template. Independent of the content."""
 
 import hashlib
 import re
@@ -17,27 +17,25 @@ _NUMBERS: Final = {"n": "[1-9][0-9]*", "next": "(?:[2-9]|[1-9][0-9]+)?"}
 _PLAIN: Final = "{stem}-{n}{suffix}"
 _GROUPED: Final = "{stem}-{group}-{n}{suffix}"
 _MAX_SLUG: Final = 60
-_MAX_NAME: Final = 255  # bytes of a file name that every usual file system takes
-TOKEN: Final = (
-    8  # characters that tell a file that is there for a moment from the one whose place it will take
-)
+_MAX_NAME: Final = 255  # bytes of a file name on all common file systems
+TOKEN: Final = 8  # characters that tell an interim name from the name that the file will get
 
 
 class FileNames:
-    """How the files of the set at a public URL are called.
+    """The file names of the set at a public URL.
 
-    One file keeps the name in the URL, with ``.gz`` added when ``gzip`` asks for it. Of several, that name is the
-    index, and the children are called after ``template``. A file is packed exactly when its name ends in ``.gz``; so
-    an index is packed only if the URL itself says so.
+    A single file has the name in the URL, with ``.gz`` added by ``gzip``. If there are several, the index has that
+    name, and ``template`` names the children. A file is compressed if and only if its name ends in ``.gz``, so an
+    index is compressed only if the URL ends in it.
 
     A template is a plain file name with fields: ``{stem}`` is the name in the URL without its suffix, ``{suffix}`` that
-    of the format (".xml", ".txt"), ``{n}`` the number of the file in its group from 1, ``{next}`` the same but nothing
-    for the first, ``{group}`` the group's name. It has one number, and ``{group}`` exactly when there are groups;
-    something other than a digit stands between the two. The default is ``{stem}-{n}{suffix}`` or
+    of the format (".xml", ".txt"), ``{n}`` the number of the file in its group from 1, ``{next}`` the same but empty
+    for the first, ``{group}`` the name of the group. It has one number, and ``{group}`` exactly if there are groups; a
+    character other than a digit separates the two. The default is ``{stem}-{n}{suffix}`` or
     ``{stem}-{group}-{n}{suffix}``; ``{group}-sitemap{next}.xml`` makes ``post-sitemap.xml``, ``post-sitemap2.xml``.
 
-    InvalidLocation for a URL that is not absolute http(s) or has no usable file name, and for a template that makes no
-    plain file names, or not always different ones.
+    InvalidLocation for a URL that is not absolute http(s) or has no usable file name, and for a template whose names
+    are not plain or not always different.
     """
 
     def __init__(
@@ -55,25 +53,25 @@ class FileNames:
         fixed = {"stem": stem, "suffix": suffix}
         self._tokens = _tokens(template or (_GROUPED if grouped else _PLAIN), fixed)
         _check_fields(self._tokens, template, grouped=grouped)
-        self._before = [] if template or not grouped else [_pattern(_tokens(_PLAIN, fixed))]
+        self._ungrouped = [] if template or not grouped else [_pattern(_tokens(_PLAIN, fixed))]
         self._check_names(template)
 
     def child(self, number: int, group: str = "") -> str:
-        """The name of a child, counted from 1 in its group, which is one of :func:`slugs`."""
+        """The name of a child by its number from 1 and the slug of its group (:func:`group_slugs`)."""
         values = {"group": group, "n": str(number), "next": str(number) if number > 1 else ""}
         return "".join(text if not field else values[field] for text, field in self._tokens) + self._gz
 
     def is_index(self, group: str = "") -> bool:
-        """Whether a child would be called as the set itself."""
+        """Whether a child would have the name of the set itself."""
         children = _pattern(self._tokens, re.escape(group))
         return bool(re.fullmatch(children, self.index.removesuffix(".gz"), re.IGNORECASE))
 
     def url(self, name: str) -> str:
-        """The public address of a file of the set."""
+        """The public URL of a file of the set."""
         return self.location if name == self.index else self.directory + quote(name, safe=_SAFE)
 
     def file(self, url: str) -> str:
-        """The name of the file that is served at a URL beside the set, or "" when it is elsewhere or has a query."""
+        """The file name of a URL in the directory of the set, or "" if it is in another one or has a query."""
         try:
             if location.directory(url) != self.directory or urlsplit(url).query:
                 return ""
@@ -82,14 +80,14 @@ class FileNames:
             return ""
 
     def own_pattern(self, groups: Iterable[str] = (), former: Iterable[str] = ()) -> re.Pattern[str]:
-        """What the file names of this set look like: itself and its children in the given groups, packed or not.
+        """A pattern of the file names of this set: itself and its children in these groups, compressed or not.
 
-        Groups that are not given are left out, however much a file looks like one of theirs: it may be another tool's.
-        What it was called before is ``former``, by full names.
+        Files of other groups never match, because they may belong to another tool. ``former`` are full names of earlier
+        files that match, too.
         """
         any_group = "|".join(map(re.escape, groups))
         children = [
-            *self._before,
+            *self._ungrouped,
             *([_pattern(self._tokens, any_group)] if any_group or not self.grouped else []),
         ]
         own = rf"(?:{'|'.join([*children, self._root])})(?:\.gz)?"
@@ -101,10 +99,10 @@ class FileNames:
         if any(name.startswith(".") or not _is_plain(name) for name in (shortest, longest)):
             raise InvalidLocation(f"{quote_text(template)} cannot name files: use one plain path segment")
         if longest.endswith(".gz") and not self._gz:
-            raise InvalidLocation(f"{quote_text(template)} must not end in .gz: the option gzip adds it")
+            raise InvalidLocation(f"{quote_text(template)} must not end in .gz: the gzip option adds it")
         longest = interim_name(longest, "0" * TOKEN)
         if len(longest.encode()) > _MAX_NAME or len(self.url(longest)) > limits.MAX_LOC:
-            raise InvalidLocation(f"{quote_text(self.location)} is too long for the address of a sitemap")
+            raise InvalidLocation(f"{quote_text(self.location)} is too long for the URL of a sitemap")
         if not self.grouped and self.is_index():
             raise InvalidLocation(
                 f"{quote_text(template)} can make {self.index!r}, which is the set itself: choose another template"
@@ -112,13 +110,15 @@ class FileNames:
 
 
 def group_slugs(group: str) -> Iterator[str]:
-    """Names for the files of a group, from the nicest to the longest: letters, digits, ``.``, ``-``, ``_`` of ASCII.
+    """Slugs for the file names of a group, in order of preference: ASCII letters, digits, ``.``, ``-``, ``_``.
 
-    The nicest is the group's own name, with ``-`` for all else, and is for the first who wants it. The others have a
-    part of its SHA-256. So have all names of a group of which too little would be left to know it by.
+    The first is the name of the group with ``-`` for all other characters; it is left out if too little of the name
+    remains. The others add a part of its SHA-256, and are for groups whose first slug is taken.
     """
     whole = re.sub("[^A-Za-z0-9_.]+", "-", group).strip("-.")
-    nice = re.sub(r"\.(?=gz$)", "-", whole[:_MAX_SLUG].rstrip("-."), flags=re.IGNORECASE)  # .gz says packed
+    nice = re.sub(
+        r"\.(?=gz$)", "-", whole[:_MAX_SLUG].rstrip("-."), flags=re.IGNORECASE
+    )  # .gz would mean compressed
     if 2 * len(nice) > len(group) and len(whole) <= _MAX_SLUG:
         yield nice
     nice = nice or "group"
@@ -128,7 +128,7 @@ def group_slugs(group: str) -> Iterator[str]:
 
 
 def url_beside(url: str, name: str) -> str:
-    """The address of a file in the same directory as another."""
+    """The URL of a file in the directory of another."""
     return url[: url.rindex("/") + 1] + quote(name, safe=_SAFE)
 
 
@@ -156,19 +156,19 @@ def _is_plain(name: str) -> bool:
 
 
 def _tokens(template: str, fixed: dict[str, str]) -> list[tuple[str, str]]:
-    """The template as texts and fields in turn, each a pair of which one is "". Known fields become text."""
+    """The template as pairs of a text and a field, one of which is "". Fixed fields become text."""
     tokens: list[tuple[str, str]] = []
 
-    def text(more: str) -> None:
+    def text(addition: str) -> None:
         if tokens and tokens[-1][0]:
-            more = tokens.pop()[0] + more
-        if more:
-            tokens.append((more, ""))
+            addition = tokens.pop()[0] + addition
+        if addition:
+            tokens.append((addition, ""))
 
     try:
         parsed = list(Formatter().parse(template))
     except ValueError as error:
-        raise InvalidLocation(f"{quote_text(template)} is no template: {error}") from error
+        raise InvalidLocation(f"{quote_text(template)} is not a template: {error}") from error
     for literal, field, spec, conversion in parsed:
         text(literal)
         if field in fixed:
@@ -176,9 +176,8 @@ def _tokens(template: str, fixed: dict[str, str]) -> list[tuple[str, str]]:
         elif field is not None:
             if field not in {*_NUMBERS, "group"} or spec or conversion:
                 raise InvalidLocation(
-                    f"{quote_text(template)} has a field {field[:64]!r}: there are {{stem}}, {{suffix}}, "
-                    f"{{group}}, {{n}} "
-                    "and {next}, as they stand"
+                    f"{quote_text(template)} has a field {field[:64]!r}: only {{stem}}, {{suffix}}, {{group}}, {{n}} "
+                    "and {next} exist, without a format"
                 )
             tokens.append(("", field))
     return tokens
@@ -193,8 +192,8 @@ def _check_fields(tokens: list[tuple[str, str]], template: str, *, grouped: bool
             f"{quote_text(template)} must have one of {{n}} and {{next}}, so that names differ"
         )
     if len(groups) != grouped:
-        wanted = "needs {group} once: there are groups" if grouped else "has {group}, and there are no groups"
-        raise InvalidLocation(f"{quote_text(template)} {wanted}")
+        fault = "needs {group} once: there are groups" if grouped else "has {group}, but there are no groups"
+        raise InvalidLocation(f"{quote_text(template)} {fault}")
     if grouped:
         number, group = numbers[0], groups[0]
         between = tokens[min(number, group) + 1][0]

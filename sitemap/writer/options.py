@@ -1,4 +1,4 @@
-"""Owns what a caller may choose about a set of sitemaps, with the protocol's limits as defaults."""
+"""Options of a set of sitemaps, with the limits of the protocol as defaults, and ready-made groupings."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,30 +17,30 @@ from sitemap.writer.stylesheet import StylesheetKind, check_kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterOptions:
-    """The choices of a :class:`sitemap.SitemapWriter`; every default is a plain urlset within the protocol's limits.
+    """The options of a :class:`sitemap.SitemapWriter`; the defaults give a plain urlset within the protocol's limits.
 
-    ``format`` is URLSET, TEXT, RSS or ATOM, or its value ("text"); a feed needs a ``channel``. ``gzip`` packs the
-    sitemaps, and adds ``.gz`` to their names; an index is packed only if its own name says so. ``max_urls`` (entries)
-    and ``max_bytes`` (uncompressed) are those of one file and may be lower than the protocol's, never higher
+    ``format`` is URLSET, TEXT, RSS or ATOM, or its value ("text"); a feed needs a ``channel``. ``gzip`` compresses
+    the sitemaps and adds ``.gz`` to their names; an index is compressed only if its URL ends in ``.gz``. ``max_urls``
+    (entries) and ``max_bytes`` (uncompressed) limit one file and may be lower than the protocol's, never higher
     (https://www.sitemaps.org/protocol.html#index).
 
-    ``group`` names the group of an entry, always the same for the same entry; each group has files of its own, at most
-    ``max_groups`` of them (each may hold an open file). :mod:`sitemap.writer.options` has some ready-made. The files of
-    a group that the next set does not have any more stay where they are, and nothing leads to them: they cannot be told
-    from other tools' files.
-    ``child`` is the template of the names of the files below an index (:class:`sitemap.writer.names.Names`).
+    ``group`` returns the group of an entry, always the same for the same entry. Each group has its own files, and there
+    are at most ``max_groups`` groups (each may hold an open file). :mod:`sitemap.writer.options` has ready-made
+    groupings. The files of a group that the next set does not have stay, unlisted, because they could belong to other
+    tools.
+    ``child`` is the template for the names of the files below an index (:class:`sitemap.writer.names.FileNames`).
     ``always_index`` writes an index even for a single file.
 
-    ``today`` is the caller's clock, a W3C date as a lastmod is: the index says it of a sitemap that differs from the
-    published one when no entry tells of a later change, as one that has gone cannot.
+    ``today`` is the present W3C date. The index uses it as the lastmod of a changed sitemap if no entry has a later
+    lastmod, for example because an entry was removed.
 
-    ``retired`` are names of :data:`sitemap.RETIRED` tags to be written all the same. ``stylesheet``
-    publishes a stylesheet beside the set, so that a person who opens it in a browser sees a table: "css" makes a plain
-    one; "xsl" makes one with links and more columns, above which Chromium warns that it will drop XSLT. ``vouched`` is
-    asked for URLs that the location rule forbids and that may be listed all the same, because the robots.txt of their
-    host names this sitemap (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
+    ``retired`` are names of :data:`sitemap.RETIRED` tags to write nevertheless. ``stylesheet`` publishes a stylesheet
+    beside the set, so that a browser shows a table: "css" makes a plain one; "xsl" makes one with links and more
+    columns, for which Chromium warns that it will drop XSLT. ``vouched`` returns whether a URL that the location rule
+    forbids may be listed, because the robots.txt of its host names this sitemap
+    (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
 
-    LimitExceeded for limits that are not those of any file, SitemapError for any other choice that there is not.
+    LimitExceeded for invalid limits, SitemapError for any other invalid option.
     """
 
     format: Format = Format.URLSET
@@ -61,36 +61,33 @@ class WriterOptions:
         try:
             object.__setattr__(self, "format", Format(self.format))
         except ValueError as error:
-            names = ", ".join(repr(each.value) for each in Format if each is not Format.INDEX)
+            names = ", ".join(repr(known.value) for known in Format if known is not Format.INDEX)
             raise SitemapError(f"there is no format {self.format!r}: choose one of {names}") from error
         check_kind(self.stylesheet)
         if self.today and not dates.is_valid_date(self.today):
             raise SitemapError(
                 f"today is {self.today!r}: write it as YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+00:00"
             )
-        for name, most in (("max_urls", limits.MAX_URLS), ("max_bytes", limits.MAX_BYTES)):
+        for name, limit in (("max_urls", limits.MAX_URLS), ("max_bytes", limits.MAX_BYTES)):
             number = getattr(self, name)
-            if not isinstance(number, int) or not 1 <= number <= most:
-                raise LimitExceeded(f"{name} is {number!r}: a file may have 1 to {most:,}")
+            if not isinstance(number, int) or not 1 <= number <= limit:
+                raise LimitExceeded(f"{name} is {number!r}: a file may have 1 to {limit:,}")
 
 
 Grouping = Callable[[Entry], str]
 
-
 OTHER_GROUP: Final = "other"
-
 _ROOT_GROUP: Final = "root"
-
 _LONGEST_CODE: Final = 16  # characters; zh-Hant-TW has 10
 
 
 def by_section(depth: int = 1) -> Grouping:
     """Groups by the first ``depth`` directories of the path: ``/shop/shoes/red`` is in ``shop``, or ``shop-shoes``.
 
-    What is in no directory is in ``root``. SitemapError for a depth below 1.
+    A page in no directory is in ``root``. SitemapError for a depth below 1.
     """
     if depth < 1:
-        raise SitemapError(f"a section cannot be {depth} directories deep: give 1 or more")
+        raise SitemapError(f"a section cannot be {depth} directories deep: pass 1 or more")
 
     def section(entry: Entry) -> str:
         return "-".join(unquote(name) for name in _path(entry.loc)[:-1][:depth] if name) or _ROOT_GROUP
@@ -99,14 +96,14 @@ def by_section(depth: int = 1) -> Grouping:
 
 
 def by_pattern(patterns: Mapping[str, str | re.Pattern[str]]) -> Grouping:
-    """Groups by the first of the named regular expressions that is found in the URL; the rest is in ``other``.
+    """Groups by the first of the named regular expressions that matches in the URL; other pages are in ``other``.
 
-    SitemapError for what is no regular expression.
+    SitemapError for an invalid regular expression.
     """
     try:
         compiled = [(name, re.compile(pattern)) for name, pattern in patterns.items()]
     except re.error as error:
-        raise SitemapError(f"{str(error.pattern)[:200]!r} is no regular expression: {error}") from error
+        raise SitemapError(f"{str(error.pattern)[:200]!r} is not a regular expression: {error}") from error
 
     def match(entry: Entry) -> str:
         return next((name for name, pattern in compiled if pattern.search(entry.loc)), OTHER_GROUP)
@@ -115,23 +112,20 @@ def by_pattern(patterns: Mapping[str, str | re.Pattern[str]]) -> Grouping:
 
 
 def by_language() -> Grouping:
-    """Groups by language: that of the alternate that is the page itself, else of a path such as ``/pt-br/…``.
+    """Groups by language: that of the alternate that is the page itself, else that of a path such as ``/pt-br/…``.
 
-    Names are in lower case with hyphens; what has no language is in ``other``.
+    Names are in lower case with hyphens; a page without a language is in ``other``.
     """
 
     def language(entry: Entry) -> str:
-        own = [one.hreflang.lower() for one in entry.alternates if one.href == entry.loc]
-        told = next((name for name in own if name != "x-default"), "")
-        if told:
-            return told
-        return _language(_path(entry.loc)[0])
+        own = [alternate.hreflang.lower() for alternate in entry.alternates if alternate.href == entry.loc]
+        return next((name for name in own if name != "x-default"), "") or _language(_path(entry.loc)[0])
 
     return language
 
 
 def by_type() -> Grouping:
-    """Groups by what search engines look for: ``news``, else ``video``, else ``image``, else ``page``."""
+    """Groups by content: ``news``, else ``video``, else ``image``, else ``page``."""
 
     def kind(entry: Entry) -> str:
         if entry.news is not None:
@@ -146,10 +140,12 @@ def by_type() -> Grouping:
 @lru_cache(maxsize=1024)
 def _language(segment: str) -> str:
     code = segment.lower().replace("_", "-")
-    is_one = 2 <= len(code) <= _LONGEST_CODE and code != "x-default" and not languages.hreflang_fault(code)
-    return code if is_one else OTHER_GROUP
+    is_language = (
+        2 <= len(code) <= _LONGEST_CODE and code != "x-default" and not languages.hreflang_fault(code)
+    )
+    return code if is_language else OTHER_GROUP
 
 
 def _path(url: str) -> list[str]:
-    """The segments of the path; of "" when there is none, so that there is always a first and a last."""
+    """The segments of the path, at least one."""
     return url.partition("?")[0].partition("#")[0].split("/")[3:] or [""]

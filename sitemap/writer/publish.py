@@ -1,4 +1,4 @@
-"""Owns the last step of every set: its files are read back, compared, and swapped in; and what is told of it then."""
+"""The last step of a set: reads the staged files back, verifies them, and publishes them."""
 
 import gzip
 import re
@@ -13,48 +13,47 @@ from sitemap.writer.extensions import url_element
 from sitemap.writer.names import url_beside
 from sitemap.writer.target import FileFacts, FileKind, SitemapFile, verify
 
-_BEFORE: Final = b"<sitemap>"
-
-_AFTER: Final = b"</loc>"
+_START: Final = b"<sitemap>"
+_END: Final = b"</loc>"
 
 
 def write_interim_index(stage: Stage, index: FileFacts, name: str, urls: Mapping[str, str]) -> FileFacts:
-    """Stage an index of ours once more as ``name``, with the children in ``urls`` at other addresses.
+    """Stage our index again as ``name``, with new URLs for the children in ``urls``.
 
-    Flat memory: an index has a line for each child. DestinationError when a child is not listed, LimitExceeded when the
-    addresses make the index too long.
+    Flat memory: an index has a line for each child. DestinationError if a child is not listed, LimitExceeded if the new
+    URLs make the index too long.
     """
-    other = {_loc(url): _loc(new) for url, new in urls.items()}
+    new_locs = {_loc(url): _loc(new) for url, new in urls.items()}
     with stage.read(index.name) as file, SitemapFile(stage, name) as target:
-        packed = index.name.endswith(".gz")
-        for line in cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file:
-            listed = line.partition(_AFTER)[0] + _AFTER if line.startswith(_BEFORE) else b""
-            new = other.pop(listed, b"")
+        compressed = index.name.endswith(".gz")
+        for line in cast("BinaryIO", gzip.GzipFile(fileobj=file)) if compressed else file:
+            listed = line.partition(_END)[0] + _END if line.startswith(_START) else b""
+            new = new_locs.pop(listed, b"")
             target.write(line.replace(listed, new, 1) if new else line)
     facts = target.facts(index.url, index.entries, index.lastmod)
     if facts.size > limits.MAX_BYTES:
         raise LimitExceeded(
             f"the index {index.url} takes {facts.size:,} bytes under interim names: split the set"
         )
-    if other:
+    if new_locs:
         raise DestinationError(
-            f"the staged {index.name} lists not all files of its set; nothing was published"
+            f"the staged {index.name} does not list all files of its set; nothing was published"
         )
     return facts
 
 
 def _loc(url: str) -> bytes:
-    return _BEFORE + url_element("loc", url).encode()
+    return _START + url_element("loc", url).encode()
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A published set. ``files`` has the children in order and, last, the file at ``url`` that leads to them.
+    """A published set. ``files`` has the children in order and, last, the file at ``url`` that lists them.
 
-    ``urls`` counts the entries; of an index that was written alone, the sitemaps it lists.
+    ``urls`` is the number of entries, or for an index written alone, of the listed sitemaps.
     """
 
-    url: str  # the address to announce
+    url: str  # the URL to announce
     urls: int
     index: bool
     files: tuple[FileFacts, ...]
@@ -62,9 +61,9 @@ class Published:
 
 
 def commit_set(stage: Stage, files: Sequence[tuple[FileFacts, FileKind]], stale: re.Pattern[str]) -> None:
-    """Publish the staged files, the one that leads to the others last. What has no entries is not listed anywhere.
+    """Publish the staged files, of which the last lists the others. Files without entries are not listed.
 
-    DestinationError, OSError; LimitExceeded when an index is so full that it cannot be published in steps.
+    DestinationError, OSError; LimitExceeded if an index has no room for interim names.
     """
     for facts, kind in files:
         _check(stage, facts, kind)

@@ -1,4 +1,4 @@
-"""Owns the count of one file: what fits, and what it holds. Never holds the bytes themselves, never over a limit."""
+"""Counts the entries and bytes of one file, and keeps it within all limits. Does not hold the bytes."""
 
 from collections.abc import Callable
 
@@ -7,10 +7,10 @@ from sitemap.errors import LimitExceeded
 
 
 class Shard:
-    """Counts entries and the uncompressed bytes of one file, its head and foot included, at every moment.
+    """Counts the entries and uncompressed bytes of one file, including head and foot.
 
-    ``room`` and ``news`` are those of the :class:`sitemap.writer.encoder.Encoder`: what a head declares is counted
-    from the first entry on that needs it, and articles have a limit of their own. ``max_urls`` and ``max_bytes`` may be
+    ``room`` and ``news`` are those of the :class:`sitemap.writer.encoder.Encoder`: a declaration in the head counts
+    from the first entry that needs it, and articles have their own limit. ``max_urls`` and ``max_bytes`` may be
     lower than the protocol's limits, never higher (LimitExceeded).
     """
 
@@ -46,28 +46,28 @@ class Shard:
         self.max_bytes = max_bytes
         self.entries = 0
         self.extensions = 0
-        self.lastmod = ""  # the newest of its entries, as it was written, or ""
+        self.lastmod = ""  # the newest of its entries, or ""
         self.body = 0  # bytes of its entries
         self._news = news
         self.articles = 0  # entries with news
 
     @property
     def size(self) -> int:
-        """The most uncompressed bytes that the file has if it is closed now."""
+        """The most uncompressed bytes of the file if it is closed now."""
         return self._room + self.body
 
     @property
     def free(self) -> int:
-        """How many entries may be added if they are small enough."""
+        """The number of further entries, if they are small enough."""
         return self.max_urls - self.entries
 
     def offer(self, n_bytes: int, extensions: int = 0, lastmod: str = "", count: int = 1) -> bool:
-        """Count encoded entries, ``lastmod`` their newest. False, with nothing counted, when they do not fit."""
+        """Count encoded entries; ``lastmod`` is their newest. False, without counting any, if they do not fit."""
         together = self.extensions | extensions
         room = self._room if together == self.extensions else self._room_of(together)
         if self.entries + count > self.max_urls or room + self.body + n_bytes > self.max_bytes:
             return False
-        if extensions & self._news:  # entries that declare something come one by one
+        if extensions & self._news:  # entries that need a declaration come one by one
             if self.articles == limits.MAX_NEWS:
                 return False
             self.articles += 1

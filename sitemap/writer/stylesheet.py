@@ -1,4 +1,4 @@
-"""Owns how a sitemap looks to a person who opens it: the instructions in its head, and the files they name.
+"""Stylesheets that make a sitemap readable in a browser: the instructions in its head, and the files.
 
 https://www.w3.org/TR/xml-stylesheet/
 """
@@ -11,7 +11,7 @@ from typing import Final, Literal
 from sitemap.errors import SitemapError
 from sitemap.escape import escape_xml
 
-# XSLT makes links of URLs, but browsers drop it: https://developer.chrome.com/docs/web-platform/deprecating-xslt
+# XSLT turns URLs into links, but browsers drop it: https://developer.chrome.com/docs/web-platform/deprecating-xslt
 StylesheetKind = Literal["", "css", "xsl"]
 
 _TYPES: Final = {"css": "text/css"}
@@ -24,10 +24,10 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Stylesheet:
-    """A stylesheet of your own: its URL, absolute or relative to the document, and its media type.
+    """A custom stylesheet: its URL, absolute or relative to the document, and its media type.
 
-    A type of "" is told by the name. For :func:`sitemap.encoder`, whose documents link it; a
-    :class:`sitemap.SitemapWriter` brings and links one of ours, as :class:`sitemap.WriterOptions` says.
+    The type "" is derived from the suffix. The documents of a :func:`sitemap.encoder` link it; a
+    :class:`sitemap.SitemapWriter` publishes and links a built-in one (:class:`sitemap.WriterOptions`).
     """
 
     href: str
@@ -47,22 +47,21 @@ def stylesheet_instructions(stylesheets: Sequence[Stylesheet | str]) -> str:
 
 
 def check_kind(kind: StylesheetKind) -> None:
-    """SitemapError for a kind that there is not."""
+    """SitemapError for an unknown kind."""
     if kind not in _NAMES:
-        raise SitemapError(f"there is no stylesheet {kind!r}: choose css or xsl")
+        raise SitemapError(f"the stylesheet {kind!r} does not exist: choose css or xsl")
 
 
 def stylesheet_names(kind: StylesheetKind) -> tuple[str, ...]:
-    """The names of the files that go beside a sitemap with this stylesheet. SitemapError as :func:`check`."""
+    """The names of the files beside a sitemap with this stylesheet. SitemapError for an unknown kind."""
     check_kind(kind)
     return _NAMES[kind]
 
 
 def stylesheet_files(kind: StylesheetKind) -> dict[str, bytes]:
-    """The stylesheets that this package brings: the names they must have beside the sitemap, and their bytes.
+    """The built-in stylesheets of a kind: their names beside the sitemap, and their bytes.
 
-    With XSLT comes CSS, for the browsers that have dropped XSLT. SitemapError for a kind that there is not.
+    XSLT comes with CSS, for browsers that have dropped XSLT. SitemapError for an unknown kind.
     """
-    check_kind(kind)
     folder = package_files("sitemap.writer")
-    return {name: folder.joinpath(name).read_bytes() for name in _NAMES[kind]}
+    return {name: folder.joinpath(name).read_bytes() for name in stylesheet_names(kind)}

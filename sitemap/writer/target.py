@@ -1,4 +1,4 @@
-"""Owns one file of a set while it is written: packs it if its name says so, and takes down the facts."""
+"""Writes one file of a set, compressed if its name ends in .gz; records its facts, and verifies it."""
 
 import hashlib
 import zlib
@@ -16,7 +16,7 @@ from sitemap.writer.destination import Stage
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """One published file: where it is, and what it holds. ``size`` is uncompressed, ``sha256`` is of those bytes."""
+    """One published file. ``size`` and ``sha256`` are of the uncompressed bytes."""
 
     name: str
     url: str
@@ -25,12 +25,12 @@ class FileFacts:
     stored: int  # bytes on disk
     lastmod: str  # the newest of its entries, or ""
     sha256: str
-    group: str = ""  # whose entries it has, when there are groups
-    shard: int = 0  # the number of the file in its group; 0 for what lists no pages
+    group: str = ""  # of its entries, if there are groups
+    shard: int = 0  # the number of the file in its group; 0 for a file that lists no pages
 
 
 class SitemapFile:
-    """A file of a set, opened for writing; packed with gzip when its name ends in ``.gz``."""
+    """A file of a set, opened for writing; compressed if its name ends in ``.gz``."""
 
     def __init__(self, stage: Stage, name: str) -> None:
         self.name = name
@@ -54,13 +54,13 @@ class SitemapFile:
             self._file.close()
 
     def write(self, data: bytes) -> None:
-        """Write some content."""
+        """Write data."""
         self._digest.update(data)
         self._size += len(data)
         (self._packer or self._file).write(data)
 
     def facts(self, url: str, entries: int, lastmod: str, group: str = "", shard: int = 0) -> FileFacts:
-        """What the file is and holds; known once it is closed."""
+        """The facts of the file, once it is closed."""
         return FileFacts(
             self.name, url, entries, self._size, self._stored, lastmod, self._digest.hexdigest(), group, shard
         )
@@ -70,7 +70,7 @@ _PIECE = 1024 * 1024
 
 
 class FileKind(Enum):
-    """What a file must be to be published, besides what was written."""
+    """What the content of a file must be to be published."""
 
     XML = "well-formed XML"
     LINES = "as many lines as entries"
@@ -83,7 +83,7 @@ class _ContentCheck(Protocol):
 
 
 class _XmlCheck:
-    """A parser that never saw how the bytes were made."""
+    """An independent XML parser."""
 
     def __init__(self) -> None:
         self._parser = expat.ParserCreate("utf-8")
@@ -96,7 +96,7 @@ class _XmlCheck:
 
 
 class _LineCheck:
-    """Counts lines, and sees to it that the last has an end."""
+    """Counts lines, and checks that the last one has an end."""
 
     def __init__(self) -> None:
         self._lines = 0
@@ -111,7 +111,7 @@ class _LineCheck:
             raise ValueError(f"it has {self._lines:,} lines for {facts.entries:,} entries")
 
 
-class _NullWitness:
+class _NoCheck:
     def feed(self, piece: bytes) -> None:
         pass
 
@@ -122,23 +122,23 @@ class _NullWitness:
 _CONTENT_CHECKS: dict[FileKind, type[_ContentCheck]] = {
     FileKind.XML: _XmlCheck,
     FileKind.LINES: _LineCheck,
-    FileKind.ANY: _NullWitness,
+    FileKind.ANY: _NoCheck,
 }
 
 
 def verify(file: BinaryIO, facts: FileFacts, kind: FileKind = FileKind.XML) -> None:
-    """Raise DestinationError unless the file holds the bytes that ``facts`` tell of, and is of its ``kind``.
+    """Raise DestinationError unless the file has the bytes of ``facts`` and is of its ``kind``.
 
-    The digest is of what was handed to the file system, so a byte that was lost or changed on the way is found; a
-    parser or a counter is one more witness. A name that ends in ``.gz`` is that of a packed file.
+    The digest is of the bytes passed to the file system, so it shows a lost or changed byte; a parser or a line count
+    is an additional check. A file whose name ends in ``.gz`` is uncompressed first.
     """
-    digest, size, witness = hashlib.sha256(), 0, _CONTENT_CHECKS[kind]()
+    digest, size, check = hashlib.sha256(), 0, _CONTENT_CHECKS[kind]()
     try:
-        for piece in _content(file, packed=facts.name.endswith(".gz")):
+        for piece in _content(file, compressed=facts.name.endswith(".gz")):
             digest.update(piece)
             size += len(piece)
-            witness.feed(piece)
-        witness.check(facts)
+            check.feed(piece)
+        check.check(facts)
     except (OSError, ValueError, zlib.error, expat.ExpatError) as error:
         raise DestinationError(
             f"the staged {facts.name} cannot be read back: {error}; nothing was published"
@@ -150,14 +150,14 @@ def verify(file: BinaryIO, facts: FileFacts, kind: FileKind = FileKind.XML) -> N
         )
 
 
-def _content(file: BinaryIO, *, packed: bool) -> Iterator[bytes]:
+def _content(file: BinaryIO, *, compressed: bool) -> Iterator[bytes]:
     unpacker = gzip.GzipReader()
     while piece := file.read(_PIECE):
-        if packed:
+        if compressed:
             yield from unpacker.feed(piece)
         else:
             yield piece
-    if packed:
+    if compressed:
         yield from unpacker.close()
         if unpacker.fault:
             raise zlib.error(unpacker.fault)

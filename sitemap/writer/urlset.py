@@ -1,4 +1,4 @@
-"""Owns the bytes of a urlset: its head, its entries, its foot. Elements come in the sequence of the XSDs."""
+"""Encodes urlsets: head, entries and foot, with elements in the order of the XSDs."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ from sitemap.writer.extensions import (
     video_element,
 )
 
-# The extensions that an entry uses, as bits: plain integers, because they are computed for each entry.
+# The extensions of an entry as bits; plain integers are fast, and they are computed for each entry.
 IMAGES: Final = 1
 VIDEOS: Final = 2
 NEWS: Final = 4
@@ -35,7 +35,7 @@ _FOOT: Final = b"</urlset>\n"
 class UrlsetEncoder:
     """Implements :class:`sitemap.writer.encoder.Encoder` for urlsets.
 
-    ``retired`` are the names of retired tags that shall be written, ``look`` the stylesheet instructions.
+    ``retired`` are the names of retired tags to write, ``look`` the stylesheet instructions.
     """
 
     format: Final = Format.URLSET
@@ -48,7 +48,7 @@ class UrlsetEncoder:
         self._start = f'{XML_DECLARATION}{look}<urlset xmlns="{namespaces.SITEMAP}"'
 
     def fault(self, entry: Entry) -> str:
-        """What the schemas say of the retired tags that are asked for; the others are never there."""
+        """The first fault of the requested retired tags, or ""; the others are not written."""
         return retired_fault(entry, self._retired) if self._retired else ""
 
     def extensions(self, entry: Entry) -> int:
@@ -64,14 +64,14 @@ class UrlsetEncoder:
     def entry(self, entry: Entry) -> bytes:
         """One ``url`` element."""
         loc = escape_uri(entry.loc)
-        # The tests of escape() are written out here because this runs for each of millions of entries.
+        # The checks of escape_xml() are inlined because this runs for each of millions of entries.
         if "&" in loc or "<" in loc or ">" in loc or '"' in loc or "'" in loc or not loc.isprintable():
             loc = escape_xml(loc)
         lastmod = f"<lastmod>{escape_xml(entry.lastmod)}</lastmod>" if entry.lastmod else ""
         return f"<url><loc>{loc}</loc>{lastmod}{self._rest(entry)}</url>\n".encode()
 
     def head(self, extensions: int, updated: str) -> bytes:
-        """The start of the document; declares the namespaces of the given bits only."""
+        """The start of the document; declares only the namespaces of these bits."""
         declared = "".join(f' xmlns:{prefix}="{name}"' for bit, prefix, name in _PREFIXES if extensions & bit)
         return f"{self._start}{declared}>\n".encode()
 
@@ -84,7 +84,7 @@ class UrlsetEncoder:
         return len(self.head(extensions, "")) + len(_FOOT)
 
     def _rest(self, entry: Entry) -> str:
-        """Everything of an entry that comes after ``lastmod``."""
+        """The elements after ``lastmod``."""
         if (
             entry.priority is None
             and not (entry.changefreq or entry.images or entry.videos or entry.alternates or entry.mobile)
@@ -94,11 +94,11 @@ class UrlsetEncoder:
         parts = [text_element("changefreq", entry.changefreq)]
         if entry.priority is not None:
             parts.append(f"<priority>{decimal_text(entry.priority)}</priority>")
-        parts += [image_element(one, self._retired) for one in entry.images]
-        parts += [video_element(one, self._retired) for one in entry.videos]
+        parts += [image_element(image, self._retired) for image in entry.images]
+        parts += [video_element(video, self._retired) for video in entry.videos]
         if entry.news is not None:
             parts.append(news_element(entry.news, self._retired))
-        parts += [alternate_element(one) for one in entry.alternates]
+        parts += [alternate_element(alternate) for alternate in entry.alternates]
         if entry.mobile and self._mobile:
             parts.append("<mobile:mobile/>")
         return "".join(parts)

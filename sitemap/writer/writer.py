@@ -1,4 +1,4 @@
-"""Owns the writing of a set of sitemaps: streams entries into files, and publishes them as a whole or not at all."""
+"""Writes a set of sitemaps: streams entries into files, and publishes the set as a whole or not at all."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -21,20 +21,20 @@ from sitemap.writer.publish import Published, commit_set
 from sitemap.writer.target import FileFacts, FileKind, SitemapFile
 
 _DEFAULTS: Final = WriterOptions()
-_BATCH: Final = 2_000  # entries that are looked at together
+_BATCH: Final = 2_000  # entries
 OnRefused = Callable[[InvalidEntry], object]
 
 
 class SitemapWriter:
     """Writes entries, in the caller's order, as one sitemap or as an index with its children.
 
-    ``destination`` is where the files go; a path is that :class:`sitemap.Directory`.
-    ``location`` is the public URL of the set: it decides what may be listed (:mod:`sitemap.location`) and how files are
-    called (:class:`sitemap.writer.names.Names`). It is the URL of the only file, in whatever format, or else of the
-    index, which is XML. :class:`WriterOptions` has all choices. Memory is flat: entries go to the stage as they come.
-    As a context manager it calls :meth:`abort` unless :meth:`finish` was reached.
-    Raises InvalidLocation, LimitExceeded and SitemapError for what cannot be, DestinationError when the place is not
-    fit for it.
+    ``destination`` is where the files go; a path means a :class:`sitemap.Directory`.
+    ``location`` is the public URL of the set: it decides which pages may be listed (:mod:`sitemap.location`) and the
+    file names (:class:`sitemap.writer.names.FileNames`). It is the URL of the only file, in any format, or else of the
+    index, which is XML. :class:`WriterOptions` has all options. Memory is flat: entries go to the stage as they come.
+    As a context manager it calls :meth:`abort` unless the set was finished.
+    Raises InvalidLocation, LimitExceeded and SitemapError for invalid arguments, DestinationError if the destination
+    cannot store a set.
 
         >>> from sitemap import Directory, Entry, SitemapWriter
         >>> with SitemapWriter(Directory("public"), "https://example.com/sitemap.xml") as writer:  # doctest: +SKIP
@@ -75,27 +75,27 @@ class SitemapWriter:
         self.abort()
 
     def add(self, entry: Entry, shard: int = 0) -> None:
-        """Write one entry. InvalidEntry, with nothing written, when no valid set at this location can hold it.
+        """Write one entry. InvalidEntry, without writing it, if no valid set at this location can contain it.
 
-        That is also said of an entry whose ``loc`` is that of the entry before: sorted input thus has no duplicates.
-        ``shard`` is the number of the file in its group that shall have the entry, as :class:`sitemap.Assignment`
-        tells; entries of one group then come in the order of their shards. Without it files are filled one by one.
+        InvalidEntry also if its ``loc`` equals that of the previous entry, so that sorted input gives no duplicates.
+        ``shard`` is the number of the entry's file in its group (:class:`sitemap.Assignment`); entries of one group
+        then come in the order of their shards. Without it, files are filled one after the other.
 
-        LimitExceeded when the shard or the index is full or there are too many groups, SitemapError for a shard that is
-        past, DestinationError when the disk fails. All of these end the writer.
+        LimitExceeded if the shard or the index is full or there are too many groups, SitemapError for an earlier shard,
+        DestinationError if the disk fails. These errors end the writer.
         """
         if self._over:
-            self._be_open()
+            self._check_open()
         group, data, extensions = self._layout.encode(entry)
         if entry.loc == self._last:
             raise InvalidEntry(entry.loc, "it was just added")
         self._put(group, entry, data, extensions, shard)
 
     def extend(self, entries: Iterable[Entry], refused: OnRefused | None = None, *, shard: int = 0) -> None:
-        """Write all of the entries: as :meth:`add` does one by one, and much faster when they say little.
+        """Write all entries, like :meth:`add` for each, but much faster for entries with only a loc and a lastmod.
 
-        ``refused`` is called with the InvalidEntry of each that cannot be listed; without it, that is raised, and what
-        came before is written. Otherwise raises what :meth:`add` and the entries themselves raise.
+        ``refused`` is called with the InvalidEntry of each entry that cannot be listed; without it the error is raised,
+        and the earlier entries stay written. Otherwise raises the same errors as :meth:`add` and the iterable.
         """
         if isinstance(entries, str | Entry):
             raise SitemapError(
@@ -103,37 +103,36 @@ class SitemapWriter:
             )
         source = iter(entries)
         while batch := list(islice(source, _BATCH)):
-            self._be_open()
+            self._check_open()
             if not self._put_all(batch, refused, shard):
                 for entry in batch:
                     self._or_refuse(refused, self.add, entry, shard)
 
     def add_child(self, child: Child | Published) -> None:
-        """List another sitemap or feed, or a published set of one file, in the index, which there will be then.
+        """List another sitemap or feed, or a published set of one file, in the index; the set then has an index.
 
-        InvalidEntry when it cannot be listed: it is neither below the directory of the index nor vouched for, it is an
-        index, or this index, it is listed already, or is called like a file of this set. LimitExceeded when the index
-        is full. Give all of them before the entries, so that groups are called otherwise.
+        InvalidEntry if it cannot be listed: it is neither below the directory of the index nor vouched for, it is an
+        index, it is already listed, or it has the name of a file of this set. LimitExceeded if the index is full. Add
+        all children before the entries, so that groups get other file names.
         """
-        self._be_open()
+        self._check_open()
         loc = child.url if isinstance(child, Published) else child.loc
         name = self.names.file(loc)
         if name in self._layout.stylesheets or self.names.own_pattern(self._fillings.slugs()).fullmatch(name):
-            raise InvalidEntry(loc, "a file of this set is called so: choose other names for its children")
+            raise InvalidEntry(loc, "a file of this set has this name: choose other names for its children")
         self._children.add(child)
 
     def finish(self, former: Iterable[str] = ()) -> Published:
-        """Publish the set. EmptySitemap when no entry was added, DestinationError when it cannot be stored.
+        """Publish the set. EmptySitemap without entries, DestinationError if it cannot be stored.
 
-        Files of the set that it does not have any more leave, if they are called as with these options: by now, or in
-        ``former``, the names of the files that were published the last time, when the options may have been others.
-        Whatever is raised, nothing was published.
+        Old files of the set leave if they are named as with these options, or are in ``former``, the file names of the
+        last publish, which may have had other options. After any error nothing is published.
         """
-        self._be_open()
+        self._check_open()
         try:
             if not self._urls:
                 raise EmptySitemap(
-                    f"{self.names.location} would list nothing: the published set is left as it is"
+                    f"{self.names.location} would list nothing: the published set stays unchanged"
                 )
             beside = tuple(self._write_sheets())
             files = self._fillings.close(single=not (self._options.always_index or self._children.others))
@@ -155,19 +154,19 @@ class SitemapWriter:
         return Published(files[-1].url, self._urls, index, tuple(files), beside)
 
     def abort(self) -> None:
-        """Forget everything that is not published. Harmless after :meth:`finish`, and twice."""
+        """Discard everything unpublished. Does nothing after :meth:`finish` or a second time."""
         if not self._over:
             self._over = True
             self._fillings.forget()
             self._stage.discard()
 
-    def _be_open(self) -> None:
+    def _check_open(self) -> None:
         if self._over:
-            raise SitemapError("this writer is over: make a new one for another set")
+            raise SitemapError("this writer is closed: create a new one for another set")
 
-    def _or_refuse(self, refused: OnRefused | None, put: Callable[..., None], *what: object) -> None:
+    def _or_refuse(self, refused: OnRefused | None, put: Callable[..., None], *arguments: object) -> None:
         try:
-            put(*what)
+            put(*arguments)
         except InvalidEntry as error:
             if refused is None:
                 raise
@@ -180,7 +179,7 @@ class SitemapWriter:
             self._fail(error)
 
     def _put(self, group: str, entry: Entry, data: bytes, extensions: int, shard: int) -> None:
-        """Write one entry that was found valid."""
+        """Write one valid entry."""
         filling = self._fillings.open.get(group)
         if filling is None or (shard and shard != filling.number):
             filling = self._filling(group, shard)
@@ -193,24 +192,24 @@ class SitemapWriter:
         self._urls += 1
 
     def _offer_next(self, filling: OpenFile, entry: Entry, data: bytes, extensions: int, shard: int) -> None:
-        """Begin the next file of a group with an entry, unless that is too big for any."""
+        """Begin the next file of a group with an entry, unless it is too large for any file."""
         if too_big := self._layout.too_big(entry, len(data), extensions):
             raise too_big
         if shard:
             raise LimitExceeded(
-                f"shard {shard} has no room for {quote_text(entry.loc)}: have an Assignment of the same location and"
-                " options tell the shards of all entries, as they are now"
+                f"shard {shard} has no room for {quote_text(entry.loc)}: assign the shards of all entries with an"
+                " Assignment of the same location and options"
             )
         self._fillings.next_file(filling)
         filling.offer(data, extensions, entry.lastmod)
 
     def _put_all(self, entries: list[Entry], refused: OnRefused | None, shard: int) -> bool:
-        """Write a batch at once, if there is nothing unusual about it."""
+        """Write a batch at once if all its entries are plain; else return False."""
         if self._encoder.format not in BATCH_ENCODERS:
             return False
         try:
             batch = plain_batch(entries, self._directory, self._last)
-        except (TypeError, AttributeError):  # something is of a wrong type: add() will find it
+        except (TypeError, AttributeError):  # a value has a wrong type, which add() reports
             return False
         if batch is None:
             return False
@@ -220,7 +219,7 @@ class SitemapWriter:
         return True
 
     def _parts(self, batch: EntryBatch) -> Iterator[tuple[str, EntryBatch]]:
-        """The groups of a batch, each with its entries in their order."""
+        """The groups of a batch, each with its entries in order."""
         if self._group is None:
             yield "", batch
             return
@@ -230,21 +229,21 @@ class SitemapWriter:
         for group, members in numbers.items():
             yield group, batch if len(members) == len(batch) else batch.part(members)
 
-    def _put_part(self, group: str, some: EntryBatch, refused: OnRefused | None, shard: int) -> None:
-        """Write valid entries of one group, as many at once as its file has room for."""
+    def _put_part(self, group: str, batch: EntryBatch, refused: OnRefused | None, shard: int) -> None:
+        """Write valid entries of one group, at once as far as its file has room."""
         filling, done = self._filling(group, shard), 0
-        while done < len(some):
-            piece = slice(done, done + (filling.shard.free or 1))
-            data = BATCH_ENCODERS[self._encoder.format](some, piece)
-            count = len(some.entries[piece])
+        while done < len(batch):
+            part = slice(done, done + (filling.shard.free or 1))
+            data = BATCH_ENCODERS[self._encoder.format](batch, part)
+            count = len(batch.entries[part])
             done += count
             try:
-                if filling.offer(data, 0, some.newest(piece), count):
+                if filling.offer(data, 0, batch.newest(part), count):
                     self._urls += count
                     continue
             except (OSError, DestinationError) as error:
                 self._fail(error)
-            for entry in some.entries[piece]:
+            for entry in batch.entries[part]:
                 self._or_refuse(refused, self._put, group, entry, *self._layout.encoded(entry), shard)
 
     def _write_sheets(self) -> Iterator[FileFacts]:

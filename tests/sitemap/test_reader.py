@@ -70,8 +70,8 @@ def test_ours_every_kind_of_source(tmp_path: Path) -> None:
         ("https://example.com/sitemap.xml", "is a URL: this package opens no connections"),
         ("HTTP://example.com/", "is a URL"),
         ("<urlset/>", "looks like XML: pass bytes"),
-        (None, "NoneType is no source"),
-        (7, "int is no source"),
+        (None, "NoneType is not a source"),
+        (7, "int is not a source"),
     ],
 )
 def test_ours_what_is_no_source_is_said_with_the_remedy(source: Any, told: str) -> None:

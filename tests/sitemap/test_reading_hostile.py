@@ -117,10 +117,10 @@ def test_ours_a_source_without_end_is_left_when_nothing_more_will_be_read(piece:
 @pytest.mark.parametrize(
     ("defect", "said"),
     [
-        ("<!-- a -- b -->", "a comment holds --"),
-        ("<x\u202e/>", "'\\u202e' stands where XML does not allow it"),
-        ("\ufffe", "'\\ufffe' stands where XML does not allow it"),
-        ("]]>", "]]> stands in a text"),
+        ("<!-- a -- b -->", "a comment contains --"),
+        ("<x\u202e/>", "'\\u202e' is where XML does not allow it"),
+        ("\ufffe", "'\\ufffe' is where XML does not allow it"),
+        ("]]>", "a text contains ]]>"),
     ],
 )
 def test_xml_what_is_not_well_formed_is_said_as_it_is(defect: str, said: str) -> None:

@@ -123,15 +123,15 @@ def test_ours_a_defect_of_a_whole_entry_is_told_at_its_url() -> None:
 @pytest.mark.parametrize(
     ("inner", "said"),
     [
-        ("<loc>https://e.com/?a=1&b=2</loc>", "an & stands alone: write &amp;"),
-        ("<loc>https://e.com/&nbsp;</loc>", "&nbsp; is no entity of XML: write &#160;"),
+        ("<loc>https://e.com/?a=1&b=2</loc>", "an & is not escaped: write &amp;"),
+        ("<loc>https://e.com/&nbsp;</loc>", "&nbsp; is not an XML entity: write &#160;"),
         (f"<loc>{LOC}", "<loc> is not closed: write </loc> before </url>"),
-        (f"<loc>{LOC}</Loc>", "</Loc> stands where only </loc> may"),
+        (f"<loc>{LOC}</Loc>", "</Loc> is where only </loc> may be"),
         ("<image:image><image:loc></image:image>", "<image:loc> is not closed"),
-        ("<lastmod>a < b</lastmod>", "a < stands where no tag can begin: write &lt;"),
-        ("<lastmod>\x01</lastmod>", "there is a control character, 0x01, that XML forbids: take it out"),
-        ("<loc type=x/>", "a tag is not as XML wants it"),
-        ("<q><r></q>", "</q> does not end what is open"),
+        ("<lastmod>a < b</lastmod>", "a < is not escaped: write &lt;"),
+        ("<lastmod>\x01</lastmod>", "there is a control character, 0x01, that XML forbids: remove it"),
+        ("<loc type=x/>", "a tag is malformed"),
+        ("<q><r></q>", "</q> does not match an open tag"),
     ],
 )
 def test_w3c_what_is_not_well_formed_is_said_in_plain_words(inner: str, said: str) -> None:

@@ -392,14 +392,14 @@ def test_ours_a_path_is_a_directory_and_a_text_a_format(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "told"),
     [
-        (Entry("https://example.com/a", lastmod=date(2026, 1, 31)), "lastmod is a date: sitemap.format_date()"),  # type: ignore[arg-type]
+        (Entry("https://example.com/a", lastmod=date(2026, 1, 31)), "lastmod is a date: convert it to text"),  # type: ignore[arg-type]
         (Entry("https://example.com/a", images=["a.jpg"]), r"images\[0\] is of the type str: write Image"),  # type: ignore[arg-type]
         (Entry("https://example.com/a", images=(Image(7),)), r"images\[0\].loc is of the type int, and must be str"),  # type: ignore[arg-type]
         (Entry("https://example.com/a", priority="0.5"), "priority is of the type str, and must be float | None"),  # type: ignore[arg-type]
         (Entry("https://example.com/a", alternates={"de": "x"}), "alternates is of the type"),  # type: ignore[arg-type]
         (Entry(None), "loc is of the type null, and must be str"),  # type: ignore[arg-type]
         ("https://example.com/a", "write Entry"),
-        (None, "this is of the type NoneType: write Entry"),
+        (None, "a value of type NoneType is not an Entry: write Entry"),
     ],
 )  # fmt: skip
 def test_ours_values_of_wrong_types_are_said_with_the_remedy(tmp_path: Path, entry: Any, told: str) -> None:
