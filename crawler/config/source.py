@@ -77,7 +77,7 @@ def address_overrides(config: Config) -> dict[str, tuple[str, ...]]:
     except ValueError as error:
         raise UsageError(f"--resolve: {error}") from None
     if overrides and config.fetch.proxy:
-        raise UsageError("--resolve and --proxy exclude each other: the proxy resolves names")
+        raise UsageError("--resolve and --proxy exclude each other: it is the proxy that resolves names")
     return overrides
 
 
