@@ -112,9 +112,10 @@ def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone
         assert ("reach.few", "/lost") in new(third)
         assert ("weak.nofollow", "/later") in new(third)
         now = {(each["rule"], path(each["url"])): each["now"] for each in third["mended"]}
-        assert now[("orphan.sitemap", "/lost")] == "it falls under reach.few now (Pages with few inlinks)"
+        assert now[("orphan.sitemap", "/lost")] == "it is a finding of reach.few now (Pages with few inlinks)"
         assert (
-            now[("orphan.sitemap", "/later")] == "it falls under weak.nofollow now (Linked by nofollow only)"
+            now[("orphan.sitemap", "/later")]
+            == "it is a finding of weak.nofollow now (Linked by nofollow only)"
         )
         assert {path(each["url"]): each["became"] for each in third["mended"] if each["became"]} == {
             "/later": "weak.nofollow"  # another class is no mending; /lost is linked at last

@@ -260,7 +260,7 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
             [
                 "known since run 1 (TIME)",
                 "last found in run 2 (TIME)",
-                "last read whole in run 1 (TIME)",
+                "last fetched in full in run 1 (TIME)",
                 "run 1 (TIME): added: found by a link, first on /",
                 "run 2 (TIME): removed: answered 410, gone",
             ],

@@ -82,9 +82,7 @@ def test_ours_verbose_names_every_finding_and_its_evidence() -> None:
 def test_ours_nothing_found_is_one_line() -> None:
     text = told(audit([]), [])
     assert text.count("nothing found") == 1
-    assert text.endswith(
-        "nothing found: all is as it should be\n0 errors, 0 warnings, 0 notes\nnext: nothing to do\n"
-    )
+    assert text.endswith("nothing found\n0 errors, 0 warnings, 0 notes\nnext: nothing to do\n")
 
 
 def test_ours_what_nobody_looked_for_is_not_called_fine() -> None:
