@@ -1,6 +1,6 @@
 """The values of a crawl, each named for the stage it leaves. Pure: no rules, no I/O.
 
-``DiscoveredUrl ─frontier→ Lease ─fetch→ Reply | Failure ─parse→ Page ─judge→ StatusBadge ─settle→ Outcome … UrlRecord``
+``DiscoveredUrl ─frontier→ Lease ─fetch→ Reply | Failure ─parse→ Page ─judge→ Verdict ─settle→ Outcome … UrlRecord``
 """
 
 from enum import IntEnum, StrEnum
@@ -220,7 +220,7 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     breadcrumb: list[Url] = []  # the pages above it, as it names them, the start first
 
 
-class StatusBadge(Struct, frozen=True):
+class Verdict(Struct, frozen=True):
     """The verdict on a URL: its state, and the reason in a sentence."""
 
     state: State
@@ -248,7 +248,7 @@ class Outcome(Struct, frozen=True):
     """
 
     lease: Lease
-    verdict: StatusBadge
+    verdict: Verdict
     status: int | None = None
     links: list[tuple[Url, int]] = []
     finds: tuple[DiscoveredUrl, ...] = ()

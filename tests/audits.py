@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from naughty import NAUGHTY
 
-from crawler.audit.claim import SourceKind, SourceReport
 from crawler.audit.finding import (
     AuditFinding,
     AuditFindings,
@@ -18,6 +17,7 @@ from crawler.audit.finding import (
     SiteSection,
 )
 from crawler.audit.rules import RULES
+from crawler.audit.source_record import SourceKind, SourceReport
 
 SITE = "https://www.example.com/"
 DOUBT = "500 URLs left to visit, with --max-pages reached: raise it, and run again"

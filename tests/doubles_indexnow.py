@@ -21,7 +21,7 @@ from crawler.config.load import build_config
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.model import State
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import PublishedFile, RunsPage
+from crawler.state.runs import PublishedFile, RunStore
 
 KEY = "0123456789abcdef-secret-KEY"
 SITEMAP = b"<urlset/>"
@@ -187,7 +187,7 @@ class Site:
         }
         self.history.run(seen, outcome)
         number = self.history.number
-        records = RunsPage(self.db)
+        records = RunStore(self.db)
         body = b"<urlset>%d</urlset>" % number
         (self.plan.output / "sitemap.xml").write_bytes(body)
         self.double.files["/sitemap.xml"] = body

@@ -22,8 +22,8 @@ from crawler.model import (
     Outcome,
     Page,
     State,
-    StatusBadge,
     Url,
+    Verdict,
 )
 from crawler.parse.snapshot.snapshot import take_snapshot
 from crawler.state.migrations import STATE_DB
@@ -93,12 +93,12 @@ def _links(path: str, body: str) -> list[tuple[Url, int]]:
 
 def _outcome(lease: Lease, body: str | None) -> Outcome:
     if body is None:
-        return Outcome(lease, StatusBadge(State.CLIENT_ERROR, "answered 404"), 404)
+        return Outcome(lease, Verdict(State.CLIENT_ERROR, "answered 404"), 404)
     if body == "fails":
-        return Outcome(lease, StatusBadge(State.SERVER_ERROR, "answered 503"), 503)
+        return Outcome(lease, Verdict(State.SERVER_ERROR, "answered 503"), 503)
     page = Page(text=take_snapshot(body.encode()))
     return Outcome(
-        lease, StatusBadge(State.INDEXABLE), 200, _links(lease.url.removeprefix(HOME), body), page=page
+        lease, Verdict(State.INDEXABLE), 200, _links(lease.url.removeprefix(HOME), body), page=page
     )
 
 
@@ -140,7 +140,7 @@ def visit(
                 lease = out.pop(chance.randrange(len(out)))
                 if lease.kind is DocumentKind.SITEMAP:
                     finds = tuple(DiscoveredUrl(url, DiscoveredBy.SITEMAP, 1, lease.id) for url in listed)
-                    frontier.settle(Outcome(lease, StatusBadge(State.SITEMAP_FILE), 200, finds=finds))
+                    frontier.settle(Outcome(lease, Verdict(State.SITEMAP_FILE), 200, finds=finds))
                     continue
                 path = lease.url.removeprefix(HOME)
                 read.append(path)

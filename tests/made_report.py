@@ -7,7 +7,6 @@ from typing import Any
 from audits import Given
 from msgspec.structs import replace
 
-from crawler.audit.claim import SourceKind, SourceReport
 from crawler.audit.finding import (
     AuditComparisonResult,
     AuditFinding,
@@ -22,6 +21,7 @@ from crawler.audit.finding import (
     SiteSection,
 )
 from crawler.audit.rules import RULES, needs_complete
+from crawler.audit.source_record import SourceKind, SourceReport
 from crawler.model import State
 
 SITE = "https://shop.example"

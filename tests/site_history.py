@@ -9,7 +9,7 @@ from msgspec import Struct
 from crawler.model import DiscoveredBy, Page, State
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
-from crawler.state.runs import Run, RunsPage
+from crawler.state.runs import Run, RunStore
 
 SITE = "https://example.com"
 DAY = 86_400.0
@@ -47,7 +47,7 @@ class History:
     def begin(self, pages: Mapping[str, Seen]) -> None:
         """A run up to the moment when it would publish."""
         started = START + self.number * DAY
-        self.number = RunsPage(self.db).begin(started, "test").number
+        self.number = RunStore(self.db).begin(started, "test").number
         self.db.execute("DELETE FROM visit")
         self.db.execute("DELETE FROM listing")
         for path, seen in pages.items():
@@ -56,7 +56,7 @@ class History:
     def close(self, outcome: str, keep: int = 365) -> list[Change]:
         """The transaction that ends a run."""
         publishes = outcome in ("published", "unchanged")
-        run = RunsPage(self.db).get(self.number)
+        run = RunStore(self.db).get(self.number)
         self.db.execute("BEGIN")
         if publishes:
             counts = self.changes.record(self.number)
@@ -64,7 +64,7 @@ class History:
             self.db.execute("INSERT INTO published SELECT * FROM listing")
             run = Run(**{**_fields(run), **_fields(counts)})
         self._remember()
-        RunsPage(self.db).write(Run(**{**_fields(run), "ended": run.started + 60, "outcome": outcome}))
+        RunStore(self.db).write(Run(**{**_fields(run), "ended": run.started + 60, "outcome": outcome}))
         self.changes.forget(self.number, keep)
         self.db.execute("COMMIT")
         return list(self.changes.of_run(self.number))

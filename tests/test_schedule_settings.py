@@ -17,7 +17,7 @@ from crawler.schedule.site import config_changes
 from crawler.schedule.site_state import Attempt, Trigger
 from crawler.schedule.status import ScheduleStatus
 from crawler.schedule.web.app import build_app
-from crawler.schedule.words import attempt_text
+from crawler.schedule.wording import attempt_text
 from crawler.state.runs import RunStatus
 
 FILE = """

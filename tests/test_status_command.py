@@ -15,12 +15,12 @@ from run import siteatlas
 
 from crawler.cli.status_collect import run_trend
 from crawler.cli.status_text import trend_text
-from crawler.cli.tables import TableColumn, table_lines, wrap
+from crawler.cli.text_tables import TableColumn, table_lines, wrap
 from crawler.config.plan import AUDIT
 from crawler.schedule.history import History
 from crawler.schedule.site_state import Attempt, PlannedAttempt, Trigger
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import PublishedFile, Run, RunsPage, RunStatus
+from crawler.state.runs import PublishedFile, Run, RunStatus, RunStore
 from crawler.state.store import lock_state, state_directory
 
 START = 1_790_000_000.0
@@ -47,7 +47,7 @@ def state(folder: Path, name: str, runs: Sequence[Run]) -> None:
     directory.mkdir(parents=True)
     with closing(STATE_DB.open(directory / STATE_DB.file)) as db:
         for each in runs:
-            RunsPage(db).write(each)
+            RunStore(db).write(each)
         db.execute("INSERT INTO about VALUES ('url', ?)", (url,))
 
 
@@ -142,7 +142,7 @@ def test_ours_what_is_not_known_is_no_zero_and_what_is_going_on_has_no_numbers(t
     assert why.strip() == said["because"]
     assert before.split()[3:] == ["-", "-", "came", "to", "nothing", "-", "-", "-", "-", "5"]
     with closing(STATE_DB.open(place / STATE_DB.file)) as db:
-        RunsPage(db).write(replace(run(4, outcome=""), outcome="refused", ended=None, **stale))
+        RunStore(db).write(replace(run(4, outcome=""), outcome="refused", ended=None, **stale))
     with lock_state(place):
         row = siteatlas(tmp_path, "status", "--state", "state").out.partition("exit\n")[2].splitlines()[0]
     assert row.split()[3:] == ["-", "active", *"------"]
@@ -153,7 +153,7 @@ def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: P
     directory = state_directory(tmp_path / "state", "http://audited.example/sitemap.xml") / AUDIT
     directory.mkdir(parents=True)
     with closing(STATE_DB.open(directory / STATE_DB.file)) as db:
-        RunsPage(db).write(run(1, outcome="nothing", refusal="there is no log of that name"))
+        RunStore(db).write(run(1, outcome="nothing", refusal="there is no log of that name"))
     shown = siteatlas(tmp_path, "status", "--state", "state")
     assert (shown.code, shown.err) == (0, "")
     assert shown.out.startswith("== audited.example-")
@@ -166,7 +166,9 @@ def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: P
 
 @pytest.mark.parametrize(("zone", "said"), [("Europe/Berlin", "CEST/CET"), ("UTC", "UTC")])
 def test_ours_times_say_of_which_zone_they_are(zone: str, said: str) -> None:
-    script = "from crawler.schedule.words import *; print(local_time(1.79e9), zones([1.8e9, 1.79e9, 1.79e9]))"
+    script = (
+        "from crawler.schedule.wording import *; print(local_time(1.79e9), zones([1.8e9, 1.79e9, 1.79e9]))"
+    )
     ran = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, "TZ": zone},

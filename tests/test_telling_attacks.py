@@ -17,7 +17,7 @@ from crawler.run.regenerate import regenerate_site
 from crawler.schedule import worker
 from crawler.schedule.process import SiteJob
 from crawler.schedule.site_state import Attempt, Trigger
-from crawler.state.runs import RunResult, RunsPage, RunStatus
+from crawler.state.runs import RunResult, RunStatus, RunStore
 from crawler.state.store import Store
 
 
@@ -69,7 +69,7 @@ def failed(site: Site, run: int | None = None) -> SiteJob:
 
 
 def dated(site: Site, run: int, started: float, exit_code: int = 0) -> None:
-    records = RunsPage(site.db)
+    records = RunStore(site.db)
     records.write(replace(records.get(run), started=started, ended=started + 1, exit_code=exit_code))
 
 

@@ -31,7 +31,7 @@ from crawler.audit.summary import summarize
 from crawler.config import fetcher as fetching
 from crawler.config.deprecated import KEYS
 from crawler.config.plan import CrawlPlan
-from crawler.crawl.engine import RunEnd, Watch
+from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.visit import Clock, VisitResult, build_robots_cache, check_reachable, open_frontier, visit
 from crawler.errors import NothingCrawlable, StorageError, single_error
@@ -99,7 +99,7 @@ def audit(
             findings = FindingStore(db)
             write(report, findings)
             try:
-                if result.ending is RunEnd.COMPLETE:
+                if result.ending is FinishReason.COMPLETE:
                     comparison.store(report, summarize(report, store.run.number, findings))
             except StorageError as error:  # report hours of work all the same
                 yield report, findings
@@ -150,7 +150,7 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
     result = await visit(
         plan, store, open_frontier(plan, store), watches.on_crawl, has_more, clock, base.answers
     )
-    if result.ending is not RunEnd.COMPLETE:
+    if result.ending is not FinishReason.COMPLETE:
         return result, CheckedMedia(0, [], [])
     visits, aliases = VisitLookup(db), alias_origins(plan.seed)
     listed = PublishedEntries(db, visits, plan.params)

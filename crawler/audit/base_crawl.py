@@ -24,7 +24,7 @@ from crawler.model import State
 from crawler.state.database import storage_errors
 from crawler.state.lock import lock_holder
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import ROLLED_BACK, Run, RunsPage
+from crawler.state.runs import ROLLED_BACK, Run, RunStore
 from crawler.state.store import Resume, Store
 from crawler.units import span
 from crawler.version import __version__
@@ -145,7 +145,7 @@ def _recorded(store: Store) -> CrawlBasis:
 
 def _audited(store: Store, previous: CrawlBasis) -> float | None:
     """When the previous audit began (Unix time), if it crawled the site itself and finished."""
-    runs = RunsPage(store.db).last(1, before=store.run.number)
+    runs = RunStore(store.db).last(1, before=store.run.number)
     is_own = runs and previous.run is None and runs[0].outcome == "audited"
     return runs[0].started if is_own else None
 
@@ -159,7 +159,7 @@ def _of_last_run(plan: CrawlPlan, stack: ExitStack) -> BaseCrawl | str:
         db = stack.enter_context(closing(STATE_DB.open_read_only(directory / STATE_DB.file)))
         with storage_errors():
             db.execute("BEGIN")  # one snapshot, whatever a run writes meanwhile
-            run = _crawled(RunsPage(db))
+            run = _crawled(RunStore(db))
             if run is None:
                 return "no run has crawled this site yet"
             about = dict(db.execute("SELECT key, value FROM about"))
@@ -180,7 +180,7 @@ def _of_last_run(plan: CrawlPlan, stack: ExitStack) -> BaseCrawl | str:
     return reason or BaseCrawl(basis, EarlierCrawl(db, reading))
 
 
-def _crawled(runs: RunsPage) -> Run | None:
+def _crawled(runs: RunStore) -> Run | None:
     """The last run that crawled the site. A rollback is a run too, and crawls nothing."""
     page = runs.last(1)
     while page and page[0].outcome == ROLLED_BACK:

@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
 from crawler.audit.evidence.store import ClaimStore
 from crawler.audit.finding import AuditFinding
 from crawler.audit.sitemaps import check_sitemaps, read_sitemaps
+from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.exports.reader import ExportOptions, check_export, export_hint, read_export
 from crawler.audit.sources.logs.files import find_logs
 from crawler.audit.sources.logs.log import LogOptions

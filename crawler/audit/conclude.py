@@ -11,7 +11,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from crawler.audit.claim import SourceKind
 from crawler.audit.coverage import crawl_coverage
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.entries import PublishedEntries
@@ -31,20 +30,21 @@ from crawler.audit.orphans.duplicates import LinkSupport, find_copies
 from crawler.audit.page_findings import PageFindings, with_visits
 from crawler.audit.redirects import RedirectFindings
 from crawler.audit.second_crawl import StartUrlCheck
+from crawler.audit.source_record import SourceKind
 from crawler.audit.statistics import Statistics, few_inlink_pages
 from crawler.config.plan import CrawlPlan
-from crawler.crawl.engine import RunEnd
-from crawler.crawl.visit import VisitResult, changes_text, source_key
+from crawler.crawl.engine import FinishReason
+from crawler.crawl.visit import VisitResult, source_key, with_counts
 from crawler.errors import Incomplete, NothingCrawlable
 from crawler.lastmod.observe import SiteObservation, observe
 from crawler.lastmod.store import ObservationStore
 from crawler.model import State
-from crawler.publish import remember
+from crawler.publish import store as publish_store
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.completeness import completeness
 from crawler.publish.gate_facts import read_coverage
 from crawler.state.database import storage_errors, transaction
-from crawler.state.runs import CompletenessLevel, Run, RunsPage
+from crawler.state.runs import CompletenessLevel, Run, RunStore
 from crawler.state.store import Store
 from crawler.units import count_text
 from crawler.version import __version__
@@ -75,10 +75,10 @@ class AuditFinisher:
         is no page, StorageError.
         """
         store = self._store
-        is_over = visited.ending is RunEnd.COMPLETE
+        is_over = visited.ending is FinishReason.COMPLETE
         stopped = "" if is_over else visited.ending.value
         level = completeness(read_coverage(store.db, stopped, store.run.started))
-        run = changes_text(store.run, visited, level)
+        run = with_counts(store.run, visited, level)
         observed = observe(store.db, run, self._plan.config.content.lastmod, source_key(self._plan))
         graph = load_graph(store.db, self._plan.seed)
         if graph is None:
@@ -209,13 +209,13 @@ class AuditFinisher:
         db = self._store.db
         with transaction(db):
             if is_over:
-                remember.store_visits(db, run.number, source_key(self._plan), degraded=degraded)
-                remember.purge(db, run.number)
+                publish_store.store_visits(db, run.number, source_key(self._plan), degraded=degraded)
+                publish_store.purge(db, run.number)
                 ObservationStore(db, run.number).store_site(
                     observed.habits, observed.distrust, observed.policy
                 )
                 run = replace(run, ended=run.started + run.seconds)
-            RunsPage(db).write(run)
+            RunStore(db).write(run)
             ChangeFeed(db).forget(run.number, self._plan.config.state.keep_runs)
 
     def _report(self, run: Run, figures: Statistics, pages: PageFindings) -> AuditReport:

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from crawler.audit.claim import SourceReport
 from crawler.audit.rules import REPORTED_RULES
+from crawler.audit.source_record import SourceReport
 from sitemap import Finding, Severity
 
 
@@ -31,7 +31,7 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     ``rule`` is a key of :data:`crawler.audit.rules.REPORTED_RULES`. ``is_certain`` is False when pages that the audit
     did not see could disprove it. ``depth`` counts clicks from the start; None: no path of links leads to it.
     ``inlinks`` counts the pages with followed links to it; ``weight`` is its share of the site's link weight, where the
-    average page has 1.0. ``known`` are the kinds of sources that know it (:class:`crawler.audit.claim.SourceKind`).
+    average page has 1.0. ``known`` are the kinds of sources that know it (:class:`SourceKind`).
     """
 
     url: str

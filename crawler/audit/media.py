@@ -173,7 +173,7 @@ class MediaRequests:
             self._blocked += 1
             return None
         if delay := rules.crawl_delay(self._config.obey.max_crawl_delay):
-            self._paced.lanes.set_crawl_delay(origin, delay)
+            self._paced.throttle.set_crawl_delay(origin, delay)
         headers = _RANGE if body is PROBE_BODY else ()
         try:
             answer = await self._paced.fetch(url, headers, body)

@@ -3,7 +3,7 @@
 from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
-from crawler.audit.claim import SourceKind, SourceReport
+from crawler.audit.source_record import SourceKind, SourceReport
 from crawler.units import count_text
 
 NO_SOURCE_GIVEN: Final = (
@@ -130,8 +130,8 @@ def _read_in_part(inputs: Sequence[SourceReport]) -> Mapping[SourceKind, str]:
     for report in inputs:
         if not report.complete:
             names.setdefault(report.source, []).append(report.name)
-    return {source: _joined_header(sources) for source, sources in names.items()}
+    return {source: _list_names(sources) for source, sources in names.items()}
 
 
-def _joined_header(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more"

@@ -12,7 +12,6 @@ from typing import Final
 
 import msgspec
 
-from crawler.audit.claim import SourceKind
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.finding import AuditFinding, Referrer
 from crawler.audit.graph.graph import LinkGraph
@@ -29,6 +28,7 @@ from crawler.audit.orphans.classes import (
 from crawler.audit.orphans.duplicates import is_paginated
 from crawler.audit.orphans.scanner_probes import is_scanner_probe
 from crawler.audit.rules import needs_complete
+from crawler.audit.source_record import SourceKind
 from crawler.model import Page, State, Url
 from crawler.state.database import storage_errors
 from crawler.units import count_text

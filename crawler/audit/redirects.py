@@ -11,12 +11,12 @@ from typing import Final
 
 import numpy as np
 
-from crawler.audit.claim import SourceKind
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFinding
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import LinkKind
 from crawler.audit.health.redirects import check_canonical, check_redirect
+from crawler.audit.source_record import SourceKind
 from crawler.model import State
 from crawler.state.database import storage_errors
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from heapq import nlargest
 from typing import Final
 
-from crawler.audit.claim import SourceKind
 from crawler.audit.evidence.url_matching import UncrawledUrl, UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.health.visit import VisitedUrl
+from crawler.audit.source_record import SourceKind
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.model import DiscoveredBy, DiscoveredUrl, State, Url
 

@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from crawler.audit.claim import SourceKind, SourceReport
 from crawler.audit.evidence.sitemap_entries import SitemapEntryCollector
 from crawler.audit.finding import AuditFinding
+from crawler.audit.source_record import SourceKind, SourceReport
 from crawler.audit.sources.cross_submit import MAX_HOSTS, CrossSubmitChecker
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.config.plan import CrawlPlan

@@ -6,9 +6,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from crawler.audit.claim import SourceKind
 from crawler.audit.finding import AuditReport
 from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RuleGroup, needs_complete
+from crawler.audit.source_record import SourceKind
 from crawler.units import count_text, span
 
 

@@ -16,13 +16,13 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import ConfigOption, OneSiteOption, with_flags
 from crawler.cli.sites import find_state_directory
-from crawler.cli.tables import fitted
+from crawler.cli.text_tables import fitted
 from crawler.crawl.documents import is_url
 from crawler.errors import UsageError
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change, ChangeKind, ChangeSample, change_lines, latest
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import RunsPage
+from crawler.state.runs import RunStore
 from sitemap import Format
 
 EPILOG: Final = f"""{RAW}Examples:
@@ -127,7 +127,7 @@ def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[
     publishing = changes.publishing()
     if not publishing:
         raise UsageError("no run has published anything yet, so there is nothing to compare")
-    until = publishing[-1] if last is None else RunsPage(db).get(last).number
+    until = publishing[-1] if last is None else RunStore(db).get(last).number
     if first is None:
         return max((number for number in publishing if number < until), default=until - 1), until
     oldest, newest = changes.run_range()
@@ -136,7 +136,7 @@ def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[
             f"the changes after run {first} are no longer kept: the oldest known run is {oldest}"
         )
     if first > newest:
-        RunsPage(db).get(first)
+        RunStore(db).get(first)
     if first > until:
         raise UsageError(f"run {first} comes after run {until}: name the earlier one first")
     return first, until
@@ -156,7 +156,7 @@ def _run_name(db: sqlite3.Connection, number: int) -> str:
     if number == 0:
         return "before the first run"
     try:
-        started = RunsPage(db).get(number).started
+        started = RunStore(db).get(number).started
     except UsageError:  # deleted, but all later runs are known
         return f"run {number}"
     return f"run {number} ({datetime.fromtimestamp(started, UTC):%Y-%m-%d %H:%M} UTC)"
@@ -178,12 +178,12 @@ def _json(request: DiffRequest) -> Iterator[str]:
 
 
 def _feed(form: Format, request: DiffRequest) -> Iterator[str]:
-    from crawler.publish.recent_feed import feed_entries, read_feed  # noqa: PLC0415 - the writers are not needed for the rest
+    from crawler.publish.recent_feed import build_feed, feed_entries  # noqa: PLC0415 - the writers are not needed for the rest
 
     (sitemap_url,) = request.db.execute("SELECT value FROM about WHERE key = 'sitemap_url'").fetchone()
     listed = (change for change in request.changes if change.kind in (ChangeKind.ADDED, ChangeKind.CHANGED))
     chosen = latest(listed, _FEED_LIMIT if request.limit is None else request.limit)
-    return (part.decode() for part in read_feed(form, sitemap_url, feed_entries(request.db, chosen)))
+    return (part.decode() for part in build_feed(form, sitemap_url, feed_entries(request.db, chosen)))
 
 
 _FORMS: Final[dict[DiffFormat, Callable[[DiffRequest], Iterator[str]]]] = {

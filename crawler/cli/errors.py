@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from crawler.cli.options import misspelt_variables, renamed
-from crawler.cli.tables import wrap
+from crawler.cli.text_tables import wrap
 from crawler.errors import Incomplete, SiteatlasError
 from sitemap import safe
 

@@ -10,7 +10,7 @@ import typer
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import SiteOption, TraceOption, with_flags
-from crawler.cli.tables import fitted
+from crawler.cli.text_tables import fitted
 from crawler.errors import FindingsFound, UsageError
 
 EPILOG: Final = f"""{RAW}Examples:

@@ -17,7 +17,7 @@ from crawler.cli.options import (
     site_config,
     with_flags,
 )
-from crawler.cli.tables import fitted
+from crawler.cli.text_tables import fitted
 from crawler.errors import UsageError
 from crawler.units import count_text
 

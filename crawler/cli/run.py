@@ -18,7 +18,7 @@ from crawler.cli.options import (
     Verbose,
     with_flags,
 )
-from crawler.cli.tables import fitted
+from crawler.cli.text_tables import fitted
 from crawler.errors import UsageError, worst_exit_code
 from crawler.run.options import RunOptions
 

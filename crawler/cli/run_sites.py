@@ -14,11 +14,11 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.progress import AuditProgressDisplays, CrawlProgressDisplay
 from crawler.cli.sites import ConfiguredSite, configured_sites
 from crawler.cli.summary import notify_text, print_summary
-from crawler.cli.tables import fitted
+from crawler.cli.text_tables import fitted
 from crawler.config.fetcher import build_fetcher
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.config.sites import SitePaths, check_distinct_paths
-from crawler.crawl.engine import RunEnd
+from crawler.crawl.engine import FinishReason
 from crawler.errors import Incomplete, UsageError
 from crawler.notify.configure import check_channels
 from crawler.publish.upload.target import target_name
@@ -49,7 +49,7 @@ class SiteResult(Struct, frozen=True, kw_only=True):
     def is_interrupted(self) -> bool:
         """Whether the user interrupted it: in the crawl, the upload or the notifications."""
         return self.error == _INTERRUPTED or (
-            self.report is not None and self.report.ending == RunEnd.INTERRUPTED.value
+            self.report is not None and self.report.ending == FinishReason.INTERRUPTED.value
         )
 
     def as_json(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import typer
 from crawler.cli.errors import CommandErrors, SafeLogFormatter
 from crawler.cli.help import RAW
 from crawler.cli.options import QuietOption, SiteOption, SitesConfigOption, with_flags
-from crawler.cli.tables import terminal_width
+from crawler.cli.text_tables import terminal_width
 from crawler.errors import UsageError
 
 EPILOG: Final = f"""{RAW}Examples:

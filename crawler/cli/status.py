@@ -8,7 +8,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import SiteOption, SitesConfigOption, TraceOption, with_flags
-from crawler.cli.tables import terminal_width
+from crawler.cli.text_tables import terminal_width
 from crawler.errors import worst_exit_code
 
 _MAX_IN_FULL: Final = 3  # sites that are shown in full without --site

@@ -9,15 +9,15 @@ from msgspec.structs import replace
 from crawler.audit.compare.history import AuditStatus
 from crawler.audit.verdict import VerdictKind
 from crawler.cli.status_collect import RunTrend, ScheduleHistory, SiteOverview, StatusReport
-from crawler.cli.tables import TableColumn, table_lines, wrap
+from crawler.cli.text_tables import TableColumn, table_lines, wrap
 from crawler.notify.ledger_status import ChannelStatus
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import SiteStatus
-from crawler.schedule.words import (
+from crawler.schedule.wording import (
     local_time,
     long_local_time,
     short_local_time,
-    status_badge,
+    status_text,
     time_ahead,
     zones,
 )
@@ -177,7 +177,7 @@ def _outcome(site: SiteOverview, run: Run | None) -> str:
         return "running"
     if schedule and schedule.last and schedule.failures:
         times = f" x{schedule.failures}" if schedule.failures > 1 else ""
-        return f"{status_badge(schedule.last)}{times}"
+        return f"{status_text(schedule.last)}{times}"
     if run is None:
         return "not run yet"
     if run.is_open:
@@ -276,7 +276,7 @@ def _schedule_lines(status: SiteStatus, *, is_kept: bool) -> Iterator[str]:
     if status.failures:
         yield from _failing(status, is_kept=is_kept)
     elif status.last and status.last.fate not in (RunStatus.DONE, None):
-        yield f"the last run was {status_badge(status.last)}, {_last_attempt(status.last)}"
+        yield f"the last run was {status_text(status.last)}, {_last_attempt(status.last)}"
 
 
 def _failing(status: SiteStatus, *, is_kept: bool) -> Iterator[str]:

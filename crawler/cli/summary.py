@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from crawler.cli.tables import fitted
+from crawler.cli.text_tables import fitted
 from crawler.model import State
 from crawler.notify.ledger_status import DeliveryReport, NotifyResult
 from crawler.notify.notice import Occasion, SendStatus
@@ -17,7 +17,7 @@ _LABEL_WIDTH = 22
 _MAX_NAMED = 3  # changes of each kind
 _SEARCH_CONSOLE = "search console"  # the key of its channel
 _WEBSUB_PREFIX = "websub "  # how the keys of hubs begin
-_DEFER_STATUSES = "the next run sends what could not be delivered, or siteatlas notify sends it now"
+_RETRY_NOTE = "the next run sends what could not be delivered, or siteatlas notify sends it now"
 _OCCASION_TEXTS = {
     Occasion.TROUBLE: "that runs fail",
     Occasion.RECOVERY: "that runs are well again",
@@ -123,7 +123,7 @@ def notify_text(notified: NotifyResult, *, is_tried_again: bool = True) -> list[
     ]
     lines += notified.sentences
     if notified.untold and is_tried_again:
-        lines.append(_DEFER_STATUSES)
+        lines.append(_RETRY_NOTE)
     if any(delivery.refused for delivery in notified.deliveries):
         lines.append(
             "refused notifications are set aside; siteatlas notify --resend-refused sends them again"

@@ -17,8 +17,8 @@ from crawler.model import (
     Request,
     ResponseMetadata,
     State,
-    StatusBadge,
     Url,
+    Verdict,
 )
 from crawler.parse.snapshot.diff import compare
 from crawler.state.database import storage_errors
@@ -39,7 +39,7 @@ class EarlierAnswer(Struct, frozen=True):
     ``content`` is the id of the previous visit's content when the page is the same.
     """
 
-    verdict: StatusBadge
+    verdict: Verdict
     status: int
     page: Page | None
     content: int | None
@@ -86,7 +86,7 @@ class EarlierCrawl:
         requests = Request.read(trail)
         is_same = previous and previous.page and page and page.digest == previous.digest != b""
         return EarlierAnswer(
-            StatusBadge(state, reason, target),
+            Verdict(state, reason, target),
             status,
             page,
             previous.content if previous and is_same else None,

@@ -21,7 +21,7 @@ from crawler.crawl.worker import PageWorker
 from crawler.errors import StorageError
 from crawler.fetch.retry import FAILURES, is_failure
 from crawler.fetch.throttle import Throttle
-from crawler.model import Done, Lease, Outcome, Retry, State, StatusBadge, Wait
+from crawler.model import Done, Lease, Outcome, Retry, State, Verdict, Wait
 
 log = logging.getLogger(__name__)
 TICK_SECONDS = 0.1  # between updates of the display, commits and checks of the limits
@@ -31,7 +31,7 @@ LOG_SECONDS = 60.0  # between two lines of progress in the log
 STOP_GRACE = 3.0  # seconds for requests in flight to end when the crawl stops
 
 
-class RunEnd(StrEnum):
+class FinishReason(StrEnum):
     """Why a crawl outcome, as the end of a sentence."""
 
     COMPLETE = "everything was visited"
@@ -98,13 +98,13 @@ class CrawlEngine:
         self._leased = 0
         self._leases: asyncio.Queue[Lease] = asyncio.Queue()  # not yet taken by a task
         self._changed = asyncio.Event()
-        self._ending: RunEnd | None = None
+        self._ending: FinishReason | None = None
         self._fatal: StorageError | None = None
         self._started = time.monotonic()
         self._error_budget = ErrorBudget(limits.max_error_time, self._started)
         self.tally = Tally()
 
-    def stop(self, ending: RunEnd) -> None:
+    def stop(self, ending: FinishReason) -> None:
         """Lease no more URLs, and end for this reason."""
         if self._ending is None:
             self._ending = ending
@@ -115,7 +115,7 @@ class CrawlEngine:
         """Whether the crawl is to end."""
         return self._ending is not None
 
-    async def run(self) -> RunEnd:
+    async def run(self) -> FinishReason:
         """Crawl until nothing is left, a limit is reached or :meth:`stop` is called. Raises StorageError."""
         self._started = time.monotonic()
         async with anyio.create_task_group() as tasks:
@@ -132,7 +132,7 @@ class CrawlEngine:
         self._frontier.commit()
         self._count()
         self._watch(self.tally)
-        return self._ending or RunEnd.COMPLETE
+        return self._ending or FinishReason.COMPLETE
 
     async def _dispatch(self) -> None:
         while self._ending is None:
@@ -181,7 +181,7 @@ class CrawlEngine:
             # the limit ends the crawl only when more is left, which the last pages may decide
             await self._wait_for_leases()
             if not isinstance(self._next(time.time()), Done):
-                self.stop(RunEnd.MAX_PAGES)
+                self.stop(FinishReason.MAX_PAGES)
 
     async def _wait_for_leases(self) -> None:
         while self._out and self._ending is None:
@@ -193,11 +193,11 @@ class CrawlEngine:
             if self._throttle.are_all_down() and not (
                 self.tally.listed and self._throttle.is_asked_in_vain()
             ):
-                return self.stop(RunEnd.SITE_DOWN)
+                return self.stop(FinishReason.SITE_DOWN)
             if seconds > self._limits.max_retry_after:
-                return self.stop(RunEnd.PARKED)
+                return self.stop(FinishReason.PARKED)
             if self._error_budget.is_spent(time.monotonic(), seconds):
-                return self.stop(RunEnd.TROUBLED)
+                return self.stop(FinishReason.TROUBLED)
             if seconds > 2:
                 self.tally.paused = self._pause_text(seconds)
         with anyio.move_on_after(min(seconds, RECHECK_SECONDS)):
@@ -220,7 +220,7 @@ class CrawlEngine:
         except Exception as error:
             log.exception("internal error on %s", lease.url)
             self.tally.internal_errors += 1
-            outcome = Outcome(lease, StatusBadge(State.INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
+            outcome = Outcome(lease, Verdict(State.INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
         finally:
             self._out -= 1
             self._wake()
@@ -249,12 +249,12 @@ class CrawlEngine:
         else:
             return self._error_budget.record_success(now, own_delay, had_failed=lease.attempts > 0)
         if self._error_budget.is_spent(now):
-            self.stop(RunEnd.TROUBLED)
+            self.stop(FinishReason.TROUBLED)
         return None
 
     def _stop_on_storage_error(self, error: StorageError) -> None:
         self._fatal = self._fatal or error
-        self.stop(RunEnd.INTERRUPTED)
+        self.stop(FinishReason.INTERRUPTED)
 
     def _wake(self) -> None:
         self._changed.set()
@@ -270,7 +270,7 @@ class CrawlEngine:
             await anyio.sleep(TICK_SECONDS)
             now = time.monotonic()
             if self._limits.max_time and now - self._started >= self._limits.max_time:
-                self.stop(RunEnd.MAX_TIME)
+                self.stop(FinishReason.MAX_TIME)
             if now - committed >= COMMIT_EVERY:
                 committed = now
                 try:

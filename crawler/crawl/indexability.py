@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from crawler.fetch.media_type import FEED_TYPES, is_html_type, parse_media_type
 from crawler.fetch.redirect import REDIRECTS, redirect_target
-from crawler.model import Failure, Page, Reply, State, StatusBadge
+from crawler.model import Failure, Page, Reply, State, Verdict
 from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl
 from crawler.url.params import UrlParams
 from crawler.url.scope import Scope
@@ -39,7 +39,7 @@ class IndexabilityRule(NamedTuple):
 
     name: str
     state: State
-    decide: Callable[[RuleInput], StatusBadge | None]
+    decide: Callable[[RuleInput], Verdict | None]
 
 
 class IndexabilityJudge:
@@ -57,7 +57,7 @@ class IndexabilityJudge:
         self.respect_noindex = respect_noindex
         self.respect_canonical = respect_canonical
 
-    def verdict(self, reply: Reply, page: Page | None) -> StatusBadge:
+    def verdict(self, reply: Reply, page: Page | None) -> Verdict:
         """The verdict on a reply. ``page`` is its parsed body, None when it was not parsed."""
         case = RuleInput(reply, page, self)
         for rule in INDEXABILITY_RULES:
@@ -66,13 +66,13 @@ class IndexabilityJudge:
                 return verdict if verdict.state is State.INDEXABLE else _in_part(verdict, case)
         raise AssertionError("the last rule fits every reply")
 
-    def failure(self, failure: Failure) -> StatusBadge:
+    def failure(self, failure: Failure) -> Verdict:
         """The verdict on a failure after the last retry."""
         is_bad = failure.code.startswith(("http.", "body.", "redirect."))
         state = State.BAD_ANSWER if is_bad else State.UNREACHABLE
         if failure.code.startswith("internal."):
             state = State.INTERNAL_ERROR
-        return StatusBadge(state, f"{failure.code}: {failure.message}")
+        return Verdict(state, f"{failure.code}: {failure.message}")
 
 
 def is_readable(reply: Reply) -> bool:
@@ -88,111 +88,107 @@ def indexability_table() -> str:
     )
 
 
-def _redirect(case: RuleInput) -> StatusBadge | None:
+def _redirect(case: RuleInput) -> Verdict | None:
     reply = case.reply
     # A 300 may name one choice of several in its Location (RFC 9110 15.4.1).
     if reply.status not in REDIRECTS and not (reply.status == 300 and reply.header("location")):
         return None
     target = redirect_target(reply, case.judge.params)
     if isinstance(target, InvalidUrl):
-        return StatusBadge(State.BAD_ANSWER, f"{target.code}: answered {reply.status}; {target.message}")
-    return StatusBadge(State.REDIRECT, f"{reply.status} to {target}", target)
+        return Verdict(State.BAD_ANSWER, f"{target.code}: answered {reply.status}; {target.message}")
+    return Verdict(State.REDIRECT, f"{reply.status} to {target}", target)
 
 
-def _client_error(case: RuleInput) -> StatusBadge | None:
+def _client_error(case: RuleInput) -> Verdict | None:
     return _by_status(case, 400, State.CLIENT_ERROR)
 
 
-def _server_error(case: RuleInput) -> StatusBadge | None:
+def _server_error(case: RuleInput) -> Verdict | None:
     return _by_status(case, 500, State.SERVER_ERROR)
 
 
-def _by_status(case: RuleInput, first: int, state: State) -> StatusBadge | None:
+def _by_status(case: RuleInput, first: int, state: State) -> Verdict | None:
     status = case.reply.status
     if not first <= status < first + 100:
         return None
     name = _STATUS_MEANINGS.get(status)
-    return StatusBadge(state, f"answered {status}, {name}" if name else f"answered {status}")
+    return Verdict(state, f"answered {status}, {name}" if name else f"answered {status}")
 
 
-def _other_status(case: RuleInput) -> StatusBadge | None:
+def _other_status(case: RuleInput) -> Verdict | None:
     if case.reply.status == 200:
         return None
-    return StatusBadge(
+    return Verdict(
         State.BAD_ANSWER, f"http.status: answered {case.reply.status}, which is no answer to a plain GET"
     )
 
 
-def _wrong_type(case: RuleInput) -> StatusBadge | None:
+def _wrong_type(case: RuleInput) -> Verdict | None:
     label = parse_media_type(case.reply.header("content-type") or "")
     if is_html_type(label) is False:
         name = "a feed, read for its links, and " if label in FEED_TYPES else ""
-        return StatusBadge(State.WRONG_TYPE, f"{label} is {name}no HTML")
+        return Verdict(State.WRONG_TYPE, f"{label} is {name}no HTML")
     page = case.page
     if page is not None and not page.is_html and not page.fallback:
-        return StatusBadge(
+        return Verdict(
             State.WRONG_TYPE, f"the body is no HTML, though labelled {label}" if label else "no HTML"
         )
     return None
 
 
-def _parse_failed(case: RuleInput) -> StatusBadge | None:
+def _parse_failed(case: RuleInput) -> Verdict | None:
     page = case.page
     if page is None:
-        return StatusBadge(State.PARSE_FAILED, "the page was not read")
+        return Verdict(State.PARSE_FAILED, "the page was not read")
     if not page.is_html:
-        return StatusBadge(State.PARSE_FAILED, "; ".join(page.faults[:3]) or page.fallback)
+        return Verdict(State.PARSE_FAILED, "; ".join(page.faults[:3]) or page.fallback)
     return None
 
 
-def _refresh(case: RuleInput) -> StatusBadge | None:
+def _refresh(case: RuleInput) -> Verdict | None:
     target = case.page.refresh if case.page else None
     if target is None or target == case.reply.url:
         return None
-    return StatusBadge(State.REDIRECT, f"refreshes to {target}", target)
+    return Verdict(State.REDIRECT, f"refreshes to {target}", target)
 
 
-def _noindex(case: RuleInput) -> StatusBadge | None:
+def _noindex(case: RuleInput) -> Verdict | None:
     page = case.page
     if not case.judge.respect_noindex or page is None:
         return None
     # after a 304, the page was parsed at another time
     is_over = page.expires is not None and page.expires < case.reply.fetched_at
     evidence = page.noindex or (page.expires_evidence if is_over else "")
-    return StatusBadge(State.NOINDEX, evidence) if evidence else None
+    return Verdict(State.NOINDEX, evidence) if evidence else None
 
 
-def _canonical(case: RuleInput) -> StatusBadge | None:
+def _canonical(case: RuleInput) -> Verdict | None:
     if not case.judge.respect_canonical or case.page is None or len(case.page.canonicals) != 1:
         return None
     target = case.page.canonicals[0]
     return (
         None
         if target == case.reply.url
-        else StatusBadge(State.CANONICAL_ELSEWHERE, f"canonical is {target}", target)
+        else Verdict(State.CANONICAL_ELSEWHERE, f"canonical is {target}", target)
     )
 
 
-def _unlisted(state: State) -> Callable[[RuleInput], StatusBadge | None]:
-    def decide(case: RuleInput) -> StatusBadge | None:
+def _unlisted(state: State) -> Callable[[RuleInput], Verdict | None]:
+    def decide(case: RuleInput) -> Verdict | None:
         verdict = case.judge.scope.may_list(case.reply.url)
         return verdict if verdict is not None and verdict.state is state else None
 
     return decide
 
 
-def _indexable(case: RuleInput) -> StatusBadge:
-    return StatusBadge(State.INDEXABLE, "; ".join(_notes(case)))
+def _indexable(case: RuleInput) -> Verdict:
+    return Verdict(State.INDEXABLE, "; ".join(_notes(case)))
 
 
-def _in_part(verdict: StatusBadge, case: RuleInput) -> StatusBadge:
+def _in_part(verdict: Verdict, case: RuleInput) -> Verdict:
     """The verdict on a page that is not indexable, with the part that was not read: it may have links."""
     unread = _unread(case) if case.page and case.page.is_html else []
-    return (
-        StatusBadge(verdict.state, "; ".join([verdict.reason, *unread]), verdict.target)
-        if unread
-        else verdict
-    )
+    return Verdict(verdict.state, "; ".join([verdict.reason, *unread]), verdict.target) if unread else verdict
 
 
 def _unread(case: RuleInput) -> list[str]:

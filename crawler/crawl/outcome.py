@@ -20,8 +20,8 @@ from crawler.model import (
     Page,
     Reply,
     State,
-    StatusBadge,
     Url,
+    Verdict,
 )
 
 MAX_NESTING = 3  # sitemap indexes in sitemap indexes; the protocol allows none
@@ -43,9 +43,9 @@ class OutcomeBuilder:
     frontier: Frontier
     options: OutcomeOptions
 
-    def without_request(self, lease: Lease, answer: StatusBadge | EarlierAnswer) -> Outcome:
+    def without_request(self, lease: Lease, answer: Verdict | EarlierAnswer) -> Outcome:
         """Outcome of a URL that robots.txt blocks, or that an earlier crawl answers."""
-        if isinstance(answer, StatusBadge):
+        if isinstance(answer, Verdict):
             return Outcome(lease, answer)
         return replace(
             self._of_page(lease, answer.verdict, answer.status, answer.page),
@@ -90,12 +90,10 @@ class OutcomeBuilder:
             return replace(outcome, finds=_sitemap_entries(lease, known))
         return replace(outcome, links=self._links(lease, known))
 
-    def _of_page(self, lease: Lease, verdict: StatusBadge, status: int, page: Page | None) -> Outcome:
+    def _of_page(self, lease: Lease, verdict: Verdict, status: int, page: Page | None) -> Outcome:
         limit = self.options.max_redirects
         if verdict.state is State.REDIRECT and self.frontier.hops(lease) >= limit:
-            verdict = StatusBadge(
-                State.BAD_ANSWER, f"redirect.too_many: more than {limit} redirects in a row"
-            )
+            verdict = Verdict(State.BAD_ANSWER, f"redirect.too_many: more than {limit} redirects in a row")
         finds = []
         if verdict.state is State.REDIRECT and verdict.target:
             finds.append(DiscoveredUrl(verdict.target, DiscoveredBy.REDIRECT, lease.depth, lease.id))
@@ -117,7 +115,7 @@ class OutcomeBuilder:
             reason = f"answered {reply.status}"
         else:
             reason, finds = "; ".join(page.faults), _sitemap_entries(lease, page)
-        return Outcome(lease, StatusBadge(State.SITEMAP_FILE, reason), reply.status, finds=finds)
+        return Outcome(lease, Verdict(State.SITEMAP_FILE, reason), reply.status, finds=finds)
 
     def _links(self, lease: Lease, page: Page) -> list[tuple[Url, int]]:
         links = page.links if lease.found != DiscoveredBy.SPELLING else []
@@ -154,5 +152,5 @@ def _is_last_check(lease: Lease) -> bool:
 def _last_check(outcome: Outcome) -> Outcome:
     verdict = outcome.verdict
     if verdict.state is State.INDEXABLE:
-        verdict = StatusBadge(State.UNLINKED, "it answers as before, but no page links to it any more")
+        verdict = Verdict(State.UNLINKED, "it answers as before, but no page links to it any more")
     return replace(outcome, verdict=verdict, links=[], finds=())

@@ -10,16 +10,7 @@ from crawler.crawl.revalidation import PreviousVisits, conditional_headers, requ
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits
 from crawler.fetch.throttle import Throttle
-from crawler.model import (
-    DocumentKind,
-    Failure,
-    Lease,
-    PreviousVisit,
-    Reply,
-    Request,
-    State,
-    StatusBadge,
-)
+from crawler.model import DocumentKind, Failure, Lease, PreviousVisit, Reply, Request, State, Verdict
 from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Blocked, Robots
 from crawler.url.normalize import origin_of
@@ -60,12 +51,12 @@ class PageFetcher:
         self._earlier = earlier
         self._options = options
 
-    def without_request(self, lease: Lease, now: float) -> StatusBadge | EarlierAnswer | None:
+    def without_request(self, lease: Lease, now: float) -> Verdict | EarlierAnswer | None:
         """The answer that needs no request; None when one is needed or robots.txt is not in the cache."""
         robots = self._robots_cache.cached(origin_of(lease.url), now)
         return self._known(lease, robots, now) if robots else None
 
-    async def fetch(self, lease: Lease) -> FetchedPage | StatusBadge | EarlierAnswer:
+    async def fetch(self, lease: Lease) -> FetchedPage | Verdict | EarlierAnswer:
         """Send one request, and report its end to the throttle. Raises StorageError."""
         answer: Reply | Failure | None = None
         origin, options = origin_of(lease.url), self._options
@@ -83,11 +74,11 @@ class PageFetcher:
             self._throttle.finish(lease.url, time.time(), answer)
         return FetchedPage(answer, previous, request_record(answer, bool(headers), time.time()))
 
-    def _known(self, lease: Lease, robots: Robots, now: float) -> StatusBadge | EarlierAnswer | None:
+    def _known(self, lease: Lease, robots: Robots, now: float) -> Verdict | EarlierAnswer | None:
         rule = robots.can_fetch(lease.url)
         if isinstance(rule, Blocked):
             state = State.SITEMAP_FILE if lease.kind is DocumentKind.SITEMAP else State.ROBOTS
-            return StatusBadge(state, rule.reason)
+            return Verdict(state, rule.reason)
         if self._earlier is None or lease.kind is not DocumentKind.PAGE:
             return None
         return self._earlier.answer(lease.url, self._previous_visits.get(lease.id, lease.kind), now)

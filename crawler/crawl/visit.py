@@ -21,7 +21,7 @@ from crawler.config.config import Config
 from crawler.config.fetcher import build_fetcher
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.earlier_crawl import EarlierCrawl
-from crawler.crawl.engine import CrawlEngine, CrawlLimits, RunEnd, Tally, Watch
+from crawler.crawl.engine import CrawlEngine, CrawlLimits, FinishReason, Tally, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
@@ -33,7 +33,7 @@ from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.throttle import Throttle, ThrottleOptions
-from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, StatusBadge
+from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Verdict
 from crawler.parse.html.page import ReadOptions
 from crawler.parse.pool import ParsePool
 from crawler.parse.protocol import ParserOptions
@@ -59,7 +59,7 @@ SPARE_LEASES: Final = 4  # for each parser process, beyond the requests in fligh
 class VisitResult:
     """How a visit ended, its tally, and notes on robots.txt and on what was left out."""
 
-    ending: RunEnd
+    ending: FinishReason
     tally: Tally
     notes: tuple[str, ...]
 
@@ -137,7 +137,7 @@ def open_frontier(plan: CrawlPlan, store: Store) -> SqliteFrontier:
     """The frontier of the run, which admits what the scope admits."""
     scope = plan.scope
 
-    def admit(find: DiscoveredUrl) -> StatusBadge | None:
+    def admit(find: DiscoveredUrl) -> Verdict | None:
         return scope.admit(find.url, find.depth, find.found, find.kind)
 
     section = plan.config.scope
@@ -254,7 +254,7 @@ async def _stop_on_signals(engine: CrawlEngine) -> AsyncIterator[None]:
                         os.write(2, b"\x1b[?25h\r\n")  # shows the cursor, which the live display hides
                     os._exit(128 + number)  # the committed state is consistent
                 log.warning("stopping: the crawl saves its state; send the signal again to stop at once")
-                engine.stop(RunEnd.INTERRUPTED)
+                engine.stop(FinishReason.INTERRUPTED)
 
     listening = anyio.Event()
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -269,7 +269,7 @@ async def _stop_on_signals(engine: CrawlEngine) -> AsyncIterator[None]:
             signal.signal(number, handler)
 
 
-def changes_text(run: Run, visited: VisitResult, judged: Completeness) -> Run:
+def with_counts(run: Run, visited: VisitResult, judged: Completeness) -> Run:
     """The record of a run with the completeness, and with this visit added to the earlier visits of the same run."""
     tally = visited.tally
     return replace(

@@ -31,7 +31,7 @@ class PacedFetcher:
     def __init__(
         self, fetcher: Fetcher, pace: ThrottleOptions, retries: int, clock: Callable[[], float] = time.time
     ) -> None:
-        self.lanes = Throttle(pace, 0)
+        self.throttle = Throttle(pace, 0)
         self._fetcher = fetcher
         self._policy = RetryPolicy(retries, first=0.5, longest=150.0)
         self._clock = clock
@@ -42,17 +42,17 @@ class PacedFetcher:
         """The answer, after retries. Raises AskedToWait."""
         origin = origin_of(url)
         async for _ in Retries(self._policy, url):
-            while (wait := self.lanes.seconds_until_ready(origin, self._clock())) > 0:
+            while (wait := self.throttle.seconds_until_ready(origin, self._clock())) > 0:
                 if wait > MAX_WAIT:
                     raise AskedToWait(f"{origin} wants no request for {wait:,.0f} seconds: try again later")
                 await anyio.sleep(wait)
-            self.lanes.start(url, self._clock())
+            self.throttle.start(url, self._clock())
             try:
                 answer = await self._fetcher.fetch(url, headers=headers, body=body)
             except BaseException:
-                self.lanes.finish(url, self._clock(), None)
+                self.throttle.finish(url, self._clock(), None)
                 raise
-            self.lanes.finish(url, self._clock(), answer)
+            self.throttle.finish(url, self._clock(), answer)
             if not is_transient(answer):
                 break
         return answer

@@ -26,7 +26,7 @@ from crawler.publish.changes import ChangeCounts
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.publish.upload.upload import why_not_uploaded
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import Run, RunResult, RunsPage
+from crawler.state.runs import Run, RunResult, RunStore
 from crawler.state.store import lock_state
 from crawler.units import count_text, w3c
 
@@ -245,7 +245,7 @@ async def _dry_run(session: NotifySession, channels: ConfiguredChannels) -> list
     """What would be sent, and what would defer it. The session takes the files for live, and checks afterwards."""
     check_live, session.ask_live = session.ask_live, None
     reports = await _notify_channels(session, channels)
-    published = RunsPage(session.db).published()
+    published = RunStore(session.db).published()
     if check_live and published and any(report.occasion is Occasion.CHANGES for report in reports):
         result = await check_live(published)
         if result.reception is not SendStatus.ACCEPTED:

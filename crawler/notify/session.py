@@ -17,7 +17,7 @@ from crawler.notify.notice import Occasion, SendResult, SendStatus
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import ROLLED_BACK, Run, RunResult, RunsPage
+from crawler.state.runs import ROLLED_BACK, Run, RunResult, RunStore
 from crawler.units import w3c
 
 
@@ -39,7 +39,7 @@ class ReplayRequest(Struct, frozen=True, kw_only=True):
         if not self.since or not STATE_DB.is_in(plan.state):
             return
         with STATE_DB.reading(plan.state) as db:
-            last_run = max((run.number for run in RunsPage(db).last(1)), default=0)
+            last_run = max((run.number for run in RunStore(db).last(1)), default=0)
         if self.since > last_run:
             raise UsageError(f"--since {self.since}: there is no such run, the last one is run {last_run}")
 
@@ -76,7 +76,7 @@ class NotifySession:
     @property
     def sitemap_url(self) -> Url:
         """The URL of the published sitemap."""
-        published = RunsPage(self.db).published()
+        published = RunStore(self.db).published()
         return Url(published.sitemap_url) if published else self.plan.sitemap_url
 
     def last_run(self) -> int:
@@ -85,7 +85,7 @@ class NotifySession:
         After a rollback there is nothing to send: the set was published before, and later changes are not live.
         """
         last = max(self.runs, default=0)
-        published = RunsPage(self.db).published()
+        published = RunStore(self.db).published()
         if published is None or published.outcome != ROLLED_BACK or published.number < last:
             return last
         self.note("an earlier set is published again: changes are sent after the next run has published")
@@ -98,7 +98,7 @@ class NotifySession:
     def record(self, number: int) -> Run | None:
         """The record of a run, None when it is no longer stored."""
         try:
-            return RunsPage(self.db).get(number)
+            return RunStore(self.db).get(number)
         except UsageError:
             return None
 
@@ -110,7 +110,7 @@ class NotifySession:
     async def check_live(self) -> SendResult:
         """Whether the last published set is live; checked once."""
         if self._live is None:
-            published = RunsPage(self.db).published()
+            published = RunStore(self.db).published()
             self._live = await self.ask_live(published) if self.ask_live and published else _IS_LIVE
         return self._live
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from crawler.config.config import ContentConfig, OutputConfig
-from crawler.model import ListedPage, State, StatusBadge, Url
+from crawler.model import ListedPage, State, Url, Verdict
 from sitemap import Alternate, Entry, Image, alternate_fault, image_fault, video_fault
 
 MAX_NOTES = 20  # different notes
 _ALTERNATE_STATES = (State.INDEXABLE, State.OUT_OF_SCOPE, State.PENDING)
 
-VerdictOf = Callable[[Url], StatusBadge | None]
+VerdictOf = Callable[[Url], Verdict | None]
 
 
 @dataclass(slots=True)

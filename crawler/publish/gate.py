@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from crawler.errors import NothingCrawlable, PublishRefused
 from crawler.fetch.retry import is_failure
-from crawler.model import State, StatusBadge, Url
+from crawler.model import State, Url, Verdict
 
 MIN_SIGNIFICANT: Final = 5
 """Fewer pages than this say nothing about the whole site, however small it is."""
@@ -56,7 +56,7 @@ class StartUrlStatus(Struct, frozen=True):
     """The start URL's verdict in this run (None: not visited), and whether it was and is listed."""
 
     url: Url
-    verdict: StatusBadge | None = None
+    verdict: Verdict | None = None
     status: int | None = None
     was_published: bool = False
     is_listed: bool = False  # it, or its target, is in the new set

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from crawler.fetch.retry import is_failure
-from crawler.model import State, StatusBadge, Url
+from crawler.model import State, Url, Verdict
 from crawler.publish.completeness import Coverage
 from crawler.publish.gate import MIN_SIGNIFICANT, GateFacts, IdenticalPages, LostPages, StartUrlStatus
 from crawler.state.database import storage_errors
@@ -110,7 +110,7 @@ def _start_url_status(db: sqlite3.Connection, url: Url) -> StartUrlStatus:
     if row is None:
         return StartUrlStatus(url)
     state, reason, target, status, was_published, is_listed = row
-    verdict = StatusBadge(State(state), reason, target) if state else None
+    verdict = Verdict(State(state), reason, target) if state else None
     return StartUrlStatus(url, verdict, status, bool(was_published), bool(is_listed))
 
 

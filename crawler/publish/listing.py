@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from crawler.model import DiscoveredBy, DiscoveredUrl, ListedPage, Page, State, StatusBadge, Url
-from crawler.publish.remember import keep_listed_sql
+from crawler.model import DiscoveredBy, DiscoveredUrl, ListedPage, Page, State, Url, Verdict
+from crawler.publish.store import keep_listed_sql
 from crawler.state.database import storage_errors, transaction
 
 _INSERT_FOUND: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard)
@@ -115,11 +115,11 @@ class Listing:
             for row in self._db.execute(_BY_FILE):
                 yield _read_page(row)
 
-    def verdict_of(self, url: Url) -> StatusBadge | None:
+    def verdict_of(self, url: Url) -> Verdict | None:
         """The verdict on a URL in this run, or the earlier one when it stays listed. None: it was not met."""
         with storage_errors():
             row = self._db.execute(_VERDICT, (url,)).fetchone()
-        return StatusBadge(State(row[0]), row[1], row[2]) if row else None
+        return Verdict(State(row[0]), row[1], row[2]) if row else None
 
     def assign_files(self, assignments: Iterable[tuple[str, int | None, int]]) -> None:
         """Assign pages to files: group, number of the file (None: not yet) and id of each."""

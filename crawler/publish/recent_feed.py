@@ -152,7 +152,7 @@ def feed_entries(db: sqlite3.Connection, changes: Iterable[Change]) -> Iterator[
         )
 
 
-def read_feed(format_: Format, sitemap_url: Url, entries: Iterable[Entry]) -> Iterator[bytes]:
+def build_feed(format_: Format, sitemap_url: Url, entries: Iterable[Entry]) -> Iterator[bytes]:
     """The bytes of a feed that is not published: the changes of a site for a reader."""
     listed = list(entries)
     feed_encoder = encoder(format_, channel=_feed_channel(sitemap_url))

@@ -16,7 +16,7 @@ from crawler.publish.changes import ChangeCounts, ChangeKind
 from crawler.publish.write import build_destination, moved_note, published_files
 from crawler.state.database import storage_errors, transaction
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import ROLLED_BACK, Run, RunsPage
+from crawler.state.runs import ROLLED_BACK, Run, RunStore
 from crawler.state.store import GENERATIONS_DIRECTORY, lock_state
 from crawler.version import __version__
 from sitemap import Entry, Generations, Published, SitemapError, SitemapReader
@@ -77,7 +77,7 @@ def restore_published(
         for statement in _SET_PUBLISHED:
             db.execute(statement)
         db.execute("DROP TABLE again")
-        RunsPage(db).write(run)  # the feed needs its run
+        RunStore(db).write(run)  # the feed needs its run
         return ChangeCounts.of(ChangeFeed(db).of_run(run.number))
 
 
@@ -107,7 +107,7 @@ def _record(plan: CrawlPlan, number: int, published: Published) -> Run:
     """Record the rollback, so that the next run compares with the restored set, and the history shows it."""
     with closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
         now = time.time()
-        runs = RunsPage(db)
+        runs = RunStore(db)
         newest = runs.last(1)
         reason = f"the set of run {number} is published again"
         dropped = [

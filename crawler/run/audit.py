@@ -23,7 +23,7 @@ from crawler.audit.summary import AuditSummary
 from crawler.config.config import Config
 from crawler.config.deprecated import KEYS
 from crawler.config.plan import AUDIT, CrawlPlan, plan_audit
-from crawler.crawl.engine import RunEnd
+from crawler.crawl.engine import FinishReason
 from crawler.errors import Incomplete, SiteatlasError, StateInUse
 from crawler.notify.ledger_status import NotifyResult
 from crawler.notify.notify import send_audit_notifications
@@ -146,7 +146,7 @@ def _run_audit(plan: CrawlPlan, watches: ProgressWatchers) -> FollowUpAudit:
         unfinished = history.audit_status(directory).newest
         reason = unfinished.because if unfinished else ""
         return FollowUpAudit(
-            error=f"{CUT_SHORT}: {reason}", is_interrupted=RunEnd.INTERRUPTED.value in reason
+            error=f"{CUT_SHORT}: {reason}", is_interrupted=FinishReason.INTERRUPTED.value in reason
         )
     except StateInUse:
         raise

@@ -10,13 +10,13 @@ import time
 from crawler.config import plan as planning
 from crawler.config.deprecated import KEYS
 from crawler.config.plan import CrawlPlan
-from crawler.crawl.engine import RunEnd, Watch
+from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.visit import Clock, open_frontier, visit
 from crawler.errors import NothingCrawlable, StorageError, single_error
 from crawler.publish.listing import published_not_visited
 from crawler.publish.recent_feed import recent_feed_url
-from crawler.publish.remember import requeue_failed
+from crawler.publish.store import requeue_failed
 from crawler.publish.write import build_destination, build_writer
 from crawler.run.finish import RunFinisher
 from crawler.run.report import Report, build_report
@@ -67,7 +67,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
             report = build_report(
                 plan, store, frontier, visited, finished, None if all_left_out else MAX_EXAMPLES
             )
-            if visited.ending in (RunEnd.SITE_DOWN, RunEnd.PARKED):
+            if visited.ending in (FinishReason.SITE_DOWN, FinishReason.PARKED):
                 requeue_failed(store.db)
             return report
     except DestinationError as error:

@@ -16,12 +16,13 @@ import msgspec
 from msgspec.structs import replace
 
 from crawler.config.plan import CrawlPlan
-from crawler.crawl.engine import RunEnd
-from crawler.crawl.visit import VisitResult, changes_text, source_key
+from crawler.crawl.engine import FinishReason
+from crawler.crawl.visit import VisitResult, source_key, with_counts
 from crawler.errors import Incomplete
 from crawler.lastmod.observe import SiteObservation, observe
 from crawler.lastmod.store import ObservationStore
-from crawler.publish import remember, write
+from crawler.publish import store as publish_store
+from crawler.publish import write
 from crawler.publish.change_feed import ChangeFeed, write_feeds
 from crawler.publish.changes import Change, ChangeSample
 from crawler.publish.completeness import completeness
@@ -31,7 +32,7 @@ from crawler.publish.gate_facts import gate_facts, read_coverage
 from crawler.publish.listing import Listing
 from crawler.publish.recent_feed import publish_recent_feed
 from crawler.state.database import transaction
-from crawler.state.runs import Completeness, CompletenessLevel, Run, RunsPage
+from crawler.state.runs import Completeness, CompletenessLevel, Run, RunStore
 from crawler.state.store import GENERATIONS_DIRECTORY, Store
 from sitemap import DestinationError, Directory, Generations, Published, format_date
 
@@ -65,11 +66,11 @@ class RunFinisher:
     def finish(self, visited: VisitResult, *, accept_shrink: bool = False) -> FinishedRun:
         """Decide, publish, record. The run can be resumed after UsageError, StorageError, sitemap.DestinationError."""
         db, output = self._store.db, self._plan.config.output
-        is_complete = visited.ending is RunEnd.COMPLETE
+        is_complete = visited.ending is FinishReason.COMPLETE
         verdict = completeness(
             read_coverage(db, "" if is_complete else visited.ending.value, self._store.run.started)
         )
-        run = replace(changes_text(self._store.run, visited, verdict), outcome="", refusal="")
+        run = replace(with_counts(self._store.run, visited, verdict), outcome="", refusal="")
         policy = self._plan.config.content.lastmod
         observation = observe(db, self._store.run, policy, source_key(self._plan))
         run = replace(run, notes=[*visited.notes, *filter(None, [observation.distrust])])
@@ -86,7 +87,7 @@ class RunFinisher:
         if self._destination is None:
             return self._finish_dry_run(run, verdict)
         today = format_date(datetime.fromtimestamp(run.started, UTC).date())
-        previous = RunsPage(db).published()
+        previous = RunStore(db).published()
         former_names = [file.name for file in previous.files] if previous else []
         published = write.write_sitemap(
             self._plan, self._listing, self._entries, self._destination, today, former_names
@@ -96,9 +97,9 @@ class RunFinisher:
             return self._finish_partial(run, verdict, published)
         return self._record(run, verdict, published, observation)
 
-    def _finish_cut_short(self, run: Run, verdict: Completeness, ending: RunEnd) -> FinishedRun:
+    def _finish_cut_short(self, run: Run, verdict: Completeness, ending: FinishReason) -> FinishedRun:
         """The gate does not decide here: there is no new set yet."""
-        outcome = "interrupted" if ending is RunEnd.INTERRUPTED else "cut short"
+        outcome = "interrupted" if ending is FinishReason.INTERRUPTED else "cut short"
         reason = f"{ending}; run again to go on, the sitemap stays as it was"
         run = replace(run, outcome=outcome, refusal=reason, exit_code=Incomplete.exit_code)
         return self._end(run, verdict, is_over=False)
@@ -130,9 +131,9 @@ class RunFinisher:
         db, changes = self._store.db, ChangeFeed(self._store.db)
         with transaction(db):
             counts = changes.record(run.number)
-            remember.store_visits(db, run.number, source_key(self._plan), degraded=_is_degraded(verdict))
+            publish_store.store_visits(db, run.number, source_key(self._plan), degraded=_is_degraded(verdict))
             has_new_dates = self._listing.differs
-            remember.store_published(db, run.number)
+            publish_store.store_published(db, run.number)
             ObservationStore(db, run.number).store_site(
                 observation.habits, observation.distrust, observation.policy
             )
@@ -187,7 +188,7 @@ class RunFinisher:
         run = replace(
             run, notes=[*run.notes, *self._tally.notes], ended=run.started + run.seconds if is_over else None
         )
-        RunsPage(self._store.db).write(run)
+        RunStore(self._store.db).write(run)
         return FinishedRun(run, verdict, self._tally, sample, published)
 
 

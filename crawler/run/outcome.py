@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from crawler.crawl.engine import RunEnd
+from crawler.crawl.engine import FinishReason
 from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, UsageError
 from crawler.model import State
 from crawler.run.report import Report
@@ -10,7 +10,7 @@ from crawler.state.runs import PUBLISHING_OUTCOMES, RunResult, RunStatus
 from crawler.units import count_text
 
 _STATUS_BY_EXIT_CODE: Final = {StateInUse.exit_code: RunStatus.BUSY, UsageError.exit_code: RunStatus.BROKEN}
-_LIMITS: Final = (RunEnd.MAX_PAGES.value, RunEnd.MAX_TIME.value)
+_LIMITS: Final = (FinishReason.MAX_PAGES.value, FinishReason.MAX_TIME.value)
 _CHANGES: Final = ("added", "changed", "removed", "moved", "deindexed")
 
 
@@ -40,7 +40,7 @@ def run_result_of_error(error: SiteatlasError) -> RunResult:
 
 def _run_status(report: Report) -> RunStatus:
     """Meaning of the run for the schedule. A refusal is retried when the site was in trouble."""
-    if report.ending == RunEnd.INTERRUPTED.value:
+    if report.ending == FinishReason.INTERRUPTED.value:
         return RunStatus.STOPPED
     if report.exit_code == Incomplete.exit_code:
         return RunStatus.DONE if report.ending in _LIMITS else RunStatus.FAILED

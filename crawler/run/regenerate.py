@@ -14,7 +14,7 @@ import anyio
 from msgspec.structs import replace
 
 from crawler.config.plan import CrawlPlan
-from crawler.crawl.engine import RunEnd, Watch
+from crawler.crawl.engine import FinishReason, Watch
 from crawler.errors import SiteatlasError, StateInUse
 from crawler.notify.ledger_status import NotifyResult
 from crawler.notify.notify import register_channels, send_notifications
@@ -25,7 +25,7 @@ from crawler.run.options import RunOptions
 from crawler.run.outcome import run_result, run_result_of_error
 from crawler.run.report import Report
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import RunResult, RunsPage
+from crawler.state.runs import RunResult, RunStore
 from crawler.state.store import Resume, lock_state
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with
             error.notify_pending = bool(announced and announced.untold)
             _log(announced, error)
         raise
-    if dry_run or report.ending == RunEnd.INTERRUPTED.value:
+    if dry_run or report.ending == FinishReason.INTERRUPTED.value:
         return report
     if report.published:
         report = await _upload(plan, report)
@@ -76,7 +76,7 @@ async def _upload(plan: CrawlPlan, report: Report) -> Report:
         return report
     try:
         with STATE_DB.reading(plan.state) as db:
-            run = RunsPage(db).get(report.run)
+            run = RunStore(db).get(report.run)
         return replace(report, uploaded=await upload(plan, run, log.warning))
     except SiteatlasError as error:
         code = report.exit_code or error.exit_code
@@ -88,9 +88,9 @@ def _record_failed_upload(plan: CrawlPlan, number: int, reason: str, code: int) 
     """Store the failed upload and its exit code with the run."""
     try:
         with lock_state(plan.state), closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
-            run = RunsPage(db).get(number)
+            run = RunStore(db).get(number)
             reasons = f"{run.because}; {reason}" if run.because else reason
-            RunsPage(db).write(replace(run, exit_code=code, because=reasons))
+            RunStore(db).write(replace(run, exit_code=code, because=reasons))
     except SiteatlasError as error:
         log.warning("the failed upload could not be recorded with run %d: %s", number, error)
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from crawler.config.plan import CrawlPlan
-from crawler.crawl.engine import RunEnd
+from crawler.crawl.engine import FinishReason
 from crawler.crawl.frontier import Frontier
 from crawler.crawl.visit import VisitResult
 from crawler.model import State, Url
@@ -133,7 +133,7 @@ def build_report(
         url=plan.seed,
         source=plan.source.display_name if plan.source else "",
         sitemap_url=published.url if published else plan.sitemap_url,
-        complete=visited.ending is RunEnd.COMPLETE,
+        complete=visited.ending is FinishReason.COMPLETE,
         ending=visited.ending.value,
         outcome=run.outcome,
         completeness=finished.completeness.kind.value,
@@ -166,10 +166,10 @@ def build_report(
     )
 
 
-def _hints(frontier: Frontier, pages: int, ending: RunEnd) -> list[str]:
+def _hints(frontier: Frontier, pages: int, ending: FinishReason) -> list[str]:
     """Hints about a result that looks wrong."""
     states = set(frontier.counts()) - {State.INDEXABLE, State.SITEMAP_FILE, State.OUT_OF_SCOPE}
-    if pages == 1 and not states and ending is RunEnd.COMPLETE:
+    if pages == 1 and not states and ending is FinishReason.COMPLETE:
         return [ONE_PAGE_HINT]
     return []
 

@@ -23,7 +23,7 @@ from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import ScheduleStatus
 from crawler.schedule.web.app import build_app
 from crawler.schedule.web.server import UNIX_PREFIX, serve_on
-from crawler.schedule.words import (
+from crawler.schedule.wording import (
     attempt_text,
     local_time,
     needs_attention,

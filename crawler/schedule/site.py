@@ -20,7 +20,7 @@ from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.schedule.cron import Cron, Interval, Recurrence, Schedule, ScheduleError
-from crawler.schedule.words import some_names
+from crawler.schedule.wording import some_names
 
 LOCAL_ZONE: Final = "local"
 

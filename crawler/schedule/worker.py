@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_crawl
-from crawler.crawl.engine import RunEnd, Watch
+from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.progress import ProgressLogger
 from crawler.errors import Incomplete, SiteatlasError
 from crawler.notify.ledger_status import NotifyResult, NotifyStatus, notify_status
@@ -39,7 +39,7 @@ from crawler.run.report import Report
 from crawler.schedule.process import SiteJob
 from crawler.schedule.site_state import Attempt
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import Run, RunResult, RunsPage, RunStatus
+from crawler.state.runs import Run, RunResult, RunStatus, RunStore
 from crawler.state.store import lock_state
 from crawler.units import count_text
 
@@ -98,7 +98,7 @@ def _run_job(job: SiteJob) -> RunResult:
         options = RunOptions(quiet=True, unattended=True)
         watch = ProgressLogger().watch if job.is_verbose else _ignore_progress
         report = crawl_and_report(job.name, plan, options, watch)
-        if report.ending == RunEnd.INTERRUPTED.value and _exceeds_time_limit(plan, job):
+        if report.ending == FinishReason.INTERRUPTED.value and _exceeds_time_limit(plan, job):
             _record_timeout(plan, report.run)
         _log_news(report.announced, status)
         return _result_with_audit(
@@ -156,9 +156,11 @@ def _record_timeout(plan: CrawlPlan, number: int) -> None:
     reason = _timeout_message(plan)
     try:
         with lock_state(plan.state), closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
-            run = RunsPage(db).get(number)
-            texts = [text.replace(RunEnd.INTERRUPTED.value, reason) for text in (run.because, run.refusal)]
-            RunsPage(db).write(replace(run, because=texts[0], refusal=texts[1]))
+            run = RunStore(db).get(number)
+            texts = [
+                text.replace(FinishReason.INTERRUPTED.value, reason) for text in (run.because, run.refusal)
+            ]
+            RunStore(db).write(replace(run, because=texts[0], refusal=texts[1]))
     except SiteatlasError as error:
         log.warning("the reason why the run was ended could not be stored: %s", error)
 
@@ -245,7 +247,7 @@ def _cut_short(plan: CrawlPlan | None, last_number: int) -> RunResult:
 def _last_finished_run(plan: CrawlPlan) -> Run | None:
     """The last run that has ended, from the state."""
     with suppress(SiteatlasError), STATE_DB.reading(plan.state) as db:
-        return next((run for run in RunsPage(db).last(2) if not run.is_open), None)
+        return next((run for run in RunStore(db).last(2) if not run.is_open), None)
     return None
 
 

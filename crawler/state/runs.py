@@ -81,7 +81,7 @@ _HAS_CHANGES: Final = "added + changed + removed + moved + deindexed > 0"
 _AS_JSON: Final = ("notes", "files")
 
 
-class RunsPage:
+class RunStore:
     """The records in the state of one site. Every method may raise StorageError.
 
     A write is part of the caller's transaction, if there is one.

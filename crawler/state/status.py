@@ -9,7 +9,7 @@ from crawler.errors import SiteatlasError
 from crawler.model import Url
 from crawler.state.lock import lock_holder
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import Run, RunsPage
+from crawler.state.runs import Run, RunStore
 
 
 class StateStatus(Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
         db.execute("BEGIN")  # a consistent view
         about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url')"))
         pages, kept = _published_counts(db)
-        records = RunsPage(db)
+        records = RunStore(db)
         published_run = records.published()
         wrote = records.wrote()
         return StateStatus(
@@ -65,7 +65,7 @@ def published_sitemap_url(directory: Path, planned: Url) -> Url:
     """The URL of the published sitemap; ``planned`` without one, or without a readable state."""
     try:
         with STATE_DB.reading(directory) as db:
-            published_run = RunsPage(db).published()
+            published_run = RunStore(db).published()
     except SiteatlasError:  # who needs the state itself reports the error
         return planned
     return Url(published_run.sitemap_url) if published_run else planned

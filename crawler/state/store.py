@@ -20,7 +20,7 @@ from crawler.model import Url
 from crawler.state.database import storage_errors, transaction
 from crawler.state.lock import hold_lock
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import PUBLISHING_OUTCOMES, Run, RunsPage
+from crawler.state.runs import PUBLISHING_OUTCOMES, Run, RunStore
 from crawler.version import __version__
 
 _PURGE_CONTENT: Final = (
@@ -178,14 +178,14 @@ class Store:
             ended=ended,
             seconds=seconds,
         )
-        RunsPage(self.db).write(record)
+        RunStore(self.db).write(record)
 
     def _open(self) -> None:
         path = self.directory / STATE_DB.file
         self._db = STATE_DB.open(path)
         if self._begin is Resume.FRESH:
             forget_pages(self._db)
-        runs = RunsPage(self.db)
+        runs = RunStore(self.db)
         with storage_errors():
             self._is_first = self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None
         self.resumed = self._is_begun() and self._has_same_settings()

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from crawler.model import DiscoveredBy, DocumentKind, State, StatusBadge, Url
+from crawler.model import DiscoveredBy, DocumentKind, State, Url, Verdict
 from crawler.url.normalize import InvalidUrl, host_of, normalize_url, origin_of, path_of
 from crawler.url.patterns import ScopeError, UrlPattern, compile_patterns
 
@@ -78,7 +78,7 @@ class Scope:
 
     def admit(
         self, url: Url, depth: int, found: int, kind: DocumentKind = DocumentKind.PAGE
-    ) -> StatusBadge | None:
+    ) -> Verdict | None:
         """None when the URL is crawled, else the verdict with the rule that refuses it.
 
         A seed needs a host of the scope only: patterns, directory and depth apply to the URLs found from it. A sitemap
@@ -86,7 +86,7 @@ class Scope:
         """
         if len(url) > MAX_FETCHED_LENGTH:
             reason = f"{len(url):,} characters long; over {MAX_FETCHED_LENGTH:,} it is not fetched"
-            return StatusBadge(State.TOO_LONG, reason)
+            return Verdict(State.TOO_LONG, reason)
         if kind is DocumentKind.SITEMAP:
             is_ours = host_of(url) == host_of(Url(self.directory)) or self._relation(url) != ""
             return None if is_ours else self._foreign(url)
@@ -96,16 +96,16 @@ class Scope:
         if found & DiscoveredBy.SEED:
             return None
         if relation == "own" and not url.startswith(self.directory):
-            return StatusBadge(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
+            return Verdict(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
         return self._refused_by_pattern(url) or self._refused_by_bound(url, depth, found)
 
-    def may_list(self, url: Url) -> StatusBadge | None:
+    def may_list(self, url: Url) -> Verdict | None:
         """None when the sitemap may list the URL, else the verdict with the reason."""
         if len(url) > MAX_LISTED_LENGTH:
             reason = f"{len(url):,} characters long; a sitemap takes less than {MAX_LISTED_LENGTH + 1:,}"
-            return StatusBadge(State.TOO_LONG, reason)
+            return Verdict(State.TOO_LONG, reason)
         if len(url) < MIN_LISTED_LENGTH:
-            return StatusBadge(
+            return Verdict(
                 State.OUT_OF_SCOPE, f"the sitemap schema takes no URL under {MIN_LISTED_LENGTH} characters"
             )
         relation = self._relation(url)
@@ -113,23 +113,23 @@ class Scope:
             reason = (
                 f"{origin_of(url)} is crawled for its links; a sitemap in {self.directory} cannot list it"
             )
-            return StatusBadge(State.OUT_OF_SCOPE, f"{reason} unless the host is named as one of the site's")
+            return Verdict(State.OUT_OF_SCOPE, f"{reason} unless the host is named as one of the site's")
         if not relation:
             return self._foreign(url)
         if relation == "own" and not url.startswith(self.directory):
-            return StatusBadge(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
+            return Verdict(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
         return self._refused_by_pattern(url)
 
     def needs_cross_submit(self, url: Url) -> bool:
         """Whether the robots.txt of the URL's host must name the sitemap for search engines to accept the URL."""
         return self._relation(url) == "named"
 
-    def _foreign(self, url: Url) -> StatusBadge:
+    def _foreign(self, url: Url) -> Verdict:
         if host_of(url) == host_of(Url(self.directory)):
-            return StatusBadge(
+            return Verdict(
                 State.OUT_OF_SCOPE, f"another scheme or port: {origin_of(url)} is not {self.origin}"
             )
-        return StatusBadge(State.OUT_OF_SCOPE, f"another host: {host_of(url)}")
+        return Verdict(State.OUT_OF_SCOPE, f"another host: {host_of(url)}")
 
     def _relation(self, url: Url) -> str:
         """How the origin of a URL belongs to the scope: "own", "named", "subdomain" or "" for foreign."""
@@ -156,26 +156,24 @@ class Scope:
             return "subdomain" if domain and (name == domain or name.endswith(f".{domain}")) else ""
         return ""
 
-    def _refused_by_pattern(self, url: Url) -> StatusBadge | None:
+    def _refused_by_pattern(self, url: Url) -> Verdict | None:
         for pattern in self._exclude:
             if pattern.matches(url):
-                return StatusBadge(State.EXCLUDED, f'matches exclude "{pattern.text}"')
+                return Verdict(State.EXCLUDED, f'matches exclude "{pattern.text}"')
         if self._include and not any(pattern.matches(url) for pattern in self._include):
             shown = ", ".join(f'"{pattern.text}"' for pattern in self._include[:3])
-            return StatusBadge(
-                State.EXCLUDED, f"matches no include pattern ({shown}{_and_more(self._include)})"
-            )
+            return Verdict(State.EXCLUDED, f"matches no include pattern ({shown}{_and_more(self._include)})")
         return None
 
-    def _refused_by_bound(self, url: Url, depth: int, found: int) -> StatusBadge | None:
+    def _refused_by_bound(self, url: Url, depth: int, found: int) -> Verdict | None:
         if trap := why_path_is_trap(path_of(url), self.bounds):
-            return StatusBadge(State.TRAP, trap)
+            return Verdict(State.TRAP, trap)
         if self.bounds.max_depth is not None and depth > self.bounds.max_depth:
-            return StatusBadge(
+            return Verdict(
                 State.TOO_DEEP, f"{depth} clicks from the start; the limit is {self.bounds.max_depth}"
             )
         if found == DiscoveredBy.NOFOLLOW:
-            return StatusBadge(State.NOFOLLOW, "only links that say nofollow lead here")
+            return Verdict(State.NOFOLLOW, "only links that say nofollow lead here")
         return None
 
 

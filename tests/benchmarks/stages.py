@@ -30,8 +30,8 @@ from crawler.model import (
     Outcome,
     Page,
     Reply,
-    StatusBadge,
     Url,
+    Verdict,
 )
 from crawler.parse.html.page import read_page
 from crawler.parse.pool import ParsePool
@@ -45,7 +45,7 @@ from crawler.url.resolve import UrlResolver
 from sitemap import Directory
 
 Result = TypeVar("Result")
-Judged = tuple[StatusBadge, str, str]  # how a page ends, its date, and where the date is from
+Judged = tuple[Verdict, str, str]  # how a page ends, its date, and where the date is from
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class Bench:
         assign_shards(self._plan, listing, entries, tally)
         write_sitemap(self._plan, listing, entries, target, "")
 
-    def _admit(self, find: DiscoveredUrl) -> StatusBadge | None:
+    def _admit(self, find: DiscoveredUrl) -> Verdict | None:
         return self._plan.scope.admit(find.url, find.depth, find.found, find.kind)
 
 
@@ -247,7 +247,7 @@ def _frames(items: list[Item]) -> None:
         decode_page(encode_message(item.page)[LENGTH_PREFIX.size :])
 
 
-def _settle(frontier: SqliteFrontier, outcomes: dict[Url, tuple[Item, StatusBadge, str, str]]) -> None:
+def _settle(frontier: SqliteFrontier, outcomes: dict[Url, tuple[Item, Verdict, str, str]]) -> None:
     frontier.admit([DiscoveredUrl(url, DiscoveredBy.LINK, 0) for url in outcomes])
     for lease in _leases(frontier, len(outcomes)):
         item, verdict, _, _ = outcomes[lease.url]

@@ -14,7 +14,6 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.audit.claim import SourceReport
 from crawler.audit.compare.rules import (
     AuditScope,
     CurrentState,
@@ -30,6 +29,7 @@ from crawler.audit.finding import AuditComparisonResult, AuditReport
 from crawler.audit.media import CheckedMedia
 from crawler.audit.not_checked import RULE_SOURCES
 from crawler.audit.rules import RULE_GROUPS
+from crawler.audit.source_record import SourceReport
 from crawler.audit.summary import AuditSummary
 from crawler.audit.verdict import why_inconclusive, why_not_checked
 from crawler.config import plan as planning

@@ -11,7 +11,7 @@ from crawler.errors import SiteatlasError
 from crawler.state.database import Database
 from crawler.state.lock import lock_holder
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import Run, RunsPage
+from crawler.state.runs import Run, RunStore
 
 AUDIT_HISTORY_DB: Final = Database(
     file="audits.db",
@@ -97,7 +97,7 @@ def audit_status(directory: Path) -> AuditStatus:
     if not STATE_DB.is_in(directory):
         return AuditStatus()
     with STATE_DB.reading(directory) as db:
-        newest = RunsPage(db).last(1)
+        newest = RunStore(db).last(1)
     last = _read(directory, "ORDER BY number DESC LIMIT 1")
     return AuditStatus(
         last=last[0] if last else None, newest=newest[0] if newest else None, holder=lock_holder(directory)

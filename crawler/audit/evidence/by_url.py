@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from crawler.audit.claim import SourceKind, SourceReport
 from crawler.audit.orphans.classes import SourceStats
+from crawler.audit.source_record import SourceKind, SourceReport
 from crawler.model import State, Url
 from crawler.state.database import storage_errors
 

@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
 from crawler.audit.evidence.store import ClaimStore
 from crawler.audit.finding import AuditFinding
+from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.cross_submit import CrossSubmitChecker, TrustingLinter, reportable_findings
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.model import Url

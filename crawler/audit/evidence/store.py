@@ -10,9 +10,9 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.audit.claim import SourceRecord, SourceReport
 from crawler.audit.compare.rules import finding_identity
 from crawler.audit.finding import AuditFinding, ResolvedFinding, RuleCount
+from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.state.database import Database, storage_errors, transaction
 
 BATCH_ROWS: Final = 5_000  # findings in one transaction

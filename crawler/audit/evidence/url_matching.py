@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.claim import SourceKind
 from crawler.audit.graph.load import load_graph
 from crawler.audit.orphans.duplicates import DuplicateCandidate, is_bare, is_paginated, normalize_spelling
+from crawler.audit.source_record import SourceKind
 from crawler.model import DiscoveredBy, Page, State, Url
 from crawler.parse.snapshot.diff import Delta, compare
 from crawler.parse.snapshot.snapshot import load_snapshot

@@ -49,7 +49,7 @@ class PathSiblings:
         fallback: list[int] = []
         for key in _sibling_keys(url):
             group = self._groups.get(key, [])
-            near = [page for page in _page_values(group, bisect_left(group, (order, -1))) if page != node]
+            near = [page for page in _neighbours(group, bisect_left(group, (order, -1))) if page != node]
             if len(near) >= _MIN_SIBLINGS:
                 return near[:MAX_SIBLINGS]
             fallback = fallback or near
@@ -97,7 +97,7 @@ def _natural_key(url: str) -> SortKey:
     return tuple(int(part[:18]) if part.isdecimal() else part for part in _number.split(url))
 
 
-def _page_values(group: list[tuple[SortKey, int]], place: int) -> Iterator[int]:
+def _neighbours(group: list[tuple[SortKey, int]], place: int) -> Iterator[int]:
     """The pages on both sides of a place, alternating."""
     for step in range(MAX_SIBLINGS + 1):
         for at in (place + step, place - step - 1):

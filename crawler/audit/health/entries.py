@@ -9,7 +9,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.claim import SourceKind
 from crawler.audit.finding import AuditFinding
 from crawler.audit.health.visit import (
     VisitedUrl,
@@ -20,6 +19,7 @@ from crawler.audit.health.visit import (
     why_no_page,
     why_refused,
 )
+from crawler.audit.source_record import SourceKind
 from crawler.model import State, Url
 from crawler.url.normalize import origin_of
 from sitemap import form

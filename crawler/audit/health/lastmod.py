@@ -10,9 +10,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.claim import SourceKind
 from crawler.audit.finding import AuditFinding
 from crawler.audit.health.entries import PublishedEntry
+from crawler.audit.source_record import SourceKind
 from crawler.lastmod.policy import STAMP_SECONDS
 from sitemap import Moment, Precision, parse_date
 

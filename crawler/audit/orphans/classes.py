@@ -5,8 +5,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.claim import SourceKind
 from crawler.audit.graph.link_kind import LinkKind
+from crawler.audit.source_record import SourceKind
 from crawler.model import State
 
 _WEAK_RULES: Final = (

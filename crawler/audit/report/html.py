@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from crawler.audit.claim import SourceKind
 from crawler.audit.finding import (
     AuditComparisonResult,
     AuditFinding,
@@ -38,6 +37,7 @@ from crawler.audit.report.html_data import (
 )
 from crawler.audit.report.style import csp_source, read_style
 from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, needs_complete
+from crawler.audit.source_record import SourceKind
 from crawler.audit.verdict import ReportGap, empty_groups, reservation, rests_on, verdict_kind, why_uncertain
 from crawler.units import clock_text, size_text
 from sitemap import Rule, Severity

@@ -12,9 +12,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.claim import SourceKind
 from crawler.audit.finding import AuditFinding, AuditFindings, RuleCount
 from crawler.audit.rules import REPORTED_RULES
+from crawler.audit.source_record import SourceKind
 from crawler.units import count_text
 
 FINDINGS_PER_CHUNK: Final = 1_000  # a browser shows the first chunk while it unpacks the others

@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Self, TextIO
 
-from crawler.audit.claim import SourceReport
 from crawler.audit.finding import (
     AuditComparisonResult,
     AuditFinding,
@@ -20,6 +19,7 @@ from crawler.audit.finding import (
 )
 from crawler.audit.report.html_data import ISLAND_RULE, OrphanIsland, find_orphan_islands, visit_texts
 from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RuleGroup, needs_complete
+from crawler.audit.source_record import SourceReport
 from crawler.audit.verdict import (
     EmptyGroups,
     VerdictKind,

@@ -2,7 +2,7 @@
 
 from crawler.cli.why.predict import CrawlRules
 from crawler.cli.why.story import RedirectHop, UrlStory
-from crawler.cli.why.words import StoryTopic, run_text, state_text, utc_time_text, w3c_or_none
+from crawler.cli.why.wording import StoryTopic, run_text, state_text, utc_time_text, w3c_or_none
 from crawler.model import Page, Request, Url
 from crawler.robots.rules import Blocked, Robots
 

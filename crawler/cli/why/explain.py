@@ -14,7 +14,7 @@ from crawler.cli.why.answers import (
 )
 from crawler.cli.why.predict import CrawlRules, predict
 from crawler.cli.why.story import LastVisit, ReferringPage, SitemapPosition, UrlHistory, UrlStory
-from crawler.cli.why.words import (
+from crawler.cli.why.wording import (
     STATE_TEXTS,
     StoryTopic,
     discovery_text,

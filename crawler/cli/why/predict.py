@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from crawler.cli.why.words import StoryTopic, state_text
-from crawler.model import DiscoveredBy, State, StatusBadge, Url
+from crawler.cli.why.wording import StoryTopic, state_text
+from crawler.model import DiscoveredBy, State, Url, Verdict
 from crawler.robots.rules import Blocked, Robots
 from crawler.url.scope import Scope
 
@@ -51,7 +51,7 @@ def predict(url: Url, policy: CrawlRules) -> StoryTopic:
     return StoryTopic("would", lines, values)
 
 
-def _why_refused(url: Url, policy: CrawlRules) -> StatusBadge | None:
+def _why_refused(url: Url, policy: CrawlRules) -> Verdict | None:
     is_start = url == policy.start
     refusal = policy.scope.admit(
         url, 0 if is_start else 1, DiscoveredBy.SEED if is_start else DiscoveredBy.LINK
@@ -59,4 +59,4 @@ def _why_refused(url: Url, policy: CrawlRules) -> StatusBadge | None:
     if refusal or policy.robots is None or not policy.obey_robots:
         return refusal
     answer = policy.robots.can_fetch(url)
-    return StatusBadge(State.ROBOTS, answer.reason) if isinstance(answer, Blocked) else None
+    return Verdict(State.ROBOTS, answer.reason) if isinstance(answer, Blocked) else None

@@ -14,9 +14,9 @@ Guarantees, tested against every implementation with a dictionary as oracle (``t
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
-from crawler.model import DiscoveredUrl, Done, Lease, Outcome, Retry, State, StatusBadge, Url, UrlRecord, Wait
+from crawler.model import DiscoveredUrl, Done, Lease, Outcome, Retry, State, Url, UrlRecord, Verdict, Wait
 
-Admit = Callable[[DiscoveredUrl], StatusBadge | None]
+Admit = Callable[[DiscoveredUrl], Verdict | None]
 """Decides about a URL that is new: None admits it, a verdict refuses it."""
 
 ReadyIn = Callable[[str, float], float]
@@ -53,5 +53,5 @@ class Frontier(Protocol):
     def hops(self, lease: Lease) -> int:
         """The number of redirects in a row that led to this URL, if nothing else did."""
 
-    def verdict_of(self, url: Url) -> StatusBadge | None:
+    def verdict_of(self, url: Url) -> Verdict | None:
         """The state of a URL and its reason, None for an unknown URL."""

@@ -18,9 +18,9 @@ from crawler.model import (
     ResponseMetadata,
     Retry,
     State,
-    StatusBadge,
     Url,
     UrlRecord,
+    Verdict,
     Wait,
 )
 from crawler.state.database import storage_errors
@@ -266,13 +266,13 @@ class SqliteFrontier:
     def counts(self) -> Mapping[State, int]:
         return self._state_counts.counts
 
-    def verdict_of(self, url: Url) -> StatusBadge | None:
+    def verdict_of(self, url: Url) -> Verdict | None:
         with storage_errors():
             row = self._db.execute(
                 "SELECT v.state, v.reason, v.target FROM visit v JOIN url u ON u.id = v.id WHERE u.url = ?",
                 (url,),
             ).fetchone()
-        return StatusBadge(State(row[0]), row[1], row[2]) if row else None
+        return Verdict(State(row[0]), row[1], row[2]) if row else None
 
     def records(self, state: State) -> Iterator[UrlRecord]:
         rows = self._db.execute(

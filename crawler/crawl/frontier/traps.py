@@ -19,7 +19,7 @@ from crawler.crawl.frontier import url_templates
 from crawler.crawl.frontier.cache import StateCounts
 from crawler.crawl.frontier.outlinks import unpack_links
 from crawler.crawl.frontier.url_templates import TemplatePage, UrlTemplate
-from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, State, StatusBadge, Url
+from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, State, Url, Verdict
 from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.url.normalize import origin_of
 
@@ -213,7 +213,7 @@ class TrapDetector:
         lease = self._out.get(find.source)
         return url_templates.shared_template(find.url, lease.url, self._is_known) if lease else None
 
-    def refusal(self, find: DiscoveredUrl) -> StatusBadge | None:
+    def refusal(self, find: DiscoveredUrl) -> Verdict | None:
         """Why a new URL is postponed; None when it is visited."""
         template = self.template_of(find)
         if template is None:
@@ -228,7 +228,7 @@ class TrapDetector:
             is_enough = self._slack[template.path] < 0
         if is_enough:
             self._waiting.add(template)
-            return StatusBadge(State.TRAP, url_templates.trap_reason(template, own))
+            return Verdict(State.TRAP, url_templates.trap_reason(template, own))
         self._family[template.path] += 1
         self._own[template] += 1
         return None

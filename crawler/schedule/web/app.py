@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from crawler.config.sections import DaemonConfig
 from crawler.schedule.status import ScheduleStatus, SiteStatus
-from crawler.schedule.web.files import OpenFile, PublishedFiles, find_public, open_report
+from crawler.schedule.web.files import OpenPublishedFile, PublishedFiles, find_public, open_report
 from crawler.schedule.web.metrics import exposition
 from crawler.schedule.web.pages import overview_page, render_page, site_page, w3c_time
 from crawler.schedule.web.request_guard import RequestGuard, is_own_host
@@ -132,7 +132,7 @@ class _Endpoints:
 
         return await self._cache.run_blocking(render)
 
-    async def audit(self, request: Request) -> OpenFile:
+    async def audit(self, request: Request) -> OpenPublishedFile:
         """``/sites/NAME/audit/FILE``."""
         site = self._named(request)
         directory, name = site.report, request.path_params["file"]
@@ -153,24 +153,24 @@ class _Endpoints:
         text, media_type = await self._cache.run_blocking(lambda: exposition(board, snapshots, accept))
         return Response(text, headers={"content-type": media_type})
 
-    async def published(self, request: Request) -> OpenFile:
+    async def published(self, request: Request) -> OpenPublishedFile:
         """``/published/NAME/FILE``."""
         return await self._published(self._named(request), request.path_params["file"])
 
-    async def by_host(self, request: Request) -> OpenFile:
+    async def by_host(self, request: Request) -> OpenPublishedFile:
         """A published file by its public URL, for a proxy that passes Host and path unchanged."""
         found = self._find(request.headers.get("host", ""), request.url.path)
         if found is None:
             raise HTTPException(404)
         return await self._published(*found)
 
-    async def _published(self, site: SiteStatus, name: str) -> OpenFile:
+    async def _published(self, site: SiteStatus, name: str) -> OpenPublishedFile:
         snapshot = await self._snapshot(site)
         if snapshot.error and not snapshot.files:
             raise HTTPException(503, "the list of published files cannot be read right now", _RETRY)
         return await self._opened(lambda: self._files.open(site, snapshot, name))
 
-    async def _opened(self, open_: Callable[[], OpenFile | None]) -> OpenFile:
+    async def _opened(self, open_: Callable[[], OpenPublishedFile | None]) -> OpenPublishedFile:
         try:
             file = await self._cache.run_blocking(open_)
         except OSError as error:

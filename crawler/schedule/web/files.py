@@ -52,7 +52,7 @@ _positive_weight = re.compile(
 ).fullmatch
 
 
-class OpenFile:
+class OpenPublishedFile:
     """An open file as an ASGI application, which answers one request and closes the file.
 
     It adds to Starlette what https://www.rfc-editor.org/rfc/rfc9110 asks for and Starlette lacks: an ETag of its own
@@ -155,7 +155,7 @@ class PublishedFiles:
     def __init__(self) -> None:
         self._indexes: dict[Path, _Index] = {}
 
-    def open(self, site: SiteStatus, snapshot: SiteSnapshot, name: str) -> OpenFile | None:
+    def open(self, site: SiteStatus, snapshot: SiteSnapshot, name: str) -> OpenPublishedFile | None:
         """A file of the published set, or None. Raises OSError when it exists and cannot be read.
 
         The set is what the state lists, the stylesheets and the feed beside it, and what the current index lists: a
@@ -227,7 +227,7 @@ def _without_port(authority: str) -> str:
     return host
 
 
-def open_report(directory: Path, name: str) -> OpenFile | None:
+def open_report(directory: Path, name: str) -> OpenPublishedFile | None:
     """A file that an audit wrote, or None. Raises OSError when it exists and cannot be read. Blocks."""
     if name in _REPORT_TYPES:
         policy = {"content-security-policy": REPORT_POLICY} if name == "audit.html" else {}
@@ -259,7 +259,7 @@ def _regular(path: Path) -> os.stat_result | None:
     return facts if stat.S_ISREG(facts.st_mode) else None
 
 
-def _open(path: Path, headers: Mapping[str, str], *, is_text: bool) -> OpenFile | None:
+def _open(path: Path, headers: Mapping[str, str], *, is_text: bool) -> OpenPublishedFile | None:
     if _regular(path) is None:
         return None
     try:
@@ -267,6 +267,6 @@ def _open(path: Path, headers: Mapping[str, str], *, is_text: bool) -> OpenFile 
     except FileNotFoundError:
         return None
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return OpenFile(descriptor, headers, is_text=is_text)
+        return OpenPublishedFile(descriptor, headers, is_text=is_text)
     os.close(descriptor)
     return None

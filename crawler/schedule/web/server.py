@@ -62,7 +62,7 @@ class _UvicornServer(uvicorn.Server):
         self._patience = settings.client_timeout
         config = uvicorn.Config(
             application,
-            http=cast("Any", partial(_SmtpClient, settings)),  # uvicorn only calls it
+            http=cast("Any", partial(_ClientProtocol, settings)),  # uvicorn only calls it
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -101,11 +101,11 @@ class _UvicornServer(uvicorn.Server):
         for client in self._clients():
             client.drop()
 
-    def _clients(self) -> "list[_SmtpClient]":
-        return cast("list[_SmtpClient]", list(self.server_state.connections))
+    def _clients(self) -> "list[_ClientProtocol]":
+        return cast("list[_ClientProtocol]", list(self.server_state.connections))
 
 
-class _SmtpClient(H11Protocol):
+class _ClientProtocol(H11Protocol):
     """One connection, with the limits that uvicorn lacks.
 
     uvicorn's ``limit_concurrency`` refuses requests, not connections: clients that send nothing hold theirs for good.
@@ -146,7 +146,7 @@ class _SmtpClient(H11Protocol):
             transport.close()
 
     def _replace_idle(self) -> bool:
-        clients = cast("set[_SmtpClient]", self.connections)
+        clients = cast("set[_ClientProtocol]", self.connections)
         idle = min(
             (client for client in clients if client.is_idle),
             key=lambda client: client.waited_since,

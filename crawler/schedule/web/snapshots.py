@@ -22,11 +22,11 @@ from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
 from crawler.schedule.status import SiteStatus
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import PUBLISHING_OUTCOMES, PublishedFile, Run, RunsPage
+from crawler.state.runs import PUBLISHING_OUTCOMES, PublishedFile, Run, RunStore
 from crawler.state.status import StateStatus, state_status
 
 MAX_RUNS: Final = 30  # of each site on its page
-FIRST_PAUSE: Final = 10  # times as long as a read takes, before the next read: a run writes all the time
+PAUSE_FACTOR: Final = 10  # times as long as a read takes, before the next read: a run writes all the time
 _THREADS: Final = 4  # that read at the same time
 _Signature = tuple[tuple[int, int], ...]
 T = TypeVar("T")
@@ -108,7 +108,7 @@ class StatusCache:
                 continue
             snapshot = _read(state, entry.snapshot if entry else SiteSnapshot())
             ended = time.monotonic()
-            self._entries[state] = _Entry(snapshot, signature, ended + FIRST_PAUSE * (ended - begun))
+            self._entries[state] = _Entry(snapshot, signature, ended + PAUSE_FACTOR * (ended - begun))
 
 
 def changes_of(state: Path, run: int, limit: int) -> list[Change]:
@@ -117,10 +117,10 @@ def changes_of(state: Path, run: int, limit: int) -> list[Change]:
         return list(ChangeFeed(db).first(run, limit))
 
 
-def query_runs(state: Path, query: Callable[[RunsPage], T]) -> T:
+def query_runs(state: Path, query: Callable[[RunStore], T]) -> T:
     """What the records of all runs answer to ``query``. Raises the READ_ERRORS."""
     with STATE_DB.reading(state) as db:
-        return query(RunsPage(db))
+        return query(RunStore(db))
 
 
 READ_ERRORS: Final = (

@@ -4,7 +4,7 @@ from crawler.crawl.indexability import INDEXABILITY_RULES, IndexabilityJudge, in
 from crawler.fetch.media_type import is_html_type, parse_media_type
 from crawler.fetch.redirect import redirect_target
 from crawler.fetch.retry import is_transient
-from crawler.model import Failure, Page, Reply, State, StatusBadge, Url
+from crawler.model import Failure, Page, Reply, State, Url, Verdict
 from crawler.url.normalize import InvalidUrl
 from crawler.url.params import UrlParams
 from crawler.url.scope import Scope
@@ -21,19 +21,19 @@ def reply(status: int = 200, url: Url = HERE, **headers: str) -> Reply:
     return Reply(url, status, tuple(pairs), b"", 0.0, 0.1)
 
 
-def judge(answer: Reply, page: Page | None = None, judge: IndexabilityJudge = JUDGE) -> StatusBadge:
+def judge(answer: Reply, page: Page | None = None, judge: IndexabilityJudge = JUDGE) -> Verdict:
     return judge.verdict(answer, page)
 
 
 def test_ours_a_page_that_is_200_html_and_its_own_canonical_is_indexable() -> None:
-    assert judge(reply(), Page()) == StatusBadge(State.INDEXABLE)
-    assert judge(reply(), Page(canonicals=[HERE])) == StatusBadge(State.INDEXABLE)
+    assert judge(reply(), Page()) == Verdict(State.INDEXABLE)
+    assert judge(reply(), Page(canonicals=[HERE])) == Verdict(State.INDEXABLE)
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
 def test_rfc9110_redirects(status: int) -> None:
     verdict = judge(reply(status, location="/docs/other#x"))
-    assert verdict == StatusBadge(State.REDIRECT, f"{status} to {OTHER}", OTHER)
+    assert verdict == Verdict(State.REDIRECT, f"{status} to {OTHER}", OTHER)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_ours_wrong_types_and_parse_failures_are_told_apart() -> None:
     failed = judge(
         reply(), Page(is_html=False, faults=["could not be read (parse.crash)"], fallback="parse.crash")
     )
-    assert failed == StatusBadge(State.PARSE_FAILED, "could not be read (parse.crash)")
+    assert failed == Verdict(State.PARSE_FAILED, "could not be read (parse.crash)")
     assert judge(reply(), None).state is State.PARSE_FAILED
     scanned = judge(reply(), Page(fallback="parse.timeout"))
     assert scanned.state is State.INDEXABLE
@@ -171,7 +171,7 @@ def test_ours_wrong_types_and_parse_failures_are_told_apart() -> None:
 
 def test_google_noindex_is_quoted() -> None:
     page = Page(noindex='meta robots "noindex"', canonicals=[OTHER])
-    assert judge(reply(), page) == StatusBadge(State.NOINDEX, 'meta robots "noindex"')
+    assert judge(reply(), page) == Verdict(State.NOINDEX, 'meta robots "noindex"')
     assert (
         judge(reply(), page, IndexabilityJudge(SCOPE, respect_noindex=False)).state
         is State.CANONICAL_ELSEWHERE
@@ -180,7 +180,7 @@ def test_google_noindex_is_quoted() -> None:
 
 def test_google_one_canonical_elsewhere_keeps_the_page_out() -> None:
     verdict = judge(reply(), Page(canonicals=[OTHER]))
-    assert verdict == StatusBadge(State.CANONICAL_ELSEWHERE, f"canonical is {OTHER}", OTHER)
+    assert verdict == Verdict(State.CANONICAL_ELSEWHERE, f"canonical is {OTHER}", OTHER)
     assert (
         judge(reply(), Page(canonicals=[OTHER]), IndexabilityJudge(SCOPE, respect_canonical=False)).state
         is State.INDEXABLE
@@ -192,11 +192,11 @@ def test_google_canonicals_that_disagree_or_are_invalid_count_as_none() -> None:
     assert verdict.state is State.INDEXABLE
     assert verdict.reason == f"2 canonicals that disagree count as none: {OTHER} and {HERE}"
     verdict = judge(reply(), Page(canonical_faults=["the canonical does not count: file:"]))
-    assert verdict == StatusBadge(State.INDEXABLE, "the canonical does not count: file:")
+    assert verdict == Verdict(State.INDEXABLE, "the canonical does not count: file:")
 
 
 def test_ours_a_refresh_is_a_redirect_unless_it_is_to_itself() -> None:
-    assert judge(reply(), Page(refresh=OTHER)) == StatusBadge(State.REDIRECT, f"refreshes to {OTHER}", OTHER)
+    assert judge(reply(), Page(refresh=OTHER)) == Verdict(State.REDIRECT, f"refreshes to {OTHER}", OTHER)
     assert judge(reply(), Page(refresh=HERE)).state is State.INDEXABLE
 
 
@@ -219,7 +219,7 @@ def test_ours_rules_are_tried_in_order_and_can_be_printed() -> None:
 
 
 def test_ours_failures_have_states() -> None:
-    assert JUDGE.failure(Failure("net.refused", "refused", True)) == StatusBadge(
+    assert JUDGE.failure(Failure("net.refused", "refused", True)) == Verdict(
         State.UNREACHABLE, "net.refused: refused"
     )
     assert JUDGE.failure(Failure("body.bomb", "x", False)).state is State.BAD_ANSWER
@@ -231,6 +231,4 @@ def test_ours_failures_have_states() -> None:
 
 def test_ours_a_cut_body_is_said() -> None:
     cut = Reply(HERE, 200, (), b"", 0.0, 0.1, cut="larger than 10 MiB")
-    assert judge(cut, Page()) == StatusBadge(
-        State.INDEXABLE, "only the beginning was read: larger than 10 MiB"
-    )
+    assert judge(cut, Page()) == Verdict(State.INDEXABLE, "only the beginning was read: larger than 10 MiB")

@@ -16,10 +16,10 @@ from crawler.model import (
     Request,
     ResponseMetadata,
     State,
-    StatusBadge,
     Url,
+    Verdict,
 )
-from crawler.publish import remember
+from crawler.publish import store
 from crawler.state.migrations import STATE_DB
 
 HOME, OTHER = Url("https://example.com/"), Url("https://elsewhere.example/")
@@ -28,17 +28,17 @@ HOME, OTHER = Url("https://example.com/"), Url("https://elsewhere.example/")
 def visited(path: Path) -> sqlite3.Connection:
     """The state after a run that read one page, which links to another site."""
     db = STATE_DB.open(path)
-    scope = StatusBadge(State.OUT_OF_SCOPE, "elsewhere")
+    scope = Verdict(State.OUT_OF_SCOPE, "elsewhere")
     frontier = SqliteFrontier(db, lambda find: scope if find.url == OTHER else None, run=1, reading="r")
     frontier.admit([DiscoveredUrl(HOME, DiscoveredBy.SEED, 0)])
     while not isinstance(lease := frontier.next(1.0, lambda _home, _now: 0.0), Done):
         assert isinstance(lease, Lease)
         page = Page(links=[(OTHER, DiscoveredBy.LINK)], title="home", digest=b"d", text=b"t")
         seen, request = ResponseMetadata(1.0, etag='"1"'), Request(1.0, "200", False, 1, 0.1)
-        verdict = StatusBadge(State.INDEXABLE)
+        verdict = Verdict(State.INDEXABLE)
         frontier.settle(Outcome(lease, verdict, 200, page.links, page=page, sighting=seen, request=request))
     frontier.commit()
-    remember.store_visits(db, 1, "server")
+    store.store_visits(db, 1, "server")
     return db
 
 

@@ -16,7 +16,7 @@ from crawler.notify.configure import check_channels
 from crawler.notify.live_check import LiveSite
 from crawler.notify.notice import SendResult, SendStatus
 from crawler.notify.notify import send_notifications
-from crawler.state.runs import PublishedFile, RunsPage
+from crawler.state.runs import PublishedFile, RunStore
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def site() -> Iterator[Site]:
 
 def live(site: Site, **settings: Any) -> SendResult:
     """Whether the last run is live."""
-    run = RunsPage(site.db).published()
+    run = RunStore(site.db).published()
     assert run is not None
 
     async def ask() -> SendResult:
@@ -62,7 +62,7 @@ def test_ours_a_packed_file_is_live_as_it_is_or_as_a_coding(site: Site, is_codin
     number = site.run(["/"])
     packed = gzip.compress(b"<urlset/>")
     (site.plan.output / "sitemap.xml.gz").write_bytes(packed)
-    records = RunsPage(site.db)
+    records = RunStore(site.db)
     file = PublishedFile("sitemap.xml.gz", f"{site.double.home}/sitemap.xml.gz", 1, len(packed))
     records.write(replace(records.get(number), files=[file]))
     headers = (("Content-Encoding", "gzip"),) if is_coding else ()

@@ -22,7 +22,7 @@ from crawler.notify.notice import Occasion, SendStatus
 from crawler.notify.notify import send_notifications
 from crawler.notify.session import ReplayRequest
 from crawler.publish.change_feed import ChangeFeed
-from crawler.state.runs import RunResult, RunsPage, RunStatus
+from crawler.state.runs import RunResult, RunStatus, RunStore
 from crawler.state.store import lock_state
 
 NOW = 1_800_000_000.0
@@ -296,7 +296,7 @@ def test_ours_a_state_that_was_begun_anew_is_a_site_that_was_not_told(site: Site
 def test_ours_what_was_rolled_back_is_not_told(site: Site) -> None:
     begun(site, "/a")
     run = site.run(["/a", "/b"])
-    records = RunsPage(site.db)
+    records = RunStore(site.db)
     records.write(replace(records.get(run), number=run + 1, outcome="rolled back"))
     answer = tell(site)
     assert not answer.deliveries

@@ -10,7 +10,7 @@ from site_history import SITE, History, Seen
 from crawler.model import DiscoveredBy, State
 from crawler.publish.changes import Change, ChangeCounts, ChangeKind
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import RunsPage
+from crawler.state.runs import RunStore
 
 Told = tuple[str, str, str, str]
 
@@ -50,14 +50,14 @@ def test_ours_the_first_run_adds_everything_and_says_how_it_was_found(history: H
     ]
     assert (feed[2].lastmod, feed[2].before) == ("2025-05-05", "")
     assert {(change.run, change.at) for change in feed} == {(1, "2026-01-01T00:00:00+00:00")}
-    assert RunsPage(history.db).get(1).added == 3
+    assert RunStore(history.db).get(1).added == 3
 
 
 def test_ours_a_run_without_a_change_has_an_empty_feed(history: History) -> None:
     pages = {"/": HOME, "/a": PAGE}
     history.run(pages)
     assert history.run(pages, "unchanged") == []
-    run = RunsPage(history.db).get(2)
+    run = RunStore(history.db).get(2)
     assert (run.added, run.changed, run.removed, run.moved, run.deindexed) == (0, 0, 0, 0, 0)
 
 
@@ -194,7 +194,7 @@ def test_ours_old_runs_are_forgotten_but_not_the_last_that_published(history: Hi
     for _ in range(3):
         history.run({"/": HOME}, "refused", keep=2)
     assert history.changes.publishing() == [4]
-    assert [run.number for run in RunsPage(history.db).last(9)] == [7, 6, 4]
+    assert [run.number for run in RunStore(history.db).last(9)] == [7, 6, 4]
     assert rows(history.db) == {4}
     history.run({"/": HOME}, keep=2)
     assert history.changes.publishing() == [8]

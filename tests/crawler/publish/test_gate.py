@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from crawler.model import State, StatusBadge, Url
+from crawler.model import State, Url, Verdict
 from crawler.publish.gate import GateFacts, GateLimits, IdenticalPages, LostPages, StartUrlStatus, refusal_of
 
 HOME = Url("https://a.example/")
 PAGE = Url("https://a.example/p")
-WELL = StartUrlStatus(HOME, StatusBadge(State.INDEXABLE), 200, was_published=True, is_listed=True)
+WELL = StartUrlStatus(HOME, Verdict(State.INDEXABLE), 200, was_published=True, is_listed=True)
 LOST_240 = (
     "240 of the 1,000 published pages would leave without a good reason, over the 20% that --max-shrink allows: "
     "150 blocked by robots.txt (https://a.example/p: robots.txt line 2: Disallow: /p), "
@@ -30,7 +30,7 @@ def gone(
 
 def start(state: State, status: int | None = 200, target: Url | None = None, **other: bool) -> StartUrlStatus:
     standing = {"was_published": True, "is_listed": False, **other}
-    return StartUrlStatus(HOME, StatusBadge(state, "the evidence", target), status, **standing)
+    return StartUrlStatus(HOME, Verdict(state, "the evidence", target), status, **standing)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crawler.crawl.indexability import IndexabilityJudge
-from crawler.model import Page, Reply, State, StatusBadge, Url
+from crawler.model import Page, Reply, State, Url, Verdict
 from crawler.publish.completeness import Coverage
 from crawler.publish.gate import GateFacts, IdenticalPages, LostPages, StartUrlStatus
 from crawler.publish.gate_facts import gate_facts, read_coverage
@@ -94,7 +94,7 @@ def test_ours_pages_that_leave_are_counted_by_the_way_they_do(tables: Tables) ->
     found = gate_facts(tables.db, HOME)
     assert (found.published, found.listed, found.failed, found.visited) == (20, 3, 1, 2)
     assert found.start == StartUrlStatus(
-        HOME, StatusBadge(State.INDEXABLE), 200, was_published=True, is_listed=True
+        HOME, Verdict(State.INDEXABLE), 200, was_published=True, is_listed=True
     )
     assert found.alike is None
 
@@ -136,7 +136,7 @@ def test_ours_a_start_url_that_leads_to_a_listed_page_stands_as_listed(tables: T
     tables.put("listing", "en/", page)
     start = gate_facts(tables.db, HOME).start
     assert (start.was_published, start.is_listed) == (True, True)
-    assert start.verdict == StatusBadge(State.REDIRECT, "301", Url(f"{HOME}en/"))
+    assert start.verdict == Verdict(State.REDIRECT, "301", Url(f"{HOME}en/"))
 
 
 def test_ours_what_a_run_did_not_see_is_counted(tables: Tables) -> None:

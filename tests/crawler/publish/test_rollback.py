@@ -11,7 +11,7 @@ from crawler.publish.changes import ChangeCounts
 from crawler.publish.rollback import RestoredPage, restore_published
 from crawler.state.database import transaction
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import ROLLED_BACK, Run, RunsPage
+from crawler.state.runs import ROLLED_BACK, Run, RunStore
 
 OLD, NEW = Seen(lastmod="2026-01-01"), Seen(lastmod="2026-01-02")
 WHY = "the set of run 1 is published again"
@@ -72,5 +72,5 @@ def test_ours_a_page_that_is_forgotten_is_published_again_all_the_same(history: 
     history.run({"/": OLD})
     history.begin({"/": NEW})  # cut short
     assert back(history, {"/": OLD, "/forgotten": OLD}) == ChangeCounts(added=1)
-    assert [run.outcome for run in RunsPage(history.db).last(9)] == ["rolled back", "published"]
+    assert [run.outcome for run in RunStore(history.db).last(9)] == ["rolled back", "published"]
     assert [each.kind for each in history.run({"/": OLD})] == ["removed"]

@@ -170,7 +170,7 @@ def kill_while_it_migrates(
     base.mkdir()
     state = version_1(base, site.url, finished=finished).relative_to(base)
     shutil.copytree(base, folder)
-    begin, end = "database.py:Database._migrate", "runs.py:RunsPage.begin"
+    begin, end = "database.py:Database._migrate", "runs.py:RunStore.begin"
     counted = process.run(folder, 0, "crawl", site.url, *WORDS, marks=(begin, end))
     assert counted.status == 0, counted.said
     whole = (folder / "out" / "sitemap.xml").read_bytes()

@@ -9,7 +9,7 @@ from msgspec.structs import asdict, replace
 
 from crawler.errors import StorageError, UsageError
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import PublishedFile, Run, RunsPage
+from crawler.state.runs import PublishedFile, Run, RunStore
 
 
 @pytest.fixture
@@ -28,11 +28,11 @@ def test_ours_a_record_has_the_columns_of_the_table_and_their_defaults(db: sqlit
     columns = db.execute("PRAGMA table_info(run)").fetchall()
     assert {name for _, name, *_ in columns} == set(Run.__struct_fields__)
     db.execute("INSERT INTO run (number, started, version) VALUES (1, 5.0, 'x')")
-    assert RunsPage(db).get(1) == Run(number=1, started=5.0, version="x")
+    assert RunStore(db).get(1) == Run(number=1, started=5.0, version="x")
 
 
 def test_ours_a_run_that_is_not_closed_is_gone_on_with_and_keeps_its_start(db: sqlite3.Connection) -> None:
-    runs = RunsPage(db)
+    runs = RunStore(db)
     first = runs.begin(100.0, "1.0")
     assert (first.number, first.started, first.is_open) == (1, 100.0, True)
     runs.write(replace(first, fetched=7, exit_code=4, because="interrupted"))
@@ -58,19 +58,19 @@ def test_ours_everything_written_is_read_back_also_while_the_writer_is_at_work(
         }
     )
     db.execute("BEGIN IMMEDIATE")
-    RunsPage(db).write(kept)
+    RunStore(db).write(kept)
     reader = STATE_DB.open_read_only(path)
-    assert RunsPage(reader).last(1) == []  # nothing is seen before the transaction of which it is a part
+    assert RunStore(reader).last(1) == []  # nothing is seen before the transaction of which it is a part
     db.execute("COMMIT")
-    assert RunsPage(reader).get(3) == kept
+    assert RunStore(reader).get(3) == kept
     with pytest.raises(StorageError, match="cannot be written"):
-        RunsPage(reader).write(kept)
+        RunStore(reader).write(kept)
     reader.close()
 
 
 def test_ours_a_run_that_never_was_is_told_with_the_last_one(db: sqlite3.Connection) -> None:
     with pytest.raises(UsageError, match="none was begun"):
-        RunsPage(db).get(1)
-    RunsPage(db).begin(1.0, "1")
+        RunStore(db).get(1)
+    RunStore(db).begin(1.0, "1")
     with pytest.raises(UsageError, match="no run 7 of this site: the last one is 1"):
-        RunsPage(db).get(7)
+        RunStore(db).get(7)

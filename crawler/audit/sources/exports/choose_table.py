@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.claim import SourceKind
+from crawler.audit.source_record import SourceKind
 from crawler.audit.sources.exports.columns import (
     CellUrlParser,
     ExportColumns,

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from crawler.audit.claim import SourceKind, SourceRecord
+from crawler.audit.source_record import SourceKind, SourceRecord
 from crawler.audit.sources.exports.columns import ExportColumns, parse_count, parse_day
 from crawler.audit.sources.exports.headers import ColumnRole
 from crawler.model import Url

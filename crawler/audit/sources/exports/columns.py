@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.claim import SourceKind
+from crawler.audit.source_record import SourceKind
 from crawler.audit.sources.exports.headers import (
     ColumnRole,
     find_roles,

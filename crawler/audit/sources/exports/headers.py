@@ -17,7 +17,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from crawler.audit.claim import SourceKind
+from crawler.audit.source_record import SourceKind
 
 
 class ColumnRole(StrEnum):

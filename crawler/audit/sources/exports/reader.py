@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
+from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.exports.choose_table import ChosenTable, TableRequest, choose_parts, read_rows
 from crawler.audit.sources.exports.claims import ExportClaimBuilder
 from crawler.audit.sources.exports.columns import (

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.claim import SourceRecord, SourceReport
+from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.audit.sources.logs.bots import OUR_BOT, SEARCH_ENGINES, bot_name
 from crawler.audit.sources.logs.fields import DayCache, LogRow, request_target, target_text
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
+from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotVerifier, DnsResolver, SystemDnsResolver
 from crawler.audit.sources.logs.claims import MAX_TARGETS, LogClaimBuilder
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from crawler.audit.claim import SourceRecord, SourceReport
+from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.audit.sources.logs.files import LogFile, find_logs, is_stream
 from crawler.audit.sources.logs.formats import NAMES, LogReader, choose_reader
 from crawler.audit.sources.logs.log import AccessLog, LogBlock, LogOptions

@@ -11,12 +11,12 @@ import pytest
 from scripted import Answer, Route, Site, scripted
 
 from crawler.audit.audit import ProgressWatchers, audit
-from crawler.audit.claim import SourceReport
 from crawler.audit.collect import source_url_parser
 from crawler.audit.evidence.store import AUDIT_FILE, ClaimStore, create_audit_file
 from crawler.audit.finding import AuditFinding, AuditReport
 from crawler.audit.host_aliases import MAX_ALIAS_URLS
 from crawler.audit.sitemaps import read_sitemaps
+from crawler.audit.source_record import SourceReport
 from crawler.audit.sources.cross_submit import CrossSubmitChecker, CrossSubmitLinter, TrustingLinter
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_audit

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.store import AUDIT_FILE, ClaimStore, FindingStore, create_audit_file
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.finding import AuditFinding, RuleCount
+from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.model import State, Url
 from crawler.state.migrations import STATE_DB

@@ -9,17 +9,7 @@ from crawler.audit.graph.link_kind import STATES, LinkKind
 from crawler.audit.graph.load import load_graph, node_names, unpack_many
 from crawler.crawl.frontier.outlinks import pack_links, unpack_links
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.model import (
-    DiscoveredBy,
-    DiscoveredUrl,
-    DocumentKind,
-    Lease,
-    Outcome,
-    Page,
-    State,
-    StatusBadge,
-    Url,
-)
+from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, Outcome, Page, State, Url, Verdict
 from crawler.state.migrations import STATE_DB
 
 HOME = "https://example.com/"
@@ -66,9 +56,7 @@ def test_ours_the_graph_is_what_the_frontier_kept(tmp_path: Path) -> None:
         )
         named = [(url(path), flags) for path, flags in links]
         frontier.settle(
-            Outcome(
-                lease, StatusBadge(state, "", moved), 200, links=named, finds=step, page=page_of(lease.url)
-            )
+            Outcome(lease, Verdict(state, "", moved), 200, links=named, finds=step, page=page_of(lease.url))
         )
     frontier.commit()
     graph = load_graph(db)

@@ -3,11 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
-from crawler.audit.claim import SourceKind
 from crawler.audit.graph.link_kind import LinkKind
 from crawler.audit.orphans.classes import NO_SOURCES, SourceStats, Thresholds, UrlFacts, orphan_classes
 from crawler.audit.orphans.duplicates import is_paginated
 from crawler.audit.orphans.scanner_probes import is_scanner_probe
+from crawler.audit.source_record import SourceKind
 from crawler.model import State, Url
 
 LIMITS = Thresholds(max_clicks=3, min_inlinks=1, min_visits=5)

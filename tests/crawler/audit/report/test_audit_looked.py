@@ -2,7 +2,6 @@
 
 import pytest
 
-from crawler.audit.claim import SourceKind, SourceReport
 from crawler.audit.not_checked import (
     CRAWL_INCOMPLETE,
     MAX_ALWAYS_REPORTED,
@@ -13,6 +12,7 @@ from crawler.audit.not_checked import (
     why_inlinks_not_reported,
 )
 from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.source_record import SourceKind, SourceReport
 
 SITEMAP = SourceReport(source=SourceKind.SITEMAP, name="sitemap.xml", rows=3, used=3, bytes=900)
 LOG = SourceReport(source=SourceKind.LOG, name="access.log", rows=3, used=3)

@@ -14,10 +14,10 @@ from audits import DOUBT, SITE, audit, findings, hostile, of
 from msgspec.structs import replace
 from naughty import NAUGHTY
 
-from crawler.audit.claim import SourceKind, SourceReport
 from crawler.audit.finding import AuditFinding, AuditReport
 from crawler.audit.report.text import TextFormatter, report_lines, write_text
 from crawler.audit.rules import REPORTED_RULES
+from crawler.audit.source_record import SourceKind, SourceReport
 from crawler.cli.errors import CommandErrors
 from crawler.errors import UsageError
 from sitemap import RULES as LINT

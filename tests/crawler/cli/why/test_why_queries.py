@@ -10,7 +10,7 @@ import pytest
 from crawler.cli.why.explain import Explanation, explain
 from crawler.cli.why.predict import CrawlRules
 from crawler.cli.why.queries import UrlStories
-from crawler.cli.why.words import STATE_TEXTS
+from crawler.cli.why.wording import STATE_TEXTS
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.model import (
     DiscoveredBy,
@@ -23,12 +23,12 @@ from crawler.model import (
     ResponseMetadata,
     Retry,
     State,
-    StatusBadge,
     Url,
+    Verdict,
 )
 from crawler.robots.rules import parse_robots
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import RunsPage
+from crawler.state.runs import RunStore
 from crawler.url.scope import Scope
 
 HOME = Url("https://example.com/")
@@ -47,7 +47,7 @@ class Made:
     def __init__(self, directory: Path) -> None:
         self.db = STATE_DB.open(directory / STATE_DB.file)
         self.path = directory / STATE_DB.file
-        self.run = RunsPage(self.db).begin(NOW, "test")
+        self.run = RunStore(self.db).begin(NOW, "test")
         self.frontier = SqliteFrontier(self.db, lambda _: None, run=1)
         self.frontier.admit([DiscoveredUrl(HOME, DiscoveredBy.SEED, 0)])
         self.frontier.commit()
@@ -76,7 +76,7 @@ class Made:
         self.frontier.settle(
             Outcome(
                 lease,
-                StatusBadge(state, reason, target),
+                Verdict(state, reason, target),
                 200 if page else None,
                 links=pairs,
                 finds=finds,

@@ -21,26 +21,26 @@ from crawler.model import (
     Request,
     Retry,
     State,
-    StatusBadge,
     Url,
+    Verdict,
     Wait,
 )
 from crawler.state import schema
 from crawler.state.lock import hold_lock
 from crawler.state.migrations import STATE_DB
 
-INDEXABLE = StatusBadge(State.INDEXABLE)
+INDEXABLE = Verdict(State.INDEXABLE)
 
 
 def url(number: int, host: str = "a") -> Url:
     return Url(f"https://{host}.example/{number}")
 
 
-def admission(find: DiscoveredUrl) -> StatusBadge | None:
+def admission(find: DiscoveredUrl) -> Verdict | None:
     if find.found == DiscoveredBy.NOFOLLOW:
-        return StatusBadge(State.NOFOLLOW, "linked by nofollow only")
+        return Verdict(State.NOFOLLOW, "linked by nofollow only")
     if find.depth > 3:
-        return StatusBadge(State.TOO_DEEP, "deeper than 3")
+        return Verdict(State.TOO_DEEP, "deeper than 3")
     return None
 
 
@@ -92,7 +92,7 @@ def test_ours_a_stale_settle_changes_nothing(frontier: SqliteFrontier) -> None:
     frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0)])
     lease = lease_of(frontier)
     frontier.settle(Outcome(lease, INDEXABLE))
-    frontier.settle(Outcome(lease, StatusBadge(State.NOINDEX), links=[(url(9), DiscoveredBy.LINK)]))
+    frontier.settle(Outcome(lease, Verdict(State.NOINDEX), links=[(url(9), DiscoveredBy.LINK)]))
     assert frontier.counts() == {State.INDEXABLE: 1}
     assert frontier.verdict_of(url(9)) is None
 
@@ -109,7 +109,7 @@ def test_ours_evidence_revises_a_refusal_for_want_of_evidence(frontier: SqliteFr
 
 def test_ours_a_page_that_no_page_led_to_is_asked_again_when_one_does(frontier: SqliteFrontier) -> None:
     frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.PREVIOUS_RUN, 0)])
-    frontier.settle(Outcome(lease_of(frontier), StatusBadge(State.UNLINKED)))
+    frontier.settle(Outcome(lease_of(frontier), Verdict(State.UNLINKED)))
     frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.PREVIOUS_RUN, 0)])
     assert frontier.counts() == {State.UNLINKED: 1}
     frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.LINK, 1)])
@@ -199,7 +199,7 @@ def test_ours_what_was_not_settled_is_pending_at_the_next_start(tmp_path: Path) 
 
 
 def test_ours_an_outcome_is_settled_as_a_whole_or_not_at_all(db: sqlite3.Connection) -> None:
-    def breaks(find: DiscoveredUrl) -> StatusBadge | None:
+    def breaks(find: DiscoveredUrl) -> Verdict | None:
         if find.url == url(3):
             raise RuntimeError("no")
         return None
@@ -254,7 +254,7 @@ def test_ours_hops_counts_redirects_that_nothing_else_shortcuts(frontier: Sqlite
         lease = lease_of(frontier)
         assert frontier.hops(lease) == number
         hop = DiscoveredUrl(url(number + 1), DiscoveredBy.REDIRECT, 0, lease.id)
-        frontier.settle(Outcome(lease, StatusBadge(State.REDIRECT, target=hop.url), finds=(hop,)))
+        frontier.settle(Outcome(lease, Verdict(State.REDIRECT, target=hop.url), finds=(hop,)))
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ class FrontierMachine(RuleBasedStateMachine):
         if lease is None:
             return
         self.frontier.settle(
-            Outcome(lease, StatusBadge(State(state)), links=[(url(n), int(DiscoveredBy.LINK)) for n in links])
+            Outcome(lease, Verdict(State(state)), links=[(url(n), int(DiscoveredBy.LINK)) for n in links])
         )
         if self.out.get(lease.id) is lease:
             del self.out[lease.id]

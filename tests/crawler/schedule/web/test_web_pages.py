@@ -18,7 +18,7 @@ from crawler.schedule.web.pages import relative_time, time_text
 from crawler.schedule.web.site_status import condition, trend_points
 from crawler.schedule.web.snapshots import SiteSnapshot
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import PublishedFile, RunsPage, RunStatus
+from crawler.state.runs import PublishedFile, RunStatus, RunStore
 
 
 def words(html: str) -> str:
@@ -201,7 +201,7 @@ def test_ours_what_is_long_ago_is_still_found_and_what_is_not_known_is_no_zero(t
     nothing = {**none, "files": [], "exit_code": 5, "outcome": "nothing", "seconds": 0.0, "fetched": 0}
     with closing(STATE_DB.open(shop.state / "state.db")) as db:
         db.execute("PRAGMA synchronous = OFF")
-        runs = RunsPage(db)
+        runs = RunStore(db)
         first = runs.get(1)
         for number in range(2, 40):
             runs.write(replace(first, number=number, outcome="unchanged", files=files, **none))

@@ -16,7 +16,7 @@ from crawler.config.plan import AUDIT
 from crawler.schedule.site_state import Attempt, Trigger
 from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import Run, RunsPage, RunStatus
+from crawler.state.runs import Run, RunStatus, RunStore
 
 NOW = START + 10 * DAY
 HOME = "https://www.example.com"
@@ -119,9 +119,9 @@ def audited(made: SiteStatus, *, failed: str = "", **values: Any) -> None:
         run = Run(
             number=3, started=NOW - 2 * DAY, version="", ended=NOW - DAY, outcome="audited", exit_code=0
         )
-        RunsPage(db).write(run)
+        RunStore(db).write(run)
         if failed:
-            RunsPage(db).write(replace(run, number=4, outcome="nothing", exit_code=2, refusal=failed))
+            RunStore(db).write(replace(run, number=4, outcome="nothing", exit_code=2, refusal=failed))
 
 
 def index(*names: str) -> str:

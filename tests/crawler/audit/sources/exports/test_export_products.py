@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
+from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.exports.reader import ExportOptions, read_export
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import UsageError

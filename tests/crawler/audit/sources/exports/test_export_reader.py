@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
+from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.exports.columns import find_days, parse_count, parse_day
 from crawler.audit.sources.exports.reader import ExportOptions, check_export, read_export
 from crawler.audit.sources.urls import SourceUrlParser
@@ -476,7 +476,7 @@ def test_ours_a_database_of_another_program_is_no_crawl(tmp_path: Path) -> None:
 READ_ALL = """
 import re, sys
 from pathlib import Path
-from crawler.audit.claim import SourceKind
+from crawler.audit.source_record import SourceKind
 from crawler.audit.sources.exports.reader import ExportOptions, read_export
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.url.normalize import normalize_url

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.audit.claim import SourceRecord
+from crawler.audit.source_record import SourceRecord
 from crawler.audit.sources.logs.bots import (
     MAX_ADDRESSES,
     NO_USER_AGENT,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from crawler.audit.claim import SourceRecord, SourceReport
+from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.audit.sources.logs.fields import LogRow
 from crawler.audit.sources.logs.formats import COMBINED, LINE_FORMATS
 from crawler.audit.sources.logs.log import LogOptions

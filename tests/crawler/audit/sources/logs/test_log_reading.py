@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from crawler.audit.claim import SourceRecord, SourceReport
+from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import LogProgress, check_logs, read_logs

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from nginx import nginx
 
-from crawler.audit.claim import SourceRecord, SourceReport
+from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import read_logs
 from crawler.audit.sources.urls import SourceUrlParser

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.audit.claim import SourceRecord, SourceReport
+from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.audit.sources.logs import files, parallel
 from crawler.audit.sources.logs.formats import choose_reader
 from crawler.audit.sources.logs.log import LogOptions

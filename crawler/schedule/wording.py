@@ -73,7 +73,7 @@ def trigger_text(attempt: Attempt) -> str:
     return _TRIGGER_TEXTS[attempt.because]
 
 
-def status_badge(ended: Attempt) -> str:
+def status_text(ended: Attempt) -> str:
     """How a run ended, in a word or two: ``published``, ``failed``."""
     if ended.fate is None:
         return "cut off"
@@ -91,7 +91,7 @@ def attempt_text(ended: Attempt, next_at: float | None = None) -> str:
     """How an attempt ended, after how long, its message, and when the next try is."""
     is_notify_only = ended.because is Trigger.NOTIFY
     seconds = max(0.0, (ended.ended or ended.began) - ended.began)
-    text = f"{status_badge(ended)} after {clock_text(seconds)}"
+    text = f"{status_text(ended)} after {clock_text(seconds)}"
     if ended.told:
         text = ended.told if is_notify_only and ended.untold else f"{text}: {ended.told}"
     if ended.untold and not is_notify_only:
