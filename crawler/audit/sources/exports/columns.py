@@ -257,7 +257,7 @@ def _response_columns(
     others: dict[ColumnRole, int], rows: Sequence[list[str]], width: int
 ) -> dict[ColumnRole, int]:
     """The columns with the status and the type of answers; one that is only called so is none (-1)."""
-    found: dict[ColumnRole, int] = {}
+    by_role: dict[ColumnRole, int] = {}
     for role, is_one in ((ColumnRole.STATUS, _is_status), (ColumnRole.TYPE, _is_type)):
         named = others.get(role, -1)
         columns = {
@@ -266,8 +266,8 @@ def _response_columns(
         if rows and not any(map(is_one, columns.get(named, ()))):
             # without a name it takes more to believe it: three digits may be anything
             named = next((at for at, cells in columns.items() if _nearly_all(cells, is_one)), -1)
-        found[role] = named
-    return found
+        by_role[role] = named
+    return by_role
 
 
 SAMPLE_ROWS: Final = 300  # rows

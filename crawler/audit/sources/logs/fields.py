@@ -32,19 +32,19 @@ def request_target(request: bytes) -> bytes | None:
 
 def decoded_target(request: bytes) -> bytes | None:
     """The target of a request line, with spaces escaped; None without one, or for methods other than GET and HEAD."""
-    found = _request(request)
-    return found[1].replace(b" ", b"%20") if found else None
+    match = _request(request)
+    return match[1].replace(b" ", b"%20") if match else None
 
 
 def target_text(target: bytes) -> str:
     """A target as text. Bytes that a URL may not have are escaped, as the browser should have done."""
     if target.isascii() and (plain := target.decode("ascii")).isprintable() and " " not in plain:
         return plain
-    return _unprintable.sub(lambda found: b"%%%02X" % ord(found[0]), target).decode("ascii")
+    return _unprintable.sub(lambda match: b"%%%02X" % ord(match[0]), target).decode("ascii")
 
 
-def _plain(found: re.Match[bytes]) -> bytes:
-    return bytes([int(found[1], 16)]) if found[1] else _LETTERS.get(found[2], found[2])
+def _plain(match: re.Match[bytes]) -> bytes:
+    return bytes([int(match[1], 16)]) if match[1] else _LETTERS.get(match[2], match[2])
 
 
 _MONTHS: Final = {
@@ -84,12 +84,12 @@ class DayCache:
 def parse_log_day(when: bytes) -> str:
     """The day of a common log time, an ISO 8601 time, or (milli-, micro-, nano-)seconds since 1970; or ""."""
     try:
-        if found := _common(when):
-            number, name, year, hour, minute, zone = found.groups()
+        if match := _common(when):
+            number, name, year, hour, minute, zone = match.groups()
             at = datetime(int(year), _MONTHS[name], int(number), int(hour), int(minute), tzinfo=UTC)
             return _utc(at, zone)
-        if found := _iso(when):
-            year, month, number, hour, minute, zone = found.groups()
+        if match := _iso(when):
+            year, month, number, hour, minute, zone = match.groups()
             at = datetime(int(year), int(month), int(number), int(hour or 0), int(minute or 0), tzinfo=UTC)
             return _utc(at, zone)
         if _epoch(when):

@@ -110,11 +110,11 @@ class LogFormatReader:
         lines = text.removesuffix(b"\n").split(b"\n")
         if not self._is_whole:
             return self._compose_targets(lines)
-        match, picked = self._match, self._picked
-        matches = [match(line) for line in lines]
+        picked = self._picked
+        matches = list(map(self._match, lines))
         return (
-            [cast("LogRow", found.group(*picked)) for found in matches if found],
-            [line for line, found in zip(lines, matches, strict=True) if not found],
+            [cast("LogRow", match.group(*picked)) for match in matches if match],
+            [line for line, match in zip(lines, matches, strict=True) if not match],
         )
 
     def _parse_remaining(self, rows: list[LogRow]) -> tuple[list[LogRow], list[bytes]]:
@@ -123,8 +123,8 @@ class LogFormatReader:
         others: list[bytes] = []
         for place in reversed(odd):
             line = rows[place][_REQUEST_LINE] or b""
-            if found := self._match(line):
-                rows[place] = cast("LogRow", found.group(*self._picked))
+            if match := self._match(line):
+                rows[place] = cast("LogRow", match.group(*self._picked))
             else:
                 others.append(line)
                 del rows[place]
@@ -135,12 +135,12 @@ class LogFormatReader:
         rows: list[LogRow] = []
         others: list[bytes] = []
         for line in lines:
-            found = self._match(line)
-            if not found:
+            match = self._match(line)
+            if not match:
                 others.append(line)
                 continue
-            address, when, target, status, agent, host, _ = found.group(*self._picked)
-            method, path, query = found.group(*self._pieces)
+            address, when, target, status, agent, host, _ = match.group(*self._picked)
+            method, path, query = match.group(*self._pieces)
             if not self._is_target:
                 target = path + (b"?" + query.removeprefix(b"?") if query not in (b"", b"-") else b"")
             request = (method or b"GET") + b" " + target + b" HTTP/1.1"
@@ -150,13 +150,13 @@ class LogFormatReader:
 
 def unwrap_format(text: str) -> str:
     """The format itself, without the directive of the configuration around it."""
-    if found := _directive.match(text):
-        strings = list(_string.finditer(found[1]))
+    if match := _directive.match(text):
+        strings = list(_string.finditer(match[1]))
         if strings:
             return "".join(re.sub(r"\\(.)", r"\1", string[1] or string[2] or "") for string in strings)
-        return found[1].strip()
-    if found := _logformat.match(text):
-        return re.sub(r'\\(["\\])', r"\1", found[1])
+        return match[1].strip()
+    if match := _logformat.match(text):
+        return re.sub(r'\\(["\\])', r"\1", match[1])
     return text.replace('\\"', '"')
 
 
@@ -165,11 +165,11 @@ def _format_parts(text: str) -> list[tuple[str, str]]:
     is_nginx = bool(_nginx.search(text))
     pieces: list[tuple[str, str]] = []
     position = 0
-    for found in (_nginx if is_nginx else _apache).finditer(text):
-        if found.start() > position:
-            pieces.append(("", text[position : found.start()]))
-        position = found.end()
-        pieces += [(_field(found[1] or found[2]), "")] if is_nginx else _of_apache(found)
+    for match in (_nginx if is_nginx else _apache).finditer(text):
+        if match.start() > position:
+            pieces.append(("", text[position : match.start()]))
+        position = match.end()
+        pieces += [(_field(match[1] or match[2]), "")] if is_nginx else _of_apache(match)
     if not pieces:
         raise LogFormatError("it has no fields: neither $request nor %r")
     if position < len(text):
@@ -194,8 +194,8 @@ def _shape(pieces: list[tuple[str, str]]) -> str:
     return "".join(f"<{field}>" if field else literal for field, literal in pieces)
 
 
-def _of_apache(found: re.Match[str]) -> list[tuple[str, str]]:
-    inner, kind, letter = found.groups()
+def _of_apache(match: re.Match[str]) -> list[tuple[str, str]]:
+    inner, kind, letter = match.groups()
     if letter == "%":
         return [("", "%")]
     if letter == "t":
