@@ -1,4 +1,4 @@
-"""The limits of a fetch in time and bytes, and the options of transports. Pure values."""
+"""The limits of a fetch in time and bytes, and the options of transports. Values only."""
 
 from pathlib import Path
 
