@@ -161,7 +161,7 @@ def test_ours_a_limit_ends_an_audit_and_the_same_command_goes_on_to_the_same_fin
             assert ran.code in (0, 4), ran.err
             if ran.code:
                 assert limit[0] in ran.out
-                assert "run the same command again, which goes on" in re.sub(r"\s+", " ", ran.out)
+                assert "run the same command again to resume" in re.sub(r"\s+", " ", ran.out)
                 assert all(
                     not each["is_certain"] for each in report()["findings"] if "orphan" in each["rule"]
                 )

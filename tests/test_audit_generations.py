@@ -123,7 +123,7 @@ def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone
         assert next(each for each in third["compared"]["trends"] if each["became"]) == {
             "rule": "orphan.sitemap", "new": 0, "still": 0, "mended": 2, "undecided": 0, "became": 1,
         }  # fmt: skip
-        assert "3 mended, 1 became another finding" in ran.out
+        assert "3 resolved, 1 became another finding" in ran.out
         assert now[("entry.gone", "/nowhere")] == "no sitemap lists it any more"
         assert now[("orphan.sitemap", "/new")] == "no sitemap lists it any more"
         assert "since the audit of" in ran.out

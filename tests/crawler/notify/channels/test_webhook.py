@@ -163,7 +163,7 @@ def test_ours_a_message_has_one_name_however_often_it_is_sent() -> None:
         (replace(TROUBLE, message="it failed:\n try again."), "it failed: try again"),
         (RECOVERY, "published: a sample"),
         (replace(CHANGED, after=0, changes=()), "the whole sitemap is new: 120 pages are listed"),
-        (FINDINGS, "audit: 2 findings (2 warnings), 1 new, 1 mended"),
+        (FINDINGS, "audit: 2 findings (2 warnings), 1 new, 1 resolved"),
         (TEST, "this is a test: nothing happened"),
     ],
 )

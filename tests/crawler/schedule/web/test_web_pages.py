@@ -93,7 +93,7 @@ def test_ours_the_page_of_all_sites_tells_the_last_audit_of_each(tmp_path: Path)
         html = served.text("/")
     told = words(html)
     assert '<th scope="col">Audit</th>' in html
-    assert told.count("2 days ago 5 findings (1 error, 4 warnings), 2 new, 1 mended") == 2
+    assert told.count("2 days ago 5 findings (1 error, 4 warnings), 2 new, 1 resolved") == 2
     assert told.count("the last audit failed") == 1
 
 
@@ -148,8 +148,8 @@ def test_ours_the_last_audit_is_told_with_what_is_new_and_why_the_next_told_noth
     with serving(board(shop), serve_sitemaps=True) as served:
         html = served.text("/sites/shop")
     told = words(html)
-    assert "2 days ago last audit 5 findings (1 error, 4 warnings), 2 new, 1 mended" in told
-    assert "Audited 2 days ago: 5 findings (1 error, 4 warnings), 2 new, 1 mended." in told
+    assert "2 days ago last audit 5 findings (1 error, 4 warnings), 2 new, 1 resolved" in told
+    assert "Audited 2 days ago: 5 findings (1 error, 4 warnings), 2 new, 1 resolved." in told
     assert "The previous audit was 1 week ago" in told
     assert "Inconclusive: a page failed" in told
     assert "Orphans 5 (1 error, 4 warnings), 2 new, 1 mended" in told
