@@ -150,8 +150,7 @@ _MODULES: Final = {
     "cross_submit": "CrossSubmits vouches",
     "dates": "Moment Precision format_date parse_date",
     "errors": (
-        "DestinationError EmptySitemap InvalidEntry InvalidLocation LimitExceeded NotASitemap"
-        " SitemapError SourceError"
+        "DestinationError EmptySitemap InvalidEntry InvalidLocation LimitExceeded NotASitemap SitemapError SourceError"
     ),
     "escape": "safe",
     "finding": "Finding",

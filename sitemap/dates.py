@@ -52,9 +52,7 @@ _ISO = re.compile(
     r"(?P<year>[0-9]{4})(?:-?(?P<month>[0-9]{2})(?:-?(?P<day>[0-9]{2}))?)?"
     r"(?:(?:[Tt]|[ ]+)(?P<clock>.+))?"
 )
-_SLASHED = re.compile(
-    r"(?P<year>[0-9]{4})[/.-](?P<month>[0-9]{1,2})[/.-](?P<day>[0-9]{1,2})(?:[Tt ]+(?P<clock>.+))?"
-)
+_SLASHED = re.compile(r"(?P<year>[0-9]{4})[/.-](?P<month>[0-9]{1,2})[/.-](?P<day>[0-9]{1,2})(?:[Tt ]+(?P<clock>.+))?")
 _RFC822 = re.compile(
     r"(?:[A-Za-z]{3,9}\.?,?\s+)?(?P<day>[0-9]{1,2})[\s-](?P<name>[A-Za-z]{3,9})\.?[\s-](?P<year>[0-9]{4}|[0-9]{2})"
     r"(?:,?\s+(?P<clock>.+))?"
@@ -161,9 +159,7 @@ def to_instant(text: str) -> datetime | None:
 
 def is_later(text: str, than: str) -> bool:
     """Whether a valid date is later than another; "" is earlier than any. Fast for dates of the same form."""
-    if (
-        len(text) == len(than) and text[_CLOCK_END:] == than[_CLOCK_END:]
-    ):  # the same zone: text order is time order
+    if len(text) == len(than) and text[_CLOCK_END:] == than[_CLOCK_END:]:  # the same zone: text order is time order
         return text > than
     moment, other = to_instant(text), to_instant(than)
     return moment is not None and (other is None or moment > other)
@@ -200,9 +196,7 @@ def _all_exist(texts: Sequence[str]) -> bool:
 
 def _build_moment(parts: dict[str, str | None]) -> Moment:
     year = _year(parts["year"] or "")
-    month = (
-        _MONTHS.index(name[:3].lower()) + 1 if (name := parts.get("name")) else int(parts.get("month") or 1)
-    )
+    month = _MONTHS.index(name[:3].lower()) + 1 if (name := parts.get("name")) else int(parts.get("month") or 1)
     day = date(year, month, int(parts.get("day") or 1))
     clock = parts.get("clock") or parts.get("late")
     if clock:
@@ -233,9 +227,7 @@ def _with_clock(day: date, clock: str) -> Moment:
     second = 59 if match["second"] == "60" else int(match["second"] or 0)  # a leap second
     micro = int((match["fraction"] or "0")[:6].ljust(6, "0"))
     zone = _zone(match["zone"].strip())
-    value = (
-        datetime(day.year, day.month, day.day, hour, int(match["minute"] or 0), second, micro, zone) + carry
-    )
+    value = datetime(day.year, day.month, day.day, hour, int(match["minute"] or 0), second, micro, zone) + carry
     if match["fraction"]:
         return Moment(value, Precision.FRACTION)
     return Moment(value, Precision.SECOND if match["second"] else Precision.MINUTE)

@@ -62,10 +62,5 @@ def escape_xml(text: str) -> str:
         text = text.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;").replace("'", "&apos;")
     if not text.isprintable():
         # A parser would change these (https://www.w3.org/TR/xml/#sec-line-ends and #AVNormalize).
-        text = (
-            FORBIDDEN_CHARACTERS.sub("", text)
-            .replace("\r", "&#13;")
-            .replace("\n", "&#10;")
-            .replace("\t", "&#9;")
-        )
+        text = FORBIDDEN_CHARACTERS.sub("", text).replace("\r", "&#13;").replace("\n", "&#10;").replace("\t", "&#9;")
     return text

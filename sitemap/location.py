@@ -145,8 +145,7 @@ def _host(host: str, *, literal: bool) -> str:
         # The same as UTS 46 for nearly all names; for the rest, two spellings stay two hosts.
         host = unicodedata.normalize("NFKC", host).lower().replace("\u3002", ".")
         host = ".".join(
-            label if label.isascii() else "xn--" + label.encode("punycode").decode()
-            for label in host.split(".")
+            label if label.isascii() else "xn--" + label.encode("punycode").decode() for label in host.split(".")
         )
     if _NO_HOST.search(host):
         raise ValueError(f"{host[:100]!r} is not a host name")
@@ -155,9 +154,7 @@ def _host(host: str, *, literal: bool) -> str:
 
 def _normal_path(path: str) -> str:
     """A path or a query with its percent-encoding normalized (RFC 3986 section 6.2.2)."""
-    path = _NO_PATH.sub(
-        lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace")), path
-    )
+    path = _NO_PATH.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace")), path)
     return (_PERCENT.sub(_escaped, path) if "%" in path else path).replace("\\", "/")
 
 

@@ -94,9 +94,7 @@ class SitemapPlan:
         """
         sitemaps: dict[str, list[str]] = {}
         for sitemap in self.sitemaps:
-            for origin in (
-                dict.fromkeys((sitemap.location.origin, *sitemap.origins)) if sitemap.origins else ()
-            ):
+            for origin in dict.fromkeys((sitemap.location.origin, *sitemap.origins)) if sitemap.origins else ():
                 sitemaps.setdefault(origin + "/robots.txt", []).append(sitemap.url)
         return {robots_txt: missing_lines("", urls) for robots_txt, urls in sitemaps.items()}
 
@@ -171,9 +169,7 @@ def plan(
             Sitemap: https://example.com/sitemap.xml
     """
     if not name or "/" in name or "\\" in name:
-        raise InvalidLocation(
-            f"{quote_text(name)} is not a file name: the sitemap of each origin is in its root"
-        )
+        raise InvalidLocation(f"{quote_text(name)} is not a file name: the sitemap of each origin is in its root")
     planned = SitemapPlan(sitemaps, central, name)
     for url in urls:
         planned.count(url)

@@ -232,9 +232,7 @@ class Oracle:
         return ways
 
     def direct(self, path: str) -> set[str]:
-        return {
-            way for page in self.known if self.home(page) != self.home(path) for way in self.led(page, path)
-        }
+        return {way for page in self.known if self.home(page) != self.home(path) for way in self.led(page, path)}
 
     def led(self, page: str, path: str) -> set[str]:
         """In which ways the statements of one page lead to a URL."""
@@ -287,20 +285,14 @@ class Oracle:
         led = self.touched & self.known
         if any(self.state(path) == FAILING and not self.res(path).target for path in led):
             return True
-        if any(
-            self.state(path) in (BLOCKED, REFUSED) for path in led
-        ):  # which explains why few pages are linked
+        if any(self.state(path) in (BLOCKED, REFUSED) for path in led):  # which explains why few pages are linked
             return not self.site.settings.get("trust_blocked")
         return self.is_alone()
 
     def is_alone(self) -> bool:
         """Whether links lead from the start to no other page, or to few from one without text: are they by scripts?"""
         read, pages = (PAGE, NOINDEX, COPY), self.pages - self.copies.keys()
-        led = {
-            path
-            for path in self.depth()
-            if self.state(path) in read and self.home(path) != self.home(self.start)
-        }
+        led = {path for path in self.depth() if self.state(path) in read and self.home(path) != self.home(self.start)}
         if self.state(self.start) not in read or len(pages) <= 1:
             return False
         return not led or (self.res(self.start).bare and 2 * (len(led) + 1) < len(pages))
@@ -359,9 +351,7 @@ class Oracle:
             found.append(self.lost(ways, sources))
         elif path != self.start:
             found += ["reach.deep"] if depth.get(path, -1) > MAX_CLICKS else []
-            linking = [
-                page for page in self.known if self.home(page) != path and "followed" in self.led(page, path)
-            ]
+            linking = [page for page in self.known if self.home(page) != path and "followed" in self.led(page, path)]
             found += ["reach.few"] if len(linking) <= FEW else []
         has_list = bool(self.site.has_sitemap and self.site.listed)
         if has_list and "sitemap" not in sources and (path == self.start or ways - {"island"}):

@@ -74,9 +74,7 @@ def pages(**changed: Route) -> dict[str, Route]:
     return {**routes, **{f"/{path}": route for path, route in changed.items()}}
 
 
-def line(
-    path: str, status: int = 200, day: int = 3, who: int = 1, agent: str = "Mozilla/5.0 Firefox/128.0"
-) -> str:
+def line(path: str, status: int = 200, day: int = 3, who: int = 1, agent: str = "Mozilla/5.0 Firefox/128.0") -> str:
     """A line of a log in the combined format."""
     when = f"{day:02}/Nov/2026:10:00:00 +0000"
     return f'192.0.2.{who} - - [{when}] "GET {path} HTTP/1.1" {status} 512 "-" "{agent}"\n'

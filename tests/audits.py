@@ -47,27 +47,16 @@ def findings() -> list[AuditFinding]:
             backlinks=1,
             spellings=[f"{SITE}old/page/", f"{SITE}OLD/page"],
             referrers=[Referrer(f"{SITE}draft", "nofollow")],
-            hubs=[
-                LinkSuggestion(f"{SITE}old/", "its directory", 0.9),
-                LinkSuggestion(SITE, "the start", 0.1),
-            ],
+            hubs=[LinkSuggestion(f"{SITE}old/", "its directory", 0.9), LinkSuggestion(SITE, "the start", 0.1)],
             evidence=["sitemap.xml line 12 lists it", "access.log: 31 visits, the last on 2026-11-20"],
         ),
         *(
-            AuditFinding(
-                rule="orphan.sitemap", url=f"{SITE}old/{n}", sentence="In sitemap.xml only.", depth=None
-            )
+            AuditFinding(rule="orphan.sitemap", url=f"{SITE}old/{n}", sentence="In sitemap.xml only.", depth=None)
             for n in range(5)
         ),
+        AuditFinding(rule="reach.deep", url=f"{SITE}a/b/c", sentence="Seven clicks.", depth=7, inlinks=1, weight=0.01),
         AuditFinding(
-            rule="reach.deep", url=f"{SITE}a/b/c", sentence="Seven clicks.", depth=7, inlinks=1, weight=0.01
-        ),
-        AuditFinding(
-            rule="entry.gone",
-            url=f"{SITE}gone",
-            sentence="It answered 410.",
-            status=410,
-            state="client error",
+            rule="entry.gone", url=f"{SITE}gone", sentence="It answered 410.", status=410, state="client error"
         ),
         AuditFinding(
             rule="duplicate.loc",

@@ -32,9 +32,7 @@ pm.max_children = 4
 clear_env = no
 catch_workers_output = yes
 """
-_FASTCGI = (
-    "include /etc/nginx/fastcgi_params; fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;"
-)
+_FASTCGI = "include /etc/nginx/fastcgi_params; fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;"
 
 
 @dataclass(frozen=True)
@@ -95,9 +93,7 @@ class Cms:
 
 def ran(words: Sequence[str], environment: Mapping[str, str], given: str = "") -> str:
     """What a program printed that did what it was to do."""
-    run = subprocess.run(
-        words, env=environment, input=given, capture_output=True, text=True, timeout=300, check=False
-    )
+    run = subprocess.run(words, env=environment, input=given, capture_output=True, text=True, timeout=300, check=False)
     assert run.returncode == 0, f"{words}: {run.stdout[-2000:]}{run.stderr[-2000:]}"
     return run.stdout
 
@@ -162,10 +158,7 @@ def mariadb() -> Iterator[Path]:
         user = ["--user=root"] * (os.geteuid() == 0)
         made = ["mariadb-install-db", "--no-defaults", f"--datadir={folder}/data", "--skip-test-db"]
         subprocess.run(
-            [*made, *user, "--auth-root-authentication-method=normal"],
-            capture_output=True,
-            check=True,
-            timeout=120,
+            [*made, *user, "--auth-root-authentication-method=normal"], capture_output=True, check=True, timeout=120
         )
         words = [shutil.which("mariadbd", path=_PATH) or "", "--no-defaults", f"--datadir={folder}/data"]
         words += [*user, f"--socket={socket}", "--skip-networking", f"--pid-file={folder}/db.pid"]

@@ -31,10 +31,7 @@ class MediaWiki:
         self.root = root
 
     def make(
-        self,
-        pages: dict[str, str] | None = None,
-        moves: dict[str, str] | None = None,
-        deletes: tuple[str, ...] = (),
+        self, pages: dict[str, str] | None = None, moves: dict[str, str] | None = None, deletes: tuple[str, ...] = ()
     ) -> None:
         """Write pages, then move some, then delete some; and let the wiki do what it has put off."""
         asked = json.dumps({"pages": pages or {}, "moves": moves or {}, "deletes": deletes})

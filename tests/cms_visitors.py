@@ -15,18 +15,8 @@ BING = "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)"
 _READER = "Feedly/1.0 (+http://www.feedly.com/fetcher.html; 3 subscribers)"
 _SCANNERS = ("Mozilla/5.0 zgrab/0.x", "python-requests/2.31.0", "curl/8.5.0", "", PEOPLE[0])
 _PROBES = (
-    *(
-        "/.env",
-        "/.git/config",
-        "/phpmyadmin/",
-        "/wp-config.php.bak",
-        "/admin.php",
-        "/cgi-bin/luci/;stok=/locale",
-    ),
-    *(
-        "/vendor/phpunit/phpunit/src/Util/PHP/eval-stdin.php",
-        "/?q=<script>alert(1)</script>".replace("<", "%3C"),
-    ),
+    *("/.env", "/.git/config", "/phpmyadmin/", "/wp-config.php.bak", "/admin.php", "/cgi-bin/luci/;stok=/locale"),
+    *("/vendor/phpunit/phpunit/src/Util/PHP/eval-stdin.php", "/?q=<script>alert(1)</script>".replace("<", "%3C")),
     *("/wp-content/plugins/revslider/readme.txt", "/wp-login.php", "/xmlrpc.php", "/%c0%ae%c0%ae/etc/passwd"),
 )
 

@@ -48,17 +48,7 @@ class WordPress:
         return self.cms.php(_SCRIPTS / "wordpress_edit.php", *map(str, words))
 
     def sql(self, query: str) -> list[list[str]]:
-        words = [
-            "mariadb",
-            "--no-defaults",
-            f"--socket={self._socket}",
-            "-uroot",
-            "-N",
-            "-B",
-            "wp",
-            "-e",
-            query,
-        ]
+        words = ["mariadb", "--no-defaults", f"--socket={self._socket}", "-uroot", "-N", "-B", "wp", "-e", query]
         out = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
         return [line.split("\t") for line in out.splitlines()]
 

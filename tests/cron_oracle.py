@@ -19,8 +19,7 @@ def slots(expression: str, zone: ZoneInfo, begin: float, end: float) -> list[int
     """
     fields = expression.split()
     minutes, hours, days, months = (
-        _numbers(field, low, high)
-        for field, low, high in zip(fields[:4], (0, 0, 1, 1), (59, 23, 31, 12), strict=True)
+        _numbers(field, low, high) for field, low, high in zip(fields[:4], (0, 0, 1, 1), (59, 23, 31, 12), strict=True)
     )
     weekdays = {number % 7 for number in _numbers(fields[4], 0, 7)}
     is_both = fields[2].startswith("*") or fields[4].startswith("*")

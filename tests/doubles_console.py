@@ -84,9 +84,7 @@ class Console:
         assert (start, sites, sitemaps) == ("/webmasters/v3", "sites", "sitemaps")
         place = unquote(site), unquote(feed)
         if (place[0], EMAIL) not in self.owners:
-            return failure(
-                403, f"User does not have sufficient permission for site '{place[0]}'.", "forbidden"
-            )
+            return failure(403, f"User does not have sufficient permission for site '{place[0]}'.", "forbidden")
         if heard.method == "PUT":
             assert heard.headers["content-length"] == "0"  # without it Google answers 411
             self.submitted.append(place)
@@ -114,17 +112,14 @@ class Console:
         self.tokens.append(token)
         self.valid.add(token)
         return Reply(
-            200,
-            json.dumps({"access_token": token, "expires_in": self.holds, "token_type": "Bearer"}).encode(),
+            200, json.dumps({"access_token": token, "expires_in": self.holds, "token_type": "Bearer"}).encode()
         )
 
 
 def failure(status: int, message: str, reason: str, headers: Mapping[str, str] | None = None) -> Reply:
     """An error in the form that the Search Console API uses."""
     error = {"code": status, "message": message, "errors": [{"domain": "global", "reason": reason}]}
-    return Reply(
-        status, json.dumps({"error": error}).encode(), {"Content-Type": "application/json", **(headers or {})}
-    )
+    return Reply(status, json.dumps({"error": error}).encode(), {"Content-Type": "application/json", **(headers or {})})
 
 
 @contextmanager

@@ -80,16 +80,10 @@ class Double:
 
             def do_GET(self) -> None:
                 double.asked.append(f"{self.headers['Host']}{self.path}")
-                found = double.files.get(
-                    f"{self.headers['Host']}{self.path}", double.files.get(self.path, 404)
-                )
+                found = double.files.get(f"{self.headers['Host']}{self.path}", double.files.get(self.path, 404))
                 double.headers.append((self.path, dict(self.headers)))
                 self._answer(
-                    Say(body=found)
-                    if isinstance(found, bytes)
-                    else Say(found)
-                    if isinstance(found, int)
-                    else found
+                    Say(body=found) if isinstance(found, bytes) else Say(found) if isinstance(found, int) else found
                 )
 
             def do_POST(self) -> None:

@@ -59,9 +59,7 @@ class Mailbox:
         self.secured.append(session.ssl is not None)
         return "250 OK"
 
-    def authenticate(
-        self, server: SMTP, session: Session, envelope: Envelope, mechanism: str, data: Any
-    ) -> AuthResult:
+    def authenticate(self, server: SMTP, session: Session, envelope: Envelope, mechanism: str, data: Any) -> AuthResult:
         """Whether a login is that which is wanted. The refusal repeats it, as no server should."""
         assert isinstance(data, LoginPassword)
         self.logins.append((data.login, data.password))
@@ -77,19 +75,13 @@ def _unix(content: bytes | str | None) -> bytes:
 
 @contextmanager
 def mailbox(
-    starttls: ssl.SSLContext | None = None,
-    tls: ssl.SSLContext | None = None,
-    login: tuple[bytes, bytes] | None = None,
+    starttls: ssl.SSLContext | None = None, tls: ssl.SSLContext | None = None, login: tuple[bytes, bytes] | None = None
 ) -> Iterator[Mailbox]:
     """A server while it is entered, with STARTTLS or TLS or neither; with a ``login`` nothing goes without it."""
     box = Mailbox(login=login)
     ready = threading.Event()
     loop = asyncio.new_event_loop()
-    options: dict[str, Any] = {
-        "hostname": "mail.example",
-        "tls_context": starttls,
-        "require_starttls": bool(starttls),
-    }
+    options: dict[str, Any] = {"hostname": "mail.example", "tls_context": starttls, "require_starttls": bool(starttls)}
     if login:
         options |= {"authenticator": box.authenticate, "auth_required": True, "auth_require_tls": not tls}
 
@@ -106,9 +98,7 @@ def mailbox(
         box.address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
         ready.set()
         loop.run_forever()
-        for (
-            listening
-        ) in server.sockets:  # who was accepted before a server is closed is lost with it, still open
+        for listening in server.sockets:  # who was accepted before a server is closed is lost with it, still open
             loop.remove_reader(listening.fileno())
         loop.run_until_complete(asyncio.sleep(0.01))
         server.close()

@@ -236,11 +236,7 @@ class _Handler(BaseHTTPRequestHandler):
             f"<Size>{len(self.held.objects[key].body)}</Size></Contents>"
             for key in shown
         )
-        more = (
-            f"<NextContinuationToken>{escape(shown[-1])}</NextContinuationToken>"
-            if len(names) > len(shown)
-            else ""
-        )
+        more = f"<NextContinuationToken>{escape(shown[-1])}</NextContinuationToken>" if len(names) > len(shown) else ""
         answer = (
             '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
             f"<Name>{BUCKET}</Name><EncodingType>url</EncodingType><KeyCount>{len(shown)}</KeyCount>"
@@ -252,9 +248,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self.query.get(name, [""])[0]
 
     def refusal(self, status: int, code: str) -> tuple[int, bytes, dict[str, str]]:
-        text = (
-            f"<Error><Code>{code}</Code><Message>no: {SECRET}\n&#9;</Message><RequestId>1</RequestId></Error>"
-        )
+        text = f"<Error><Code>{code}</Code><Message>no: {SECRET}\n&#9;</Message><RequestId>1</RequestId></Error>"
         return status, text.encode(), {"Content-Type": "application/xml"}
 
     def fail(self, fault: Fault, method: str, key: str) -> None:

@@ -13,18 +13,7 @@ from pathlib import Path
 from random import Random
 
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.model import (
-    DiscoveredBy,
-    DiscoveredUrl,
-    DocumentKind,
-    Done,
-    Lease,
-    Outcome,
-    Page,
-    State,
-    Url,
-    Verdict,
-)
+from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Done, Lease, Outcome, Page, State, Url, Verdict
 from crawler.parse.snapshot.snapshot import take_snapshot
 from crawler.state.migrations import STATE_DB
 from crawler.url.normalize import join_url
@@ -32,26 +21,7 @@ from crawler.url.normalize import join_url
 HOME = "https://site.example"
 Site = Callable[[str], str | None]  # of a path with its query; None: there is no such page
 
-SYLLABLES = (
-    "ba",
-    "co",
-    "di",
-    "fu",
-    "ga",
-    "he",
-    "ki",
-    "lo",
-    "mu",
-    "na",
-    "po",
-    "ra",
-    "se",
-    "ti",
-    "vu",
-    "wo",
-    "xa",
-    "zi",
-)
+SYLLABLES = ("ba", "co", "di", "fu", "ga", "he", "ki", "lo", "mu", "na", "po", "ra", "se", "ti", "vu", "wo", "xa", "zi")
 
 
 def word(number: int) -> str:
@@ -97,9 +67,7 @@ def _outcome(lease: Lease, body: str | None) -> Outcome:
     if body == "fails":
         return Outcome(lease, Verdict(State.SERVER_ERROR, "answered 503"), 503)
     page = Page(text=take_snapshot(body.encode()))
-    return Outcome(
-        lease, Verdict(State.INDEXABLE), 200, _links(lease.url.removeprefix(HOME), body), page=page
-    )
+    return Outcome(lease, Verdict(State.INDEXABLE), 200, _links(lease.url.removeprefix(HOME), body), page=page)
 
 
 def visit(
@@ -125,11 +93,7 @@ def visit(
         frontier.admit([DiscoveredUrl(Url(HOME + "/"), DiscoveredBy.SEED, 0)])
         if listed:
             frontier.admit(
-                [
-                    DiscoveredUrl(
-                        Url(HOME + "/sitemap.xml"), DiscoveredBy.SITEMAP, 0, kind=DocumentKind.SITEMAP
-                    )
-                ]
+                [DiscoveredUrl(Url(HOME + "/sitemap.xml"), DiscoveredBy.SITEMAP, 0, kind=DocumentKind.SITEMAP)]
             )
         out: list[Lease] = []
         while len(read) < most:
@@ -196,14 +160,10 @@ def calendar_by_path(path: str) -> str | None:
     year, month, day = int(found[1]), int(found[2]), int(found[3] or 0)
     here = f"/cal/{year}/{month}/"
     if day:
-        return f"<h1>{day} {MONTHS[month - 1]} {year}</h1>{QUIET}" + anchors(
-            [here, f"{here}{day % 28 + 1}/", *REAL]
-        )
+        return f"<h1>{day} {MONTHS[month - 1]} {year}</h1>{QUIET}" + anchors([here, f"{here}{day % 28 + 1}/", *REAL])
     months = (year * 12 + month - 1 + step for step in (1, -1))
     near = [f"/cal/{each // 12}/{each % 12 + 1}/" for each in months]
-    return f"<h1>{MONTHS[month - 1]} {year}</h1>{QUIET}" + anchors(
-        [*near, *(f"{here}{n}/" for n in range(1, 29))]
-    )
+    return f"<h1>{MONTHS[month - 1]} {year}</h1>{QUIET}" + anchors([*near, *(f"{here}{n}/" for n in range(1, 29))])
 
 
 FACETS = ("brand", "color", "cut", "fabric", "length", "size")
@@ -226,12 +186,8 @@ def facets(path: str) -> str | None:
     for name in FACETS:
         others = {key: value for key, value in chosen.items() if key != name}
         sets = [others] if name in chosen else [{**others, name: word(n)} for n in range(4)]
-        more += [
-            "/shirts?" + "&amp;".join(f"{k}={v}" for k, v in sorted(each.items())) for each in sets if each
-        ]
-    return (
-        "<h1>Shirts</h1>" + "".join(found) + anchors([*shown, *(href.replace("&amp;", "&") for href in more)])
-    )
+        more += ["/shirts?" + "&amp;".join(f"{k}={v}" for k, v in sorted(each.items())) for each in sets if each]
+    return "<h1>Shirts</h1>" + "".join(found) + anchors([*shown, *(href.replace("&amp;", "&") for href in more)])
 
 
 @beside("/s/A1B2C3D4E5F6A7B8C9D0/start")
@@ -274,9 +230,7 @@ def last_page_for_ever(path: str) -> str | None:
         return None
     number = int(path[11:])
     first = min(number, 20) * 10
-    return f"<p>Page {number}" + anchors(
-        [*(f"/item-{word(first + n)}" for n in range(10)), f"/list?page={number + 1}"]
-    )
+    return f"<p>Page {number}" + anchors([*(f"/item-{word(first + n)}" for n in range(10)), f"/list?page={number + 1}"])
 
 
 @beside("/search?q=" + word(3))
@@ -298,9 +252,7 @@ def sort_orders(path: str) -> str | None:
         return None
     orders = path.partition("&sort=")[2].split(",")
     return "<p>A table." + anchors(
-        f"/table?dir={way}&sort={','.join([each, *orders])[:400]}"
-        for each in "abcd"
-        for way in ("up", "down")
+        f"/table?dir={way}&sort={','.join([each, *orders])[:400]}" for each in "abcd" for way in ("up", "down")
     )
 
 
@@ -335,11 +287,7 @@ def shop(products: int, a_page: int) -> tuple[Site, set[str]]:
         own = range((number - 1) * a_page, min(products, number * a_page))
         return f"<p>Page {number}" + anchors([*(f"/product/{n}" for n in own), f"/list?page={number + 1}"])
 
-    return page, {
-        "/",
-        *(f"/product/{n}" for n in range(products)),
-        *(f"/list?page={n + 1}" for n in range(pages)),
-    }
+    return page, {"/", *(f"/product/{n}" for n in range(products)), *(f"/list?page={n + 1}" for n in range(pages))}
 
 
 def archive(years: int) -> tuple[Site, set[str]]:

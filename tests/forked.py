@@ -46,9 +46,7 @@ class Forked:
         self._server = server
         self._work = work
 
-    def run(
-        self, folder: Path, day: int, *words: str, kill_at: int = -1, marks: tuple[str, ...] = ()
-    ) -> Ended:
+    def run(self, folder: Path, day: int, *words: str, kill_at: int = -1, marks: tuple[str, ...] = ()) -> Ended:
         """Run siteatlas in a folder. ``kill_at`` is the number of the function call before which it dies.
 
         ``marks`` are functions, as ``file.py:Class.function``; with them all calls are counted.
@@ -97,9 +95,7 @@ class Forked:
 @contextmanager
 def forked(work: Path) -> Iterator[Forked]:
     """A process whose forks run commands; ``work`` is for what they say."""
-    with subprocess.Popen(
-        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as server:
+    with subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         try:
             yield Forked(server, work)
         finally:
@@ -184,12 +180,7 @@ def serve() -> None:
     from crawler.cli import app
 
     sys.path[0] = str(Path(__file__).parents[1])
-    for module in (
-        "crawler.cli.crawl",
-        "crawler.cli.run_sites",
-        "crawler.cli.summary",
-        "crawler.config.plan",
-    ):
+    for module in ("crawler.cli.crawl", "crawler.cli.run_sites", "crawler.cli.summary", "crawler.config.plan"):
         __import__(module)
     assert app
     while line := sys.stdin.buffer.raw.readline():  # type: ignore[attr-defined]

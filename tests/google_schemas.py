@@ -24,10 +24,7 @@ _TYPES = {
     "idtype": ("xsd:string", 'pattern value="tms:series|tms:program|rovi:series|rovi:program|freebase|url"'),
     "language": ("xsd:string", 'pattern value="zh-cn|zh-tw|[a-z]{2,3}"'),
     "access": ("xsd:string", 'pattern value="Subscription|Registration"'),
-    "genres": (
-        "xsd:string",
-        f'pattern value="{_GENRE}(, *{_GENRE})*"',
-    ),
+    "genres": ("xsd:string", f'pattern value="{_GENRE}(, *{_GENRE})*"'),
     "tickers": ("xsd:string", r'pattern value="(\w+:\w+(, *\w+:\w+){0,4})?"'),
     **{f"text{most}": ("xsd:string", f'maxLength value="{most}"') for most in (100, 255, 256, 2048)},
 }
@@ -96,8 +93,7 @@ def extensions() -> dict[str, tuple[str, bytes]]:
         "mobile.xsd": ("mobile/1.0", "mobile", []),
     }
     return {
-        file: (_GOOGLE + end, _schema(_GOOGLE + end, _tag(root, "", tags)))
-        for file, (end, root, tags) in made.items()
+        file: (_GOOGLE + end, _schema(_GOOGLE + end, _tag(root, "", tags))) for file, (end, root, tags) in made.items()
     }
 
 
@@ -122,9 +118,7 @@ def _tag(name: str, often: str, kind: object, *attributes: str) -> str:
         inner = f"<xsd:sequence>{''.join(_tag(*row) for row in kind)}</xsd:sequence>"
     else:
         declared = "".join(_attribute(*attribute.split()) for attribute in attributes)
-        inner = (
-            f'<xsd:simpleContent><xsd:extension base="{kind}">{declared}</xsd:extension></xsd:simpleContent>'
-        )
+        inner = f'<xsd:simpleContent><xsd:extension base="{kind}">{declared}</xsd:extension></xsd:simpleContent>'
     return f'<xsd:element name="{name}"{occurs}><xsd:complexType>{inner}</xsd:complexType></xsd:element>'
 
 

@@ -250,9 +250,7 @@ class HostileServer:
         self.port = server.sockets[0].getsockname()[1]
         ready.set()
         await self._stop.wait()
-        for (
-            listening
-        ) in server.sockets:  # who was accepted before a server is closed is lost with it, still open
+        for listening in server.sockets:  # who was accepted before a server is closed is lost with it, still open
             self._loop.remove_reader(listening.fileno())
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -324,9 +322,7 @@ class Certificates:
         return cls(
             ca_file=path,
             good=_context(authority.issue_cert(*names)),
-            expired=_context(
-                authority.issue_cert(*names, not_before=past - dt.timedelta(days=90), not_after=past)
-            ),
+            expired=_context(authority.issue_cert(*names, not_before=past - dt.timedelta(days=90), not_after=past)),
             wrong_host=_context(authority.issue_cert("other.example")),
             stranger=_context(other.issue_cert(*names)),
             expired_on=past,

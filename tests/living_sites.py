@@ -84,9 +84,7 @@ class LivingSite:
 
     def _write_home(self) -> None:
         links = "".join(f"<li><a href='{path}'>{path}</a>" for path in self.texts)
-        self._put(
-            "index.html", f"<!doctype html><title>Home</title><main><h1>Home</h1><ul>{links}</ul></main>"
-        )
+        self._put("index.html", f"<!doctype html><title>Home</title><main><h1>Home</h1><ul>{links}</ul></main>")
 
     def _put(self, name: str, text: str) -> None:
         draft = self.root / f".{name}.draft"

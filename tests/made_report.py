@@ -45,17 +45,12 @@ WEIGHTS = {
     "cluster": 3,
     "media": 4,
 }
-LINT = {
-    "lastmod.future": 3,
-    "sitemap.too_many": 1,
-}  # shares of lint findings: rules of the sitemap package
+LINT = {"lastmod.future": 3, "sitemap.too_many": 1}  # shares of lint findings: rules of the sitemap package
 TODAY = "2026-11-18"
 MENDED = {"entry.gone": 3, "gone.linked": 250}
 UNCOMPARED = "orphan.log"
 LIMIT_DOUBT = "The page limit of 100,000 was met with 12,408 URLs left to visit: raise --max-pages."
-HUB_DOUBT = (
-    "https://shop.example/brands/ answered 503, so what it leads to is not known: run the audit again."
-)
+HUB_DOUBT = "https://shop.example/brands/ answered 503, so what it leads to is not known: run the audit again."
 
 
 def made(
@@ -157,17 +152,14 @@ def _referrers(rule: str, some: Random) -> list[Referrer]:
         return []
     how = rule.partition(".")[2] if rule.startswith("weak") else "link"
     return [
-        Referrer(f"{SITE}/blog/{some.choice(WORDS)}-{some.randrange(999)}", how)
-        for _ in range(some.randrange(1, 6))
+        Referrer(f"{SITE}/blog/{some.choice(WORDS)}-{some.randrange(999)}", how) for _ in range(some.randrange(1, 6))
     ]
 
 
 def _hubs(section: str, some: Random) -> list[LinkSuggestion]:
     return [
         LinkSuggestion(f"{SITE}/{section}/", "It lists the other pages of this directory.", 0.91),
-        LinkSuggestion(
-            f"{SITE}/{section}/{some.choice(WORDS)}", "Its title has two words of this page's.", 0.64
-        ),
+        LinkSuggestion(f"{SITE}/{section}/{some.choice(WORDS)}", "Its title has two words of this page's.", 0.64),
         LinkSuggestion(f"{SITE}/", "The start page.", 0.2),
     ]
 
@@ -203,9 +195,7 @@ SHARES = (0.031, 0.112, 0.004, 0.0, 0.27, 0.06, 0.55, 0.0, 0.17, 0.008, 1.0, 0.0
 
 def bars(*pairs: str | int) -> list[HistogramBar]:
     """Labels and counts in turn."""
-    return [
-        HistogramBar(str(label), int(count)) for label, count in zip(pairs[::2], pairs[1::2], strict=True)
-    ]
+    return [HistogramBar(str(label), int(count)) for label, count in zip(pairs[::2], pairs[1::2], strict=True)]
 
 
 def inputs() -> list[SourceReport]:

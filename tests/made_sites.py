@@ -126,11 +126,7 @@ def render(site: Made, path: str) -> str:
     head += ['<meta name="robots" content="noindex">'] if page.noindex == "meta" else []
     head += ['<meta name="robots" content="nofollow">'] if page.hushed else []
     head += [f"<script>{page.script}</script>"] if page.script else []
-    head += (
-        [f'<meta http-equiv="refresh" content="0; url={escape(ORIGIN + page.refresh)}">']
-        if page.refresh
-        else []
-    )
+    head += [f'<meta http-equiv="refresh" content="0; url={escape(ORIGIN + page.refresh)}">'] if page.refresh else []
     body = "\n".join(_BODIES[kind].format(href) for kind, href in hrefs if kind in _BODIES)
     body += '<a href="#top">Up</a>' if page.up else ""
     said = f"This is {escape(page.same or path)}. {'' if page.bare else 'More of it. ' * 25}"
@@ -240,10 +236,7 @@ class Audited:
     @property
     def whole(self) -> list[object]:
         """All that may not differ between two audits that saw the same."""
-        report, found = (
-            self.report,
-            sorted(self.findings, key=lambda each: (each.rule, each.url, each.sentence)),
-        )
+        report, found = (self.report, sorted(self.findings, key=lambda each: (each.rule, each.url, each.sentence)))
         figures = (report.urls, report.pages, report.reached, report.listed, report.states, report.depths)
         return [found, figures, report.doubts, report.unchecked, report.undecided]
 
@@ -258,9 +251,7 @@ def in_memory(site: Made) -> Iterator[Served]:
         yield served
 
 
-def audited(
-    site: Made, folder: Path, /, *, begin: Resume = Resume.FRESH, **sections: dict[str, Any]
-) -> Audited:
+def audited(site: Made, folder: Path, /, *, begin: Resume = Resume.FRESH, **sections: dict[str, Any]) -> Audited:
     """Audit a site whose state is kept in a folder."""
     given = {
         "site": {"url": f"{ORIGIN}/"},
@@ -273,8 +264,5 @@ def audited(
         given[name] = {**given.get(name, {}), **values}
     given["audit"] = {**site.settings, **sources(site, folder), **sections.get("audit", {})}
     watches = ProgressWatchers(lambda _: None, lambda _: None)
-    with (
-        in_memory(site) as served,
-        audit(planning.plan_audit(Config(**given)), watches, begin=begin) as (report, of),
-    ):
+    with in_memory(site) as served, audit(planning.plan_audit(Config(**given)), watches, begin=begin) as (report, of):
         return Audited(report, [each for count in report.counts for each in of(count.rule)], served.asked)

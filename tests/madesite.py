@@ -49,9 +49,7 @@ class Site:
         listed = sorted(self.pages)
         for n in range(lists):
             members = listed[n::lists]
-            self.pages[f"/list/{n}"] = Leaf(
-                f"/list/{n}", "list", f"List {prose(self.rng, 2)}", [], items=members
-            )
+            self.pages[f"/list/{n}"] = Leaf(f"/list/{n}", "list", f"List {prose(self.rng, 2)}", [], items=members)
         self.pages["/"] = Leaf("/", "list", "Home of Acme", [], items=list(self.nav))
         self.quotes = [prose(self.rng, 9) for _ in range(10)]
         self.visits = dict.fromkeys(self.pages, 100)
@@ -87,14 +85,10 @@ class Site:
             lines.extend(f'<p>See <a href="{link}">this</a></p>' for link in page.links)
             lines.append(f"<p>{self.visits[path]} views</p><p>{rng.choice(self.quotes)}</p></div>")
         elif page.kind == "product":
-            lines.append(
-                f"<p>{page.paragraphs[0]}</p><p class=price>{page.price} &euro;</p><p>{page.stock}</p>"
-            )
+            lines.append(f"<p>{page.paragraphs[0]}</p><p class=price>{page.price} &euro;</p><p>{page.stock}</p>")
             lines.extend(f"<p>{text}</p>" for text in page.paragraphs[1:])
             lines.extend(f'<p>See <a href="{link}">this</a></p>' for link in page.links)
-            lines.append(
-                f'<form action="/cart?csrf={token}"><input type=hidden name=csrf value={token}></form>'
-            )
+            lines.append(f'<form action="/cart?csrf={token}"><input type=hidden name=csrf value={token}></form>')
             lines.append("<div><h3>Related</h3><ul>")
             lines.extend(f"<li><a href={p}>{self.pages[p].title}</a></li>" for p in related)
             lines.append("</ul></div>")
@@ -136,9 +130,7 @@ class Site:
             kinds = ["item"]
         match rng.choice(kinds):
             case "word":
-                page.paragraphs[0] = page.paragraphs[0].replace(
-                    " ", f" {rng.choice(_WORDS)}{rng.choice(_WORDS)} ", 1
-                )
+                page.paragraphs[0] = page.paragraphs[0].replace(" ", f" {rng.choice(_WORDS)}{rng.choice(_WORDS)} ", 1)
             case "remove" if len(page.paragraphs) > 2:
                 page.paragraphs.pop()
             case "link":

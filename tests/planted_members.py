@@ -27,9 +27,7 @@ def orphans_of_the_sitemap(site: Planted) -> None:
     site.pages["/x9/"].title = "Our stew for cold winter evenings"
     site.pages[SOUP].title = "Soups and stews for winter evenings"
     site.expect(rule, "/x9/", hub=SOUP)
-    loop = site.page(
-        f"{KITCHEN}self-only/", "kitchen", trail=trail(KITCHEN), canonical=f"{KITCHEN}self-only/"
-    )
+    loop = site.page(f"{KITCHEN}self-only/", "kitchen", trail=trail(KITCHEN), canonical=f"{KITCHEN}self-only/")
     loop.links += [(loop.path, ""), (f"{loop.path}#top", ""), (f"{loop.path}?utm_source=menu", "")]
     site.expect(rule, loop.path, hub=KITCHEN)
     # in all sources: the sitemap names the class
@@ -149,10 +147,7 @@ def islands(site: Planted) -> None:
     pair[1].links.append((pair[0].path, ""))
     site.expect(rule, *(leaf.path for leaf in pair))
     # a chain: nothing leads to its first page, which others are led to by
-    chain = [
-        site.page(f"/press/{name}/", "market", listed=not n)
-        for n, name in enumerate(("2021", "spring", "notes"))
-    ]
+    chain = [site.page(f"/press/{name}/", "market", listed=not n) for n, name in enumerate(("2021", "spring", "notes"))]
     chain[0].links.append((chain[1].path, ""))
     chain[1].links.append((chain[2].path, ""))
     site.expect("orphan.sitemap", chain[0].path)
@@ -310,14 +305,7 @@ def by_the_head(site: Planted) -> None:
 
 
 def deep_pages(site: Planted) -> None:
-    steps = [
-        "/",
-        "/archive/",
-        "/archive/2019/",
-        "/archive/2019/05/",
-        "/archive/2019/05/a/",
-        "/archive/2019/05/a/b/",
-    ]
+    steps = ["/", "/archive/", "/archive/2019/", "/archive/2019/05/", "/archive/2019/05/a/", "/archive/2019/05/a/b/"]
     steps.append(f"{steps[-1]}c/")
     for n, path in enumerate(steps[1:], 1):
         site.page(path, "council", trail=tuple(steps[:n]))
@@ -419,14 +407,7 @@ def gone_and_visited(site: Planted) -> None:
     site.visited("/ended", people=12)
     site.expect(rule, "/ended/now/")
     # near misses: what scanners ask for, what is forbidden, what is no page, what nobody comes for
-    for path in (
-        "/.env",
-        "/wp-login.php",
-        "/xmlrpc.php",
-        "/.git/config",
-        "/backup.zip",
-        "/Docs/install",
-    ):
+    for path in ("/.env", "/wp-login.php", "/xmlrpc.php", "/.git/config", "/backup.zip", "/Docs/install"):
         site.visited(path, people=2, bots=1)
     site.gone("/admin/", 403)
     site.visited("/admin/", people=60)
@@ -663,9 +644,7 @@ def lying_dates(site: Planted) -> None:
         ("before", "2025-06-02", "2025-06-01T06:00:00+00:00"),
         ("after", "2025-06-02", "2025-06-04T06:00:00+00:00"),
     ):
-        path = site.page(
-            f"{HARVEST}{name}/", "harvest", trail=trail(HARVEST), listed=False, modified=stated
-        ).path
+        path = site.page(f"{HARVEST}{name}/", "harvest", trail=trail(HARVEST), listed=False, modified=stated).path
         site.list(path, listed, news=True)
         site.well(path)
     site.page(f"{HARVEST}undated/", "harvest")
@@ -687,9 +666,7 @@ def versions(
     for language, path in paths.items():
         stated = (names or {}).get(language, usual)
         leaf = site.page(path, "world", lang=language, trail=("/", "/world/"))
-        leaf.head += [
-            f'<link rel="alternate" hreflang="{code}" href="{site.url(to)}">' for code, to in stated
-        ]
+        leaf.head += [f'<link rel="alternate" hreflang="{code}" href="{site.url(to)}">' for code, to in stated]
         leaf.links += [(other, "") for other in paths.values() if other != path]
         site.link("/world/", path)
         site.link("/about/", path)
@@ -730,18 +707,14 @@ def languages(site: Planted) -> None:
     site.well(other)
     stated = [("en", f"{en}{path}/"), ("de", f"{de}{path}/"), ("de", other), ("x-default", f"{en}{path}/")]
     versions(site, path, "en", "de", names={"en": stated, "de": stated})
-    site.pages[other].head += [
-        f'<link rel="alternate" hreflang="{code}" href="{site.url(to)}">' for code, to in stated
-    ]
+    site.pages[other].head += [f'<link rel="alternate" hreflang="{code}" href="{site.url(to)}">' for code, to in stated]
     site.expect("cluster.conflict", f"{en}{path}/", f"{de}{path}/", other)
     path = "disagreeing"  # the sitemap says otherwise than the pages
     paths = versions(site, path, "en", "de")
     other = site.page(f"{de}{path}-too/", "world", lang="de", listed=False).path
     site.well(other)
     stated = [("en", paths["en"]), ("de", other), ("x-default", paths["en"])]
-    inner = "".join(
-        f'<xhtml:link rel="alternate" hreflang="{code}" href="{site.url(to)}"/>' for code, to in stated
-    )
+    inner = "".join(f'<xhtml:link rel="alternate" hreflang="{code}" href="{site.url(to)}"/>' for code, to in stated)
     next(entry for entry in site.entries if entry.loc == paths["en"]).inner = inner
     site.list(other, site.pages[other].modified, inner)
     site.expect("cluster.conflict", paths["en"])
@@ -801,11 +774,7 @@ def media(site: Planted) -> None:
     site.redirect("/img/moved.png", "/img/fine.png")
     pictured("moved", "/img/moved.png")  # a near miss, and a busy server is one
     site.answers["/film/fine.mp4"] = Answer(200, b"\0\0\0\x18ftypmp42", {"Content-Type": "video/mp4"})
-    for name, film, thumb in (
-        ("good", "fine", "fine"),
-        ("dead", "dead", "fine"),
-        ("blind", "fine", "unseen"),
-    ):
+    for name, film, thumb in (("good", "fine", "fine"), ("dead", "dead", "fine"), ("blind", "fine", "unseen")):
         path = site.page(f"/films/{name}/", "clocks", listed=False).path
         site.well(path)
         inner = (
@@ -860,13 +829,7 @@ def spellings(site: Planted) -> None:
         site.visited(target, people=8)
         site.analysed.append((target, 11))
     # pages without a canonical: nothing but their content says that they are the same
-    for target in (
-        "/guides/index.html",
-        "/guides//",
-        "/about/index.html",
-        "/index.html",
-        "/guides/?ref=footer",
-    ):
+    for target in ("/guides/index.html", "/guides//", "/about/index.html", "/index.html", "/guides/?ref=footer"):
         site.visited(target, people=8)
     sorted_list = f"{LAMPS}?sort=price&view=grid"
     site.page(sorted_list, "lamps")

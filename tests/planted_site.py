@@ -119,8 +119,7 @@ class Planted:
         if topic not in self.vocabulary:
             made = random.Random(f"words of {topic}")
             self.vocabulary[topic] = [topic] * bool(topic) + [
-                "".join(made.choice(_SYLLABLES.split()) for _ in range(made.randrange(2, 4)))
-                for _ in range(12)
+                "".join(made.choice(_SYLLABLES.split()) for _ in range(made.randrange(2, 4))) for _ in range(12)
             ]
         return self.vocabulary[topic]
 

@@ -119,9 +119,7 @@ def _planted(site: Planted, hits: Hits) -> list[tuple[datetime, str]]:
     agents = [_BROWSERS[n % 3] for n in range(hits.people)] + [_BOTS[n % 2] for n in range(hits.bots)]
     steps = max(1, len(agents) - 1)
     moments = [first + (last - first) * n / steps for n in range(len(agents))]
-    return [
-        (when, _line(when, hits.target, status, agent)) for when, agent in zip(moments, agents, strict=True)
-    ]
+    return [(when, _line(when, hits.target, status, agent)) for when, agent in zip(moments, agents, strict=True)]
 
 
 def _noise(site: Planted, rng: random.Random) -> list[tuple[datetime, str]]:
@@ -145,6 +143,4 @@ def _noise(site: Planted, rng: random.Random) -> list[tuple[datetime, str]]:
 
 def _line(when: datetime, target: str, status: int, agent: str, method: str = "GET") -> str:
     address = "66.249.66.1" if "Googlebot" in agent else "198.51.100.7"
-    return (
-        f'{address} - - [{when:%d/%b/%Y:%H:%M:%S %z}] "{method} {target} HTTP/1.1" {status} 512 "-" "{agent}"'
-    )
+    return f'{address} - - [{when:%d/%b/%Y:%H:%M:%S %z}] "{method} {target} HTTP/1.1" {status} 512 "-" "{agent}"'

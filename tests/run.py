@@ -68,9 +68,7 @@ def _text(stream: IO[bytes]) -> str:
 
 def crawl(folder: Path, url: str, *words: str, anew: bool = False, **extra: str) -> Ran:
     """Crawl at full speed into ``out`` in the folder."""
-    return siteatlas(
-        folder, "crawl", url, "-o", "out", "--swap-delay", "0", *FAST, *words, anew=anew, **extra
-    )
+    return siteatlas(folder, "crawl", url, "-o", "out", "--swap-delay", "0", *FAST, *words, anew=anew, **extra)
 
 
 def published(folder: Path) -> dict[str, bytes]:

@@ -78,9 +78,7 @@ class Judge:
             is_overlong = lived.attempt.outcome == "overlong"
             self.counts["overlong"] += is_overlong
             assert is_overlong <= (lived.ended - lived.began >= longest), f"did not take long: {lived}"
-            assert lived.attempt.fate is not RunStatus.STOPPED or lived.ended >= life.ended, (
-                f"by nobody: {lived}"
-            )
+            assert lived.attempt.fate is not RunStatus.STOPPED or lived.ended >= life.ended, f"by nobody: {lived}"
 
     def _in_time(self, site: ScheduledSite, attempts: list[Lived]) -> None:
         """Whenever a slot is due, there is a daemon, the site does not run and there is room, it is soon begun."""
@@ -112,9 +110,7 @@ class Judge:
                 if because is Trigger.RETRY and reasons.is_broken:
                     assert any(moment <= life.began <= lived.began for life in self.world.lives), name
                 assert because is attempt.because, f"{because}: {name}"
-                assert not self._is_steady(ran, lived.began) or attempt.began >= when - 1e-3, (
-                    f"too soon: {name}"
-                )
+                assert not self._is_steady(ran, lived.began) or attempt.began >= when - 1e-3, f"too soon: {name}"
             reasons.take(attempt)
             moment = lived.ended
             told = lived.began if attempt.fate is None else lived.ended
@@ -156,9 +152,7 @@ class Judge:
         return not any(begin < time <= end for time in self.world.times)
 
     def _open(self) -> list[Span]:
-        events = [(each.began, 1) for each in self.world.lived] + [
-            (each.ended, -1) for each in self.world.lived
-        ]
+        events = [(each.began, 1) for each in self.world.lived] + [(each.ended, -1) for each in self.world.lived]
         for life in self.world.lives:
             events += [(life.began, -self.world.at_once), (life.ended, self.world.at_once)]
         number, since, found = self.world.at_once, math.inf, []

@@ -67,9 +67,7 @@ def kubernetes() -> Any:
 def github_workflow() -> Any:
     """The JSON schema of workflows for GitHub Actions."""
     name = "github-workflows.json"
-    return json.loads(
-        _kept(name, "check-jsonschema==0.39.0", f"check_jsonschema/builtin_schemas/vendor/{name}")
-    )
+    return json.loads(_kept(name, "check-jsonschema==0.39.0", f"check_jsonschema/builtin_schemas/vendor/{name}"))
 
 
 @cache
@@ -114,10 +112,7 @@ def _fetch_official() -> None:
         work = Path(name)
         sitemap = _from_npm(work, "sitemap@9.0.1", "package/schema/sitemap.xsd")
         xhtml, xml = _from_pypi(
-            work,
-            "xmlschema==4.3.2",
-            "xmlschema/schemas/XHTML/xhtml1-strict.xsd",
-            "xmlschema/schemas/XML/xml.xsd",
+            work, "xmlschema==4.3.2", "xmlschema/schemas/XHTML/xhtml1-strict.xsd", "xmlschema/schemas/XML/xml.xsd"
         )
         _write("sitemap.xsd", _with_index(sitemap))
         _write("xml.xsd", xml)
@@ -177,7 +172,6 @@ def _with_index(sitemap: bytes) -> bytes:
 
 def _all(namespaces: dict[str, str]) -> bytes:
     imports = "".join(
-        f'<xsd:import namespace="{namespace}" schemaLocation="{name}"/>'
-        for name, namespace in namespaces.items()
+        f'<xsd:import namespace="{namespace}" schemaLocation="{name}"/>' for name, namespace in namespaces.items()
     )
     return f'<xsd:schema xmlns:xsd="{_XSD}">{imports}</xsd:schema>'.encode()

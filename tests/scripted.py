@@ -80,11 +80,7 @@ def scripted(routes: dict[str, Route], authorization: str = "") -> Iterator[Site
             answer = site.answer(self.path, self.headers)
             if answer.delay:
                 time.sleep(answer.delay)
-            raw = (
-                answer.body
-                if isinstance(answer.body, bytes)
-                else answer.body.replace("{url}", site.url).encode()
-            )
+            raw = answer.body if isinstance(answer.body, bytes) else answer.body.replace("{url}", site.url).encode()
             kind = "text/html; charset=utf-8" if isinstance(answer.body, str) else "application/octet-stream"
             headers = {"Content-Type": kind, "Content-Length": str(len(raw)), **answer.headers}
             try:

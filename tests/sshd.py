@@ -47,9 +47,7 @@ def sshd(run: Path) -> Iterator[Sshd]:
             pytest.fail("sshd is not installed, and SITEATLAS_REQUIRE_ALL demands it")
         pytest.skip("sshd is not installed")
     for name in ("host", "user"):
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(run / name)], check=True
-        )
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(run / name)], check=True)
     if os.geteuid() == 0:  # the service makes it when it starts
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     with socket.socket() as probe:

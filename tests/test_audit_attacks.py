@@ -84,8 +84,7 @@ def site(home: Route, *listed: str, **pages: Route) -> dict[str, Route]:
 
 SHELL = '<!doctype html><title>App</title>{}<div id="root"></div><script src="/app.js"></script>'
 FEED = Answer(
-    '<rss version="2.0"><channel><title>x</title></channel></rss>',
-    headers={"Content-Type": "application/rss+xml"},
+    '<rss version="2.0"><channel><title>x</title></channel></rss>', headers={"Content-Type": "application/rss+xml"}
 )
 MANY = "".join(f'<a href="/dead{number}">x</a>' for number in range(9))
 UNSEEN: dict[str, tuple[dict[str, Route], tuple[str, ...], str]] = {
@@ -124,12 +123,7 @@ def test_ours_whatever_was_not_seen_leaves_a_doubt(audit: Run, case: str) -> Non
 
 
 def test_ours_what_is_linked_from_beside_the_directory_is_no_certain_orphan(audit: Run) -> None:
-    routes = {
-        "/a/": links("/a/b", "/about"),
-        "/a/b": links("/a/"),
-        "/about": links("/a/lost"),
-        "/a/lost": HOME,
-    }
+    routes = {"/a/": links("/a/b", "/about"), "/a/b": links("/a/"), "/about": links("/a/lost"), "/a/lost": HOME}
     with scripted({**routes, "/sitemap.xml": sitemap("a/", "a/b", "a/lost")}) as server:
         audited = audit(f"{server.url}a/")
         (doubt,) = audited.doubts
@@ -148,11 +142,7 @@ def test_ours_a_part_of_an_orphan_leaves_no_doubt(audit: Run) -> None:
 def test_ours_a_way_of_nofollow_links_is_seen_to_its_end(audit: Run) -> None:
     quiet = '<title>q</title><a rel="nofollow" href="/{}">x</a>'
     routes = site(
-        links("/b") + quiet.format("n1") + SPEAKING,
-        b=HOME,
-        n1=quiet.format("n2"),
-        n2=links("/deep"),
-        deep=HOME,
+        links("/b") + quiet.format("n1") + SPEAKING, b=HOME, n1=quiet.format("n2"), n2=links("/deep"), deep=HOME
     )
     with scripted(routes) as server:
         audited = audit(server.url)
@@ -168,9 +158,7 @@ def test_ours_links_to_another_name_of_the_site_are_links_to_the_site(audit: Run
         port = server.url.rstrip("/").rpartition(":")[2]
         home, other = f"http://www.example.com:{port}/", f"http://example.com:{port}/"
         server.routes |= {
-            **site(
-                links(f"{other}hub", f"{other}listed", "/b"), b=HOME, listed=links("/behind"), behind=HOME
-            ),
+            **site(links(f"{other}hub", f"{other}listed", "/b"), b=HOME, listed=links("/behind"), behind=HOME),
             "/hub": links(f"{other}second"),
             "/second": links("/far"),
             "/far": HOME,
@@ -198,9 +186,7 @@ def test_ours_pages_that_differ_in_case_are_two_when_they_say_different_things(a
         "/v?id=ABC": "<title>Video</title>two",
         "/v?id=Abc": "<title>Video</title>one",  # the same video
     }
-    with scripted(
-        {**site(links("/case", "/v?id=abc", "/b"), "v?id=ABC", "v?id=Abc", b=HOME), **pages}
-    ) as server:
+    with scripted({**site(links("/case", "/v?id=abc", "/b"), "v?id=ABC", "v?id=Abc", b=HOME), **pages}) as server:
         Path("urls.txt").write_text(f"{server.url}Case\n")
         audited = audit(server.url, "--list", "urls.txt")
     rules = audited.rules()
@@ -227,21 +213,15 @@ def test_ours_evidence_is_counted_once_and_dated_in_utc(audit: Run) -> None:
     Path("access.log").write_text(
         "".join(LINE.format(when="22/Nov/2025:00:30:00", path=path, status=status) for path, status in lines)
     )
-    with scripted(
-        site(links("/b"), b=HOME, only="<title>only</title>", sought="<title>sought</title>")
-    ) as server:
-        Path("Pages.csv").write_text(
-            f"Top pages,Clicks,Impressions,CTR,Position\n{server.url}sought,5,100,5%,3\n"
-        )
+    with scripted(site(links("/b"), b=HOME, only="<title>only</title>", sought="<title>sought</title>")) as server:
+        Path("Pages.csv").write_text(f"Top pages,Clicks,Impressions,CTR,Position\n{server.url}sought,5,100,5%,3\n")
         twice = ("--log", "access.log", "--log", "acc*", "--search", "Pages.csv", "--search", "./Pages.csv")
         audited = audit(server.url, *twice)
     found = audited.finding("orphan.log")
     assert (found["people"], found["first"], found["last"]) == (1, "2025-11-21", "2025-11-21")
     found = audited.finding("orphan.search")
     assert (found["clicks"], found["impressions"]) == (5, 100)
-    assert audited.rules()["gone.visited"] == {
-        "/was": True
-    }  # and not what redirected to https like everything
+    assert audited.rules()["gone.visited"] == {"/was": True}  # and not what redirected to https like everything
 
 
 def test_ours_an_audit_that_goes_on_with_another_list_says_nothing_of_the_first(audit: Run) -> None:
@@ -258,9 +238,7 @@ def test_ours_fifty_thousand_entries_of_one_page_are_told_in_seconds() -> None:
     """Compared with one another they would take hours; the limit of time of the suite ends that."""
     page = VisitedUrl(url="https://www.example.com/", state=State.INDEXABLE, status=200)
     entries = [
-        PublishedEntry(
-            loc=f"{page.url}old/{number}", url=f"{page.url}old/{number}", file="s.xml", line=number
-        )
+        PublishedEntry(loc=f"{page.url}old/{number}", url=f"{page.url}old/{number}", file="s.xml", line=number)
         for number in range(50_000)
     ]
     found = check_duplicate_spellings(page, entries)

@@ -46,9 +46,7 @@ DAY = 86_400.0
 
 
 @pytest.fixture
-def siteatlas(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Command]:
+def siteatlas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
     with in_process(tmp_path, monkeypatch, capsys) as command:
         yield command
 
@@ -127,8 +125,7 @@ def same(report: dict[str, Any]) -> dict[str, Any]:
     """What two audits that saw the same say alike."""
     varying = ("started", "seconds", "fetched", "bytes", "crawl", "compared", "why_uncompared", "mended")
     findings = [
-        {key: value for key, value in each.items() if key not in ("since", "is_new")}
-        for each in report["findings"]
+        {key: value for key, value in each.items() if key not in ("since", "is_new")} for each in report["findings"]
     ]
     return {key: value for key, value in report.items() if key not in varying} | {"findings": findings}
 
@@ -195,10 +192,7 @@ def test_ours_a_page_whose_verdict_has_run_out_is_asked_for_again(bench: Bench) 
         (reading,) = db.execute("SELECT reading FROM content LIMIT 1").fetchone()
         earlier = EarlierCrawl(db, reading)
         moments = (2_200_000_000.0, 2_300_000_000.0)  # in 2039 and in 2042
-        assert [bool(earlier.answer(Url(f"{bench.site.url}plain"), None, now)) for now in moments] == [
-            True,
-            False,
-        ]
+        assert [bool(earlier.answer(Url(f"{bench.site.url}plain"), None, now)) for now in moments] == [True, False]
 
 
 def small(folder: Path) -> Config:
@@ -275,9 +269,7 @@ def planted(folder: Path, number: int) -> None:
         assert rested["fetched"] < anew["fetched"] / 5
 
 
-def test_ours_the_audit_of_a_planted_site_finds_what_is_planted_on_the_ground_of_a_run(
-    tmp_path: Path,
-) -> None:
+def test_ours_the_audit_of_a_planted_site_finds_what_is_planted_on_the_ground_of_a_run(tmp_path: Path) -> None:
     planted(tmp_path, 400)
 
 
@@ -334,12 +326,9 @@ def damaged(bench: Bench) -> str:
 
 
 @pytest.mark.parametrize(
-    "spoil",
-    [never, cut_short, going_on, came_to_nothing, of_another_version, too_old, audited_since, damaged],
+    "spoil", [never, cut_short, going_on, came_to_nothing, of_another_version, too_old, audited_since, damaged]
 )
-def test_ours_an_audit_crawls_the_site_itself_and_says_why(
-    bench: Bench, spoil: Callable[[Bench], str]
-) -> None:
+def test_ours_an_audit_crawls_the_site_itself_and_says_why(bench: Bench, spoil: Callable[[Bench], str]) -> None:
     bench.crawl()
     reason = spoil(bench)
     report = bench.audit()
@@ -377,18 +366,7 @@ def test_ours_an_audit_with_other_settings_than_the_run_crawls_the_site_itself(
 
 def test_ours_settings_that_change_nothing_of_what_is_seen_are_no_reason_to_crawl(bench: Bench) -> None:
     bench.crawl("--gzip", "--no-sitemap-seeds", "-H", "X-From: a")
-    words = (
-        "--delay",
-        "0.01",
-        "--max-pages",
-        "9000",
-        "--timeout",
-        "20",
-        "--max-clicks",
-        "2",
-        "-H",
-        "X-From: a",
-    )
+    words = ("--delay", "0.01", "--max-pages", "9000", "--timeout", "20", "--max-clicks", "2", "-H", "X-From: a")
     assert bench.audit(*words)["crawl"]["run"] == 1
 
 
@@ -417,16 +395,7 @@ def test_ours_why_a_run_is_no_ground_is_said_of_the_first_reason() -> None:
 
 def test_ours_a_span_is_told_in_the_largest_unit_that_it_fills() -> None:
     told = [span(seconds) for seconds in (0.4, 1, 59.9, 60, 3_599, 7_300, DAY, 3.9 * DAY)]
-    assert told == [
-        "0 seconds",
-        "1 second",
-        "59 seconds",
-        "1 minute",
-        "59 minutes",
-        "2 hours",
-        "1 day",
-        "3 days",
-    ]
+    assert told == ["0 seconds", "1 second", "59 seconds", "1 minute", "59 minutes", "2 hours", "1 day", "3 days"]
 
 
 # ---------------------------------------------------------------- the run, meanwhile and afterwards
@@ -436,9 +405,7 @@ def outcome(folder: Path) -> tuple[dict[str, bytes], list[set[tuple[str, str, st
     """What runs published, and what their change feeds say."""
     feeds = [path.read_text().splitlines() for path in sorted(folder.glob(".siteatlas/*/changes/*"))]
     assert len(feeds) == 2
-    changes = [
-        {(each["url"], each["kind"], each["lastmod"]) for each in map(json.loads, feed)} for feed in feeds
-    ]
+    changes = [{(each["url"], each["kind"], each["lastmod"]) for each in map(json.loads, feed)} for feed in feeds]
     return published(folder), changes
 
 
@@ -487,9 +454,7 @@ def finished(folder: Path, site: Site, *words: str) -> dict[str, Any]:
     return report
 
 
-def test_ours_a_run_and_an_audit_that_rests_on_the_one_before_are_not_in_each_others_way(
-    tmp_path: Path,
-) -> None:
+def test_ours_a_run_and_an_audit_that_rests_on_the_one_before_are_not_in_each_others_way(tmp_path: Path) -> None:
     held = Held()
     with scripted({**varied(), "/asked": held}) as site:
         assert run.crawl(tmp_path, site.url).code == 0
@@ -530,19 +495,9 @@ def test_ours_an_audit_that_rests_on_a_run_goes_on_after_a_kill(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_ours_an_audit_that_is_killed_again_and_again_while_it_reads_a_run_is_whole_in_the_end(
-    tmp_path: Path,
-) -> None:
-    pages = {
-        f"/{n}": links(f"/{2 * n}", f"/{2 * n + 1}", "/7") + f"<p>Page {n} says {n * n}."
-        for n in range(1, 1500)
-    }
-    routes: dict[str, Route] = {
-        "/": links("/1"),
-        **pages,
-        "/sitemap.xml": sitemap("lost"),
-        "/lost": page("/"),
-    }
+def test_ours_an_audit_that_is_killed_again_and_again_while_it_reads_a_run_is_whole_in_the_end(tmp_path: Path) -> None:
+    pages = {f"/{n}": links(f"/{2 * n}", f"/{2 * n + 1}", "/7") + f"<p>Page {n} says {n * n}." for n in range(1, 1500)}
+    routes: dict[str, Route] = {"/": links("/1"), **pages, "/sitemap.xml": sitemap("lost"), "/lost": page("/")}
     moments = random.Random(7)
     endless = ("--max-fruitless", "0")  # they look like pages that a site makes up by itself
     with scripted(routes) as site:

@@ -21,9 +21,7 @@ from crawler.url.normalize import normalize_url
 
 
 @pytest.fixture
-def siteatlas(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Command]:
+def siteatlas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
     with in_process(tmp_path, monkeypatch, capsys) as command:
         yield command
 
@@ -87,9 +85,7 @@ BAD_INPUT = [
 
 
 @pytest.mark.parametrize(("words", "said"), BAD_INPUT)
-def test_ours_bad_input_gets_one_line_that_names_the_thing(
-    audit: Command, words: tuple[str, ...], said: str
-) -> None:
+def test_ours_bad_input_gets_one_line_that_names_the_thing(audit: Command, words: tuple[str, ...], said: str) -> None:
     Path("odd.log").write_text("hello world\n" * 50)
     Path("odd.csv").write_text("a,b\n1,2\n")
     Path("unknown.toml").write_text("[audit]\nmin_visit = 3\n")
@@ -162,9 +158,7 @@ def test_ours_a_limit_ends_an_audit_and_the_same_command_goes_on_to_the_same_fin
             if ran.code:
                 assert limit[0] in ran.out
                 assert "run the same command again to resume" in re.sub(r"\s+", " ", ran.out)
-                assert all(
-                    not each["is_certain"] for each in report()["findings"] if "orphan" in each["rule"]
-                )
+                assert all(not each["is_certain"] for each in report()["findings"] if "orphan" in each["rule"])
         assert len(codes) > 2
         asked = [path for path in site.paths if path not in ("/robots.txt", "/sitemap.xml")]
         assert len(asked) == len({*asked})
@@ -355,9 +349,7 @@ def test_ours_paths_in_a_configuration_are_those_of_its_folder_and_a_site_is_cho
         assert not Path(".siteatlas").exists()
 
 
-def test_ours_the_environment_names_sources_a_line_each(
-    audit: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ours_the_environment_names_sources_a_line_each(audit: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("a.log").write_text(log("/asked"))
     Path("b.log").write_text(log("/other"))
     monkeypatch.setenv("SITEATLAS_LOG", "a.log\nb.log\n")
@@ -401,22 +393,16 @@ def test_ours_a_site_read_from_its_folder_or_staging_server_has_the_same_finding
         assert audit(*words, *host, "--restart", "-o", "out").code == 0
     assert found(report()) == found(report("folder")) == found(report("staging"))
     assert lost(report()) == {"/lost", "/asked"}
-    assert {each["url"] for each in report("staging")["findings"]} == {
-        each["url"] for each in report()["findings"]
-    }
+    assert {each["url"] for each in report("staging")["findings"]} == {each["url"] for each in report()["findings"]}
 
 
 # ---------------------------------------------------------------- the second wave
 
 
 def test_ours_guesses_of_scanners_cost_no_request(audit: Command) -> None:
-    guesses = [
-        f"/{name}{n}" for n in range(500) for name in (".env.", "wp-login.php?x=", "backup/db", "a/../../")
-    ]
+    guesses = [f"/{name}{n}" for n in range(500) for name in (".env.", "wp-login.php?x=", "backup/db", "a/../../")]
     noise = "".join(line(path, 404, 1 + n % 20, n % 200) for n, path in enumerate(guesses))
-    Path("access.log").write_text(
-        noise + log("/asked") + log("/was", status=404) + log("/once", status=404)[:400]
-    )
+    Path("access.log").write_text(noise + log("/asked") + log("/was", status=404) + log("/once", status=404)[:400])
     with scripted(pages()) as site:
         assert audit(site.url, "--log", "access.log", "-o", "out").code == 0
         assert [path for path in site.paths if path not in site.routes] == ["/was"]
@@ -427,9 +413,7 @@ def test_ours_guesses_of_scanners_cost_no_request(audit: Command) -> None:
 def test_ours_what_the_sitemap_lists_is_asked_for_first_and_no_more_than_a_number(audit: Command) -> None:
     Path("access.log").write_text(log(*(f"/a{n}" for n in range(20))))
     Path("list.txt").write_text("/listed\n")
-    outside = (
-        {f"a{n}": page("/") for n in range(20)} | {f"s{n}": page("/") for n in range(3)} | {"listed": page()}
-    )
+    outside = {f"a{n}": page("/") for n in range(20)} | {f"s{n}": page("/") for n in range(3)} | {"listed": page()}
     changed = {**outside, "sitemap.xml": sitemap("", "s0", "s1", "s2")}
     with scripted(pages(**changed)) as site:
         words = (site.url, "--log", "access.log", "--list", "list.txt", "-o", "out")
@@ -476,14 +460,10 @@ def test_ours_secrets_go_to_the_site_only_and_into_no_file(
     audit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AUTH", "user:tok-basic")
-    with scripted(
-        {"/": page(), "/urls.txt": Answer("/asked\n", headers={"Content-Type": "text/plain"})}
-    ) as other:
+    with scripted({"/": page(), "/urls.txt": Answer("/asked\n", headers={"Content-Type": "text/plain"})}) as other:
         image = f"<image:image><image:loc>{other.url}picture.jpg</image:loc></image:image>"
         xml = str(sitemap("", "lost").body).replace("</loc></url>", f"</loc>{image}</url>", 1)
-        xml = xml.replace(
-            "<urlset ", '<urlset xmlns:image="http://www.google.com/schemas/sitemap-image/1.1" '
-        )
+        xml = xml.replace("<urlset ", '<urlset xmlns:image="http://www.google.com/schemas/sitemap-image/1.1" ')
         routes: dict[str, Route] = {
             "": page("/hub/", f"{other.url}x"),
             "hub/": Answer("", 302, {"Location": f"{other.url}y"}),
@@ -492,16 +472,12 @@ def test_ours_secrets_go_to_the_site_only_and_into_no_file(
         with scripted(pages(**routes)) as site:
             words = ("-H", "X-Api-Key: tok-header", "--cookie", "s=tok-cookie", "--basic-auth", "env:AUTH")
             place = other.url.split("/")[2]
-            ran = audit(
-                site.url, *words, "--list", f"{other.url}urls.txt", "--host", place, "-o", "out", "-v"
-            )
+            ran = audit(site.url, *words, "--list", f"{other.url}urls.txt", "--host", place, "-o", "out", "-v")
             assert ran.code == 0, ran.err
             assert {"/picture.jpg", "/urls.txt"} <= set(other.paths)
             assert all(each["x-api-key"] == "tok-header" for _, _, each in site.log)
             assert all("authorization" in each and "tok-cookie" in each["cookie"] for _, _, each in site.log)
-            assert not [
-                each for _, _, each in other.log if {"x-api-key", "authorization", "cookie"} & each.keys()
-            ]
+            assert not [each for _, _, each in other.log if {"x-api-key", "authorization", "cookie"} & each.keys()]
             kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
             assert {path.name for path in Path("out").iterdir()} > {"audit.html", "audit.json", "audit.sarif"}
             assert b"tok-" not in kept + (ran.out + ran.err).encode()

@@ -96,13 +96,7 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Audit]:
 
 def test_ours_a_whole_crawl_is_conclusive(audit: Audit) -> None:
     harmless = links(
-        "/hub/",
-        "/plain",
-        "/dead",
-        "/thanks",
-        "/guide.pdf",
-        "https://elsewhere.example/",
-        "mailto:x@example.com",
+        "/hub/", "/plain", "/dead", "/thanks", "/guide.pdf", "https://elsewhere.example/", "mailto:x@example.com"
     )
     changed: dict[str, Route] = {
         "": harmless,
@@ -120,18 +114,14 @@ def test_ours_a_whole_crawl_is_conclusive(audit: Audit) -> None:
 def test_ours_few_inlinks_are_told_of_pages_and_not_of_most_of_a_site(audit: Audit) -> None:
     """One list for each part of a site: every page has one link, and nothing is wrong with any."""
     names = [f"/one/{number}" for number in range(20)]
-    with scripted(
-        pages(**{"hub/": links("/plain", *names)}, **{name[1:]: links("/") for name in names})
-    ) as site:
+    with scripted(pages(**{"hub/": links("/plain", *names)}, **{name[1:]: links("/") for name in names})) as site:
         told = audit(site.url).report
         assert not [each for each in told["findings"] if each["rule"] == "reach.few"]
         assert "that is how the site is built" in told["unchecked"]["reach.few"]
         for name in names:  # most have two now
             site.routes[name] = links("/", *names[1:])
         told = audit(site.url).report
-        (few,) = [
-            each["url"] for each in told["findings"] if each["rule"] == "reach.few" and "/one/" in each["url"]
-        ]
+        (few,) = [each["url"] for each in told["findings"] if each["rule"] == "reach.few" and "/one/" in each["url"]]
         assert few == f"{site.url}one/0"
 
 
@@ -176,31 +166,16 @@ def test_ours_what_says_neither_index_nor_follow_leads_nowhere(audit: Audit) -> 
 
 
 CASES: dict[str, tuple[dict[str, Route], tuple[str, ...], int, str]] = {
-    "a failed hub": (
-        {"hub/": Answer("", 500)},
-        (),
-        0,
-        "1 URL failed (server error), such as {url}hub/ (answered 500",
-    ),
+    "a failed hub": ({"hub/": Answer("", 500)}, (), 0, "1 URL failed (server error), such as {url}hub/ (answered 500"),
     "a blocked section": (
         {"robots.txt": robots("Disallow: /hub/")},
         (),
         0,
         "1 URL is blocked by robots.txt and was not read, such as {url}hub/ (robots.txt line 2: Disallow: /hub/)",
     ),
-    "a hub behind a login": (
-        {"hub/": Answer("", 401)},
-        (),
-        0,
-        "1 URL refused the crawl (401, 403), such as {url}hub/",
-    ),
+    "a hub behind a login": ({"hub/": Answer("", 401)}, (), 0, "1 URL refused the crawl (401, 403), such as {url}hub/"),
     "--max-depth": ({}, ("--max-depth", "1"), 0, "2 URLs were further from the start than --max-depth"),
-    "--exclude": (
-        {},
-        ("--exclude", "/hub/*"),
-        0,
-        "1 URL was left out by --include or --exclude, such as {url}hub/",
-    ),
+    "--exclude": ({}, ("--exclude", "/hub/*"), 0, "1 URL was left out by --include or --exclude, such as {url}hub/"),
     "a cut page": (
         {"hub/": HUB + "<!--" + "x" * 20_000 + "-->" + links("/lost")},
         ("--max-body", "10K"),
@@ -240,9 +215,7 @@ def test_ours_a_limit_is_told_and_the_same_command_goes_on(audit: Audit) -> None
         assert "--max-pages" in doubt
         assert (audited.code, audited.report["completeness"]) == (4, "truncated")
         assert not [
-            each
-            for each in audited.report["findings"]
-            if each["rule"] == "orphan.sitemap" and each["is_certain"]
+            each for each in audited.report["findings"] if each["rule"] == "orphan.sitemap" and each["is_certain"]
         ]
         audited = audit(site.url)
         assert (audited.code, audited.doubts) == (0, [])
@@ -260,9 +233,7 @@ def test_ours_a_robots_txt_that_cannot_be_had_hides_a_hub(audit: Audit) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed",
-    [{"robots.txt": robots("Disallow: /hub/")}, {"hub/": Answer("", 403)}],
-    ids=["blocked", "refused"],
+    "changed", [{"robots.txt": robots("Disallow: /hub/")}, {"hub/": Answer("", 403)}], ids=["blocked", "refused"]
 )
 def test_ours_trust_blocked_takes_it_that_blocked_pages_lead_to_nothing(
     audit: Audit, changed: dict[str, Route]
@@ -283,9 +254,7 @@ def test_ours_a_site_made_by_scripts_is_not_full_of_orphans(audit: Audit) -> Non
 
 
 @pytest.mark.parametrize("start", ["plain", "noindex", "moved"])
-def test_ours_a_site_made_by_scripts_that_links_a_page_or_two_is_not_full_of_orphans(
-    audit: Audit, start: str
-) -> None:
+def test_ours_a_site_made_by_scripts_that_links_a_page_or_two_is_not_full_of_orphans(audit: Audit, start: str) -> None:
     """What links for those without scripts, such as an imprint, leads to is not the site."""
     head = '<meta name="robots" content="noindex">' if start == "noindex" else ""
     shell = f"""<!doctype html><title>Our shop, with a long title</title>{head}<style>{"p {color: red}" * 50}</style>
@@ -340,13 +309,9 @@ def test_ours_what_says_the_same_as_a_page_is_no_orphan(audit: Audit) -> None:
     tokens = count()
 
     def tokened(_: int) -> Answer:
-        return Answer(
-            links("/", "/hub/one", "/hub/two") + f"<input type=hidden name=csrf value={next(tokens)}>"
-        )
+        return Answer(links("/", "/hub/one", "/hub/two") + f"<input type=hidden name=csrf value={next(tokens)}>")
 
-    log_of(
-        "/wp-login.php", "/.env", "/hub/?ref=mail", "/hub/?page=2", "/shop/a", "/shop/b", "/shop/c", "/lost"
-    )
+    log_of("/wp-login.php", "/.env", "/hub/?ref=mail", "/hub/?page=2", "/shop/a", "/shop/b", "/shop/c", "/lost")
     with scripted(Catching(pages(**{"hub/": tokened}))) as site:
         audited = audit(site.url, "--log", "access.log")
         found = {each["url"]: each for each in audited.report["findings"] if each["rule"] == "orphan.log"}

@@ -15,9 +15,7 @@ from scripted import Answer, scripted
 
 
 @pytest.fixture
-def siteatlas(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Command]:
+def siteatlas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
     with in_process(tmp_path, monkeypatch, capsys) as command:
         yield command
 
@@ -67,9 +65,7 @@ def why(siteatlas: Command) -> Command:
     return lambda *words: siteatlas("why", *words)
 
 
-def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone(
-    audit: Command, why: Command
-) -> None:
+def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone(audit: Command, why: Command) -> None:
     with scripted(pages()) as site:
         words = (site.url, "-o", "out", "--fail-on", "new:orphan,new:entry")
         ran = audit(*words)  # nothing to compare with: neither green nor red
@@ -95,11 +91,7 @@ def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone
         assert ran.code == 10
         named = f"entry.gone ({site.url}nowhere), orphan.sitemap ({site.url}later and 1 more)"
         assert f"--fail-on names: {named}" in ran.err
-        assert new(second) == {
-            ("orphan.sitemap", "/later"),
-            ("orphan.sitemap", "/new"),
-            ("entry.gone", "/nowhere"),
-        }
+        assert new(second) == {("orphan.sitemap", "/later"), ("orphan.sitemap", "/new"), ("entry.gone", "/nowhere")}
         assert trend(second, "orphan.sitemap") == {"new": 2, "still": 1, "mended": 0, "undecided": 0}
         assert second["compared"]["uncompared"] == second["compared"]["earlier"] == {}
 
@@ -113,10 +105,7 @@ def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone
         assert ("weak.nofollow", "/later") in new(third)
         now = {(each["rule"], path(each["url"])): each["now"] for each in third["mended"]}
         assert now[("orphan.sitemap", "/lost")] == "it is a finding of reach.few now (Pages with few inlinks)"
-        assert (
-            now[("orphan.sitemap", "/later")]
-            == "it is a finding of weak.nofollow now (Linked by nofollow only)"
-        )
+        assert now[("orphan.sitemap", "/later")] == "it is a finding of weak.nofollow now (Linked by nofollow only)"
         assert {path(each["url"]): each["became"] for each in third["mended"] if each["became"]} == {
             "/later": "weak.nofollow"  # another class is no mending; /lost is linked at last
         }
@@ -160,24 +149,15 @@ def test_ours_what_an_audit_did_not_look_for_or_did_not_see_is_neither_new_nor_m
         assert ("orphan.log", "/other") in new(after)
         assert trend(after, "orphan.log") == {"new": 1, "still": 1, "mended": 0, "undecided": 0}
         assert after["compared"]["started"] > after["compared"]["earlier"]["orphan.log"]
-        since = {
-            path(each["url"]): each["since"] for each in after["findings"] if each["rule"] == "orphan.log"
-        }
+        since = {path(each["url"]): each["since"] for each in after["findings"] if each["rule"] == "orphan.log"}
         assert since == {"/asked": "2026-01-31", "/other": TODAY}
 
-        Path("a.log").write_text(
-            log("/asked/", "/dead")
-        )  # the other is asked for by nobody: that mends nothing
+        Path("a.log").write_text(log("/asked/", "/dead"))  # the other is asked for by nobody: that mends nothing
         site.routes["/asked/"] = site.routes["/asked"]
         site.routes["/dead"] = Answer("", 301, {"Location": "/"})
         audit(*whole)
         last = told()
-        assert trend(last, "orphan.log") == {
-            "new": 0,
-            "still": 1,
-            "mended": 0,
-            "undecided": 1,
-        }  # spelled otherwise
+        assert trend(last, "orphan.log") == {"new": 0, "still": 1, "mended": 0, "undecided": 1}  # spelled otherwise
         assert [(each["rule"], each["now"]) for each in last["mended"]] == [
             ("gone.visited", f"it redirects to {site.url} (301)")
         ]
@@ -202,9 +182,7 @@ def test_ours_an_audit_by_a_version_with_other_names_of_settings_is_compared(aud
     with scripted(pages()) as site:
         audit(site.url, "-o", "out")
         with closing(sqlite3.connect(memory())) as db, db:
-            stored = (
-                "UPDATE audit SET settings = replace(settings, 'scope.trap_limit', 'scope.max_fruitless')"
-            )
+            stored = "UPDATE audit SET settings = replace(settings, 'scope.trap_limit', 'scope.max_fruitless')"
             assert db.execute(stored).rowcount == 1
             (how,) = db.execute("SELECT how FROM looked WHERE rule = 'reach.few'").fetchone()
             older = {**msgspec.msgpack.decode(how), "limit": "--few-inlinks 1"}

@@ -34,9 +34,7 @@ def audit(tmp_path: Path) -> Audit:
 
 def decided(told: Told) -> Told:
     """The findings that the oracle knows of."""
-    found = {
-        (rule.replace("listed.series", "listed.missing"), path): sure for (rule, path), sure in told.items()
-    }
+    found = {(rule.replace("listed.series", "listed.missing"), path): sure for (rule, path), sure in told.items()}
     return {each: sure for each, sure in found.items() if each[0] in DECIDED}
 
 
@@ -74,9 +72,7 @@ def one_more_link(audit: Audit, site: Made) -> None:
     if truth.state("/") == PAGE and not site.pages["/"].hushed and orphans:
         linked = deepcopy(site)
         linked.pages["/"].links.append((orphans[0], "a"))
-        lost, left = (
-            {path for rule, path in told if rule.startswith(_LOST)} for told in (before, audit(linked).told)
-        )
+        lost, left = ({path for rule, path in told if rule.startswith(_LOST)} for told in (before, audit(linked).told))
         below = Oracle(linked).closure({orphans[0]})
         assert orphans[0] not in left
         assert lost ^ left <= below
@@ -92,10 +88,7 @@ def another_order(audit: Audit, site: Made) -> None:
     ):
         dice.shuffle(rows)
     known = [
-        {
-            (each.rule, each.url): (each.sentence, each.known, each.people, each.depth, each.inlinks)
-            for each in found
-        }
+        {(each.rule, each.url): (each.sentence, each.known, each.people, each.depth, each.inlinks) for each in found}
         for found in (audit(site).findings, audit(other).findings)
     ]
     assert known[0] == known[1]
@@ -174,12 +167,7 @@ def test_ours_canonicals_in_a_circle_are_no_failure(audit: Audit) -> None:
 
 
 def test_ours_who_is_led_into_a_circle_came_for_what_they_asked_for(audit: Audit) -> None:
-    pages = {
-        "/": Res(),
-        "/old": Res(301, target="/a"),
-        "/a": Res(301, target="/b"),
-        "/b": Res(302, target="/a"),
-    }
+    pages = {"/": Res(), "/old": Res(301, target="/a"), "/a": Res(301, target="/b"), "/b": Res(302, target="/a")}
     told = audit(Made(pages, hits=[Hits("/old", 301, people=9)])).told
     assert [path for rule, path in told if rule == "gone.down"] == ["/old"]
 
@@ -213,9 +201,7 @@ def test_ours_what_nobody_ever_got_is_no_visit_to_what_it_is_spelt_like(audit: A
     assert ("orphan.log", "/x") in audit(site).told
 
 
-def test_ours_of_spellings_that_nothing_leads_to_the_one_that_the_site_names_is_the_page(
-    audit: Audit,
-) -> None:
+def test_ours_of_spellings_that_nothing_leads_to_the_one_that_the_site_names_is_the_page(audit: Audit) -> None:
     pages = {"/": Res(links=[("/w", "a")]), "/w": Res(), "/i": Res(links=[("/x", "a")])}
     pages |= {"/x": Res(), "/X": Res(same="/x")}
     site = Made(pages, noted=["/X"], listed=["/i"])
@@ -245,9 +231,7 @@ def test_ours_what_an_orphan_links_by_nofollow_is_asked_for_too(audit: Audit) ->
     assert {("orphan.list", "/x"), ("orphan.island", "/y")} <= found.keys()
 
 
-def test_ours_what_nofollow_links_lead_to_is_no_page_of_its_own_if_it_says_the_same_to_the_byte(
-    audit: Audit,
-) -> None:
+def test_ours_what_nofollow_links_lead_to_is_no_page_of_its_own_if_it_says_the_same_to_the_byte(audit: Audit) -> None:
     script, other = "/index.php?title=W", "/index.php?title=w&lang=en"
     pages = {"/": Res(links=[("/w", "a"), (script, "nofollow"), (other, "nofollow")]), "/w": Res(up=True)}
     pages |= {script: Res(same="/w", up=True), other: Res(up=True)}

@@ -233,9 +233,7 @@ def test_ours_what_is_wrong_with_an_entry_is_told_with_the_links_to_it(audited: 
 
 
 def test_ours_depth_is_counted_in_clicks(audited: Audited) -> None:
-    found = {
-        each["url"]: each["depth"] for each in audited.report["findings"] if each["rule"] == "reach.deep"
-    }
+    found = {each["url"]: each["depth"] for each in audited.report["findings"] if each["rule"] == "reach.deep"}
     assert found[audited.site.url("/archive/2019/05/a/b/")] == 5
     assert found[audited.site.url("/archive/2019/05/a/b/c/")] == 6
 
@@ -257,9 +255,6 @@ def test_ours_sources_are_accounted_for(audited: Audited) -> None:
     assert len(by_source["log"]) == 3
     assert sum(each["unread"] for each in by_source["log"]) == 1
     assert by_source["analytics"][0]["rows"] == len(audited.site.analysed) + 2
-    assert (by_source["search"][0]["used"], by_source["search"][0]["beside"]) == (
-        len(audited.site.searched) - 1,
-        1,
-    )
+    assert (by_source["search"][0]["used"], by_source["search"][0]["beside"]) == (len(audited.site.searched) - 1, 1)
     assert by_source["backlinks"][0]["used"] == len(audited.site.backlinks)
     assert all(each["complete"] for each in audited.report["inputs"])

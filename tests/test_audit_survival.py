@@ -47,9 +47,7 @@ def pages(held: str = "") -> dict[str, Route]:
     spaces = f'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="{image_space}"'
     routes: dict[str, Route] = {
         "/robots.txt": Answer("User-agent: *\nDisallow:\n", headers={"Content-Type": "text/plain"}),
-        "/sitemap.xml": Answer(
-            f"<urlset {spaces}>{entries}</urlset>", headers={"Content-Type": "application/xml"}
-        ),
+        "/sitemap.xml": Answer(f"<urlset {spaces}>{entries}</urlset>", headers={"Content-Type": "application/xml"}),
         "/": page("/hub", "/a"),
         "/hub": page("/", "/a", "/b"),
         "/a": page("/"),
@@ -113,10 +111,7 @@ def interrupted(folder: Path, phase: str, number: signal.Signals) -> None:
             wait(process, lambda: phase in site.paths)
         elif phase == "access.log":
             wait(
-                process,
-                lambda: (
-                    bool(list(folder.glob(".siteatlas/*/audit/audit.db"))) and "/sitemap.xml" in site.paths
-                ),
+                process, lambda: bool(list(folder.glob(".siteatlas/*/audit/audit.db"))) and "/sitemap.xml" in site.paths
             )
             time.sleep(1.0)
             assert "/" not in site.paths
@@ -145,8 +140,7 @@ LATER = [(phase, number) for phase in PHASES for number in (signal.SIGINT, signa
 
 
 @pytest.mark.parametrize(
-    ("phase", "number"),
-    [*SOON, *(pytest.param(*each, marks=pytest.mark.slow) for each in LATER if each not in SOON)],
+    ("phase", "number"), [*SOON, *(pytest.param(*each, marks=pytest.mark.slow) for each in LATER if each not in SOON)]
 )
 def test_ours_a_signal_ends_an_audit_whatever_it_does_and_the_next_is_whole(
     tmp_path: Path, phase: str, number: signal.Signals

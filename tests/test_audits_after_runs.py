@@ -103,9 +103,7 @@ class World:
 
 @contextmanager
 def world(
-    folder: Path,
-    held: Callable[[int], Answer] | None = None,
-    answer: Callable[[Heard], Reply] = lambda _: Reply(),
+    folder: Path, held: Callable[[int], Answer] | None = None, answer: Callable[[Heard], Reply] = lambda _: Reply()
 ) -> Iterator[World]:
     with scripted(pages(held)) as site, listening(answer) as ear:
         yield World(folder, site, ear)
@@ -182,9 +180,7 @@ def test_ours_what_an_audit_found_is_told_once_though_nobody_took_it_at_first(tm
         assert status(tmp_path)["sites"][0]["channels"][0]["outstanding"] == []
 
 
-def test_ours_findings_that_were_refused_are_set_aside_and_sent_once_more_when_somebody_asks(
-    tmp_path: Path,
-) -> None:
+def test_ours_findings_that_were_refused_are_set_aside_and_sent_once_more_when_somebody_asks(tmp_path: Path) -> None:
     refuses = [True]
 
     def answer(heard: Heard) -> Reply:
@@ -242,9 +238,7 @@ def test_ours_an_audit_that_sites_would_wait_for_is_left_to_the_next_run(tmp_pat
             process.stdin.flush()
             ended = json.loads(process.stdout.read())
         assert (ended["fate"], ended["outcome"], shop.audits) == ("done", "published", 0)
-        assert ended["told"].endswith(
-            "; its audit is left to the next run, because other sites wait for their runs"
-        )
+        assert ended["told"].endswith("; its audit is left to the next run, because other sites wait for their runs")
 
 
 @pytest.mark.slow
@@ -360,9 +354,7 @@ def test_ours_an_audit_that_is_ended_leaves_the_run_done_and_the_next_goes_on_wi
 
 
 def scheduled(shop: World, schedule: str, **settings: Any) -> None:
-    shop.configure(
-        more=f'[schedule]\n{schedule}\n[daemon]\nlisten = ""\nreload_interval = 0.05\n', **settings
-    )
+    shop.configure(more=f'[schedule]\n{schedule}\n[daemon]\nlisten = ""\nreload_interval = 0.05\n', **settings)
 
 
 def attempts(folder: Path) -> list[tuple[str, int | None, str]]:
@@ -400,7 +392,5 @@ def test_ours_a_run_of_the_schedule_is_done_whatever_becomes_of_its_audit(tmp_pa
             wait_for(lambda: len(attempts(tmp_path)) >= 4)
             assert daemon.end() == 0
         assert shop.audits == 1
-        assert {fate for fate, _, _ in attempts(tmp_path)[:-1]} == {
-            "done"
-        }  # the end may have met the last one
+        assert {fate for fate, _, _ in attempts(tmp_path)[:-1]} == {"done"}  # the end may have met the last one
         assert shop.occasions == ["changes", "findings"]

@@ -57,31 +57,20 @@ class Regenerated:
 
     def files(self) -> dict[str, tuple[int, bytes]]:
         """The published files: when each was written, and what is in it."""
-        return {
-            path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in self.plan.output.iterdir()
-        }
+        return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in self.plan.output.iterdir()}
 
     def between(self, after: int, until: int) -> list[tuple[str, str, str]]:
         with closing(STATE_DB.open_read_only(self.plan.state / STATE_DB.file)) as db:
             changes = list(ChangeFeed(db).between(after, until))
         strip = self.site.url.rstrip("/")
-        return [
-            (each.url.removeprefix(strip), each.kind, each.target.removeprefix(strip)) for each in changes
-        ]
+        return [(each.url.removeprefix(strip), each.kind, each.target.removeprefix(strip)) for each in changes]
 
 
 @pytest.fixture
 def regenerated(tmp_path: Path) -> Iterator[Regenerated]:
     prose = "".join(f"<p>Paragraph {number} of a page that says a few things.</p>" for number in range(9))
     home = links("/a", "/b", "/c", "/d", "/e")
-    routes = {
-        "/": home,
-        "/a": prose + "<p>Ten euros.</p>",
-        "/b": prose,
-        "/c": prose,
-        "/d": NOINDEX,
-        "/e": prose,
-    }
+    routes = {"/": home, "/a": prose + "<p>Ten euros.</p>", "/b": prose, "/c": prose, "/d": NOINDEX, "/e": prose}
     with scripted(dict(routes)) as site:
         yield Regenerated(site, tmp_path)
 
@@ -103,20 +92,10 @@ def test_ours_a_scripted_history_has_exactly_these_feeds(regenerated: Regenerate
     assert feed() == []
     assert regenerated.files() == before
 
-    routes |= {
-        "/a": str(routes["/a"]).replace("Ten", "Twelve"),
-        "/d": str(page),
-        "/b": links("/new"),
-        "/new": "<p>n",
-    }
+    routes |= {"/a": str(routes["/a"]).replace("Ten", "Twelve"), "/d": str(page), "/b": links("/new"), "/new": "<p>n"}
     run()
     told = feed()
-    assert [change[:2] for change in told] == [
-        ("/a", "changed"),
-        ("/b", "changed"),
-        ("/d", "added"),
-        ("/new", "added"),
-    ]
+    assert [change[:2] for change in told] == [("/a", "changed"), ("/b", "changed"), ("/d", "added"), ("/new", "added")]
     assert "Twelve" in told[0][3]
     assert told[2][3] == 'no longer noindex (before: meta robots "noindex")'
     assert told[3][3] == "found by a link, first on /b"
@@ -142,10 +121,7 @@ def test_ours_a_scripted_history_has_exactly_these_feeds(regenerated: Regenerate
 
     routes |= {"/e": page, "/a2": Answer(status=301, headers={"Location": "/a3"}), "/a3": "<p>Here it is."}
     run()
-    assert feed() == [
-        ("/a2", "moved", "/a3", "301 to /a3"),
-        ("/a3", "added", "", "found by a redirect, first on /a2"),
-    ]
+    assert feed() == [("/a2", "moved", "/a3", "301 to /a3"), ("/a3", "added", "", "found by a redirect, first on /a2")]
 
     routes |= {"/robots.txt": Answer("User-agent: *\nDisallow: /new"), "/c": page}
     run()

@@ -62,12 +62,7 @@ def test_ours_a_wrong_key_or_value_is_named_with_its_remedy(tables: dict[str, ob
 
 def test_ours_lengths_of_time_and_sizes() -> None:
     assert [parse_duration(text) for text in ("90", "90s", "1.5m", "2h", "1d")] == [90, 90, 90, 7200, 86400]
-    assert [parse_size(text) for text in ("500", "512K", "20M", "1.5 GiB")] == [
-        500,
-        2**19,
-        20 * 2**20,
-        3 * 2**29,
-    ]
+    assert [parse_size(text) for text in ("500", "512K", "20M", "1.5 GiB")] == [500, 2**19, 20 * 2**20, 3 * 2**29]
     assert build_config({"scope": {"max_time": "2h"}}).scope.max_time == 7200
     for text in ("", "h", "-1", "1 week", "1_000"):
         with pytest.raises(ValueError, match="is not a"):

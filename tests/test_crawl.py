@@ -94,15 +94,7 @@ def test_ours_every_url_ends_in_one_state_with_a_reason(tmp_path: Path) -> None:
     with scripted(routes) as site:
         ran = crawl(tmp_path, site.url, "--exclude", "*/out/*", "--retries", "0", "-v", "--json")
         assert ran.code == 0, ran.err
-        expected = [
-            "/",
-            "/bad-canonical",
-            "/conflict",
-            "/fragment",
-            "/only-as-canonical",
-            "/self",
-            "/via-noindex",
-        ]
+        expected = ["/", "/bad-canonical", "/conflict", "/fragment", "/only-as-canonical", "/self", "/via-noindex"]
         assert paths(tmp_path, site) == expected
         left = states(ran)
         assert "/secret/x" not in site.paths

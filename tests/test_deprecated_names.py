@@ -29,15 +29,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def crawl(folder: Path, *words: str, **extra: str) -> Ran:
-    return siteatlas(
-        folder, "crawl", URL, "-o", "out", "--source", "site", "--dry-run", "-q", *words, **extra
-    )
+    return siteatlas(folder, "crawl", URL, "-o", "out", "--source", "site", "--dry-run", "-q", *words, **extra)
 
 
 def test_ours_every_deprecated_name_leads_to_one_that_is_there() -> None:
-    flags = {
-        name for command in COMMANDS.values() for p in command.params for name in (*p.opts, *p.secondary_opts)
-    }
+    flags = {name for command in COMMANDS.values() for p in command.params for name in (*p.opts, *p.secondary_opts)}
     keys = {f"{section}.{key}" for section, names in known_keys().items() for key in names}
     assert set(OLD_FLAGS.values()) <= flags
     assert not OLD_FLAGS.keys() & flags
@@ -59,13 +55,8 @@ def test_ours_no_help_and_no_example_shows_a_deprecated_name() -> None:
 @pytest.mark.parametrize("words", [("--longest-trouble", "1"), ("--longest-trouble=1",)])
 def test_ours_an_old_flag_works_with_one_line_of_warning(folder: Path, words: tuple[str, ...]) -> None:
     ended = crawl(folder, *words)
-    assert (ended.code, ended.err) == (
-        0,
-        "siteatlas: --longest-trouble is deprecated: use --max-error-time\n",
-    )
-    assert (
-        "siteatlas: --max-error-time (pace.max_error_time): " in crawl(folder, "--longest-trouble", "x").err
-    )
+    assert (ended.code, ended.err) == (0, "siteatlas: --longest-trouble is deprecated: use --max-error-time\n")
+    assert "siteatlas: --max-error-time (pace.max_error_time): " in crawl(folder, "--longest-trouble", "x").err
 
 
 def test_ours_an_old_switch_works_also_in_its_negative(folder: Path) -> None:

@@ -152,9 +152,7 @@ def test_ours_which_site_is_meant_is_asked_when_there_are_several(tmp_path: Path
 def test_ours_a_site_of_a_configuration_is_meant_by_its_name(tmp_path: Path) -> None:
     first = make(tmp_path)
     config = tmp_path / "sites.toml"
-    config.write_text(
-        f'[sites.main.site]\nurl = "{SITE}/"\n[sites.shop.site]\nurl = "https://shop.example/"\n'
-    )
+    config.write_text(f'[sites.main.site]\nurl = "{SITE}/"\n[sites.shop.site]\nurl = "https://shop.example/"\n')
     assert told(tmp_path, "--config", str(config), "--site", "main", "1") == told(first, "1")
     for words, said in (
         (["--site", "shop"], "there is no state of https://shop.example/"),

@@ -71,9 +71,7 @@ def test_ours_a_second_run_lists_the_same_of_it_though_nothing_is_sent_again(tmp
         assert len(site.log) <= 2 * asked + 5
 
 
-def test_ours_what_is_listed_of_it_does_not_grow_from_run_to_run_as_the_sitemap_is_read(
-    tmp_path: Path,
-) -> None:
+def test_ours_what_is_listed_of_it_does_not_grow_from_run_to_run_as_the_sitemap_is_read(tmp_path: Path) -> None:
     """Each page in it leads to one that is not: that is no reason to read as many again every night."""
     with scripted(Calendar()) as site:
         assert crawl(tmp_path, site.url, *WORDS).code == 0
@@ -89,9 +87,7 @@ def test_ours_what_is_listed_of_it_does_not_grow_from_run_to_run_as_the_sitemap_
             assert len(site.log) - asked < 60
 
 
-def test_ours_what_was_listed_before_there_was_a_limit_stays_and_no_more_is_read_each_night(
-    tmp_path: Path,
-) -> None:
+def test_ours_what_was_listed_before_there_was_a_limit_stays_and_no_more_is_read_each_night(tmp_path: Path) -> None:
     """It had been refused every other night, for it was known every other night that it is endless."""
     with scripted(Calendar()) as site:
         assert crawl(tmp_path, site.url, "--trap-limit", "0", "--max-depth", "80", "--retries", "0").code == 0
@@ -132,9 +128,7 @@ def test_ours_a_crawl_that_is_killed_in_it_ends_with_the_same_bytes(tmp_path: Pa
         assert published(killed) == published(whole)
 
 
-def test_ours_an_audit_calls_no_page_an_orphan_for_sure_while_something_endless_was_left(
-    tmp_path: Path,
-) -> None:
+def test_ours_an_audit_calls_no_page_an_orphan_for_sure_while_something_endless_was_left(tmp_path: Path) -> None:
     with scripted(Calendar()) as site:
         (tmp_path / "list.txt").write_text(f"{site.url}b\n{site.url}lost\n")
         site.routes["/lost"] = "<p>Lost."

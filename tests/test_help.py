@@ -9,20 +9,7 @@ from run import siteatlas
 from scripted import Answer, links, scripted
 
 COMMANDS = (
-    *(
-        "crawl",
-        "init",
-        "run",
-        "schedule",
-        "status",
-        "audit",
-        "lint",
-        "why",
-        "diff",
-        "notify",
-        "robots",
-        "rollback",
-    ),
+    *("crawl", "init", "run", "schedule", "status", "audit", "lint", "why", "diff", "notify", "robots", "rollback"),
 )
 NARROW = {"COLUMNS": "80"}
 
@@ -44,18 +31,14 @@ def test_ours_a_shell_completes_commands_and_options(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", ["80", "120"])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_ours_help_fits_a_terminal_and_shows_no_types_of_python(
-    tmp_path: Path, command: str, columns: str
-) -> None:
+def test_ours_help_fits_a_terminal_and_shows_no_types_of_python(tmp_path: Path, command: str, columns: str) -> None:
     text = siteatlas(tmp_path, command, "--help", COLUMNS=columns).out
     assert [line for line in text.splitlines() if len(line) > 80 or re.search(r"\w-$", line)] == []
     assert re.findall(r"<\w+>|<list|Optional|\bNone\b|x>=|TEXT\]", text) == []
 
 
 def test_ours_help_shows_the_arguments_as_they_are_typed(tmp_path: Path) -> None:
-    usages = [
-        siteatlas(tmp_path, command, "--help").out.splitlines()[0] for command in ("why", "diff", "lint")
-    ]
+    usages = [siteatlas(tmp_path, command, "--help").out.splitlines()[0] for command in ("why", "diff", "lint")]
     assert usages == [
         "Usage: siteatlas why [OPTIONS] URL...",
         "Usage: siteatlas diff [OPTIONS] [URL] [FROM [TO]]",

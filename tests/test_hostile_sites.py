@@ -15,18 +15,7 @@ from pathlib import Path
 import pytest
 from hostile import HostileServer, Step, answer, drip, send, sleep
 from hostile_answers import BODIES, PAGES, REDIRECTS, STATUSES, Trap, moved
-from hostile_crawl import (
-    CANARIES,
-    TEXT,
-    XML,
-    Crawled,
-    anchors,
-    check,
-    crawl_hostile,
-    furnish,
-    html,
-    page,
-)
+from hostile_crawl import CANARIES, TEXT, XML, Crawled, anchors, check, crawl_hostile, furnish, html, page
 from run import FAST, command, crawl, environment
 from scripted import scripted
 
@@ -105,9 +94,7 @@ def test_ours_a_redirect_injects_nothing_and_leads_nowhere_else(
     assert {ran.state(f"http://evil.invalid/{end}") for end in ("", "x", "y")} == {"out of scope"}
 
 
-def test_rfc9110_15_5_client_errors_are_asked_once(
-    visited: Callable[[str], tuple[Crawled, HostileServer]],
-) -> None:
+def test_rfc9110_15_5_client_errors_are_asked_once(visited: Callable[[str], tuple[Crawled, HostileServer]]) -> None:
     _, server = visited("statuses")
     assert all(len(server.seen(f"/{status}")) == 1 for status in (401, 403, 407, 410, 451))
     assert len(server.seen("/500")) == 2
@@ -399,16 +386,10 @@ def sitemaps(u: str, spy: str) -> dict[str, tuple[Step, ...]]:
         ),
         "stylesheet": (urlset(f"{u}in-stylesheet", before=f'<?xml-stylesheet href="{spy}xsl"?>'), XML),
         "cut": (urlset(*(f"{u}in-cut" for _ in range(200)), end="<url><lo"), XML),
-        "gz-cut": (
-            gzip.compress(urlset(f"{u}in-gz-cut", end=" " * 90_000))[:-20],
-            "Content-Type: application/gzip",
-        ),
+        "gz-cut": (gzip.compress(urlset(f"{u}in-gz-cut", end=" " * 90_000))[:-20], "Content-Type: application/gzip"),
         "gz-gz": (gzip.compress(gzip.compress(urlset(f"{u}in-gz-gz"))), "Content-Type: application/gzip"),
         "not-gz.xml.gz": (urlset(f"{u}in-not-gz"), "Content-Type: application/gzip"),
-        "bomb": (
-            gzip.compress(urlset(f"{u}in-bomb", end=" " * (70 << 20))),
-            "Content-Type: application/gzip",
-        ),
+        "bomb": (gzip.compress(urlset(f"{u}in-bomb", end=" " * (70 << 20))), "Content-Type: application/gzip"),
         "token": (urlset(f"{u}in-token", before=f"<!--{big}-->"), XML),
         "loc": (urlset(f"{u}{big}", f"{u}in-loc"), XML),
         "deep": (urlset(end="<a>" * 200_000), XML),
@@ -419,10 +400,7 @@ def sitemaps(u: str, spy: str) -> dict[str, tuple[Step, ...]]:
         "text": (f"{u}in-text\n\0\x1b[31m\njavascript:x\n".encode(), TEXT),
         "json": (b'{"urls": []}', "Content-Type: application/json"),
         "empty": (b"", XML),
-        "locs": (
-            urlset(f"{spy}loc", "file:///etc/passwd", f"//u:hunter2@{spy[7:]}x", "", "\x7f", f"{u}in-locs"),
-            XML,
-        ),
+        "locs": (urlset(f"{spy}loc", "file:///etc/passwd", f"//u:hunter2@{spy[7:]}x", "", "\x7f", f"{u}in-locs"), XML),
         "off": (index(f"{spy}child.xml", "file:///etc/passwd", "http://169.254.169.254/sm"), XML),
     }
     routes: dict[str, tuple[Step, ...]] = {name: (answer(*body),) for name, body in bodies.items()}
@@ -459,20 +437,10 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawled, HostileSe
         furnish(server, [])
         routes = sitemaps(server.url(), spy.url())
         lines = [
-            f"Sitemap: {server.url(f'/sm/{name}')}"
-            for name in routes
-            if not re.search(r"(next|nest)-[1-9]", name)
+            f"Sitemap: {server.url(f'/sm/{name}')}" for name in routes if not re.search(r"(next|nest)-[1-9]", name)
         ]
-        lines += [
-            f"Sitemap: {spy.url('/robots-line')}",
-            "Sitemap: javascript:alert(1)",
-            "Sitemap: file:///etc/passwd",
-        ]
-        lines += [
-            "Sitemap:",
-            "Sitemap: http://[",
-            *(f"Sitemap: {server.url(f'/line/{n}')}" for n in range(3000)),
-        ]
+        lines += [f"Sitemap: {spy.url('/robots-line')}", "Sitemap: javascript:alert(1)", "Sitemap: file:///etc/passwd"]
+        lines += ["Sitemap:", "Sitemap: http://[", *(f"Sitemap: {server.url(f'/line/{n}')}" for n in range(3000))]
         server.route("/robots.txt", answer("\n".join(lines).encode(), TEXT))
         server.route("/sitemap.xml", page("<p>a soft 404"))
         for name, steps in routes.items():
@@ -491,9 +459,7 @@ def test_sitemaps_org_what_can_be_read_of_a_broken_sitemap_is_used(
     assert f"/in-{name}" in mapped[0].listed
 
 
-def test_ours_sitemaps_lead_to_no_other_place_and_no_file(
-    mapped: tuple[Crawled, HostileServer, HostileServer],
-) -> None:
+def test_ours_sitemaps_lead_to_no_other_place_and_no_file(mapped: tuple[Crawled, HostileServer, HostileServer]) -> None:
     ran, server, spy = mapped
     assert spy.connections == 0
     assert "root:" not in ran.out + ran.err + str(ran.ends)
@@ -503,9 +469,7 @@ def test_ours_sitemaps_lead_to_no_other_place_and_no_file(
     assert not server.seen("/sm/nest-7")
 
 
-def test_ours_the_password_in_a_sitemap_is_not_kept(
-    mapped: tuple[Crawled, HostileServer, HostileServer],
-) -> None:
+def test_ours_the_password_in_a_sitemap_is_not_kept(mapped: tuple[Crawled, HostileServer, HostileServer]) -> None:
     assert "hunter2" not in mapped[0].out + mapped[0].err + str(mapped[0].ends)
 
 
@@ -548,8 +512,7 @@ def test_ours_no_way_leads_to_another_port_of_this_machine(tmp_path: Path) -> No
         server.route("/r", moved(to("/redirect")))
         server.route("/f", page(head=f'<meta http-equiv=refresh content="0;url={to("/refresh")}">'))
         server.route(
-            "/h",
-            page(body, f'Link: <{to("/header")}>; rel="canonical"', f"Refresh: 9;url={to('/x')}", head=head),
+            "/h", page(body, f'Link: <{to("/header")}>; rel="canonical"', f"Refresh: 9;url={to('/x')}", head=head)
         )
         server.route("/b", page('<a href="based">b</a>', head=f'<base href="{to("/")}">'))
         server.route("/robots.txt", answer(f"Sitemap: {to('/robots')}\n".encode(), TEXT))
@@ -590,9 +553,7 @@ def test_ours_a_site_that_recovered_is_published_by_the_next_run(tmp_path: Path,
 def test_rfc9110_10_2_3_one_broken_page_cannot_park_a_crawl_for_years(tmp_path: Path) -> None:
     with HostileServer() as server:
         furnish(server, ["/later"])
-        server.route(
-            "/later", send(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\nRetry-After: 999999999\r\n\r\n")
-        )
+        server.route("/later", send(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\nRetry-After: 999999999\r\n\r\n"))
         ran = crawl_hostile(tmp_path, server.url(), limit=6)
         check(tmp_path, ran)
 
@@ -600,9 +561,7 @@ def test_rfc9110_10_2_3_one_broken_page_cannot_park_a_crawl_for_years(tmp_path: 
 def test_rfc9110_10_2_3_a_site_that_asks_for_years_ends_the_run_and_keeps_its_place(tmp_path: Path) -> None:
     with HostileServer() as server:
         furnish(server, ["/later"])
-        server.route(
-            "/later", send(b"HTTP/1.1 429 No\r\nContent-Length: 0\r\nRetry-After: 999999999\r\n\r\n")
-        )
+        server.route("/later", send(b"HTTP/1.1 429 No\r\nContent-Length: 0\r\nRetry-After: 999999999\r\n\r\n"))
         ran = crawl_hostile(tmp_path, server.url(), "-c", "1", limit=6)
         assert ran.code == 4
         assert "long pause" in ran.out
@@ -612,9 +571,7 @@ def test_ours_a_full_disk_ends_a_crawl_with_a_sentence(tmp_path: Path) -> None:
     with HostileServer() as server:
         server.route("/", page(anchors([f"/p{n}" for n in range(40)])))
         for n in range(40):
-            server.route(
-                f"/p{n}", page(anchors(f"/{'x' * 99}/{m}" for m in (*range(n * 90, n * 90 + 180), 7)))
-            )
+            server.route(f"/p{n}", page(anchors(f"/{'x' * 99}/{m}" for m in (*range(n * 90, n * 90 + 180), 7))))
         inner = command("crawl", server.url(), "-o", "out", *FAST, "--exclude", "/x*")
         done = subprocess.run(
             ["sh", "-c", 'ulimit -f 300; exec "$@"', "sh", *inner],
@@ -651,10 +608,7 @@ PEOPLE: list[tuple[str, tuple[str, ...], dict[str, str], int]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("words", "variables", "code"),
-    [pytest.param(w, v, c, id=n) for n, w, v, c in PEOPLE],
-)
+@pytest.mark.parametrize(("words", "variables", "code"), [pytest.param(w, v, c, id=n) for n, w, v, c in PEOPLE])
 def test_ours_what_people_get_wrong_is_told_as_theirs_and_before_the_crawl(
     tmp_path: Path, words: tuple[str, ...], variables: dict[str, str], code: int
 ) -> None:

@@ -137,9 +137,7 @@ def test_ours_sitemap_never_knows_crawler_and_crawler_uses_its_public_face() -> 
 
 
 def test_ours_one_module_opens_sqlite_files() -> None:
-    opening = [
-        name for name, path in modules("crawler") if "sqlite3.connect(" in path.read_text(encoding="utf-8")
-    ]
+    opening = [name for name, path in modules("crawler") if "sqlite3.connect(" in path.read_text(encoding="utf-8")]
     assert opening == ["crawler.state.database"]
 
 
@@ -170,9 +168,7 @@ def test_ours_functions_are_short(package: str) -> None:
         assert ast.get_docstring(tree), f"{name} has no door plate"
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                length = (
-                    (node.end_lineno or 0) - node.lineno - len((ast.get_docstring(node) or "").splitlines())
-                )
+                length = (node.end_lineno or 0) - node.lineno - len((ast.get_docstring(node) or "").splitlines())
                 assert length <= 60, f"{name}.{node.name} has {length} lines"
     names = {name.rpartition(".")[2] for name, _ in modules(package)}
     assert not names & {"utils", "util", "helpers", "core", "manager", "common", "misc"}
@@ -181,19 +177,13 @@ def test_ours_functions_are_short(package: str) -> None:
 def test_ours_the_code_is_linted_and_formatted() -> None:
     for command in (["check", "--output-format", "concise"], ["format", "--check"]):
         run = subprocess.run(
-            [sys.executable, "-m", "ruff", *command, "."],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
+            [sys.executable, "-m", "ruff", *command, "."], cwd=ROOT, capture_output=True, text=True, check=False
         )
         assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_ours_the_code_is_typed_strictly() -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "mypy"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    run = subprocess.run([sys.executable, "-m", "mypy"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
@@ -201,10 +191,7 @@ def test_ours_the_code_is_typed_strictly() -> None:
     ("module", "forbidden"),
     [
         ("sitemap", ["httpx", "selectolax", "anyio", "pydantic", "crawler", "typer", "rich", "numpy"]),
-        (
-            "crawler.parse.worker",
-            ["httpx", "anyio", "pydantic", "pyreqwest", "sqlite3", "typer", "rich", "numpy"],
-        ),
+        ("crawler.parse.worker", ["httpx", "anyio", "pydantic", "pyreqwest", "sqlite3", "typer", "rich", "numpy"]),
         (
             "crawler.run.crawl, crawler.crawl.worker, crawler.publish.write, crawler.cli.why.queries, sitemap.linter",
             ["numpy"],

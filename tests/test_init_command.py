@@ -38,14 +38,7 @@ def test_ours_what_is_written_can_be_run_at_once(tmp_path: Path) -> None:
 
 
 def test_ours_several_sites_get_names_and_directories_of_their_own(tmp_path: Path) -> None:
-    words = (
-        "https://shop.example.com/",
-        "https://blog.example.com/",
-        "-o",
-        "www",
-        "--config",
-        "conf/sites.toml",
-    )
+    words = ("https://shop.example.com/", "https://blog.example.com/", "-o", "www", "--config", "conf/sites.toml")
     assert init(tmp_path, *words).code == 0
     sites = tomllib.loads((tmp_path / "conf" / "sites.toml").read_text())["sites"]
     assert {name: each["site"]["url"] for name, each in sites.items()} == {
@@ -63,9 +56,7 @@ def test_ours_nothing_that_is_there_is_replaced_unless_it_is_forced(tmp_path: Pa
     assert "siteatlas.crontab already exists, so nothing was written: --force" in refused.err
     assert files(tmp_path) == {"siteatlas.crontab": b"mine"}
     assert init(tmp_path, URL, "--cron", "--systemd", "--force").code == 0
-    assert sorted(files(tmp_path)) == [
-        *("siteatlas.crontab", "siteatlas.service", "siteatlas.timer", "siteatlas.toml"),
-    ]
+    assert sorted(files(tmp_path)) == [*("siteatlas.crontab", "siteatlas.service", "siteatlas.timer", "siteatlas.toml")]
     assert b"mine" not in files(tmp_path)["siteatlas.crontab"]
 
 
@@ -142,10 +133,7 @@ def test_ours_a_workflow_lies_at_the_top_of_the_repository(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (
-            (),
-            "siteatlas.toml does not exist: give the URL of its site, as in siteatlas init https://www.example.com/",
-        ),
+        ((), "siteatlas.toml does not exist: give the URL of its site, as in siteatlas init https://www.example.com/"),
         (("www.example.com",), "did you mean https://www.example.com?"),
         ((URL, "-o", "."), "the configuration (siteatlas.toml) would be public, in the published directory"),
         ((URL, "-o", ".siteatlas"), "the state (.siteatlas) must not lie in the published directory"),

@@ -35,9 +35,7 @@ def xml(body: str | bytes, **more: object) -> Answer:
 def folder(tmp_path: Path) -> Path:
     """With a good sitemap, one with faults, and an index of both."""
     (tmp_path / "good.xml").write_text(urlset("https://example.com/a", "https://example.com/b"))
-    (tmp_path / "bad.xml").write_text(
-        urlset("https://example.com/c", "ftp://example.com/x", "https://example.com/#d")
-    )
+    (tmp_path / "bad.xml").write_text(urlset("https://example.com/c", "ftp://example.com/x", "https://example.com/#d"))
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "sitemap.xml").write_text(
         index("https://example.com/one.xml", "https://example.com/two.xml.gz")
@@ -88,9 +86,7 @@ def test_ours_a_good_file_passes_and_a_bad_one_ends_with_10(folder: Path) -> Non
         (("--only", "sitemap.loc_invalid", "-q"), 10),
     ],
 )
-def test_ours_threshold_and_chosen_rules_decide_the_exit_code(
-    folder: Path, words: tuple[str, ...], code: int
-) -> None:
+def test_ours_threshold_and_chosen_rules_decide_the_exit_code(folder: Path, words: tuple[str, ...], code: int) -> None:
     ran = siteatlas(folder, "lint", "bad.xml", *words)
     assert ran.code == code
     if "-q" in words:
@@ -136,9 +132,7 @@ def test_sitemaps_org_location_rule_needs_the_address_of_a_file(folder: Path) ->
     ran = siteatlas(folder, "lint", "good.xml", "--url", "https://example.com/sub/sitemap.xml")
     assert ran.code == 10
     assert "location.outside" in ran.out
-    ran = siteatlas(
-        folder, "lint", "good.xml", "bad.xml", "--url", "https://example.org/", "--format", "json"
-    )
+    ran = siteatlas(folder, "lint", "good.xml", "bad.xml", "--url", "https://example.org/", "--format", "json")
     assert {("good.xml", "location.other_host"), ("bad.xml", "location.other_host")} <= rules(ran)
 
 
@@ -148,10 +142,7 @@ def test_ours_a_folder_means_its_index_whose_files_lie_beside_it(folder: Path) -
     assert told["counts"]["files"] == 3
     assert told["counts"]["entries"] == 3
     assert told["files"][0]["file"] == "set/sitemap.xml"
-    assert [child["file"].rpartition("/")[2] for child in told["files"][0]["children"]] == [
-        "one.xml",
-        "two.xml.gz",
-    ]
+    assert [child["file"].rpartition("/")[2] for child in told["files"][0]["children"]] == ["one.xml", "two.xml.gz"]
     assert ("two.xml.gz", "duplicate.across_files") in rules(ran)
     (folder / "set" / "one.xml").unlink()
     ran = siteatlas(folder, "lint", "set", "--format", "json")
@@ -214,9 +205,7 @@ def test_ours_a_url_is_judged_where_its_redirects_end(folder: Path, site: Site) 
         (Answer("", 301, {"Location": "http://127.0.0.1:9/x"}), "index.child_unreadable"),
     ],
 )
-def test_ours_a_child_that_is_not_there_is_a_finding(
-    folder: Path, site: Site, answer: Answer, rule: str
-) -> None:
+def test_ours_a_child_that_is_not_there_is_a_finding(folder: Path, site: Site, answer: Answer, rule: str) -> None:
     if answer.status == 302:
         answer = Answer("", 302, {"Location": "/one.xml"})  # to itself
     site.routes["/one.xml"] = answer
@@ -316,9 +305,7 @@ def test_ours_a_list_says_what_is_missing(folder: Path) -> None:
     assert "broken.xml.gz: other data follows the gzip stream" in ran.err
 
 
-def test_apache_a_packed_file_that_is_also_called_a_coding_is_not_mislabelled(
-    folder: Path, site: Site
-) -> None:
+def test_apache_a_packed_file_that_is_also_called_a_coding_is_not_mislabelled(folder: Path, site: Site) -> None:
     packed = gzip.compress(urlset(f"{site.url}1").encode())
     site.routes["/two.xml.gz"] = Answer(packed, headers={"Content-Encoding": "gzip"})
     ran = siteatlas(folder, "lint", f"{site.url}two.xml.gz", "--format", "json", *NOW)
@@ -339,11 +326,7 @@ def test_ours_what_a_sitemap_says_never_reaches_a_terminal_as_it_is(folder: Path
 
 
 def test_sitemaps_org_limits_are_findings_and_those_of_a_person_are_not(folder: Path) -> None:
-    for words in (
-        ("good.xml", "--max-bytes", "100"),
-        ("good.xml", "--max-entries", "1"),
-        ("set", "--max-files", "2"),
-    ):
+    for words in (("good.xml", "--max-bytes", "100"), ("good.xml", "--max-entries", "1"), ("set", "--max-files", "2")):
         ran = siteatlas(folder, "lint", *words, "--only", "sitemap,index")
         assert (ran.code, " error " in ran.out) == (0, False), ran.out
         assert "not checked: " in ran.out
@@ -375,14 +358,7 @@ def test_ours_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
 def test_ours_a_private_host_is_named_once_with_its_remedy(folder: Path, site: Site) -> None:
     with scripted({"/a.xml": xml(urlset("{url}1")), "/b.xml": xml(urlset("{url}2"))}) as other:
         site.routes["/sitemap.xml"] = xml(index(*(f"{other.url}{name}.xml" for name in ("a", "b", "c"))))
-        words = (
-            "lint",
-            f"{site.url}sitemap.xml",
-            "--no-cross-submits",
-            "--only",
-            "index.child_unreadable",
-            *NOW,
-        )
+        words = ("lint", f"{site.url}sitemap.xml", "--no-cross-submits", "--only", "index.child_unreadable", *NOW)
         refused = siteatlas(folder, *words)
         where = other.url.removeprefix("http://").strip("/")
         assert (refused.code, refused.out.count("--host")) == (10, 1)
@@ -393,9 +369,7 @@ def test_ours_a_private_host_is_named_once_with_its_remedy(folder: Path, site: S
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_sitemaps_org_the_url_of_a_page_means_the_sitemaps_of_its_site(
-    folder: Path, site: Site, named: bool
-) -> None:
+def test_sitemaps_org_the_url_of_a_page_means_the_sitemaps_of_its_site(folder: Path, site: Site, named: bool) -> None:
     site.routes["/"] = "<!doctype html><html><title>Home</title></html>"
     site.routes["/robots.txt"] = Answer("Sitemap: {url}one.xml" if named else "", headers={})
     ran = siteatlas(folder, "lint", site.url, "--list", "tree", *NOW)
@@ -419,11 +393,7 @@ def test_ours_as_many_findings_are_told_as_are_wanted(folder: Path) -> None:
 
 
 def test_ours_rules_are_chosen_by_family_and_by_environment(folder: Path) -> None:
-    for words in (
-        ("--ignore", "sitemap"),
-        ("--ignore", "lastmod,sitemap.*"),
-        ("--only", "lastmod, location"),
-    ):
+    for words in (("--ignore", "sitemap"), ("--ignore", "lastmod,sitemap.*"), ("--only", "lastmod, location")):
         assert siteatlas(folder, "lint", "bad.xml", *words).out.endswith("\npasses\n")
     assert siteatlas(folder, "lint", "bad.xml", SITEATLAS_FAIL_ON="never").code == 0
     assert siteatlas(folder, "lint", "bad.xml", SITEATLAS_IGNORE="sitemap.loc_invalid,hint").code == 0
@@ -439,9 +409,7 @@ def test_ours_lists_are_told_in_json_too(folder: Path) -> None:
     ]
     names = "loc lastmod changefreq priority images videos alternates news file"
     assert list(json.loads(ran.out.splitlines()[0])) == names.split()
-    counts = json.loads(
-        siteatlas(folder, "lint", "set", "set/one.xml", "--list", "counts", "--format", "json").out
-    )
+    counts = json.loads(siteatlas(folder, "lint", "set", "set/one.xml", "--list", "counts", "--format", "json").out)
     assert (counts["urls"], len(counts["files"])) == (3, 3)
     tree = json.loads(siteatlas(folder, "lint", "set", "--list", "tree", "--format", "json").out)
     assert [each["entries"] for each in tree["files"][0]["children"]] == [1, 2]

@@ -17,11 +17,7 @@ KEY = "webhook https://hooks.example.com 0a1b2c3d"
 SHOP = Url("https://shop.example.com/")
 AT = "2026-11-21T03:00:00+00:00"
 ADDED = Change(
-    url=Url(f"{SHOP}new.html"),
-    kind=ChangeKind.ADDED,
-    reason=f"found by a link, first on {SHOP}",
-    run=12,
-    at=AT,
+    url=Url(f"{SHOP}new.html"), kind=ChangeKind.ADDED, reason=f"found by a link, first on {SHOP}", run=12, at=AT
 )
 CHANGED = Notice(
     site="shop", url=SHOP, sitemap_url=Url(f"{SHOP}sitemap.xml"), occasion=Occasion.CHANGES, after=11, until=12, at=AT,

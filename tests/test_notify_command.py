@@ -30,9 +30,7 @@ def _host(site: Site) -> str:
 class Command:
     """Runs the command in this process, as ``siteatlas`` does."""
 
-    def __init__(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, file: Path
-    ) -> None:
+    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
         self._capsys = capsys
         self._monkeypatch = monkeypatch
         self.file = file
@@ -64,9 +62,7 @@ def _toml(tables: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 @pytest.fixture
-def notify(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Site
-) -> Command:
+def notify(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Site) -> Command:
     monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.setenv("INDEXNOW", KEY)
     command = Command(capsys, monkeypatch, tmp_path / "sites.toml")
@@ -74,9 +70,7 @@ def notify(
     return command
 
 
-def test_ours_what_is_outstanding_is_shown_then_told_and_then_there_is_none(
-    site: Site, notify: Command
-) -> None:
+def test_ours_what_is_outstanding_is_shown_then_told_and_then_there_is_none(site: Site, notify: Command) -> None:
     site.run(["/"])
     assert notify("--config", str(notify.file))[:2] == (0, "  nothing to send: indexnow\n")
     site.run(["/", *(f"/{n}" for n in range(7))])
@@ -212,9 +206,7 @@ def test_ours_who_may_not_use_the_state_is_told_so_with_exit_code_7(site: Site, 
     assert code == 7
 
 
-def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(
-    site: Site, notify: Command
-) -> None:
+def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(site: Site, notify: Command) -> None:
     site.run(["/"])
     code, out, err = notify("--config", str(notify.file), "--since", "500")
     assert (code, out) == (2, "")
@@ -233,29 +225,16 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(
         ({"indexnow__key": ""}, ["--config"], "there is nobody to notify: set key in [indexnow]"),
         ({"indexnow__key": "env:NOT_SET"}, ["--config"], "the environment variable NOT_SET is not set"),
         ({"indexnow__key": "short"}, ["--config"], "8 to 128 letters, digits and dashes"),
-        (
-            {"webhook__urls": ["env:EMPTY"]},
-            ["--config"],
-            "webhook.urls names a secret that is empty: env:EMPTY",
-        ),
+        ({"webhook__urls": ["env:EMPTY"]}, ["--config"], "webhook.urls names a secret that is empty: env:EMPTY"),
         ({"webhook__urls": ["nonsense"]}, ["--config"], "an entry of webhook.urls is not an http(s) URL"),
         ({"websub__hubs": ["https://hub.example/"]}, ["--config"], "set output.recent"),
-        (
-            {"indexnow__key": "", "indexnow__key_url": "https://a.example/k.txt"},
-            ["--config"],
-            "indexnow.key is",
-        ),
+        ({"indexnow__key": "", "indexnow__key_url": "https://a.example/k.txt"}, ["--config"], "indexnow.key is"),
         ({}, ["--test", "--resend-refused", "--config"], "give it alone"),
         ({}, ["--only", "email", "--config"], "--only email: no channel has this name, known are: indexnow"),
     ],
 )
 def test_ours_what_is_wrong_is_told_in_one_line(
-    site: Site,
-    notify: Command,
-    monkeypatch: pytest.MonkeyPatch,
-    settings: dict[str, Any],
-    words: list[str],
-    said: str,
+    site: Site, notify: Command, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], words: list[str], said: str
 ) -> None:
     monkeypatch.setenv("EMPTY", "")
     notify.write(site, **{"indexnow__key": "env:INDEXNOW", **settings})
@@ -264,9 +243,7 @@ def test_ours_what_is_wrong_is_told_in_one_line(
     assert said in err
 
 
-def test_ours_a_secret_is_not_on_the_command_line_of_a_process_nor_in_what_it_says(
-    site: Site, notify: Command
-) -> None:
+def test_ours_a_secret_is_not_on_the_command_line_of_a_process_nor_in_what_it_says(site: Site, notify: Command) -> None:
     site.run(["/"])
     notify("--config", str(notify.file))
     site.run(["/", "/a"])

@@ -17,14 +17,9 @@ from crawler.run.crawl import crawl
 from crawler.run.report import Report
 
 START, DAY = 1_767_225_600.0 + 7 * 3_600, 86_400.0  # 2026-01-01, seven in the morning
-SETTINGS = {
-    "pace": {"rate": 0, "concurrency": 8},
-    "parse": {"processes": 1},
-    "fetch": {"retries": 0},
-}
+SETTINGS = {"pace": {"rate": 0, "concurrency": 8}, "parse": {"processes": 1}, "fetch": {"retries": 0}}
 ROBOTS = Answer(
-    "User-agent: *\nDisallow: /out\nDisallow: /login\nDisallow: /extra\n",
-    headers={"Content-Type": "text/plain"},
+    "User-agent: *\nDisallow: /out\nDisallow: /login\nDisallow: /extra\n", headers={"Content-Type": "text/plain"}
 )
 SERVERS = ("mtime", "deploy", "now", "future", "1970")
 
@@ -34,9 +29,7 @@ class Days:
 
     def __init__(self, made: MadeSite, served: Site, server: str, folder: Path) -> None:
         tables = {"site": {"url": served.url}, "state": {"directory": str(folder / "state")}}
-        self.plan = plan_crawl(
-            build_config({**SETTINGS, "output": {"directory": str(folder / "out")}, **tables})
-        )
+        self.plan = plan_crawl(build_config({**SETTINGS, "output": {"directory": str(folder / "out")}, **tables}))
         self.made, self.served, self.server = made, served, server
         self.day = 0
         self.began = time.time()
@@ -122,14 +115,9 @@ def generations(days: Days, count: int) -> None:
         scores["header only"].count({path for path in before if days.said[path][1] != said[path][1]}, edited)
         scores["whole body"].count({path for path in before if days.said[path][0] != said[path][0]}, edited)
         last, today = (time.strftime("%Y-%m-%d", time.gmtime(days.now() - ago)) for ago in (DAY, 0))
-        assert {dates[path][:10] for path in edited} <= {
-            last,
-            today,
-        }  # the page may state a moment in between
+        assert {dates[path][:10] for path in edited} <= {last, today}  # the page may state a moment in between
         assert max(dates.values())[:10] <= today
-    print(
-        f"\nLast-Modified: {days.server}; precision / recall over {count} generations of {len(dates)} pages"
-    )
+    print(f"\nLast-Modified: {days.server}; precision / recall over {count} generations of {len(dates)} pages")
     for name, score in scores.items():
         print(f"{name:12}{score.figures[0]:.4f} / {score.figures[1]:.4f}")
     assert min(scores["observed"].figures) >= 0.99
@@ -145,8 +133,6 @@ def test_ours_dates_move_for_edited_pages_only(server: str, tmp_path: Path) -> N
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("server", SERVERS)
-def test_ours_dates_move_for_edited_pages_only_through_thirty_generations(
-    server: str, tmp_path: Path
-) -> None:
+def test_ours_dates_move_for_edited_pages_only_through_thirty_generations(server: str, tmp_path: Path) -> None:
     with scripted({}) as served:
         generations(Days(MadeSite(4), served, server, tmp_path), 30)

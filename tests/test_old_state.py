@@ -35,9 +35,7 @@ class _Handler(SimpleHTTPRequestHandler):
 def work(tmp_path: Path) -> Iterator[Path]:
     """A copy of the fixture, while its site is served."""
     shutil.copytree(FIXTURE, tmp_path / "work")
-    server = ThreadingHTTPServer(
-        ("127.0.0.1", 18765), partial(_Handler, directory=str(tmp_path / "work" / "www"))
-    )
+    server = ThreadingHTTPServer(("127.0.0.1", 18765), partial(_Handler, directory=str(tmp_path / "work" / "www")))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield tmp_path / "work"
@@ -84,9 +82,7 @@ def test_ours_a_state_of_the_version_before_the_new_layout_opens(work: Path) -> 
 
     text, _ = siteatlas(work, "diff", "--config", "site.toml", "1", "2", "--format", "json")
     changes = {(change["url"], change["kind"], change["at"]) for change in json.loads(text)["changes"]}
-    assert {
-        (change["url"], change["kind"], change["at"]) for change in old("diff.json")["changes"]
-    } == changes
+    assert {(change["url"], change["kind"], change["at"]) for change in old("diff.json")["changes"]} == changes
 
     published = (work / "public" / "sitemap.xml").read_bytes()
     text, warnings = siteatlas(work, "run", "--config", "site.toml", "--json")
@@ -99,13 +95,9 @@ def test_ours_a_state_of_the_version_before_the_new_layout_opens(work: Path) -> 
     audit = json.loads(text)
     assert set(paths(old("audit.json"))) - set(paths(audit)) == set()
     found = {(finding["rule"], finding["url"], finding["is_new"]) for finding in audit["findings"]}
-    assert found == {
-        (finding["rule"], finding["url"], finding["is_new"]) for finding in old("audit.json")["findings"]
-    }
+    assert found == {(finding["rule"], finding["url"], finding["is_new"]) for finding in old("audit.json")["findings"]}
 
-    text, _ = siteatlas(
-        work, "crawl", HOME, "-o", "cut", "--state", "unfinished", "--trap-limit", "500", "--json"
-    )
+    text, _ = siteatlas(work, "crawl", HOME, "-o", "cut", "--state", "unfinished", "--trap-limit", "500", "--json")
     report = json.loads(text)
     assert report["run"] == 1
     assert (work / "cut" / "sitemap.xml").read_text().count("<loc>") == 8

@@ -14,9 +14,7 @@ def gaps(site: Site) -> list[float]:
 
 
 def flat(pages: int, delay: float = 0.0) -> dict[str, Route]:
-    return {"/": links(*(f"/p{n}" for n in range(pages)))} | {
-        f"/p{n}": Answer("x", delay=delay) for n in range(pages)
-    }
+    return {"/": links(*(f"/p{n}" for n in range(pages)))} | {f"/p{n}": Answer("x", delay=delay) for n in range(pages)}
 
 
 def test_ours_the_default_is_at_most_ten_requests_a_second_and_four_at_a_time(tmp_path: Path) -> None:
@@ -24,9 +22,7 @@ def test_ours_the_default_is_at_most_ten_requests_a_second_and_four_at_a_time(tm
         assert siteatlas(tmp_path, "crawl", site.url, "-o", "out").code == 0
         assert len(listed(tmp_path)) == 10
         times = sorted(when for when, path, _ in site.log if path.startswith("/p"))
-        assert all(
-            later - first >= 0.45 for first, later in zip(times, times[4:], strict=False)
-        )  # five are never out
+        assert all(later - first >= 0.45 for first, later in zip(times, times[4:], strict=False))  # five are never out
         # a server that is late for one request shortens the next gap; without a pace three of four would be short
         assert sum(gap < 0.08 for gap in gaps(site)) <= 3
 

@@ -101,9 +101,7 @@ def test_ours_new_files_have_the_mode_that_is_asked_for_and_replaced_ones_keep_t
     assert (wrong.code, "--mode (output.mode): permissions are three octal digits" in wrong.err) == (2, True)
 
 
-def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said_and_used(
-    tmp_path: Path,
-) -> None:
+def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said_and_used(tmp_path: Path) -> None:
     to = ("-o", "out", "--swap-delay", "0", "--grace-period", "0")
     hook = ("--no-check-live", "--hook", "sh", "--hook", "-c", "--hook", "cat > told.json")
     words = (URL, "--source", "site", *to, "--gzip", "--max-urls-per-file", "3", *hook)
@@ -136,10 +134,7 @@ def test_ours_dates_of_a_build_are_told_of_as_lint_would(tmp_path: Path) -> None
     crawl = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0")
     said = "note: 21 of 30 lastmods are 2023-11-14T22:13:20, the time of a build, it seems"
     assert said in siteatlas(tmp_path, *crawl).out
-    assert (
-        "lastmod.build_stamp"
-        in siteatlas(tmp_path, "lint", "out/sitemap.xml", "--url", f"{URL}sitemap.xml").out
-    )
+    assert "lastmod.build_stamp" in siteatlas(tmp_path, "lint", "out/sitemap.xml", "--url", f"{URL}sitemap.xml").out
     without = siteatlas(tmp_path, *crawl, "--lastmod", "none", "--fresh").out
     assert "31 pages listed" in without
     assert "lastmods" not in without

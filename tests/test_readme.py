@@ -24,10 +24,7 @@ README = ROOT / "README.md"
 MANUAL = ROOT / "docs"
 CONTENTS = MANUAL / "README.md"
 ALL = [README, *sorted(MANUAL.glob("*.md"))]
-WITH_EXAMPLES = [
-    README,
-    *(MANUAL / f"python-sitemap-{name}.md" for name in ("write", "read", "lint")),
-]
+WITH_EXAMPLES = [README, *(MANUAL / f"python-sitemap-{name}.md" for name in ("write", "read", "lint"))]
 
 
 def name_of(page: Path) -> str:

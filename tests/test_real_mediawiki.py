@@ -23,10 +23,7 @@ def articles(cms: Cms) -> dict[str, str]:
     """A tree of articles with some beside it, those first that others link to, for a link to what is not is red."""
     pages = {
         "Secret": "__NOINDEX__ Seen all the same: articles are exempt.",
-        **{
-            title: f"All about {title}."
-            for title in ("Doomed", "Renamed later", "Ünïcode Straße", "C++/notes?")
-        },
+        **{title: f"All about {title}." for title in ("Doomed", "Renamed later", "Ünïcode Straße", "C++/notes?")},
         **dict.fromkeys(("Talk:Pier 7", "Island A", "Category:Piers"), "Nothing much."),
     }
     lonely = range(ARTICLES - LONELY, ARTICLES)
@@ -98,17 +95,9 @@ def wiki_truth(lonely: set[str], once: set[str]) -> dict[str, list[str]]:
         "orphan.island": ["/wiki/Island_A", "/wiki/Island_B"],
         "weak.canonical": ["/wiki/Renamed_now"],  # its old name is linked, which answers with a canonical
         "reach.few": list(once),
-        "gone.linked": [
-            f"/wiki/Harbour_Wiki:{name}" for name in ("About", "General_disclaimer", "Privacy_policy")
-        ],
-        "entry.canonical": [
-            "/wiki/Jetty",
-            "/wiki/Mole",
-            "/wiki/Renamed_later",
-        ],  # its sitemaps list redirects
+        "gone.linked": [f"/wiki/Harbour_Wiki:{name}" for name in ("About", "General_disclaimer", "Privacy_policy")],
+        "entry.canonical": ["/wiki/Jetty", "/wiki/Mole", "/wiki/Renamed_later"],  # its sitemaps list redirects
         "listed.missing": ["/wiki/Secret"],
-        "hint.ignored": [
-            wiki_path(title) for title in ("C++/notes?", "Category:Piers", "Talk:Pier 7")
-        ],  # one a file
+        "hint.ignored": [wiki_path(title) for title in ("C++/notes?", "Category:Piers", "Talk:Pier 7")],  # one a file
     }
     return {rule: sorted(paths) for rule, paths in sorted(truth.items())}

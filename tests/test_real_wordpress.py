@@ -46,10 +46,7 @@ def further_pages(site: WordPress) -> dict[str, set[str]]:
     archives = site.sql(_ARCHIVES.format(seen=_SEEN).replace("\n", " "))
     found = {name: {f"/{name}/{n}/" for n in range(2, -(-int(many) // 10) + 1)} for name, many in archives}
     commented = site.sql(_COMMENTED.replace("\n", " "))
-    found |= {
-        name: {f"{name}/comment-page-{n}/" for n in range(2, -(-int(many) // 5) + 1)}
-        for name, many in commented
-    }
+    found |= {name: {f"{name}/comment-page-{n}/" for n in range(2, -(-int(many) // 5) + 1)} for name, many in commented}
     return found
 
 
@@ -57,20 +54,13 @@ def known_paths(site: WordPress) -> list[str]:
     """What a month of visits is spread over."""
     posts = [urlsplit(url).path for url in site.made["posts"]]
     pages = "about about/staff history contact timetable timetable/winter subscribe imprint english deutsch pricing"
-    return [
-        "/",
-        *posts,
-        *(f"/{name}/" for name in pages.split()),
-        *(f"/?p={n}" for n in site.made["ids"][::10]),
-    ]
+    return ["/", *posts, *(f"/{name}/" for name in pages.split()), *(f"/?p={n}" for n in site.made["ids"][::10])]
 
 
 def visits_before(site: WordPress) -> Iterator[Asked]:
     """While the pages that are deleted later were there."""
     yield from crowd(known_paths(site))
-    yield from passers_by(
-        ["/wp-content/themes/twentytwentyone/style.css?ver=1.7", "/favicon.ico"], ["/feed/"]
-    )
+    yield from passers_by(["/wp-content/themes/twentytwentyone/style.css?ver=1.7", "/favicon.ico"], ["/feed/"])
     yield from (people("/2025/03/closed-bridge/", 9), Asked("/2025/03/lost-parcel/", GOOGLE, 6))
     yield people("/2025/03/new-peer/", 7)
 
@@ -79,14 +69,7 @@ def visits_after(site: WordPress) -> Iterator[Asked]:
     """What only the log knows, what is gone, and what is none of the two."""
     post = urlsplit(site.made["posts"][9]).path
     orphans = ("/2025/", "/loose/", "/category/retired-column/", "/author/clara/", "/readme.html")
-    gone = (
-        "/old-shop/",
-        "/old-shop/item-3",
-        "/unfinished-story/",
-        "/private-minutes/",
-        "/typo/",
-        f"{post}amp/",
-    )
+    gone = ("/old-shop/", "/old-shop/item-3", "/unfinished-story/", "/private-minutes/", "/typo/", f"{post}amp/")
     others = (
         "/?s=tide",
         "/intern/",
@@ -107,12 +90,9 @@ def visits_after(site: WordPress) -> Iterator[Asked]:
         "/wp-signup.php",
     )
     yield from (
-        people(path, 8)
-        for path in (*orphans, *gone, *others, *rest, "/wp-trackback.php", "/2025/03/for-members/")
+        people(path, 8) for path in (*orphans, *gone, *others, *rest, "/wp-trackback.php", "/2025/03/for-members/")
     )
-    yield from (
-        people(path, 5) for path in ("/press-kit/?utm_source=mail", "/press-kit", "/2025/03/closed-bridge/")
-    )
+    yield from (people(path, 5) for path in ("/press-kit/?utm_source=mail", "/press-kit", "/2025/03/closed-bridge/"))
     yield people("/about/", 5, host=site.cms.host.removeprefix("www."))
     yield Asked("/2023/05/storm-report-12/gulls/", GOOGLE, 4)
     yield from (Asked(path, PEOPLE[1], 20, "POST") for path in ("/wp-comments-post.php", "/about/"))
@@ -168,13 +148,7 @@ def wordpress_truth(site: WordPress, archives: dict[str, set[str]], year: list[s
         "weak.noindex": ["/legal-detail/"],
         "gone.linked": ["/2025/03/closed-bridge/", "/never-was/", "/old-shop/"],
         "gone.visited": [
-            *(
-                "/2019/old-story/",
-                "/2025/03/closed-bridge/",
-                "/2025/03/lost-parcel/",
-                "/old-shop/",
-                "/old-shop/item-3",
-            ),
+            *("/2019/old-story/", "/2025/03/closed-bridge/", "/2025/03/lost-parcel/", "/old-shop/", "/old-shop/item-3"),
             *("/private-minutes/", "/typo/", "/unfinished-story/", f"{posts[9]}amp/"),
         ],
         "link.redirect": [
@@ -188,9 +162,7 @@ def wordpress_truth(site: WordPress, archives: dict[str, set[str]], year: list[s
         "listed.series": list(set().union(*archives.values())),
         "reach.few": [
             *("/about/staff/", "/history/", "/timetable/winter/", photo),
-            *(
-                page for pages in archives.values() if len(pages) == 1 for page in pages
-            ),  # the first page links it
+            *(page for pages in archives.values() if len(pages) == 1 for page in pages),  # the first page links it
         ],
         "cluster.not_mutual": ["/english/"],
         "cluster.no_default": ["/english/"],
@@ -200,15 +172,11 @@ def wordpress_truth(site: WordPress, archives: dict[str, set[str]], year: list[s
     return {rule: sorted(paths) for rule, paths in sorted(truth.items())}
 
 
-def test_ours_a_wordpress_is_listed_as_it_is_and_dates_move_where_something_was_edited(
-    tmp_path: Path,
-) -> None:
+def test_ours_a_wordpress_is_listed_as_it_is_and_dates_move_where_something_was_edited(tmp_path: Path) -> None:
     def run(*words: str) -> dict[str, Any]:
         ran = siteatlas(tmp_path, *words, timeout=LONG)
         assert ran.code == 0, ran.err
-        return (
-            {each["url"]: each for each in map(json.loads, ran.out.splitlines())} if "jsonl" in words else {}
-        )
+        return {each["url"]: each for each in map(json.loads, ran.out.splitlines())} if "jsonl" in words else {}
 
     with wordpress(POSTS // 2) as site:
         url, posts = site.cms.url, site.made["posts"]
@@ -219,17 +187,7 @@ def test_ours_a_wordpress_is_listed_as_it_is_and_dates_move_where_something_was_
         of_posts = [each for each in pages if each.startswith(url("/20"))]
         # with one that only the sitemap knows, two further pages of a post, two of comments, and a photo's own page
         assert len(of_posts) == len(drawn) + 6
-        silly = (
-            "feed",
-            "wp-",
-            "xmlrpc",
-            "replytocom",
-            "?",
-            "embed",
-            "comment-page-1/",
-            "author/clara",
-            "imprint",
-        )
+        silly = ("feed", "wp-", "xmlrpc", "replytocom", "?", "embed", "comment-page-1/", "author/clara", "imprint")
         assert not [each for each in pages if any(word in each for word in silly)]
         site.edit("add", site.made["ids"][20], "<p>The dredger came home, and nobody knew why.</p>")
         site.edit("touch", site.made["ids"][21])

@@ -45,12 +45,8 @@ def test_ours_the_feed_has_the_pages_that_were_added_or_changed_last(
     db: sqlite3.Connection, tmp_path: Path, kind: str
 ) -> None:
     history = History(db)
-    history.run(
-        {"/": HOME, "/a": Seen(lastmod="2025-06-06", title="A <b>"), "/gone": Seen(), "/still": Seen()}
-    )
-    history.run(
-        {"/": HOME, "/a": Seen(lastmod="2025-06-06"), "/gone": GONE, "/new": Seen(), "/still": Seen()}
-    )
+    history.run({"/": HOME, "/a": Seen(lastmod="2025-06-06", title="A <b>"), "/gone": Seen(), "/still": Seen()})
+    history.run({"/": HOME, "/a": Seen(lastmod="2025-06-06"), "/gone": GONE, "/new": Seen(), "/still": Seen()})
     edited = Seen(changed=1, evidence="the price", lastmod="2026-01-03", title="A <c>")
     history.run({"/": HOME, "/a": edited, "/gone": GONE, "/new": Seen(), "/still": Seen()})
     file = publish(db, tmp_path / "public", recent=kind)
@@ -86,16 +82,8 @@ def test_ours_a_run_without_a_change_leaves_the_file_alone(db: sqlite3.Connectio
 
 
 @pytest.mark.parametrize("kind", ["atom", "rss"])
-def test_ours_the_files_of_the_sitemap_are_left_alone(
-    db: sqlite3.Connection, tmp_path: Path, kind: str
-) -> None:
-    names = [
-        "sitemap.xml",
-        "sitemap-1.xml",
-        "sitemap-recent-1.xml",
-        "sitemap-recent.xml",
-        "sitemap-recent-1.xml.gz",
-    ]
+def test_ours_the_files_of_the_sitemap_are_left_alone(db: sqlite3.Connection, tmp_path: Path, kind: str) -> None:
+    names = ["sitemap.xml", "sitemap-1.xml", "sitemap-recent-1.xml", "sitemap-recent.xml", "sitemap-recent-1.xml.gz"]
     for name in names:
         (tmp_path / name).write_text(name)
     history = History(db)
@@ -106,9 +94,7 @@ def test_ours_the_files_of_the_sitemap_are_left_alone(
     assert all((tmp_path / name).read_text() == name for name in names)
 
 
-def test_ours_without_a_wish_or_without_pages_there_is_no_file(
-    db: sqlite3.Connection, tmp_path: Path
-) -> None:
+def test_ours_without_a_wish_or_without_pages_there_is_no_file(db: sqlite3.Connection, tmp_path: Path) -> None:
     destination = Directory(tmp_path / "public")
     assert publish_recent_feed(db, planned(tmp_path / "public", recent="rss"), destination) is None
     History(db).run({"/": HOME})
@@ -127,9 +113,7 @@ def test_ours_without_a_wish_or_without_pages_there_is_no_file(
         ({"recent": ""}, ""),
     ],
 )
-def test_ours_the_feed_is_called_after_the_sitemap(
-    output: dict[str, object], address: str, tmp_path: Path
-) -> None:
+def test_ours_the_feed_is_called_after_the_sitemap(output: dict[str, object], address: str, tmp_path: Path) -> None:
     ready = planned(tmp_path, **{"recent": "atom", **output})
     assert recent_feed_url(ready) == address
 
@@ -140,9 +124,7 @@ def test_w3c_websub_the_feed_names_the_hubs_that_are_told_of_it(
 ) -> None:
     History(db).run({"/": HOME})
     wanted = planned(tmp_path, recent=kind)
-    told = plan_crawl(
-        build_config({**wanted.config.model_dump(), "websub": {"hubs": ["https://hub.example/push"]}})
-    )
+    told = plan_crawl(build_config({**wanted.config.model_dump(), "websub": {"hubs": ["https://hub.example/push"]}}))
     publish_recent_feed(db, told, Directory(tmp_path))
     content = (tmp_path / f"sitemap-recent.{kind}").read_text()
     assert 'rel="hub" href="https://hub.example/push"' in content

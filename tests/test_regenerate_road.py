@@ -212,16 +212,11 @@ def test_ours_who_is_down_is_said_and_told_by_the_next_run(world: World) -> None
     ran = world.run()
     assert (ran.code, ran.err) == (0, "")
     assert "  indexnow: put off: IndexNow answered 503, service unavailable\n" in ran.out
-    assert (
-        "  the next run sends what could not be delivered, or siteatlas notify sends it now\n\ncrawled "
-        in ran.out
-    )
+    assert "  the next run sends what could not be delivered, or siteatlas notify sends it now\n\ncrawled " in ran.out
     world.pages("a", "b", "c", "d")
     quiet = world.run("-q")
     assert (quiet.code, quiet.out) == (0, "")
-    assert (
-        quiet.err == "siteatlas: 127.0.0.1: indexnow: put off: IndexNow answered 503, service unavailable\n"
-    )
+    assert quiet.err == "siteatlas: 127.0.0.1: indexnow: put off: IndexNow answered 503, service unavailable\n"
     world.replies.clear()
     ran = world.run("--json")
     assert not untold(ran)
@@ -314,9 +309,7 @@ def test_ours_an_end_while_files_are_uploaded_is_made_good(world: World, kind: s
     code = process.wait(LONG)
     assert code == (-signal.SIGKILL if is_kill else 4), world.said
     assert "Traceback" not in world.said
-    assert is_kill or world.said.endswith(
-        "interrupted; the state is saved, run the same command again to continue\n"
-    )
+    assert is_kill or world.said.endswith("interrupted; the state is saved, run the same command again to continue\n")
     assert world.occasions == []
     world.bucket.fault = lambda method, key, number: None
     assert world.run().code == 0
@@ -359,12 +352,7 @@ def test_ours_an_end_while_others_are_told_repeats_one_message_at_most(
 BOTH = ("crawl", "run")
 WRONG = {
     "a key that is none": ("", "", {"INDEXNOW": "short"}, "the IndexNow key is invalid"),
-    "a secret that is not there": (
-        "",
-        'env:NOT_SET"',
-        {},
-        "the environment variable NOT_SET is not set",
-    ),
+    "a secret that is not there": ("", 'env:NOT_SET"', {}, "the environment variable NOT_SET is not set"),
     "half of the keys": ('to = "s3://shop"\ns3_access_key = "A"', "", {}, "upload.s3_secret_key go together"),
     "no address": ('to = "ftp://shop/x"', "", {}, "upload.to must be like s3://bucket/prefix or sftp://"),
     "no host key": (
@@ -379,10 +367,7 @@ WRONG = {
 
 @pytest.mark.parametrize(
     ("what", "by"),
-    [
-        ("no host key", "crawl"),
-        *(pytest.param(what, by, marks=pytest.mark.slow) for what in WRONG for by in BOTH),
-    ],
+    [("no host key", "crawl"), *(pytest.param(what, by, marks=pytest.mark.slow) for what in WRONG for by in BOTH)],
 )
 def test_ours_what_is_wrong_is_told_before_the_first_request(world: World, what: str, by: str) -> None:
     upload, more, extra, said = WRONG[what]

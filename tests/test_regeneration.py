@@ -167,9 +167,7 @@ def is_over(folder: Path, run: int) -> bool:
     for file in (folder / "state").glob("*/state.db"):
         with closing(sqlite3.connect(file)) as db:
             if db.execute("SELECT name FROM sqlite_master").fetchone():
-                return (
-                    db.execute("SELECT 1 FROM run WHERE number = ? AND ended", (run,)).fetchone() is not None
-                )
+                return db.execute("SELECT 1 FROM run WHERE number = ? AND ended", (run,)).fetchone() is not None
     return False
 
 
@@ -230,14 +228,10 @@ def kill_at_random_moments(case: Case, count: int, seed: int) -> None:
         case.must_end_as_undisturbed(folder)
     assert kills >= count * 0.9
     assert 0 < switched < count
-    print(
-        f"{kills} kills at {count} moments, {switched} of them after the switch: always one whole generation"
-    )
+    print(f"{kills} kills at {count} moments, {switched} of them after the switch: always one whole generation")
 
 
-def test_ours_killed_in_any_part_of_a_run_it_leaves_one_generation_and_ends_the_same(
-    cases: list[Case],
-) -> None:
+def test_ours_killed_in_any_part_of_a_run_it_leaves_one_generation_and_ends_the_same(cases: list[Case]) -> None:
     kill_at_random_moments(cases[1], len(PARTS), 11)
 
 
@@ -262,9 +256,7 @@ def calls_of(log: list[str]) -> list[tuple[str, int]]:
     return found
 
 
-def kill_at_system_calls(
-    case: Case, choose: Callable[[list[tuple[str, int]]], list[tuple[str, int]]]
-) -> None:
+def kill_at_system_calls(case: Case, choose: Callable[[list[tuple[str, int]]], list[tuple[str, int]]]) -> None:
     folder = case.again()
     ended, log = case.forked.traced(folder, case.day, *case.words)
     assert ended.status == 0, ended.said
@@ -274,9 +266,7 @@ def kill_at_system_calls(
     chosen = choose(points)
     for name, count in chosen:
         folder = case.again()
-        ended, _ = case.forked.traced(
-            folder, case.day, *case.words, inject=f"{name}:signal=KILL:when={count}"
-        )
+        ended, _ = case.forked.traced(folder, case.day, *case.words, inject=f"{name}:signal=KILL:when={count}")
         assert ended.was_killed, (name, count, ended)
         states[case.must_be_whole(folder)] += 1
         case.must_end_as_undisturbed(folder)

@@ -25,22 +25,15 @@ def site() -> Iterator[Site]:
         yield running
 
 
-def test_ours_what_is_wrong_is_told_with_the_line_to_paste_and_ends_with_10(
-    tmp_path: Path, site: Site
-) -> None:
+def test_ours_what_is_wrong_is_told_with_the_line_to_paste_and_ends_with_10(tmp_path: Path, site: Site) -> None:
     ran = siteatlas(tmp_path, "robots", site.url, *NOW)
     assert (ran.code, ran.err) == (10, "")
     assert f"  PROBLEM  robots.txt does not name {site.url}sitemap.xml\n           add the line" in ran.out
-    assert (
-        f"\nadd to {site.url}robots.txt (--patch FILE adds it to a local one):\n\nSitemap: {site.url}"
-        in ran.out
-    )
+    assert f"\nadd to {site.url}robots.txt (--patch FILE adds it to a local one):\n\nSitemap: {site.url}" in ran.out
     assert ran.out.endswith("\n1 problem\n")
 
 
-def test_ours_a_patched_robots_txt_is_well_also_when_the_sitemap_itself_is_named(
-    tmp_path: Path, site: Site
-) -> None:
+def test_ours_a_patched_robots_txt_is_well_also_when_the_sitemap_itself_is_named(tmp_path: Path, site: Site) -> None:
     assert siteatlas(tmp_path, "robots", site.url, "--patch", "robots.txt").code == 0
     body = (tmp_path / "robots.txt").read_text()
     site.routes["/robots.txt"] = Answer(body, headers={"Content-Type": "text/plain"})
@@ -63,10 +56,7 @@ def test_ours_a_patch_asks_nobody_and_can_be_tried(tmp_path: Path) -> None:
     assert added.out == f"added to {file}:\n  Sitemap: {ASKS_NOBODY}docs/sitemap.xml\n"
     once = file.read_bytes()
     again = siteatlas(tmp_path, *words)
-    assert (again.code, again.out) == (
-        0,
-        f"{file} already names {ASKS_NOBODY}docs/sitemap.xml: nothing to add\n",
-    )
+    assert (again.code, again.out) == (0, f"{file} already names {ASKS_NOBODY}docs/sitemap.xml: nothing to add\n")
     assert file.read_bytes() == once
 
 

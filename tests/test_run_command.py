@@ -50,11 +50,7 @@ def sitemap(folder: Path, name: str) -> bytes:
 
 
 def test_ours_one_site_that_fails_does_not_keep_the_others_from_theirs(tmp_path: Path) -> None:
-    with (
-        scripted(pages(3)) as shop,
-        scripted({"/robots.txt": Answer("", 503)}) as down,
-        scripted(pages(4)) as blog,
-    ):
+    with scripted(pages(3)) as shop, scripted({"/robots.txt": Answer("", 503)}) as down, scripted(pages(4)) as blog:
         configure(tmp_path, shop=shop.url, down=down.url, blog=blog.url)
         ran = run(tmp_path)
     assert ran.code == 5

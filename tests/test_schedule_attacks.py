@@ -134,9 +134,7 @@ def test_ours_a_run_that_was_ended_before_it_could_tell_is_told_of(
     assert (last.fate, told in last.told) == (RunStatus.FAILED, True)
 
 
-def test_ours_the_last_run_is_known_however_often_others_were_told_in_vain(
-    history: History, tmp_path: Path
-) -> None:
+def test_ours_the_last_run_is_known_however_often_others_were_told_in_vain(history: History, tmp_path: Path) -> None:
     in_vain = RunResult(exit_code=4, fate=RunStatus.DONE, untold=True)
     hand = Hand(RunResult(exit_code=-9, fate=RunStatus.FAILED, told="killed", untold=True), *[in_vain] * 6)
     anyio.run(kept, history, hand, made(tmp_path, max_retry_delay=1), 8)

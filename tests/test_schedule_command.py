@@ -339,9 +339,7 @@ def test_ours_others_are_told_of_a_run_that_could_not_tell_it_itself(tmp_path: P
 
 
 @pytest.mark.slow
-def test_ours_a_stop_while_others_are_told_is_no_end_of_the_run_and_the_next_daemon_tells_them(
-    tmp_path: Path,
-) -> None:
+def test_ours_a_stop_while_others_are_told_is_no_end_of_the_run_and_the_next_daemon_tells_them(tmp_path: Path) -> None:
     patient = threading.Event()
     with scripted(pages(3)) as shop, contextlib.closing(Listener(patient)) as webhook:
         write(tmp_path, 'every = "1h"\nretry_delay = 0.2', _QUICK + webhook.section, shop=shop.url)

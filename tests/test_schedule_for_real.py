@@ -181,9 +181,7 @@ def test_ours_files_feed_notifications_and_page_agree_while_five_sites_change(tr
             _mishap(trial, mishap)
             due, mishap = next(mishaps), mishap + 1
     quiet = time.time()
-    trial.wait(
-        lambda: all(_settled(trial, name, quiet) for name in NAMES), "a run of each after the last change", 90
-    )
+    trial.wait(lambda: all(_settled(trial, name, quiet) for name in NAMES), "a run of each after the last change", 90)
     time.sleep(3)  # what could not be told is told by a turn of its own
     _check_page(trial)
     assert trial.end(signal.SIGTERM) == 0, trial.log()[-3000:]
@@ -277,9 +275,7 @@ def _check_attempts(trial: Trial) -> None:
         attempts = [dict(row) for row in db.execute("SELECT * FROM attempt ORDER BY number")]
     done = Counter((each["site"], each["slot"]) for each in attempts if each["fate"] == "done")
     runs = Counter(
-        (each["site"], each["slot"])
-        for each in attempts
-        if each["fate"] == "done" and each["because"] != "tell"
+        (each["site"], each["slot"]) for each in attempts if each["fate"] == "done" and each["because"] != "tell"
     )
     assert done
     assert max(runs.values()) == 1

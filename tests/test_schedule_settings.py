@@ -76,9 +76,7 @@ def test_ours_a_flag_says_when_over_the_environment_and_that_over_the_file(
         ({"schedule__enabled": False}, "no site in"),
     ],
 )  # fmt: skip
-def test_ours_settings_that_cannot_be_kept_are_told(
-    tmp_path: Path, flags: dict[str, object], told: str
-) -> None:
+def test_ours_settings_that_cannot_be_kept_are_told(tmp_path: Path, flags: dict[str, object], told: str) -> None:
     with pytest.raises(UsageError) as error:
         load_sites(written(tmp_path), flags, [])
     assert told in str(error.value)
@@ -101,9 +99,7 @@ def test_ours_one_site_is_taken_out_of_what_all_share(tmp_path: Path) -> None:
 def test_ours_a_reload_names_what_is_used_from_now_on_and_what_only_later(tmp_path: Path) -> None:
     before = load_sites(written(tmp_path), {}, [])
     assert list(config_changes(before, load_sites(written(tmp_path), {}, []))) == []
-    now = load_sites(
-        written(tmp_path, daemon="max_parallel_runs = 3\nserve_sitemaps = true\nmax_clients = 9"), {}, []
-    )
+    now = load_sites(written(tmp_path, daemon="max_parallel_runs = 3\nserve_sitemaps = true\nmax_clients = 9"), {}, [])
     assert list(config_changes(before, now)) == [
         "used from now on: daemon.max_parallel_runs, daemon.serve_sitemaps",
         "used after the next start: daemon.max_clients",
@@ -150,9 +146,7 @@ def test_ours_names_and_serving_are_taken_at_once() -> None:
     assert anyio.run(codes) == [421, 404]
 
 
-def test_ours_a_log_tells_of_a_crawl_once_a_minute_and_when_it_first_waits(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_ours_a_log_tells_of_a_crawl_once_a_minute_and_when_it_first_waits(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     now = [0.0]
     logged = ProgressLogger(lambda: now[0])

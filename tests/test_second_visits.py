@@ -158,9 +158,7 @@ def test_ours_a_sitemap_that_cannot_be_read_for_a_night_has_listed_what_it_did(t
 
 
 def test_ours_another_policy_of_dates_is_as_if_it_had_always_been(tmp_path: Path) -> None:
-    dated = Answer(
-        '<meta property="article:modified_time" content="2021-02-03"><p>dated', headers={"ETag": '"2"'}
-    )
+    dated = Answer('<meta property="article:modified_time" content="2021-02-03"><p>dated', headers={"ETag": '"2"'})
     said = {"/page": page("/page"), "/dated": dated}
     with scripted({}) as site:
         nights = Nights(site, tmp_path)
@@ -183,10 +181,7 @@ def test_ours_files_that_were_called_otherwise_leave(tmp_path: Path) -> None:
         settings = [
             ({"max_urls": 10, "file_names": "map-{n}.xml"}, {f"map-{n}.xml" for n in (1, 2, 3, 4)}),
             ({"max_urls": 10, "file_names": "part{n}.xml"}, {f"part{n}.xml" for n in (1, 2, 3, 4)}),
-            (
-                {"max_urls": 10, "group": "section", "gzip": True},
-                {f"sitemap-root-{n}.xml.gz" for n in (1, 2, 3, 4)},
-            ),
+            ({"max_urls": 10, "group": "section", "gzip": True}, {f"sitemap-root-{n}.xml.gz" for n in (1, 2, 3, 4)}),
             ({}, set()),
         ]
         for output, children in settings:

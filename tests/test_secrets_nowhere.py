@@ -174,9 +174,7 @@ class World:
                 body = answer.read()
         except OSError:
             return Reply(502, str(dict(heard.headers)).encode(), {"Content-Type": "text/plain"})
-        kept = {
-            name: value for name, value in answer.headers.items() if name.lower() in ("content-type", "etag")
-        }
+        kept = {name: value for name, value in answer.headers.items() if name.lower() in ("content-type", "etag")}
         return Reply(answer.status, body, kept)
 
     def _configure(self) -> None:
@@ -322,13 +320,7 @@ def test_ours_no_command_shows_a_secret_or_keeps_it(mode: str) -> None:
         assert world.do("run", *config, *FAST, "--json", "-v").code == 0
         world.do("run", *config, *FAST, "-q")
         world.do("run", *config, *FAST, "--dry-run", "-v")
-        for words in (
-            ["--test"],
-            ["--since", "0", "--json", "-v"],
-            ["--resend-refused"],
-            ["--dry-run", "-v"],
-            ["-q"],
-        ):
+        for words in (["--test"], ["--since", "0", "--json", "-v"], ["--resend-refused"], ["--dry-run", "-v"], ["-q"]):
             world.do("notify", *config, *words)
         for words in (["status"], ["status", "--json"], ["diff"], ["robots"], ["rollback"]):
             world.do(*words, *config)
@@ -390,9 +382,7 @@ def seen(process: psutil.Process, given: dict[str, str]) -> list[str]:
     with suppress(psutil.Error):
         line, variables = process.cmdline(), process.environ()
         more = [f"{name}={value}" for name, value in variables.items() if given.get(name) != value]
-        return leaks("a command line", " ".join(line).encode()) + leaks(
-            "an environment", "\n".join(more).encode()
-        )
+        return leaks("a command line", " ".join(line).encode()) + leaks("an environment", "\n".join(more).encode())
     return []
 
 
@@ -422,22 +412,14 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(
-    "what", [*list(WRONG)[:1], *(pytest.param(what, marks=pytest.mark.slow) for what in WRONG)]
-)
+@pytest.mark.parametrize("what", [*list(WRONG)[:1], *(pytest.param(what, marks=pytest.mark.slow) for what in WRONG)])
 def test_ours_what_is_wrong_with_a_secret_is_told_without_it(what: str, tmp_path: Path) -> None:
     section, line = WRONG[what]
     line = line.format("hush-wrong")
     site = "" if section == "site" else '[site]\nurl = "http://127.0.0.1:47111/"\n'
     shared = '[output]\ndirectory = "out"\nrecent = "atom"\n[state]\ndirectory = "state"\n'
     (tmp_path / "sites.toml").write_text(f"{site}{shared}[{section}]\n{line}\n", encoding="utf-8")
-    for words in (
-        ["run", "-v"],
-        ["crawl", "-v"],
-        ["notify"],
-        ["schedule", "--every", "1h", "-v"],
-        ["status"],
-    ):
+    for words in (["run", "-v"], ["crawl", "-v"], ["notify"], ["schedule", "--every", "1h", "-v"], ["status"]):
         ran = siteatlas(tmp_path, *words, "--config", "sites.toml")
         assert "hush" not in ran.out + ran.err
         if words[0] in ("run", "crawl", "schedule"):

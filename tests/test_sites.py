@@ -53,17 +53,13 @@ def test_ours_a_site_has_what_all_share_with_its_own_keys_in_their_place(tmp_pat
     assert (blog.config.output.directory, blog.config.output.gzip) == (str(tmp_path / "blog"), False)
     assert (shop.config.fetch.headers, blog.config.fetch.headers) == ({"X-Own": "yes"}, {"X-Shared": "yes"})
     assert (shop.config.scope.exclude, blog.config.scope.exclude) == ((), ("/old/*",))
-    assert shop.config.state.directory == str(tmp_path / ".siteatlas"), (
-        "beside the file, wherever it is run from"
-    )
+    assert shop.config.state.directory == str(tmp_path / ".siteatlas"), "beside the file, wherever it is run from"
 
 
 def test_ours_a_flag_wins_over_the_file_for_the_sites_that_are_meant(tmp_path: Path) -> None:
     file = written(tmp_path, TWO)
     both = configured_sites(file, flags(output__gzip=False, fetch__user_agent="Other/2"), [])
-    assert [(each.config.output.gzip, each.config.fetch.user_agent) for each in both] == [
-        (False, "Other/2")
-    ] * 2
+    assert [(each.config.output.gzip, each.config.fetch.user_agent) for each in both] == [(False, "Other/2")] * 2
     shop, blog = configured_sites(file, flags(output__directory="here"), ["shop"])
     assert (shop.is_wanted, shop.config.output.directory) == (True, "here")
     assert (blog.is_wanted, blog.config.output.directory) == (False, str(tmp_path / "blog"))
@@ -86,9 +82,7 @@ def test_ours_one_daemon_is_for_all_sites(tmp_path: Path) -> None:
         configured_sites(file, {}, [])
 
 
-def test_ours_paths_of_a_file_are_taken_from_its_folder_and_secrets_stay_what_they_are(
-    tmp_path: Path,
-) -> None:
+def test_ours_paths_of_a_file_are_taken_from_its_folder_and_secrets_stay_what_they_are(tmp_path: Path) -> None:
     own = (
         '[site]\nurl = "https://shop.example/"\n[indexnow]\nkey = "file:secrets/key"\n[email]\nlogin = "me:pass/word"\n'
         '[webhook]\nurls = ["file:secrets/hook", "https://chat.example/x", "env:HOOK"]\ntemplate = "chat.json"\n'
@@ -185,9 +179,7 @@ def test_ours_the_worst_exit_code_is_that_of_the_ending_that_needs_a_person_most
 
 def test_ours_sites_upload_to_places_of_their_own() -> None:
     a = SitePaths("a", Path("/x/sitemap.xml"), Path("/s/a"), "s3://shop/sitemap.xml")
-    check_distinct_paths(
-        [a, SitePaths("b", Path("/y"), Path("/s/b")), SitePaths("c", Path("/z"), Path("/s/c"))], "f"
-    )
+    check_distinct_paths([a, SitePaths("b", Path("/y"), Path("/s/b")), SitePaths("c", Path("/z"), Path("/s/c"))], "f")
     with pytest.raises(UsageError, match=r'"a" and "b" in f would both upload s3://shop/sitemap.xml'):
         check_distinct_paths([a, SitePaths("b", Path("/y"), Path("/s/b"), a.upload_target)], "f")
 

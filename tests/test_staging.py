@@ -46,7 +46,9 @@ def page(number: int) -> str:
 
 def pages() -> dict[str, str]:
     """The files of the site by name."""
-    urlset = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>{url}listed.html</loc></url></urlset>'
+    urlset = (
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>{url}listed.html</loc></url></urlset>'
+    )
     return {
         "index.html": links("pages/0.html", "{url}guide", "//evil.example/", "{url}caf%C3%A9.html"),
         "robots.txt": "User-agent: *\nDisallow: /private/\nSitemap: {url}named.xml\n",
@@ -113,17 +115,13 @@ def by_folder(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_ours_a_folder_gives_the_public_urls_of_all_that_can_be_listed(by_folder: Path) -> None:
-    names = [
-        name for name in pages() if name.endswith(".html") and not re.search("copy|secret|private", name)
-    ]
+    names = [name for name in pages() if name.endswith(".html") and not re.search("copy|secret|private", name)]
     paths = [name.replace("é", "%C3%A9").removesuffix("index.html") for name in names]
     assert sorted(listed(by_folder)) == sorted(PUBLIC + path for path in paths)
     whole = b"".join(files(by_folder).values())
     assert whole.count(b"<video:video>") == 8
     assert b"<lastmod>2023-11-14" in whole
-    assert set(re.findall(rb"(?:>|\")(https?://[^/<]+/)[^<\"]*\.(?:html|jpg|png|mp4)", whole)) == {
-        PUBLIC.encode()
-    }
+    assert set(re.findall(rb"(?:>|\")(https?://[^/<]+/)[^<\"]*\.(?:html|jpg|png|mp4)", whole)) == {PUBLIC.encode()}
 
 
 def test_ours_a_staging_server_gives_the_same_bytes(tmp_path: Path, by_folder: Path, staging: Site) -> None:
@@ -160,16 +158,7 @@ def test_ours_a_server_that_is_told_the_public_host_names_it_with_its_own_scheme
 
 
 def test_ours_secrets_go_to_the_source_and_to_nobody_else(tmp_path: Path) -> None:
-    secrets = (
-        "--basic-auth",
-        "editor:open sesame",
-        "-H",
-        "X-Key: 1",
-        "--cookie",
-        "a=b",
-        "-H",
-        "Host: www.example.com",
-    )
+    secrets = ("--basic-auth", "editor:open sesame", "-H", "X-Key: 1", "--cookie", "a=b", "-H", "Host: www.example.com")
     with scripted({"/": links("/moved"), "/page": links()}) as other:
         away = other.url.replace("127.0.0.1", "localhost")
         routes: dict[str, Route] = {
@@ -268,9 +257,7 @@ def test_ours_the_key_of_a_source_tells_servers_apart_and_holds_no_secret() -> N
         {"resolve": ["www.example.com:443:10.0.0.5"]},
         {"resolve": ["www.example.com:443:10.0.0.6"]},
     ]
-    keys = [
-        server_key(build_config({"fetch": {**fetch, "basic_auth": "u:open"}}), start) for fetch in fetches
-    ]
+    keys = [server_key(build_config({"fetch": {**fetch, "basic_auth": "u:open"}}), start) for fetch in fetches]
     assert keys[0] == ""
     assert len(set(keys)) == len(fetches)
     assert not [each for each in keys if "open" in each]

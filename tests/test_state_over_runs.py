@@ -136,9 +136,7 @@ def test_ours_fresh_forgets_the_pages_and_restart_only_what_was_not_ended(days: 
     assert len(days.site.log) - asked >= 20
     assert "1 changed, 1 removed" in restarted.said  # what the first run learnt is there
     assert "<lastmod>2026-01-04</lastmod>" in days.sitemap()
-    assert [outcome for (outcome,) in days.rows("SELECT outcome FROM run ORDER BY number")] == [
-        "published"
-    ] * 2
+    assert [outcome for (outcome,) in days.rows("SELECT outcome FROM run ORDER BY number")] == ["published"] * 2
     ended = days.run("--restart")
     assert "1 added" in ended.said
     (state,) = (days.folder / "state").iterdir()
@@ -168,9 +166,7 @@ def test_ours_a_dry_run_tells_what_would_change_and_touches_nothing(days: Days) 
         ended = days.run("--dry-run")
         assert ended.status == 0, ended.said
         assert "1 added, 2 changed, 1 removed" in ended.said
-        assert {
-            path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (days.folder / "out").iterdir()
-        } == out
+        assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (days.folder / "out").iterdir()} == out
         assert [days.rows(question) for question in kept] == before
     assert "1 added, 2 changed, 1 removed" in days.run().said
 
@@ -180,9 +176,7 @@ def started(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command(*words), cwd=folder, env=environment(), stdout=out, stderr=out)
 
 
-def test_ours_a_second_process_is_turned_away_and_who_only_looks_is_not(
-    tmp_path: Path, process: Forked
-) -> None:
+def test_ours_a_second_process_is_turned_away_and_who_only_looks_is_not(tmp_path: Path, process: Forked) -> None:
     def ask(*words: str) -> Ended:
         return process.run(tmp_path, 0, *words)
 
@@ -201,9 +195,7 @@ def test_ours_a_second_process_is_turned_away_and_who_only_looks_is_not(
             for again in (words, ("crawl", site.url, *WORDS)):
                 second = ask(*again)
                 assert second.status == 6
-                assert re.search(
-                    rf"another process \({working.pid}\) is working on the state in \S+;", second.said
-                )
+                assert re.search(rf"another process \({working.pid}\) is working on the state in \S+;", second.said)
             looks = [
                 ask("status", "--state", "state"),
                 ask("why", f"{site.url}p3", "--state", "state"),

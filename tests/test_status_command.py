@@ -66,9 +66,7 @@ def test_ours_a_trend_compares_the_last_run_with_the_median_of_those_before() ->
     assert (found.listed, found.usual_listed, found.usual_fetched) == (1190, 1202, 1000)
     assert trend_text(found) == "the last run took 4:10, usually 1:05", "1,190 pages are as good as 1,202"
     far = replace(found, seconds=70, listed=900, fetched=2000)
-    assert trend_text(far) == (
-        "the last run listed 900 pages, usually 1,202; it sent 2,000 requests, usually 1,000"
-    )
+    assert trend_text(far) == ("the last run listed 900 pages, usually 1,202; it sent 2,000 requests, usually 1,000")
     assert trend_text(replace(found, seconds=70)) == "", "what is as ever is not told each time"
     assert run_trend([run(3), run(2), run(1)]) is None
     assert run_trend([]) is None
@@ -100,9 +98,7 @@ def test_ours_many_sites_are_told_of_in_a_line_each(tmp_path: Path) -> None:
     assert lines[-1].endswith("; --site NAME shows one of them in full")
     narrow = siteatlas(tmp_path, "status", "--config", "sites.toml", COLUMNS="40").out.splitlines()
     assert max(map(len, narrow[:6])) <= 40
-    assert (
-        f"== {names[0]} ==" in siteatlas(tmp_path, "status", "--config", "sites.toml", "--site", names[0]).out
-    )
+    assert f"== {names[0]} ==" in siteatlas(tmp_path, "status", "--config", "sites.toml", "--site", names[0]).out
 
 
 def test_ours_one_site_is_told_of_in_full_and_fits_the_terminal(tmp_path: Path) -> None:
@@ -128,11 +124,7 @@ def test_ours_what_is_not_known_is_no_zero_and_what_is_going_on_has_no_numbers(t
     nothing = {"listed": 0, "fetched": 0, "completeness": "", "exit_code": 5, "refusal": "no robots.txt"}
     said = {"because": "the files could not be published at s3://shop/: 503", "exit_code": 7}
     stale = {"completeness": "truncated", "refusal": "it took too long", "exit_code": 4}
-    known = [
-        run(1, files=files),
-        run(2, 0, "nothing", **nothing),
-        run(3, outcome="unchanged", files=files, **said),
-    ]
+    known = [run(1, files=files), run(2, 0, "nothing", **nothing), run(3, outcome="unchanged", files=files, **said)]
     state(tmp_path, "shop", known)
     place = state_directory(tmp_path / "state", "http://shop.example/sitemap.xml")
     told = siteatlas(tmp_path, "status", "--state", "state", TZ="UTC").out
@@ -166,15 +158,9 @@ def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: P
 
 @pytest.mark.parametrize(("zone", "said"), [("Europe/Berlin", "CEST/CET"), ("UTC", "UTC")])
 def test_ours_times_say_of_which_zone_they_are(zone: str, said: str) -> None:
-    script = (
-        "from crawler.schedule.wording import *; print(local_time(1.79e9), zones([1.8e9, 1.79e9, 1.79e9]))"
-    )
+    script = "from crawler.schedule.wording import *; print(local_time(1.79e9), zones([1.8e9, 1.79e9, 1.79e9]))"
     ran = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "TZ": zone},
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", script], env={**os.environ, "TZ": zone}, capture_output=True, text=True, check=True
     )
     assert ran.stdout.split()[2:] == [said[: said.find("/")] if "/" in said else said, said]
 

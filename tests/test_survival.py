@@ -22,9 +22,7 @@ def web(pages: int, delay: float = 0.0) -> dict[str, Route]:
     for n in range(1, pages):
         body = links(*(f"/p{m}" for m in (2 * n + 1, 2 * n + 2, n // 2) if 0 < m < pages))
         body += f"<p>{''.join(chr(ord('a') + int(figure)) for figure in str(n))}ly"
-        routes[f"/p{n}"] = Answer(
-            body, headers={"Last-Modified": "Tue, 03 Mar 2020 04:05:06 GMT"}, delay=delay
-        )
+        routes[f"/p{n}"] = Answer(body, headers={"Last-Modified": "Tue, 03 Mar 2020 04:05:06 GMT"}, delay=delay)
     return routes
 
 
@@ -77,9 +75,7 @@ def test_ours_killed_twenty_times_in_one_crawl_it_ends_with_the_same_bytes(tmp_p
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ours_a_signal_saves_and_stops_and_the_same_command_goes_on(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_ours_a_signal_saves_and_stops_and_the_same_command_goes_on(tmp_path: Path, number: signal.Signals) -> None:
     with scripted(web(60, delay=0.1)) as site:
         process = start(tmp_path, site.url)
         while len(site.log) < 15:
@@ -327,9 +323,7 @@ def test_ours_secrets_go_to_their_origin_only_and_nowhere_else(tmp_path: Path) -
         home = links("/a", f"{other.url}x")
         with scripted({"/": home, "/a": Answer("", 302, {"Location": other.url})}) as site:
             words = ("-H", "X-Api-Key: tok-header", "--cookie", "s=tok-cookie", "--basic-auth", "env:AUTH")
-            ran = crawl(
-                tmp_path, site.url, *words, "--host", other.url.split("/")[2], "-v", AUTH="u:tok-basic"
-            )
+            ran = crawl(tmp_path, site.url, *words, "--host", other.url.split("/")[2], "-v", AUTH="u:tok-basic")
             assert ran.code == 0, ran.err
             assert all(headers["x-api-key"] == "tok-header" for _, _, headers in site.log)
             assert all("authorization" in headers for _, _, headers in site.log)

@@ -50,9 +50,7 @@ def test_ours_a_run_that_has_failed_is_trouble_whatever_its_exit_code(site: Site
 @pytest.mark.parametrize(
     ("code", "fate"), [(4, RunStatus.DONE), (4, RunStatus.STOPPED), (6, RunStatus.BUSY), (0, RunStatus.DONE)]
 )
-def test_ours_who_was_cut_short_or_came_to_a_busy_site_is_no_trouble(
-    site: Site, code: int, fate: RunStatus
-) -> None:
+def test_ours_who_was_cut_short_or_came_to_a_busy_site_is_no_trouble(site: Site, code: int, fate: RunStatus) -> None:
     site.run(["/"])
     tell(site, code, fate)
     assert not site.double.messages
@@ -134,9 +132,7 @@ def test_ours_a_failure_that_could_not_even_be_noted_is_told_when_it_can_be(
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     # as the command does, which freezes what the garbage collector knows
     monkeypatch.setattr(
-        worker,
-        "crawl_and_report",
-        lambda name, ready, *_: anyio.run(regenerate_site, ready, name, lambda *_: None),
+        worker, "crawl_and_report", lambda name, ready, *_: anyio.run(regenerate_site, ready, name, lambda *_: None)
     )
     site.run(["/"])
     (site.plan.output / "sitemap.xml").unlink()
@@ -183,9 +179,7 @@ def test_indexnow_org_who_asked_to_wait_is_not_sent_what_lies_on_another_host_me
 
 
 @pytest.mark.parametrize("before", [0, 2])
-def test_ours_what_the_first_run_changed_of_who_is_new_is_told_although_it_died_before(
-    site: Site, before: int
-) -> None:
+def test_ours_what_the_first_run_changed_of_who_is_new_is_told_although_it_died_before(site: Site, before: int) -> None:
     settings = {"webhook__on": ["changes"], "indexnow__key": KEY}
     for number in range(before):
         site.run(["/", f"/old-{number}"])
@@ -194,9 +188,7 @@ def test_ours_what_the_first_run_changed_of_who_is_new_is_told_although_it_died_
     site.run(["/", "/new"])  # killed before it could tell
     run = site.run(["/", "/new"], outcome="unchanged")
     register_channels(plan)
-    anyio.run(
-        lambda: send_notifications(plan, "shop", ended=RunResult(exit_code=0, fate=RunStatus.DONE, run=run))
-    )
+    anyio.run(lambda: send_notifications(plan, "shop", ended=RunResult(exit_code=0, fate=RunStatus.DONE, run=run)))
     told = [message for message in site.double.messages if "occasion" in message]
     assert [message["counts"]["added"] for message in told] == [1 if before else 2]
     assert set(site.double.taken) == ({site.url("/new"), site.url("/old-1")} if before else set())

@@ -63,18 +63,7 @@ def routes() -> dict[str, Route]:
     }
 
 
-OPTIONS = (
-    "--exclude",
-    "*/out/*",
-    "--retries",
-    "0",
-    "--max-depth",
-    "2",
-    "--max-failed",
-    "1",
-    "--swap-delay",
-    "0",
-)
+OPTIONS = ("--exclude", "*/out/*", "--retries", "0", "--max-depth", "2", "--max-failed", "1", "--swap-delay", "0")
 
 
 def lines_of(story: Explanation, topic: str) -> list[str]:
@@ -112,9 +101,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         ran = crawl(folder, site.url, *OPTIONS)
         assert ran.code == 0, ran.err
         site.routes["/"] = links(*[each for each in LINKS if each != "/off"]) + NOFOLLOW
-        site.routes["/b"] = (
-            links(head="<title>Another</title>") + "<p>This is what was written here since.</p>"
-        )
+        site.routes["/b"] = links(head="<title>Another</title>") + "<p>This is what was written here since.</p>"
         site.routes["/gone"] = Answer("", 410)
         site.routes["/keep"] = Answer("", 503)
         ran = crawl(folder, site.url, *OPTIONS)
@@ -172,11 +159,7 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
 @pytest.mark.parametrize(
     ("text", "topic", "expected"),
     [
-        (
-            "/d2",
-            "found",
-            ["by link; 2 clicks from the start", "/  (start URL)", "> /d1  (link)", "> /d2  (link)"],
-        ),
+        ("/d2", "found", ["by link; 2 clicks from the start", "/  (start URL)", "> /d1  (link)", "> /d2  (link)"]),
         (
             "/texted",
             "found",
@@ -197,29 +180,13 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
                 "> /hidden  (link that says nofollow)",
             ],
         ),
-        (
-            "/hop",
-            "links",
-            [
-                "from 1 page by links that count; 1 click from the start",
-                "WEIGHT",
-                "< /  (link)",
-            ],
-        ),
+        ("/hop", "links", ["from 1 page by links that count; 1 click from the start", "WEIGHT", "< /  (link)"]),
         (
             "/hidden",
             "links",
-            [
-                "from 0 pages by links that count; no followed link leads there",
-                "WEIGHT",
-                "< /  (nofollow)",
-            ],
+            ["from 0 pages by links that count; no followed link leads there", "WEIGHT", "< /  (nofollow)"],
         ),
-        (
-            "/d3",
-            "links",
-            ["from 1 page by links that count; 3 clicks from the start", "WEIGHT", "< /d2  (link)"],
-        ),
+        ("/d3", "links", ["from 1 page by links that count; 3 clicks from the start", "WEIGHT", "< /d2  (link)"]),
         ("/texted", "links", ["from 0 pages by links that count; no followed link leads there", "WEIGHT"]),
         ("/sitemap.xml", "links", []),
         ("/nowhere", "links", []),
@@ -234,22 +201,14 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
         ("/dup", "leads_to", ["> /a  indexable, listed"]),
         ("/dup", "canonical", ["the page names /a"]),
         ("/a", "canonical", ["the page names none"]),
-        (
-            "/noindex",
-            "noindex",
-            ['meta robots "noindex, nofollow"', "the page asks that its links are not followed"],
-        ),
+        ("/noindex", "noindex", ['meta robots "noindex, nofollow"', "the page asks that its links are not followed"]),
         ("/a", "noindex", ["neither the page nor its headers say so"]),
         ("/keep", "sitemap", ["sitemap.xml", "it failed temporarily, and stays listed"]),
         ("/dup", "sitemap", ["it is in no published file"]),
         (
             "/keep",
             "state",
-            [
-                "server error (answered 503, unavailable)",
-                "the server failed",
-                "transient failures in 1 run in a row",
-            ],
+            ["server error (answered 503, unavailable)", "the server failed", "transient failures in 1 run in a row"],
         ),
         ("/keep", "lastmod", ["2020-09-01T10:00:00+00:00, from Last-Modified", "decided in run 1 (TIME)"]),
         ("/a", "lastmod", ["none is known"]),
@@ -287,8 +246,7 @@ def test_ours_a_page_that_changed_says_when_and_what(crawled: Crawled) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["/café?a=1", "/caf%c3%A9?utm_source=mail&a=1#top", "/x/../%63af%C3%A9?a=1", "/caf%C3%A9?a=1&fbclid=1"],
+    "text", ["/café?a=1", "/caf%c3%A9?utm_source=mail&a=1#top", "/x/../%63af%C3%A9?a=1", "/caf%C3%A9?a=1&fbclid=1"]
 )
 def test_ours_a_url_is_found_in_any_spelling(crawled: Crawled, text: str) -> None:
     (story,) = crawled.tell(text)
@@ -310,10 +268,7 @@ def test_ours_a_path_is_one_of_the_site_and_the_host_has_any_case(crawled: Crawl
         ("/index.html", "/  (without index.html)"),
         ("/a?ref=1", "/a  (without what follows the question mark)"),
         ("/d1.html", "/d1  (without .html)"),
-        (
-            "/D1/?q",
-            "/d1  (without the slash at the end, without what follows the question mark, in another case)",
-        ),
+        ("/D1/?q", "/d1  (without the slash at the end, without what follows the question mark, in another case)"),
         ("/missign", "/missing  (looks alike)"),
     ],
 )
@@ -353,11 +308,7 @@ def test_ours_the_command_tells_people_and_machines(crawled: Crawled) -> None:
     assert first["noindex"]["evidence"] == 'meta robots "noindex, nofollow"'
     assert first["found"]["path"][-1] == {"url": url, "by": ["link"]}
     start = {"url": crawled.site.url, "by": "link", "via": None}
-    assert (first["links"]["inlinks"], first["links"]["clicks"], first["links"]["referrers"]) == (
-        1,
-        1,
-        [start],
-    )
+    assert (first["links"]["inlinks"], first["links"]["clicks"], first["links"]["referrers"]) == (1, 1, [start])
     assert 0.0 < first["links"]["weight"] < 1.0
     assert [each["answer"] for each in first["requests"]] == ["200"]
     assert first["robots"]["allowed"] is True
@@ -402,10 +353,7 @@ def test_ours_a_run_that_was_cut_short_is_told_as_far_as_it_came(tmp_path: Path)
         )
         assert waiting.summary == "is not listed: pending"
         assert here.told("/b", "state") == ["pending", "it is known, but not visited yet"]
-        assert (
-            here.told("/b", "run")[0]
-            == "run 1 (TIME) is active, or was cut short: the same command continues it"
-        )
+        assert here.told("/b", "run")[0] == "run 1 (TIME) is active, or was cut short: the same command continues it"
 
 
 def test_ours_urls_of_a_staging_server_are_known_by_their_public_names(tmp_path: Path) -> None:
@@ -429,12 +377,7 @@ def test_ours_each_url_is_asked_of_the_site_that_covers_it(tmp_path: Path) -> No
             )
             store.db.execute("COMMIT")
     flags = {"state__directory": str(root)}
-    urls = [
-        "https://a.example/docs/",
-        "https://a.example/?ref=1",
-        "https://b.example/never",
-        "https://c.example/",
-    ]
+    urls = ["https://a.example/docs/", "https://a.example/?ref=1", "https://b.example/never", "https://c.example/"]
     with known_sites(None, flags, []) as sites:
         assert [site_for_url(text, sites).start for text in urls] == [
             "https://a.example/docs/",
@@ -446,9 +389,7 @@ def test_ours_each_url_is_asked_of_the_site_that_covers_it(tmp_path: Path) -> No
     assert [story.is_known for story in told] == [True, True, False, True]
     with pytest.raises(UsageError, match=r"no crawled site covers .https://d\.example/"):
         explain_urls(["https://d.example/"], None, flags, [])
-    with pytest.raises(
-        UsageError, match=r"/ is a path of https://a\.example/ and of https://b\.example/: write"
-    ):
+    with pytest.raises(UsageError, match=r"/ is a path of https://a\.example/ and of https://b\.example/: write"):
         explain_urls(["/"], None, flags, [])
     config = tmp_path / "b.toml"
     config.write_text(f'[site]\nurl = "https://b.example/"\n[state]\ndirectory = "{root}"\n')

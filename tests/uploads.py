@@ -41,12 +41,7 @@ class Site:
     def plan(self) -> CrawlPlan:
         tables = {
             "site": {"url": HOME},
-            "output": {
-                "directory": str(self.folder / "public"),
-                "max_urls": 2,
-                "swap_delay": 0,
-                **self.output,
-            },
+            "output": {"directory": str(self.folder / "public"), "max_urls": 2, "swap_delay": 0, **self.output},
             "state": {"directory": str(self.folder / "state")},
             "upload": self.upload,
         }
@@ -68,9 +63,7 @@ class Site:
         """Upload what was published last."""
         self.upload |= settings
         assert self.run is not None
-        work = partial(
-            upload, self.plan, self.run, self.said.append, clock=lambda: self.now, sleep=self._sleep
-        )
+        work = partial(upload, self.plan, self.run, self.said.append, clock=lambda: self.now, sleep=self._sleep)
         return anyio.run(work)
 
     async def _sleep(self, seconds: float) -> None:

@@ -80,12 +80,7 @@ def begin(folder: Path, words: Sequence[str], environment: Mapping[str, str], ou
     """Run ``siteatlas`` with these words. ``out`` and ``err`` are the descriptors of its streams."""
     mask = os.umask(0)
     os.umask(mask)
-    order = {
-        "folder": str(folder.resolve()),
-        "words": [*words],
-        "environment": dict(environment),
-        "umask": mask,
-    }
+    order = {"folder": str(folder.resolve()), "words": [*words], "environment": dict(environment), "umask": mask}
     reading, writing = os.pipe()
     try:
         with _one_by_one:

@@ -70,9 +70,7 @@ def audit(
     """
     start = clock()
     collect.check_sources(plan)
-    with Store(
-        plan.state, begin_settings(plan), begin=begin, about=plan.about, now=clock(), renamed=KEYS
-    ) as store:
+    with Store(plan.state, begin_settings(plan), begin=begin, about=plan.about, now=clock(), renamed=KEYS) as store:
         db = create_audit_file(store.directory / AUDIT_FILE, store.directory / STATE_DB.file)
         comparison = AuditComparison(db, store.directory, plan, is_fresh=begin is Resume.FRESH)
         try:
@@ -80,20 +78,14 @@ def audit(
                 if plan.config.audit.logs:  # reading logs takes long: first see that the site answers
                     _run_in_loop(lambda: check_reachable(plan, store, clock), loop)
                 sources = collect.collect_sources(plan, db, watches.on_sources, store.run.started)
-                queue = UncrawledUrlQueue(
-                    UrlMatcher(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits
-                )
+                queue = UncrawledUrlQueue(UrlMatcher(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits)
                 with base_crawl(plan, store, begin, clock()) as base:
-                    result, media = _run_in_loop(
-                        lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop
-                    )
+                    result, media = _run_in_loop(lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop)
             notes = [*sources.notes, *queue.notes(), *media.notes]
             watches.on_stage("classifying")
             report = AuditFinisher(plan, store, db).finish(result, sources.lint, media, notes, queue.skipped)
             report = structs.replace(
-                comparison.compare(report, media),
-                seconds=clock() - start,
-                crawl=base.reported(store, report.seconds),
+                comparison.compare(report, media), seconds=clock() - start, crawl=base.reported(store, report.seconds)
             )
             watches.on_stage("writing reports")
             findings = FindingStore(db)
@@ -147,20 +139,14 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
 
     run = base.basis.run
     watches.on_stage("crawling" if run is None else f"reading the crawl of run {run}")
-    result = await visit(
-        plan, store, open_frontier(plan, store), watches.on_crawl, has_more, clock, base.answers
-    )
+    result = await visit(plan, store, open_frontier(plan, store), watches.on_crawl, has_more, clock, base.answers)
     if result.ending is not FinishReason.COMPLETE:
         return result, CheckedMedia(0, [], [])
     visits, aliases = VisitLookup(db), alias_origins(plan.seed)
     listed = PublishedEntries(db, visits, plan.params)
-    async with fetching.build_fetcher(
-        plan.config, [origin_of(plan.seed), *aliases], clock, plan.source
-    ) as fetcher:
+    async with fetching.build_fetcher(plan.config, [origin_of(plan.seed), *aliases], clock, plan.source) as fetcher:
         robots = build_robots_cache(plan, store, fetcher, clock)
-        others = dict.fromkeys(
-            [*listed.alias_urls(MAX_ALIAS_URLS), *visits.behind_aliases(aliases, MAX_ALIAS_URLS)]
-        )
+        others = dict.fromkeys([*listed.alias_urls(MAX_ALIAS_URLS), *visits.behind_aliases(aliases, MAX_ALIAS_URLS)])
         if others:
             watches.on_stage("fetching URLs under other names of the site")
             listed.store_alias_results(await check_host_aliases(plan, fetcher, robots, others, clock))

@@ -138,9 +138,7 @@ def _recorded(store: Store) -> CrawlBasis:
     """The basis of the last audit that chose one; its own crawl if none is stored."""
     with storage_errors():
         row = store.db.execute("SELECT value FROM about WHERE key = ?", (_KEY,)).fetchone()
-    return (
-        msgspec.json.decode(row[0], type=CrawlBasis) if row else CrawlBasis(reason="the audit began with it")
-    )
+    return msgspec.json.decode(row[0], type=CrawlBasis) if row else CrawlBasis(reason="the audit began with it")
 
 
 def _audited(store: Store, previous: CrawlBasis) -> float | None:
@@ -203,6 +201,4 @@ def _reading_key(plan: CrawlPlan, settings: Mapping[str, object]) -> str:
     """The key of the settings a run parses pages with, if only following sitemaps differs from the plan's."""
     follows = bool(settings.get("scope.sitemap_seeds", True))
     scope = plan.config.scope.model_copy(update={"sitemap_seeds": follows})
-    return parse_settings_key(
-        dataclasses.replace(plan, config=plan.config.model_copy(update={"scope": scope}))
-    )
+    return parse_settings_key(dataclasses.replace(plan, config=plan.config.model_copy(update={"scope": scope})))

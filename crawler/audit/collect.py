@@ -67,9 +67,7 @@ def check_sources(plan: CrawlPlan) -> None:
         _check_log(name, _log_options(plan))
     for source, name in _exports(config):
         if name == STDIN or Path(name).is_fifo():  # check_export would consume them
-            raise UsageError(
-                "an audit does not read tables from the standard input or a pipe: name files or URLs"
-            )
+            raise UsageError("an audit does not read tables from the standard input or a pipe: name files or URLs")
         try:
             check_export(name, source, _export_options(config))
         except UsageError:
@@ -98,9 +96,7 @@ def source_url_parser(plan: CrawlPlan) -> SourceUrlParser:
     return SourceUrlParser(plan.seed, plan.params, is_ours)
 
 
-def collect_sources(
-    plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProgress, now: float
-) -> SitemapFindings:
+def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProgress, now: float) -> SitemapFindings:
     """Read sitemaps, logs, exports and lists. Raises UsageError for an unreadable source, StorageError.
 
     ``now`` is Unix time.
@@ -121,9 +117,7 @@ def collect_sources(
     return SitemapFindings(published.findings, published.notes)
 
 
-def _read_logs(
-    plan: CrawlPlan, watch: OnSourceProgress
-) -> Generator[tuple[SourceReport, Iterator[SourceRecord]]]:
+def _read_logs(plan: CrawlPlan, watch: OnSourceProgress) -> Generator[tuple[SourceReport, Iterator[SourceRecord]]]:
     def on_progress(progress: LogProgress) -> None:
         watch(SourceProgress(progress.name, progress.read, progress.size))
 
@@ -181,9 +175,7 @@ def _exports(config: Config) -> Iterator[tuple[SourceKind, str]]:
         names: dict[str, str] = {}  # a file that is named twice counts once
         for pattern in getattr(config.audit, key):
             for name in (
-                [pattern]
-                if "://" in pattern or pattern == STDIN
-                else sorted(find_files(pattern, f"--{source}"))
+                [pattern] if "://" in pattern or pattern == STDIN else sorted(find_files(pattern, f"--{source}"))
             ):
                 names.setdefault(name if "://" in name else os.path.realpath(name), name)
         yield from ((source, name) for name in names.values())

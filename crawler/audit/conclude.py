@@ -131,9 +131,7 @@ class AuditFinisher:
         self, graph: LinkGraph, matcher: UrlMatcher, copies: dict[int, int], *, doubtful: bool, few: int
     ) -> PageFindings:
         audit = self._plan.config.audit
-        sitemaps = [
-            report for report in ClaimStore(self._db).reports() if report.source is SourceKind.SITEMAP
-        ]
+        sitemaps = [report for report in ClaimStore(self._db).reports() if report.source is SourceKind.SITEMAP]
         return PageFindings(
             self._store.db,
             graph,
@@ -153,11 +151,7 @@ class AuditFinisher:
         self._found.put(self._with_visits(pages, trails.canonicals()))
 
     def _judge_published(
-        self,
-        pages: PageFindings,
-        visits: VisitLookup,
-        lint: Sequence[AuditFinding],
-        media: Sequence[AuditFinding],
+        self, pages: PageFindings, visits: VisitLookup, lint: Sequence[AuditFinding], media: Sequence[AuditFinding]
     ) -> SiteVersions:
         """Store findings about sitemap entries and hreflang clusters; returns the clusters."""
         params = self._plan.params
@@ -211,9 +205,7 @@ class AuditFinisher:
             if is_over:
                 publish_store.store_visits(db, run.number, source_key(self._plan), degraded=degraded)
                 publish_store.purge(db, run.number)
-                ObservationStore(db, run.number).store_site(
-                    observed.habits, observed.distrust, observed.policy
-                )
+                ObservationStore(db, run.number).store_site(observed.habits, observed.distrust, observed.policy)
                 run = replace(run, ended=run.started + run.seconds)
             RunStore(db).write(run)
             ChangeFeed(db).forget(run.number, self._plan.config.state.keep_runs)
@@ -247,9 +239,7 @@ class AuditFinisher:
 def _join_claims(matcher: UrlMatcher, graph: LinkGraph) -> dict[int, int]:
     """Match every record with a page; returns the ids of copies with those of their originals."""
     matcher.match_all()
-    copies = dict(
-        find_copies(matcher.duplicates(), lambda number: _link_support(graph, graph.nodes.node(number)))
-    )
+    copies = dict(find_copies(matcher.duplicates(), lambda number: _link_support(graph, graph.nodes.node(number))))
     matcher.reassign(copies.items())
     return copies
 

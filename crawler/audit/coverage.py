@@ -19,9 +19,7 @@ from crawler.url.scope import alias_origins
 
 _ROW: Final = "SELECT u.url, v.reason, v.kind FROM visit v JOIN url u ON u.id = v.id WHERE v.id = ?"
 _TEXT: Final = "SELECT c.text FROM visit v JOIN content c ON c.id = v.content WHERE v.id = ?"
-_READ_IN_PART: Final = (
-    f"SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id WHERE {IS_TRUNCATED} ORDER BY u.url"  # noqa: S608
-)
+_READ_IN_PART: Final = f"SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id WHERE {IS_TRUNCATED} ORDER BY u.url"  # noqa: S608
 _OUT_OF_SCOPE: Final = """SELECT v.id, u.url, v.reason FROM url u JOIN visit v ON v.id = u.id
   WHERE v.state = ? AND v.status IS NULL AND u.url >= ? AND u.url < ?"""
 _STATES_WITH_EXAMPLE: Final = frozenset(
@@ -104,11 +102,7 @@ def _out_of_scope(db: sqlite3.Connection, graph: LinkGraph, origins: Iterable[st
         for number, url, reason in rows:
             node = graph.nodes.node(number)
             if graph.touched[node] and graph.target[node] < 0:
-                ended = (
-                    EndedUrls(ended.count + 1, ended.example, ended.reason)
-                    if ended
-                    else EndedUrls(1, url, reason)
-                )
+                ended = EndedUrls(ended.count + 1, ended.example, ended.reason) if ended else EndedUrls(1, url, reason)
     return ended
 
 

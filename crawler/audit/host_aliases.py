@@ -23,11 +23,7 @@ _OWN_FAILURES: Final = ("policy.", "internal.")
 
 
 async def check_host_aliases(
-    plan: CrawlPlan,
-    fetcher: Fetcher,
-    robots_cache: RobotsCache,
-    urls: Iterable[Url],
-    clock: Callable[[], float],
+    plan: CrawlPlan, fetcher: Fetcher, robots_cache: RobotsCache, urls: Iterable[Url], clock: Callable[[], float]
 ) -> list[VisitedUrl]:
     """Fetch the URLs and judge each, without those that robots.txt forbids. ``clock`` gives Unix time.
 

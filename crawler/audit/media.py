@@ -73,8 +73,7 @@ async def check_media(
     notes = requests.notes()
     if more and config.audit.media:
         notes.insert(
-            0,
-            f"{len(media_urls):,} of the images and videos in sitemaps were fetched: raise --max-media for more",
+            0, f"{len(media_urls):,} of the images and videos in sitemaps were fetched: raise --max-media for more"
         )
     requests.findings.sort(key=lambda finding: finding.url)
     bad = {listed_medium.url for listed_medium in requests.findings}

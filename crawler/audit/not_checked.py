@@ -11,16 +11,10 @@ NO_SOURCE_GIVEN: Final = (
     "--sitemap, --log, --search, --analytics, --backlinks, --list and --crawl name them"
 )
 CRAWL_INCOMPLETE: Final = "the crawl did not see everything that the start leads to"
-_VISIT_SOURCES: Final = frozenset(
-    {SourceKind.LOG, SourceKind.SEARCH, SourceKind.ANALYTICS, SourceKind.BACKLINKS}
-)
+_VISIT_SOURCES: Final = frozenset({SourceKind.LOG, SourceKind.SEARCH, SourceKind.ANALYTICS, SourceKind.BACKLINKS})
 RULE_SOURCES: Final = (
     (("orphan.log",), frozenset({SourceKind.LOG}), "no --log given"),
-    (
-        ("orphan.search",),
-        frozenset({SourceKind.SEARCH, SourceKind.ANALYTICS}),
-        "no --search or --analytics given",
-    ),
+    (("orphan.search",), frozenset({SourceKind.SEARCH, SourceKind.ANALYTICS}), "no --search or --analytics given"),
     (
         ("orphan.list",),
         frozenset({SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL}),
@@ -31,11 +25,7 @@ RULE_SOURCES: Final = (
         frozenset(SourceKind) - {SourceKind.SITEMAP, SourceKind.LOG},
         "no --list, --crawl, --backlinks, --search or --analytics given",
     ),
-    (
-        ("gone.visited", "gone.down"),
-        _VISIT_SOURCES,
-        "no --log, --search, --analytics or --backlinks given",
-    ),
+    (("gone.visited", "gone.down"), _VISIT_SOURCES, "no --log, --search, --analytics or --backlinks given"),
 )
 """Rules, the kinds of sources of which they need at least one, and the reason if there is none."""
 MAX_ALWAYS_REPORTED: Final = 12
@@ -56,9 +46,7 @@ def not_checked(inputs: Sequence[SourceReport], media: bool) -> dict[str, str]:
             reasons |= dict.fromkeys(rules, why)
     if why := _no_sitemap([report for report in inputs if report.source is SourceKind.SITEMAP]):
         reasons |= {"orphan.sitemap": why, "health": why, "media": reasons.get("media", why)}
-        if not any(
-            report.source is SourceKind.SITEMAP and (report.bytes or report.rows) for report in inputs
-        ):
+        if not any(report.source is SourceKind.SITEMAP and (report.bytes or report.rows) for report in inputs):
             reasons["lint"] = why
     return {name: why for name, why in reasons.items() if used or not name.startswith("orphan.")}
 
@@ -69,15 +57,11 @@ def _no_sitemap(sitemaps: Sequence[SourceReport]) -> str:
     if any(report.used for report in sitemaps):
         return ""
     return (
-        "no sitemap could be read"
-        if not any(report.rows for report in sitemaps)
-        else "no sitemap lists a page of it"
+        "no sitemap could be read" if not any(report.rows for report in sitemaps) else "no sitemap lists a page of it"
     )
 
 
-def inconclusive(
-    inputs: Sequence[SourceReport], *, is_doubtful: bool, stopped: str, unasked: int
-) -> dict[str, str]:
+def inconclusive(inputs: Sequence[SourceReport], *, is_doubtful: bool, stopped: str, unasked: int) -> dict[str, str]:
     """The reasons why no finding of a rule does not mean no fault, by key as in :func:`not_checked`.
 
     ``stopped`` says why the crawl was cut short, or is ""; ``unasked`` counts URLs that only sources know and that were
@@ -111,9 +95,7 @@ def why_inlinks_not_reported(scarce: int, pages: int, few: int) -> str:
     """
     if scarce <= MAX_ALWAYS_REPORTED or 2 * scarce <= pages:
         return ""
-    return (
-        f"that is how the site is built: {scarce:,} of {count_text(pages, 'page')} have no more than {few:,}"
-    )
+    return f"that is how the site is built: {scarce:,} of {count_text(pages, 'page')} have no more than {few:,}"
 
 
 def nothing_to_check(undecided: Container[str], *, has_media: bool, has_versions: bool) -> dict[str, str]:

@@ -51,9 +51,7 @@ _SENTENCES: Final = {
     "listed.missing": "linked, and in none of the sitemaps",
     "listed.series": "a further page of a list, linked, and in none of the sitemaps",
 }
-_PAGE: Final = (
-    "SELECT u.url, v.state, v.status, v.lastmod, v.reason, c.page FROM url u JOIN visit v ON v.id = u.id"
-)
+_PAGE: Final = "SELECT u.url, v.state, v.status, v.lastmod, v.reason, c.page FROM url u JOIN visit v ON v.id = u.id"
 _page = msgspec.msgpack.Decoder(Page).decode
 
 
@@ -181,14 +179,10 @@ class PageFindings:
             return self._is_listing_whole
         return not (self._doubtful and needs_complete(rule))
 
-    def _finding(
-        self, node: int, number: int, facts: UrlFacts, stats: SourceStats, *, wants_hub: bool
-    ) -> AuditFinding:
+    def _finding(self, node: int, number: int, facts: UrlFacts, stats: SourceStats, *, wants_hub: bool) -> AuditFinding:
         """A finding without its rule."""
         with storage_errors():
-            row = self._db.execute(
-                f"{_PAGE} LEFT JOIN content c ON c.id = v.content WHERE u.id = ?", (number,)
-            )
+            row = self._db.execute(f"{_PAGE} LEFT JOIN content c ON c.id = v.content WHERE u.id = ?", (number,))
             url, state, status, lastmod, reason, packed = row.fetchone()
         page = _page(packed) if packed else None
         evidence, spellings = self._evidence.sentences(number, url) if stats.sources else ([], [])
@@ -231,9 +225,7 @@ class PageFindings:
             case "reach.deep":
                 return f"more than {self._limits.max_clicks} clicks away (--max-clicks)"
             case "reach.few":
-                return (
-                    f"{count_text(facts.inlinks, 'page')} {'links' if facts.inlinks == 1 else 'link'} to it"
-                )
+                return f"{count_text(facts.inlinks, 'page')} {'links' if facts.inlinks == 1 else 'link'} to it"
             case "gone.visited":
                 history = "it answered before" if stats.ok else "somebody requests it"
                 comment = ", as it should when it is gone for good" if facts.status == _GONE_STATUS else ""
@@ -282,11 +274,7 @@ def _linked_by(base: AuditFinding) -> str:
     if not base.referrers:
         return ""
     pages, first = max(base.inlinks, len(base.referrers)), base.referrers[0].url
-    return (
-        f"; linked from {first}"
-        if pages == 1
-        else f"; linked from {count_text(pages, 'page')}, such as {first}"
-    )
+    return f"; linked from {first}" if pages == 1 else f"; linked from {count_text(pages, 'page')}, such as {first}"
 
 
 def _rank(rule: str, facts: UrlFacts, stats: SourceStats, base: AuditFinding) -> float:

@@ -84,9 +84,7 @@ class UncrawledUrlQueue:
         others = [url for url in chosen if url[0] > _SPELLING_RANK]
         chosen = others if others and self._rounds else [url for url in chosen if url[0] == _SPELLING_RANK]
         self.skipped = total - len(chosen)
-        return [
-            DiscoveredUrl(uncrawled.url, _discovered_by(rank, uncrawled), 1) for rank, _, uncrawled in chosen
-        ]
+        return [DiscoveredUrl(uncrawled.url, _discovered_by(rank, uncrawled), 1) for rank, _, uncrawled in chosen]
 
     def _rank(self, url: UncrawledUrl) -> int:
         """How informative a fetch would be; 0: not at all."""

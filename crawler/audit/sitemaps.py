@@ -51,13 +51,9 @@ def read_sitemaps(
     config = plan.config
     names = config.audit.sitemaps
     urls = [name for name in names if is_url(name)]
-    with Downloader(
-        config, origins_of([plan.seed, *urls]), config.fetch.max_sitemap, plan.source
-    ) as downloader:
+    with Downloader(config, origins_of([plan.seed, *urls]), config.fetch.max_sitemap, plan.source) as downloader:
         submits = CrossSubmitChecker(downloader.robots, url_parser.alias_origins)
-        published = SitemapEntryCollector(
-            db, url_parser, plan.params, submits, datetime.fromtimestamp(now, UTC)
-        )
+        published = SitemapEntryCollector(db, url_parser, plan.params, submits, datetime.fromtimestamp(now, UTC))
         reading = _SitemapSources(plan, downloader, published, watch)
         reading.read_named(names) if names else reading.read_own()
         findings, not_judged = published.finish(downloader.unpacked, downloader.private)
@@ -78,11 +74,7 @@ class _SitemapSources:
     """Reads all sitemaps of one audit."""
 
     def __init__(
-        self,
-        plan: CrawlPlan,
-        downloader: Downloader,
-        published: SitemapEntryCollector,
-        watch: Callable[[str], object],
+        self, plan: CrawlPlan, downloader: Downloader, published: SitemapEntryCollector, watch: Callable[[str], object]
     ) -> None:
         self.notes: list[str] = []
         self.findings: list[AuditFinding] = []
@@ -192,9 +184,7 @@ class _SitemapSources:
         document: Document | None = None
         try:
             opener = self._counting(location.opener, report) if location.opener else None
-            document = walk(
-                location.source, self._published, opener=opener, url=location.url, limits=self._limits
-            )
+            document = walk(location.source, self._published, opener=opener, url=location.url, limits=self._limits)
         except SourceError as error:
             raise UsageError(str(error)) from None
         finally:

@@ -25,14 +25,7 @@ _AGE_BARS: Final = (
     (366, "under a year"),
     (1_096, "under 3 years"),
 )
-_INLINK_BARS: Final = (
-    (1, "0"),
-    (2, "1"),
-    (6, "2 to 5"),
-    (21, "6 to 20"),
-    (101, "21 to 100"),
-    (10**9, "over 100"),
-)
+_INLINK_BARS: Final = ((1, "0"), (2, "1"), (6, "2 to 5"), (21, "6 to 20"), (101, "21 to 100"), (10**9, "over 100"))
 
 _STATES: Final = f"""SELECT state, count(*) FROM visit WHERE kind = {int(DocumentKind.PAGE)} AND state !=
 '{State.OUT_OF_SCOPE}'
@@ -49,9 +42,7 @@ class Statistics:
     ``copies`` are ids of pages that are another spelling of one; they do not count as pages.
     """
 
-    def __init__(
-        self, db: sqlite3.Connection, graph: LinkGraph, now: float, copies: Container[int] = ()
-    ) -> None:
+    def __init__(self, db: sqlite3.Connection, graph: LinkGraph, now: float, copies: Container[int] = ()) -> None:
         with storage_errors():
             self.states = [HistogramBar(state, count) for state, count in db.execute(_STATES)]
             self.statuses = [HistogramBar(str(status), count) for status, count in db.execute(_STATUSES)]
@@ -74,9 +65,7 @@ class Statistics:
 
     def sections(self, orphans: Mapping[str, int], unlisted: Mapping[str, int]) -> list[SiteSection]:
         """The sections of the site, the largest first."""
-        pages, orphans, unlisted = (
-            self._merge_small(counts) for counts in (self._sections, orphans, unlisted)
-        )
+        pages, orphans, unlisted = (self._merge_small(counts) for counts in (self._sections, orphans, unlisted))
         parts = [
             SiteSection(path, count, orphans[path], unlisted[path])
             for path, count in sorted(pages.items(), key=lambda item: (-item[1], item[0]))

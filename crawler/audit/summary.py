@@ -163,9 +163,7 @@ def _severities(counts: Sequence[RuleCount]) -> dict[str, int]:
     return totals
 
 
-def _summarize_group(
-    group: RuleGroup, report: AuditReport, trends: dict[str, RuleTrend]
-) -> GroupSummary | None:
+def _summarize_group(group: RuleGroup, report: AuditReport, trends: dict[str, RuleTrend]) -> GroupSummary | None:
     counts = group.counts(report)
     total = sum(trend.total for trend in counts)
     rule_trends = [trends[rule] for rule in group.rules if rule in trends]

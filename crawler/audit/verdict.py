@@ -60,9 +60,7 @@ def rests_on(report: AuditReport) -> str:
         return f"its own crawl ({crawl.reason})"
     ended = datetime.fromtimestamp(crawl.ended, UTC).strftime("%Y-%m-%d %H:%M UTC")
     urls = count_text(crawl.reused, "URL")
-    return (
-        f"the crawl of run {crawl.run}, which ended at {ended} ({span(crawl.age)} old) and answers for {urls}"
-    )
+    return f"the crawl of run {crawl.run}, which ended at {ended} ({span(crawl.age)} old) and answers for {urls}"
 
 
 def why_not_checked(report: AuditReport, rule: str, group: RuleGroup) -> str:
@@ -126,9 +124,5 @@ def why_uncertain(report: AuditReport, rule: str) -> str:
     """Why findings of a rule are inconclusive: the doubts, or the sitemaps that could not be read. "" if unknown."""
     if needs_complete(rule):
         return "; ".join(report.doubts)
-    unread = [
-        source for source in report.inputs if source.source is SourceKind.SITEMAP and not source.complete
-    ]
-    return "; ".join(
-        f"not all could be read of {source.name}: {' '.join(source.faults)}" for source in unread
-    )
+    unread = [source for source in report.inputs if source.source is SourceKind.SITEMAP and not source.complete]
+    return "; ".join(f"not all could be read of {source.name}: {' '.join(source.faults)}" for source in unread)

@@ -52,9 +52,7 @@ def run_command_line() -> int:
 
 
 @app.callback(invoke_without_command=True)
-def siteatlas(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-) -> None:
+def siteatlas(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     """Crawl a website and write its sitemap."""
     if version:
         typer.echo(f"siteatlas {__version__}")

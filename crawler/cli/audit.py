@@ -40,8 +40,7 @@ _EXCLUDED_KEYS = ("scope.sitemap_seeds", "audit.every")
 _KEYS = tuple(
     flag.key
     for flag in FLAGS
-    if flag.key in _MORE_KEYS
-    or (flag.key.partition(".")[0] in _AUDIT_SECTIONS and flag.key not in _EXCLUDED_KEYS)
+    if flag.key in _MORE_KEYS or (flag.key.partition(".")[0] in _AUDIT_SECTIONS and flag.key not in _EXCLUDED_KEYS)
 )
 
 
@@ -50,9 +49,7 @@ def audit(  # noqa: PLR0913 - the command line is wide
     url: StartUrlArgument = None,
     config: ConfigOption = None,
     site: OneSiteOption = None,
-    form: Annotated[
-        Form, typer.Option("--format", help="Format of the report on standard output.")
-    ] = Form.TEXT,
+    form: Annotated[Form, typer.Option("--format", help="Format of the report on standard output.")] = Form.TEXT,
     rules: Annotated[bool, typer.Option("--rules", help="Print the table of rules and exit.")] = False,
     fresh_crawl: Annotated[
         bool, typer.Option("--fresh-crawl", help="Crawl the site even if the last run is recent.")

@@ -110,13 +110,9 @@ def _parse_words(words: list[str]) -> tuple[str | None, int | None, int | None]:
     numbers = words[1:] if url else words
     for word in numbers:
         if not (word.isascii() and word.isdigit()):
-            raise UsageError(
-                f"{word!r} is neither a URL nor the number of a run: siteatlas diff [URL] [FROM [TO]]"
-            )
+            raise UsageError(f"{word!r} is neither a URL nor the number of a run: siteatlas diff [URL] [FROM [TO]]")
     if len(numbers) > 2:
-        raise UsageError(
-            f"{len(numbers)} runs are too many to compare, give two: siteatlas diff [URL] [FROM [TO]]"
-        )
+        raise UsageError(f"{len(numbers)} runs are too many to compare, give two: siteatlas diff [URL] [FROM [TO]]")
     first, last = ([int(word) for word in numbers] + [None, None])[:2]
     return url, first, last
 
@@ -132,9 +128,7 @@ def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[
         return max((number for number in publishing if number < until), default=until - 1), until
     oldest, newest = changes.run_range()
     if first < oldest - 1:
-        raise UsageError(
-            f"the changes after run {first} are no longer kept: the oldest known run is {oldest}"
-        )
+        raise UsageError(f"the changes after run {first} are no longer kept: the oldest known run is {oldest}")
     if first > newest:
         RunStore(db).get(first)
     if first > until:
@@ -147,9 +141,7 @@ def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[
 
 def _text(request: DiffRequest) -> Iterator[str]:
     counts, *rest = change_lines(request.changes, _DEFAULT_LIMIT if request.limit is None else request.limit)
-    yield fitted(
-        [f"{_run_name(request.db, request.after)} to {_run_name(request.db, request.until)}: {counts}", *rest]
-    )
+    yield fitted([f"{_run_name(request.db, request.after)} to {_run_name(request.db, request.until)}: {counts}", *rest])
 
 
 def _run_name(db: sqlite3.Connection, number: int) -> str:

@@ -33,11 +33,7 @@ class CommandErrors:
     def __enter__(self) -> "CommandErrors":
         handler = LineLogHandler(self.console)
         handler.setFormatter(SafeLogFormatter("%(message)s", width=self._width and self._width - _LEVEL))
-        logging.basicConfig(
-            level=logging.INFO if self._verbose else logging.WARNING,
-            handlers=[handler],
-            force=True,
-        )
+        logging.basicConfig(level=logging.INFO if self._verbose else logging.WARNING, handlers=[handler], force=True)
         logging.getLogger("httpx").setLevel(logging.WARNING)
         for sentence in (*renamed(os.environ), *misspelt_variables(os.environ)):
             log.warning("%s", sentence)

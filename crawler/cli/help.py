@@ -41,9 +41,7 @@ class HelpfulCommand(TyperCommand):
 
     def collect_usage_pieces(self, ctx: "Context") -> list[str]:
         """The parts of the usage line: optional arguments in brackets."""
-        arguments = [
-            parameter for parameter in self.get_params(ctx) if parameter.param_type_name == "argument"
-        ]
+        arguments = [parameter for parameter in self.get_params(ctx) if parameter.param_type_name == "argument"]
         return ["[OPTIONS]", *map(_usage, arguments)]
 
     def format_help(self, ctx: "Context", formatter: "HelpFormatter") -> None:

@@ -106,9 +106,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
         if listing is not None:
             if form not in (LintFormat.TEXT, LintFormat.JSON):
                 raise UsageError(f"--list has the formats text and json, not {form}")
-            lint_check.list_sources(
-                task, listing, sys.stdout.write, print_line, as_json=form is LintFormat.JSON
-            )
+            lint_check.list_sources(task, listing, sys.stdout.write, print_line, as_json=form is LintFormat.JSON)
             sys.stdout.flush()
             return
         report = lint_check.lint_sources(task, rule_ids, print_line)
@@ -122,9 +120,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
             raise FindingsFound(f"found findings of severity {threshold} or worse")
 
 
-def _print_report(
-    report: "sitemap.LintReport", form: LintFormat, threshold: Severity | None, *, sources: bool
-) -> str:
+def _print_report(report: "sitemap.LintReport", form: LintFormat, threshold: Severity | None, *, sources: bool) -> str:
     if form is LintFormat.JSON:
         return sitemap.as_json(report)
     if form is LintFormat.SARIF:

@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from crawler.audit.sources.cross_submit import (
-    MAX_HOSTS,
-    CrossSubmitChecker,
-    CrossSubmitLinter,
-    reportable_findings,
-)
+from crawler.audit.sources.cross_submit import MAX_HOSTS, CrossSubmitChecker, CrossSubmitLinter, reportable_findings
 from crawler.config.config import Config
 from crawler.crawl.documents import DocumentSource, is_url, named_files, open_documents
 from crawler.errors import FindingsFound, UsageError
@@ -83,11 +78,7 @@ class SitemapLister:
         """Write the URLs of the next items."""
         if self._listing == "urls" and document not in self._again:
             pages = [item for item in items if isinstance(item, Entry)]
-            lines = (
-                _json_lines(pages, document.file)
-                if self._as_json
-                else [f"{safe(page.loc)}\n" for page in pages]
-            )
+            lines = _json_lines(pages, document.file) if self._as_json else [f"{safe(page.loc)}\n" for page in pages]
             self._write("".join(lines))
 
     def end(self, document: Document) -> None:
@@ -119,10 +110,7 @@ class SitemapLister:
 
     def not_read(self) -> Document | None:
         """The first document that the user named and that is no sitemap."""
-        return next(
-            (document for document in self._documents if document.depth == 0 and document.format is None),
-            None,
-        )
+        return next((document for document in self._documents if document.depth == 0 and document.format is None), None)
 
     def _tree(self) -> Iterator[str]:
         for document in self._documents:
@@ -137,16 +125,11 @@ class SitemapLister:
         return [document for document in self._documents if document not in self._again]
 
     def _total(self) -> int:
-        return sum(
-            document.entries for document in self._distinct_documents() if document.format is not Format.INDEX
-        )
+        return sum(document.entries for document in self._distinct_documents() if document.format is not Format.INDEX)
 
     def _json_values(self) -> dict[str, Any]:
         if self._listing == "counts":
-            files = [
-                {"file": document.file, "entries": document.entries}
-                for document in self._distinct_documents()
-            ]
+            files = [{"file": document.file, "entries": document.entries} for document in self._distinct_documents()]
             return {"version": 1, "files": files, "urls": self._total()}
         roots = tuple(document for document in self._documents if document.depth == 0)
         report = json.loads(as_json(LintReport((), roots, 0)))
@@ -196,9 +179,7 @@ class LintTask:
     cross_submits: bool | None = None
 
 
-def build_limits(
-    max_depth: int, max_files: int, max_bytes: int, max_entries: int, max_findings: int
-) -> TreeLimits:
+def build_limits(max_depth: int, max_files: int, max_bytes: int, max_entries: int, max_findings: int) -> TreeLimits:
     """The limits of reading: levels of indexes, files in all, uncompressed bytes and entries of one file.
 
     ``max_findings`` is how many findings of a rule in one file are reported, 0: all.
@@ -212,9 +193,7 @@ def lint_sources(task: LintTask, rules: Collection[str], print_line: OnMessage) 
     Raises UsageError for a source that cannot be read, NothingCrawlable for a URL that does not answer.
     """
     with _open_sources(task, print_line) as (documents, downloader):
-        submits = CrossSubmitChecker(
-            downloader.robots if downloader and task.cross_submits is not False else None
-        )
+        submits = CrossSubmitChecker(downloader.robots if downloader and task.cross_submits is not False else None)
         linter = CrossSubmitLinter(submits, datetime.now(UTC))
         for document in documents:
             _walk(document, linter, task)

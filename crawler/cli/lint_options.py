@@ -53,9 +53,7 @@ UrlOption = Annotated[
 ]
 FormatOption = Annotated[
     LintFormat,
-    typer.Option(
-        "--format", help="Format of the report or the list.", envvar="SITEATLAS_FORMAT", show_envvar=False
-    ),
+    typer.Option("--format", help="Format of the report or the list.", envvar="SITEATLAS_FORMAT", show_envvar=False),
 ]
 FailOnOption = Annotated[
     FailOn,
@@ -157,6 +155,4 @@ CrossSubmitsOption = Annotated[
         show_envvar=False,
     ),
 ]
-VerboseOption = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Show what each rule demands, and its source.")
-]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show what each rule demands, and its source.")]

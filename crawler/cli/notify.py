@@ -69,16 +69,12 @@ _OCCASION_TEXTS: Final = {
 _TURNED_OFF: Final = "notifications are off (notify.enabled): --notify sends them anyway"
 
 DryRunOption = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run", help="Show what would be sent to whom and what holds it back, but send nothing."
-    ),
+    bool, typer.Option("--dry-run", help="Show what would be sent to whom and what holds it back, but send nothing.")
 ]
 TestOption = Annotated[
     bool,
     typer.Option(
-        "--test",
-        help="Send a test message to webhooks, by e-mail and to the hook, and check the key file of IndexNow.",
+        "--test", help="Send a test message to webhooks, by e-mail and to the hook, and check the key file of IndexNow."
     ),
 ]
 
@@ -110,9 +106,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
     config: ConfigOption = None,
     site: SiteOption = None,
     dry_run: DryRunOption = False,
-    again: Annotated[
-        bool, typer.Option("--resend-refused", help="Send again what was refused and set aside.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--resend-refused", help="Send again what was refused and set aside.")] = False,
     since: Annotated[
         int | None,
         typer.Option(
@@ -231,11 +225,7 @@ def _is_refused(delivery: "DeliveryReport") -> bool:
 
 
 def _show(
-    results: "list[tuple[str, NotifyResult]]",
-    print_line: Callable[[str], None],
-    *,
-    verbose: bool,
-    quiet: bool,
+    results: "list[tuple[str, NotifyResult]]", print_line: Callable[[str], None], *, verbose: bool, quiet: bool
 ) -> None:
     for name, result in results:
         if quiet:
@@ -294,15 +284,9 @@ def _contents_text(delivery: "DeliveryReport") -> str:
     if delivery.occasion.value != "changes":
         return _OCCASION_TEXTS.get(delivery.occasion.value, delivery.occasion.value)
     where = f" of {delivery.host}" if delivery.host else ""
-    runs = (
-        f"run {delivery.after} to run {delivery.until}" if delivery.after else f"up to run {delivery.until}"
-    )
+    runs = f"run {delivery.after} to run {delivery.until}" if delivery.after else f"up to run {delivery.until}"
     return f"{count_text(delivery.urls or delivery.refused, 'URL')}, {runs}{where}"
 
 
 def _remedy(delivery: "DeliveryReport") -> str:
-    return (
-        f"; --resend-refused sends {'it' if delivery.refused == 1 else 'them'} again"
-        if delivery.refused
-        else ""
-    )
+    return f"; --resend-refused sends {'it' if delivery.refused == 1 else 'them'} again" if delivery.refused else ""

@@ -61,16 +61,12 @@ class Flag:
 
 ConfigOption = Annotated[
     Path | None,
-    typer.Option(
-        "--config", metavar="FILE", help="TOML file of the configuration.", envvar="SITEATLAS_CONFIG"
-    ),
+    typer.Option("--config", metavar="FILE", help="TOML file of the configuration.", envvar="SITEATLAS_CONFIG"),
 ]
 
 SitesConfigOption = Annotated[
     Path | None,
-    typer.Option(
-        "--config", metavar="FILE", help="TOML file that configures the sites.", envvar="SITEATLAS_CONFIG"
-    ),
+    typer.Option("--config", metavar="FILE", help="TOML file that configures the sites.", envvar="SITEATLAS_CONFIG"),
 ]
 
 SiteOption = Annotated[
@@ -85,28 +81,22 @@ SiteUrlArgument = Annotated[
     str | None, typer.Argument(metavar="URL", help="The start URL of the site.", show_default=False)
 ]
 OneSiteOption = Annotated[
-    str | None,
-    typer.Option("--site", metavar="NAME", help="The site of the configuration.", show_default=False),
+    str | None, typer.Option("--site", metavar="NAME", help="The site of the configuration.", show_default=False)
 ]
 FreshOption = Annotated[
-    bool,
-    typer.Option("--fresh", help="Forget what earlier runs know of the pages, and fetch all again."),
+    bool, typer.Option("--fresh", help="Forget what earlier runs know of the pages, and fetch all again.")
 ]
 
 RestartOption = Annotated[
-    bool,
-    typer.Option("--restart", help="Drop an unfinished crawl and start again, with what earlier runs know."),
+    bool, typer.Option("--restart", help="Drop an unfinished crawl and start again, with what earlier runs know.")
 ]
 
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Crawl and show what would change, but publish nothing.")
-]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Crawl and show what would change, but publish nothing.")]
 
 AcceptShrinkOption = Annotated[
     bool,
     typer.Option(
-        "--accept-shrink",
-        help="Publish this once even if many pages leave the sitemap or have the same content now.",
+        "--accept-shrink", help="Publish this once even if many pages leave the sitemap or have the same content now."
     ),
 ]
 
@@ -328,9 +318,7 @@ def with_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
         flags = [
-            inspect.Parameter(
-                flag.field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(flag)
-            )
+            inspect.Parameter(flag.field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(flag))
             for flag in chosen
         ]
         command.__signature__ = inspect.Signature([*own, *flags])  # type: ignore[attr-defined]
@@ -357,9 +345,7 @@ def site_config(
     """
     if file is None:
         if site is not None:
-            raise UsageError(
-                f"--site {site} names a site of a configuration: give that too, with --config FILE"
-            )
+            raise UsageError(f"--site {site} names a site of a configuration: give that too, with --config FILE")
         return config_from_flags({}, flags, url=url)
     source = str(file)
     sites = split_sites(read_tables(file), source, flag_of)
@@ -367,9 +353,7 @@ def site_config(
     if site is not None:
         names = choose_sites(names, [site], source)
     elif len(names) > 1:
-        raise UsageError(
-            f"{file} configures several sites ({', '.join(names)}), but this command takes one: {remedy}"
-        )
+        raise UsageError(f"{file} configures several sites ({', '.join(names)}), but this command takes one: {remedy}")
     return config_from_flags(resolve_paths(sites[names[0]], file.parent), flags, source, url)
 
 
@@ -454,9 +438,7 @@ def _flag_table(flag: Flag, texts: list[str], setter: str) -> dict[str, str]:
     for text in texts:
         name, separator, value = text.partition(flag.pairs)
         if not separator or not name.strip():
-            raise UsageError(
-                f"{setter} needs {flag.metavar}, separated by {flag.pairs} (the given text is not shown)"
-            )
+            raise UsageError(f"{setter} needs {flag.metavar}, separated by {flag.pairs} (the given text is not shown)")
         table[name.strip()] = value.strip()
     return table
 
@@ -471,8 +453,7 @@ def _annotation(flag: Flag) -> Any:
     option = typer.Option(
         *names,
         help=(
-            f"{field.description}{' May be repeated.' if flag.many else ''}"
-            f"{_default_text(field.default, flag.metavar)}"
+            f"{field.description}{' May be repeated.' if flag.many else ''}{_default_text(field.default, flag.metavar)}"
         ),
         metavar=flag.metavar or None,
         envvar=None if flag.many else list(flag.variables),

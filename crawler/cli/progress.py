@@ -123,9 +123,7 @@ class SourceProgressDisplay:
             self._progress.start_task(self._task)
         name = safe(reading.name)
         line = f"reading sources · {name if len(name) <= _MAX_NAME else f'…{name[-_MAX_NAME:]}'}"
-        self._progress.update(
-            self._task, total=reading.total or None, completed=reading.done, line=line, visible=True
-        )
+        self._progress.update(self._task, total=reading.total or None, completed=reading.done, line=line, visible=True)
 
     def finish(self) -> None:
         """Stop the display."""

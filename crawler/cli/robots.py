@@ -22,14 +22,7 @@ Exit codes: 0 no problem, or patched, 1 internal error, 2 usage, 7 the file cann
 """
 _KEYS: Final = (
     *("site.sitemap_url", "output.directory", "scope.hosts", "fetch.user_agent", "fetch.headers"),
-    *(
-        "fetch.basic_auth",
-        "fetch.cookies",
-        "fetch.proxy",
-        "fetch.resolve",
-        "fetch.ca_file",
-        "fetch.transport",
-    ),
+    *("fetch.basic_auth", "fetch.cookies", "fetch.proxy", "fetch.resolve", "fetch.ca_file", "fetch.transport"),
     *("fetch.timeout", "fetch.connect_timeout", "fetch.read_timeout", "fetch.retries", "pace.rate"),
 )
 
@@ -38,9 +31,7 @@ _KEYS: Final = (
 def robots(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None,
-        typer.Argument(
-            metavar="URL", help="The site, or the sitemap itself, instead of --config.", show_default=False
-        ),
+        typer.Argument(metavar="URL", help="The site, or the sitemap itself, instead of --config.", show_default=False),
     ] = None,
     config: Annotated[
         Path | None,
@@ -56,9 +47,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
     patch: Annotated[
         Path | None,
         typer.Option(
-            "--patch",
-            metavar="FILE",
-            help="Add the missing lines to this local robots.txt. Existing lines stay.",
+            "--patch", metavar="FILE", help="Add the missing lines to this local robots.txt. Existing lines stay."
         ),
     ] = None,
     dry_run: Annotated[

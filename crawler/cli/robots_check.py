@@ -70,9 +70,7 @@ def patch_message(urls: Sequence[Url], patch: RobotsTxtPatch, *, dry_run: bool) 
     if not patch.added:
         yield f"{path} already names {', '.join(urls)}: nothing to add"
     elif dry_run:
-        before, after = (
-            text.decode("utf-8", "backslashreplace") for text in (patch.before or b"", patch.after)
-        )
+        before, after = (text.decode("utf-8", "backslashreplace") for text in (patch.before or b"", patch.after))
         name = path if patch.before is not None else "/dev/null"
         lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, path, lineterm="")
         yield from map(safe, lines)
@@ -100,9 +98,7 @@ def discovery_lines(declared: Declaration) -> Iterator[str]:
     option = f"--sitemap-url {declared.sitemap_url} " if is_found else ""
     for robots_url, missing in declared.missing.items():
         patch = f"{option}--patch FILE adds it to a local one"
-        instruction = (
-            "add to" if robots_url == declared.robots_url else "if the sitemap may list its URLs, add to"
-        )
+        instruction = "add to" if robots_url == declared.robots_url else "if the sitemap may list its URLs, add to"
         yield from ("", f"{instruction} {robots_url} ({patch}):", "", *missing)
     faults = sum(check.status is CheckStatus.PROBLEM for check in declared.checks)
     yield from ("", count_text(faults, "problem") if faults else "no problems")
@@ -110,6 +106,4 @@ def discovery_lines(declared: Declaration) -> Iterator[str]:
 
 def discovery_json(declared: Sequence[Declaration], exit_code: int) -> str:
     """The results as JSON."""
-    return json.dumps(
-        {"exit_code": exit_code, "sites": [declaration.as_json() for declaration in declared]}, indent=2
-    )
+    return json.dumps({"exit_code": exit_code, "sites": [declaration.as_json() for declaration in declared]}, indent=2)

@@ -47,9 +47,7 @@ def rollback(
     site: OneSiteOption = None,
     to: Annotated[
         int | None,
-        typer.Option(
-            "--to", metavar="RUN", help="Restore the set of this run. Default: the one before the last."
-        ),
+        typer.Option("--to", metavar="RUN", help="Restore the set of this run. Default: the one before the last."),
     ] = None,
     quiet: QuietOption = False,
     verbose: Verbose = False,
@@ -61,14 +59,10 @@ def rollback(
     the next run publishes what it finds, and so undoes the rollback if the site is still the same. rollback sends no
     notifications; those of the next run cover both steps.
     """
-    with CommandErrors(
-        verbose, "interrupted; the published set is whole, either the old one or the new one"
-    ) as errors:
+    with CommandErrors(verbose, "interrupted; the published set is whole, either the old one or the new one") as errors:
         settings = site_config(config, flags, url, site)
         if not settings.site.url:
-            raise UsageError(
-                "say which site: siteatlas rollback https://example.com/ -o DIR, or --config FILE"
-            )
+            raise UsageError("say which site: siteatlas rollback https://example.com/ -o DIR, or --config FILE")
         from crawler.config.plan import plan_crawl  # noqa: PLC0415
         from crawler.publish.rollback import publish_previous  # noqa: PLC0415
         from crawler.publish.upload.upload import check_upload  # noqa: PLC0415 - the crawler is not needed to show help

@@ -114,10 +114,7 @@ def run_sites(
 
 
 def with_audits(
-    sites: Sequence[tuple[str, CrawlPlan]],
-    results: Sequence[SiteResult],
-    options: RunOptions,
-    errors: CommandErrors,
+    sites: Sequence[tuple[str, CrawlPlan]], results: Sequence[SiteResult], options: RunOptions, errors: CommandErrors
 ) -> Iterator[SiteResult]:
     """Add the audits that are due to the results; exit codes stay.
 
@@ -153,11 +150,7 @@ def _print_audit(name: str, followed: "FollowUpAudit", options: RunOptions, erro
         errors.print_line(f"{name}: {followed.error}")
     elif not options.quiet:
         report = f"; the report is in {followed.report}" if followed.report else ""
-        lines = [
-            f"== {name} ==",
-            safe(f"{followed.sentence}{report}"),
-            *(notify_text(announced) if announced else ()),
-        ]
+        lines = [f"== {name} ==", safe(f"{followed.sentence}{report}"), *(notify_text(announced) if announced else ())]
         sys.stdout.write(fitted((*lines, "")))
     elif announced and announced.untold:
         for sentence in announced.sentences:

@@ -43,9 +43,7 @@ def configured_sites(file: Path, flags: Mapping[str, Any], names: Sequence[str])
     chosen = choose_sites(list(sites), names, source)
     _check(flags, chosen, source)
     return [
-        ConfiguredSite(
-            name, config_from_flags(tables, flags if name in chosen else {}, source), name in chosen
-        )
+        ConfiguredSite(name, config_from_flags(tables, flags if name in chosen else {}, source), name in chosen)
         for name, tables in sites.items()
     ]
 
@@ -72,18 +70,14 @@ def _check(flags: Mapping[str, Any], chosen: Sequence[str], source: str) -> None
 
 def _host(config: Config, source: str) -> str:
     if not config.site.url:
-        raise UsageError(
-            f"{source} names no site: set url in [site], or in [sites.NAME.site] for each of several"
-        )
+        raise UsageError(f"{source} names no site: set url in [site], or in [sites.NAME.site] for each of several")
     from crawler.config.plan import parse_url_setting  # noqa: PLC0415 - it loads the whole crawler
     from crawler.url.normalize import DEFAULT_PARAMS, host_of  # noqa: PLC0415
 
     return host_of(parse_url_setting(config.site.url, "site.url", DEFAULT_PARAMS))
 
 
-def find_state_directory(
-    url: str | None, file: Path | None, site: str | None, flags: Mapping[str, Any]
-) -> Path:
+def find_state_directory(url: str | None, file: Path | None, site: str | None, flags: Mapping[str, Any]) -> Path:
     """The directory of an existing state, of the selected site.
 
     ``url`` is the site's, ``file`` its configuration and ``site`` its name there; ``flags`` locate the state
@@ -108,9 +102,7 @@ def find_state_directory(
         return root
     directories = state_directories(root)
     known = (
-        [directory_ for directory_ in directories if _has_content(directory_)]
-        if len(directories) > 1
-        else directories
+        [directory_ for directory_ in directories if _has_content(directory_)] if len(directories) > 1 else directories
     )
     if len(known) == 1:
         return known[0]
@@ -119,9 +111,7 @@ def find_state_directory(
             f"there are several sites in {root}: choose one by its URL or with --config{_other_sites(root, known)}"
         )
     if directories:
-        raise UsageError(
-            f"no run has crawled a site in {root} successfully yet{_other_sites(root, directories)}"
-        )
+        raise UsageError(f"no run has crawled a site in {root} successfully yet{_other_sites(root, directories)}")
     raise UsageError(_no_state_message(root))
 
 

@@ -77,24 +77,17 @@ class StatusReport(Struct, frozen=True):
     schedule: ScheduleHistory | None
 
 
-def collect_status(
-    file: Path | None, flags: Mapping[str, Any], names: Sequence[str], runs: int
-) -> StatusReport:
+def collect_status(file: Path | None, flags: Mapping[str, Any], names: Sequence[str], runs: int) -> StatusReport:
     """Collect the status of the selected sites, each with its last ``runs`` runs. Raises UsageError."""
     named = find_states(file, flags, names)
     schedule = _schedule_history(file, flags, named, runs)
-    site_statuses = (
-        {status.name: status for status in schedule.board.sites} if schedule and schedule.board else {}
-    )
+    site_statuses = {status.name: status for status in schedule.board.sites} if schedule and schedule.board else {}
     attempts = schedule.attempts if schedule else {}
     return StatusReport(
         tuple(
             _collect_site(
                 SiteOverview(
-                    name=name,
-                    directory=directory,
-                    schedule=site_statuses.get(name),
-                    attempts=attempts.get(name, ()),
+                    name=name, directory=directory, schedule=site_statuses.get(name), attempts=attempts.get(name, ())
                 ),
                 runs,
             )

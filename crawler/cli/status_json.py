@@ -22,11 +22,7 @@ def status_values(report: StatusReport) -> dict[str, Any]:
 
 
 def _history_values(schedule: ScheduleHistory) -> dict[str, Any]:
-    return {
-        "directory": str(schedule.directory),
-        "running": schedule.daemon or None,
-        "error": schedule.error or None,
-    }
+    return {"directory": str(schedule.directory), "running": schedule.daemon or None, "error": schedule.error or None}
 
 
 def _site_values(site: SiteOverview) -> dict[str, Any]:

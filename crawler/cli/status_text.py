@@ -13,14 +13,7 @@ from crawler.cli.text_tables import TableColumn, table_lines, wrap
 from crawler.notify.ledger_status import ChannelStatus
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import SiteStatus
-from crawler.schedule.wording import (
-    local_time,
-    long_local_time,
-    short_local_time,
-    status_text,
-    time_ahead,
-    zones,
-)
+from crawler.schedule.wording import local_time, long_local_time, short_local_time, status_text, time_ahead, zones
 from crawler.state.runs import PUBLISHING_OUTCOMES, Run, RunStatus
 from crawler.state.status import StateStatus
 from crawler.units import clock_text, count_text, outcome_text, size_text
@@ -253,9 +246,7 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
     run = state.unfinished
     if state.holder:
         yield (
-            f"run {run.number} is active, in process {state.holder}"
-            if run
-            else f"process {state.holder} works on it"
+            f"run {run.number} is active, in process {state.holder}" if run else f"process {state.holder} works on it"
         )
     elif run:
         reason = f" ({safe(run.because)})" if run.because else ""
@@ -295,8 +286,7 @@ def _runs(site: SiteOverview, width: int) -> Iterator[str]:
     runs = site.runs
     zone = zones(run.started for run in runs)
     columns = [
-        replace(column, name=f"started, {zone}") if column.name == "started" else column
-        for column in _RUN_COLUMNS
+        replace(column, name=f"started, {zone}") if column.name == "started" else column for column in _RUN_COLUMNS
     ]
     head, *rows = table_lines(columns, [_row(run, is_active=_is_running(site, run)) for run in runs], width)
     yield head
@@ -318,9 +308,7 @@ def _row(run: Run, *, is_active: bool) -> tuple[str, ...]:
         run.completeness or "-",
         "-" if run.is_open and not run.outcome else outcome_text(run.outcome),
         f"{run.listed:,}" if run.listed or has_figures else "-",
-        f"+{run.added:,} ~{run.changed:,} -{run.removed + run.moved + run.deindexed:,}"
-        if has_figures
-        else "-",
+        f"+{run.added:,} ~{run.changed:,} -{run.removed + run.moved + run.deindexed:,}" if has_figures else "-",
         f"{run.fetched:,}" if run.fetched or has_figures else "-",
         size_text(run.bytes) if run.bytes or has_figures else "-",
         "-" if run.exit_code is None else str(run.exit_code),

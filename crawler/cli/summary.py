@@ -102,11 +102,7 @@ def upload_line(result: UploadResult) -> str:
     actions = [f"{count_text(result.sent, 'file')} ({size_text(result.bytes)})"] if result.sent else []
     actions += [f"{result.removed:,} removed"] if result.removed else []
     target = safe(result.destination)
-    return (
-        f"uploaded to {target}: {', '.join(actions)}"
-        if actions
-        else f"nothing to upload: {target} is up to date"
-    )
+    return f"uploaded to {target}: {', '.join(actions)}" if actions else f"nothing to upload: {target} is up to date"
 
 
 def _notify_lines(report: Report) -> list[str]:
@@ -125,9 +121,7 @@ def notify_text(notified: NotifyResult, *, is_tried_again: bool = True) -> list[
     if notified.untold and is_tried_again:
         lines.append(_RETRY_NOTE)
     if any(delivery.refused for delivery in notified.deliveries):
-        lines.append(
-            "refused notifications are set aside; siteatlas notify --resend-refused sends them again"
-        )
+        lines.append("refused notifications are set aside; siteatlas notify --resend-refused sends them again")
     return [f"  {safe(delivery)}" for delivery in lines]
 
 

@@ -35,8 +35,7 @@ def table_lines(
 ) -> Iterator[str]:
     """The headings and a line for each row, of the columns that fit."""
     widths = {
-        column: max(map(len, cells))
-        for column, *cells in zip(columns, [c.name for c in columns], *rows, strict=True)
+        column: max(map(len, cells)) for column, *cells in zip(columns, [c.name for c in columns], *rows, strict=True)
     }
     shown, whole = list(columns), dict(widths)
 

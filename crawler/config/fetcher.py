@@ -19,10 +19,7 @@ from crawler.fetch.transports import HttpxTransports, ReqwestTransports, Transpo
 
 
 def build_fetcher(
-    config: Config,
-    origins: Sequence[str],
-    clock: Callable[[], float] = time.time,
-    source: SiteSource | None = None,
+    config: Config, origins: Sequence[str], clock: Callable[[], float] = time.time, source: SiteSource | None = None
 ) -> Fetcher:
     """The Fetcher for the ``origins`` that the operator names; the first gets the secrets. Raises UsageError.
 
@@ -30,18 +27,13 @@ def build_fetcher(
     """
     fetch = config.fetch
     limits = FetchLimits(
-        connect=fetch.connect_timeout,
-        first_byte=fetch.read_timeout,
-        idle=fetch.read_timeout,
-        total=fetch.timeout,
+        connect=fetch.connect_timeout, first_byte=fetch.read_timeout, idle=fetch.read_timeout, total=fetch.timeout
     )
     if fetch.ca_file and not Path(fetch.ca_file).is_file():
         raise UsageError(f"--ca-file {fetch.ca_file} is not a file")
     proxy = reveal_secret(fetch.proxy)
     if fetch.http2 and sources.host_header(config):
-        raise UsageError(
-            "-H 'Host: …' cannot be used with --http2, where the URL gives the host: use --resolve"
-        )
+        raise UsageError("-H 'Host: …' cannot be used with --http2, where the URL gives the host: use --resolve")
     if proxy and not _is_proxy(proxy):
         raise UsageError("--proxy needs a URL: http://host:port, https://… or socks5://…")
     options = TransportOptions(
@@ -70,11 +62,7 @@ def build_fetcher(
 def _is_proxy(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        return (
-            parts.scheme in ("http", "https", "socks5", "socks5h")
-            and bool(parts.hostname)
-            and parts.port != 0
-        )
+        return parts.scheme in ("http", "https", "socks5", "socks5h") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
 

@@ -53,9 +53,7 @@ class CrawlPlan:
             "url": self.seed,
             "sitemap_url": self.sitemap_url,
             "user_agent": fetch.user_agent,
-            "requests": msgspec.json.encode(
-                {key: value for key, value in requests.items() if value}
-            ).decode(),
+            "requests": msgspec.json.encode({key: value for key, value in requests.items() if value}).decode(),
         }
 
     @property
@@ -73,9 +71,7 @@ def plan_scope(config: Config) -> tuple[Url, Url, Scope]:
     section = config.scope
     bounds = CrawlBounds(section.max_depth, section.max_segments, section.max_repeats)
     try:
-        scope = Scope(
-            sitemap_url, section.include, section.exclude, bounds, section.subdomains, section.hosts
-        )
+        scope = Scope(sitemap_url, section.include, section.exclude, bounds, section.subdomains, section.hosts)
     except ScopeError as error:
         raise UsageError(str(error)) from None
     return seed, sitemap_url, scope
@@ -88,9 +84,7 @@ def plan_crawl(config: Config) -> CrawlPlan:
         raise UsageError("say where the sitemap goes: -o DIR")
     output, root = Path(config.output.directory), Path(config.state.directory)
     if root.absolute().resolve().is_relative_to(output.absolute().resolve()):
-        raise UsageError(
-            f"the state ({root}) must not lie in the published directory ({output}): use --state DIR"
-        )
+        raise UsageError(f"the state ({root}) must not lie in the published directory ({output}): use --state DIR")
     source = sources.read_source(config, seed)
     return CrawlPlan(config, seed, sitemap_url, scope, output, state_directory(root, sitemap_url), source)
 
@@ -113,9 +107,7 @@ def _checked_scope(config: Config) -> tuple[Url, Url, Scope]:
     if refused := scope.admit(seed, 0, DiscoveredBy.SEED):
         raise UsageError(f"the start URL {seed} cannot be crawled: {refused.reason}")
     if not sitemap_url.partition("?")[0].rpartition("/")[2]:
-        raise UsageError(
-            f"--sitemap-url {sitemap_url} names a directory; name the file: {sitemap_url}sitemap.xml"
-        )
+        raise UsageError(f"--sitemap-url {sitemap_url} names a directory; name the file: {sitemap_url}sitemap.xml")
     return seed, sitemap_url, scope
 
 
@@ -140,9 +132,7 @@ def parse_url_setting(text: str, what: str, params: UrlParams) -> Url:
         hint = "" if "://" in text else f"; did you mean https://{text}?"
         raise UsageError(f'{what} "{text}" cannot be used: {error}{hint}') from None
     if "@" in text.partition("://")[2].partition("/")[0]:
-        raise UsageError(
-            f"{what} carries a user name or password, which is not used: give them with --basic-auth"
-        )
+        raise UsageError(f"{what} carries a user name or password, which is not used: give them with --basic-auth")
     return url
 
 

@@ -16,9 +16,7 @@ def reveal_secret(text: str) -> str:
     if kind == "env" and name:
         value = os.environ.get(name)
         if value is None:
-            raise UsageError(
-                f"the environment variable {name} is not set, but the setting env:{name} needs it"
-            )
+            raise UsageError(f"the environment variable {name} is not set, but the setting env:{name} needs it")
         return value
     if kind == "file" and name:
         try:

@@ -27,9 +27,7 @@ _PATH_KEYS: Final = {
     "webhook": ("template",),
     "email": ("template",),
 }
-_HOME_PATH_KEYS: Final = {
-    "upload": ("sftp_key", "sftp_known_hosts")
-}  # where ~ is the home directory, as for ssh
+_HOME_PATH_KEYS: Final = {"upload": ("sftp_key", "sftp_known_hosts")}  # where ~ is the home directory, as for ssh
 _SECRET_KEYS: Final = {  # whose values may name a file
     "fetch": ("basic_auth", "proxy", "headers", "cookies"),
     "indexnow": ("key",),
@@ -49,9 +47,7 @@ class SitePaths(Struct, frozen=True):
     upload_target: str = ""
 
 
-def split_sites(
-    tables: dict[str, Any], source: str, flag_of: Callable[[str], str] = str
-) -> dict[str, dict[str, Any]]:
+def split_sites(tables: dict[str, Any], source: str, flag_of: Callable[[str], str] = str) -> dict[str, dict[str, Any]]:
     """The tables of each site by name, in the order of the file; "" is the name of a single site.
 
     All tables are valid. Raises UsageError that names the source and the key in it.
@@ -77,17 +73,11 @@ def resolve_paths(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
     state = anchored.setdefault("state", {})
     if isinstance(state, dict):
         state.setdefault("directory", Config().state.directory)
-    for keys, from_folder in (
-        (_PATH_KEYS, _path_from),
-        (_HOME_PATH_KEYS, _home_from),
-        (_SECRET_KEYS, _secret_from),
-    ):
+    for keys, from_folder in ((_PATH_KEYS, _path_from), (_HOME_PATH_KEYS, _home_from), (_SECRET_KEYS, _secret_from)):
         for section, names in keys.items():
             table = anchored.get(section)
             if isinstance(table, dict):
-                table.update(
-                    {key: _map_texts(table[key], folder, from_folder) for key in names if key in table}
-                )
+                table.update({key: _map_texts(table[key], folder, from_folder) for key in names if key in table})
     return anchored
 
 
@@ -131,13 +121,9 @@ def check_distinct_paths(places: Sequence[SitePaths], source: str) -> None:
         for other in places[:number]:
             both = f'the sites "{other.name}" and "{paths.name}" in {source}'
             if paths.sitemap == other.sitemap:
-                raise UsageError(
-                    f"{both} would both write {paths.sitemap}: give each an output.directory of its own"
-                )
+                raise UsageError(f"{both} would both write {paths.sitemap}: give each an output.directory of its own")
             if paths.upload_target and paths.upload_target == other.upload_target:
-                raise UsageError(
-                    f"{both} would both upload {paths.upload_target}: give each an upload.to of its own"
-                )
+                raise UsageError(f"{both} would both upload {paths.upload_target}: give each an upload.to of its own")
             if paths.state == other.state:
                 raise UsageError(
                     f"{both} would share one state, because they have the same sitemap URL: give each a site.url or a "
@@ -149,9 +135,7 @@ def _merge_shared(
     shared: dict[str, Any], name: str, own: object, source: str, flag_of: Callable[[str], str]
 ) -> dict[str, Any]:
     if not _name.fullmatch(name):
-        raise UsageError(
-            f'the site name "{name}" in {source} may have letters, digits, ".", "_" and "-" only'
-        )
+        raise UsageError(f'the site name "{name}" in {source} may have letters, digits, ".", "_" and "-" only')
     if not isinstance(own, dict):
         raise UsageError(f"{SITES}.{name} in {source} needs tables, such as [{SITES}.{name}.site]")
     build_config(own, source, flag_of, f"{SITES}.{name}.")
@@ -162,9 +146,7 @@ def _merge_shared(
     sections = dict.fromkeys([*shared, *own])
     merged = {section: {**shared.get(section, {}), **own.get(section, {})} for section in sections}
     if "report" not in own.get("audit", {}) and (report := shared.get("audit", {}).get("report")):
-        merged["audit"]["report"] = str(
-            Path(report) / name
-        )  # or the sites would replace each other's reports
+        merged["audit"]["report"] = str(Path(report) / name)  # or the sites would replace each other's reports
     if "schedule" in own:
         drop_overridden_key(merged["schedule"], own["schedule"])
     return merged

@@ -52,9 +52,7 @@ def read_source(config: Config, start: Url) -> SiteSource | None:
     public = path_of(start).rpartition("/")[0] + "/"
     scheme = _scheme(text)
     if scheme is None:
-        return SiteSource(
-            origin_of(start) + public, text, folder=_folder_source(text, proxy=bool(config.fetch.proxy))
-        )
+        return SiteSource(origin_of(start) + public, text, folder=_folder_source(text, proxy=bool(config.fetch.proxy)))
     server = _server_source(text, scheme[1].lower())
     path = path_of(server)
     if path in ("/", public):
@@ -64,9 +62,7 @@ def read_source(config: Config, start: Url) -> SiteSource | None:
     names = [server_url, *(f"{web}://{host}{path}" for host in hosts for web in ("http", "https"))]
     names.append(origin_of(start) + path)
     canonical = dict.fromkeys(normalize_url(name) for name in names)
-    mirror = Mirror(
-        public_url, server_url, tuple(name for name in canonical if not public_url.startswith(name))
-    )
+    mirror = Mirror(public_url, server_url, tuple(name for name in canonical if not public_url.startswith(name)))
     return SiteSource(public_url, server_url.removesuffix("/"), mirror)
 
 
@@ -95,9 +91,7 @@ def server_key(config: Config, start: Url) -> str:
 
 def host_header(config: Config) -> str:
     """The Host header that the configuration sets, or ""."""
-    return next(
-        (reveal_secret(value) for name, value in config.fetch.headers.items() if name.lower() == "host"), ""
-    )
+    return next((reveal_secret(value) for name, value in config.fetch.headers.items() if name.lower() == "host"), "")
 
 
 def _server_source(text: str, scheme: str) -> Url:
@@ -110,9 +104,7 @@ def _server_source(text: str, scheme: str) -> Url:
         raise UsageError(f"--source cannot be used: {error}") from None
     authority, _, rest = text.partition("://")[2].partition("/")
     if "@" in authority:
-        raise UsageError(
-            "--source carries a user name or password, which is not used: give them with --basic-auth"
-        )
+        raise UsageError("--source carries a user name or password, which is not used: give them with --basic-auth")
     if "?" in rest or "#" in rest:
         raise UsageError(f'--source "{text}" is one page: name the whole site, {origin_of(url)}')
     return url if url.endswith("/") else Url(f"{url}/")
@@ -149,9 +141,7 @@ def _own_names(server: Url, host: str) -> Iterator[str]:
         try:
             bare = host_of(normalize_url(f"http://{host}/"))
         except InvalidUrl:
-            raise UsageError(
-                "-H 'Host: …' names no host, like www.example.com or www.example.com:8080"
-            ) from None
+            raise UsageError("-H 'Host: …' names no host, like www.example.com or www.example.com:8080") from None
         # Some add their port to any name, as nginx does when it redirects to a directory with a slash.
         yield from (host, bare + port)
 

@@ -49,18 +49,12 @@ def named_files(words: Sequence[str], url: str) -> dict[str, Path]:
     if url and len(words) == len(set(filter(is_url, words))):
         raise UsageError("--url is the URL of a file, but only URLs are named")
     if url and not url.endswith("/") and len(words) > 1:
-        raise UsageError(
-            "--url names one file; for several files, give their directory: a URL that ends with a slash"
-        )
+        raise UsageError("--url names one file; for several files, give their directory: a URL that ends with a slash")
     return files
 
 
 def open_documents(
-    words: Sequence[str],
-    files: dict[str, Path],
-    url: str,
-    remote: "Downloader | None",
-    say: Callable[[str], None],
+    words: Sequence[str], files: dict[str, Path], url: str, remote: "Downloader | None", say: Callable[[str], None]
 ) -> Iterator[DocumentSource]:
     """The documents in the order named, each opened in its turn. Raises NothingCrawlable for a URL that fails.
 
@@ -93,9 +87,7 @@ def _may_be_a_page(url: str) -> bool:
     return not name.endswith((".xml", ".gz", ".txt", ".rss", ".atom"))
 
 
-def _documents_of_page(
-    url: str, remote: "Downloader", say: Callable[[str], None]
-) -> Iterator[DocumentSource]:
+def _documents_of_page(url: str, remote: "Downloader", say: Callable[[str], None]) -> Iterator[DocumentSource]:
     """The document at a URL; for a page the sitemaps of its site, from robots.txt or at their usual URLs."""
     try:
         document = _open_url(url, remote)

@@ -71,10 +71,7 @@ class Downloader:
         pace, retries = self._config.pace, self._config.fetch.retries
         self._paced = PacedFetcher(self._fetcher, ThrottleOptions(1, pace.rate, pace.delay), retries)
         self._robots_cache = RobotsCache(
-            self._fetcher,
-            self._config.fetch.user_agent,
-            obey=self._config.obey.robots,
-            params=_KEEP_ALL_PARAMS,
+            self._fetcher, self._config.fetch.user_agent, obey=self._config.obey.robots, params=_KEEP_ALL_PARAMS
         )
         self._portal = self._stack.enter_context(start_blocking_portal("asyncio"))
         self._stack.callback(lambda: self._portal.call(self._fetcher.aclose))
@@ -155,9 +152,7 @@ class Downloader:
         except AskedToWait as error:
             raise SourceError(str(error)) from None
         if isinstance(answer, Failure):
-            raise SourceError(
-                self._refusal(url) if answer.code == FailureCode.PRIVATE_ADDRESS else answer.message
-            )
+            raise SourceError(self._refusal(url) if answer.code == FailureCode.PRIVATE_ADDRESS else answer.message)
         return answer
 
 

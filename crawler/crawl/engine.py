@@ -190,9 +190,7 @@ class CrawlEngine:
     async def _pause(self, seconds: float) -> None:
         if self._out == 0:
             # when some pages succeed, the site is not down: the others that fail only cost time
-            if self._throttle.are_all_down() and not (
-                self.tally.listed and self._throttle.is_asked_in_vain()
-            ):
+            if self._throttle.are_all_down() and not (self.tally.listed and self._throttle.is_asked_in_vain()):
                 return self.stop(FinishReason.SITE_DOWN)
             if seconds > self._limits.max_retry_after:
                 return self.stop(FinishReason.PARKED)

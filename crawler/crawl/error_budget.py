@@ -34,9 +34,7 @@ class ErrorBudget:
 
     def record_success(self, now: float, own: float, *, had_failed: bool) -> None:
         """Earn time back for a good answer. ``had_failed``: the page had failed before."""
-        passed = (
-            max(0.0, now - self._last - own) if self.last_error else self._last - now
-        ) - SECONDS_PER_ANSWER
+        passed = (max(0.0, now - self._last - own) if self.last_error else self._last - now) - SECONDS_PER_ANSWER
         self._good += 1
         if had_failed:
             passed -= SECONDS_PER_ANSWER_AFTER_WAIT * self._good

@@ -118,9 +118,7 @@ def _by_status(case: RuleInput, first: int, state: State) -> Verdict | None:
 def _other_status(case: RuleInput) -> Verdict | None:
     if case.reply.status == 200:
         return None
-    return Verdict(
-        State.BAD_ANSWER, f"http.status: answered {case.reply.status}, which is no answer to a plain GET"
-    )
+    return Verdict(State.BAD_ANSWER, f"http.status: answered {case.reply.status}, which is no answer to a plain GET")
 
 
 def _wrong_type(case: RuleInput) -> Verdict | None:
@@ -130,9 +128,7 @@ def _wrong_type(case: RuleInput) -> Verdict | None:
         return Verdict(State.WRONG_TYPE, f"{label} is {name}no HTML")
     page = case.page
     if page is not None and not page.is_html and not page.fallback:
-        return Verdict(
-            State.WRONG_TYPE, f"the body is no HTML, though labelled {label}" if label else "no HTML"
-        )
+        return Verdict(State.WRONG_TYPE, f"the body is no HTML, though labelled {label}" if label else "no HTML")
     return None
 
 
@@ -166,11 +162,7 @@ def _canonical(case: RuleInput) -> Verdict | None:
     if not case.judge.respect_canonical or case.page is None or len(case.page.canonicals) != 1:
         return None
     target = case.page.canonicals[0]
-    return (
-        None
-        if target == case.reply.url
-        else Verdict(State.CANONICAL_ELSEWHERE, f"canonical is {target}", target)
-    )
+    return None if target == case.reply.url else Verdict(State.CANONICAL_ELSEWHERE, f"canonical is {target}", target)
 
 
 def _unlisted(state: State) -> Callable[[RuleInput], Verdict | None]:

@@ -55,9 +55,7 @@ class OutcomeBuilder:
             request=answer.request,
         )
 
-    def judged(
-        self, lease: Lease, fetched: FetchedPage, reply: Reply, page: Page | None, is_known: bool
-    ) -> Outcome:
+    def judged(self, lease: Lease, fetched: FetchedPage, reply: Reply, page: Page | None, is_known: bool) -> Outcome:
         """Outcome of a reply. ``is_known``: the page is the one that the previous visit stored."""
         if lease.kind is DocumentKind.SITEMAP:
             outcome = self._of_sitemap(lease, reply, page)
@@ -126,8 +124,7 @@ class OutcomeBuilder:
         if page.nofollow:
             followed = DiscoveredBy.LINK | DiscoveredBy.FRAME
             links = [
-                (url, found & ~followed | DiscoveredBy.NOFOLLOW if found & followed else found)
-                for url, found in links
+                (url, found & ~followed | DiscoveredBy.NOFOLLOW if found & followed else found) for url, found in links
             ]
         return links
 

@@ -42,11 +42,7 @@ def request_record(answer: Reply | Failure, conditional: bool, now: float) -> Re
 def merge_304(answer: Reply, before: PreviousVisit) -> Reply:
     """The reply that a 304 stands for: the stored one, updated with the headers of the 304 (RFC 9111 4.3.4)."""
     stored = before.sighting
-    headers = (
-        ("content-type", stored.content_type),
-        ("etag", stored.etag),
-        ("last-modified", stored.last_modified),
-    )
+    headers = (("content-type", stored.content_type), ("etag", stored.etag), ("last-modified", stored.last_modified))
     fresh = {name for name, _ in answer.headers}
     stale = [(name, value) for name, value in headers if value and name not in fresh]
     return replace(answer, status=200, headers=(*answer.headers, *stale))
@@ -67,9 +63,7 @@ def apply_304_robots(answer: Reply, page: Page, token: str) -> Page:
 def response_metadata(answer: Reply, page: Page | None) -> ResponseMetadata:
     """The metadata of a good reply. A reply that was cut gets no validators: a 304 would not bring the missing part."""
     last_modified = answer.header("last-modified") or ""
-    moment = credible_last_modified(
-        last_modified, answer.header("date") or "", answer.fetched_at, answer.elapsed
-    )
+    moment = credible_last_modified(last_modified, answer.header("date") or "", answer.fetched_at, answer.elapsed)
     return ResponseMetadata(
         answer.fetched_at,
         answer.header("content-type") or "",
@@ -133,9 +127,7 @@ class PreviousVisits:
     most ``refetch_every`` runs (0: never) a body is fetched in full, in case a server answers 304 for everything.
     """
 
-    def __init__(
-        self, db: sqlite3.Connection, run: int, reading: str, source_key: str, refetch_every: int
-    ) -> None:
+    def __init__(self, db: sqlite3.Connection, run: int, reading: str, source_key: str, refetch_every: int) -> None:
         self._db = db
         self._run = run
         self._reading = reading

@@ -195,11 +195,7 @@ async def visit(  # noqa: PLR0913 - two of them have a default
         pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
         throttle = _throttle(plan)
         previous_visits = PreviousVisits(
-            store.db,
-            store.run.number,
-            parse_settings_key(plan),
-            source_key(plan),
-            plan.config.fetch.refetch_every,
+            store.db, store.run.number, parse_settings_key(plan), source_key(plan), plan.config.fetch.refetch_every
         )
         page_fetcher = PageFetcher(
             fetcher, robots_cache, throttle, previous_visits, earlier, fetch_options(plan.config)

@@ -9,17 +9,7 @@ from crawler.crawl.outcome import OutcomeBuilder
 from crawler.crawl.page_fetcher import FetchedPage, PageFetcher
 from crawler.crawl.revalidation import apply_304_robots, merge_304
 from crawler.fetch.retry import RetryPolicy, is_transient, retry_pause
-from crawler.model import (
-    DocumentKind,
-    Failure,
-    FetchedDocument,
-    Lease,
-    Outcome,
-    Page,
-    PreviousVisit,
-    Reply,
-    Retry,
-)
+from crawler.model import DocumentKind, Failure, FetchedDocument, Lease, Outcome, Page, PreviousVisit, Reply, Retry
 from crawler.parse.pool import ParsePool
 
 
@@ -62,9 +52,7 @@ class PageWorker:
     Counts requests (``fetched``), bytes received (``bytes``) and answers without news (``unchanged``).
     """
 
-    def __init__(
-        self, fetcher: PageFetcher, parser: PageParser, outcomes: OutcomeBuilder, retry: RetryPolicy
-    ) -> None:
+    def __init__(self, fetcher: PageFetcher, parser: PageParser, outcomes: OutcomeBuilder, retry: RetryPolicy) -> None:
         self._fetcher = fetcher
         self._parser = parser
         self._outcomes = outcomes

@@ -144,9 +144,7 @@ def _kind_of(address: IPv4Address | IPv6Address) -> AddressKind:
     if isinstance(address, IPv4Address):
         if address in _METADATA:
             return AddressKind.METADATA
-        return (
-            AddressKind.PRIVATE if any(address in network for network in _SPECIAL_V4) else AddressKind.PUBLIC
-        )
+        return AddressKind.PRIVATE if any(address in network for network in _SPECIAL_V4) else AddressKind.PUBLIC
     plain = IPv6Address(int(address))  # without a scope id, which is never equal to anything
     if plain in _METADATA:
         return AddressKind.METADATA
@@ -162,9 +160,7 @@ def _kind_of(address: IPv4Address | IPv6Address) -> AddressKind:
 
 def _worst_kind(*addresses: IPv4Address) -> AddressKind:
     kinds = {_kind_of(address) for address in addresses}
-    return next(
-        kind for kind in (AddressKind.METADATA, AddressKind.PRIVATE, AddressKind.PUBLIC) if kind in kinds
-    )
+    return next(kind for kind in (AddressKind.METADATA, AddressKind.PRIVATE, AddressKind.PUBLIC) if kind in kinds)
 
 
 def is_numeric(host: str) -> bool:
@@ -217,9 +213,7 @@ class AddressPolicy(Struct, frozen=True):
             return public
         allowed = (self.is_named or host_port in self.private) and not was_public
         rest = [
-            address
-            for address in addresses
-            if allowed and (kinds[address] is AddressKind.PRIVATE or self.metadata)
+            address for address in addresses if allowed and (kinds[address] is AddressKind.PRIVATE or self.metadata)
         ]
         if rest:
             return rest

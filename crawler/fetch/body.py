@@ -11,9 +11,7 @@ ACCEPTED = "gzip, deflate, br, zstd"
 
 _SLICE_BYTES = 8 * 1024  # of input between two checks of the ratio
 _SNIFF_BYTES = 1024
-_BINARY_BYTES = re.compile(
-    rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]"
-)  # "binary data byte", WHATWG MIME Sniffing, section 3
+_BINARY_BYTES = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")  # "binary data byte", WHATWG MIME Sniffing, section 3
 _BOMS = (b"\xfe\xff", b"\xff\xfe", b"\xef\xbb\xbf")
 
 

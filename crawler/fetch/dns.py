@@ -31,9 +31,7 @@ class OriginConnection:
     from their ``target`` extension, because httpx takes three times as long when it parses each URL.
     """
 
-    def __init__(
-        self, target: OriginTarget, transport: httpx.AsyncBaseTransport, url: httpx.URL | None
-    ) -> None:
+    def __init__(self, target: OriginTarget, transport: httpx.AsyncBaseTransport, url: httpx.URL | None) -> None:
         self.target = target
         self.transport = transport
         self.url = url
@@ -46,12 +44,7 @@ class OriginConnections:
     """The open origins. Pair ``acquire`` with ``release``; after ``retire`` the next ``acquire`` resolves again."""
 
     def __init__(
-        self,
-        transports: Transports,
-        policy: AddressPolicy,
-        resolver: HostResolver,
-        connect: float,
-        limit: int = 128,
+        self, transports: Transports, policy: AddressPolicy, resolver: HostResolver, connect: float, limit: int = 128
     ) -> None:
         """``connect`` limits lookup and connecting, in seconds; ``limit`` is the number of origins to keep open."""
         self._transports = transports

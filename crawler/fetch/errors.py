@@ -47,10 +47,7 @@ class FailureCode(StrEnum):
 
 
 _FAILURES: dict[FailureCode, tuple[bool, str]] = {
-    FailureCode.DNS_NXDOMAIN: (
-        False,
-        "the name {host} does not exist; check its spelling and its DNS records",
-    ),
+    FailureCode.DNS_NXDOMAIN: (False, "the name {host} does not exist; check its spelling and its DNS records"),
     FailureCode.DNS_TEMPORARY: (True, "the name {host} could not be resolved at this time"),
     FailureCode.REFUSED: (True, "{host} refused the connection"),
     FailureCode.UNREACHABLE: (True, "there is no route to {host}"),
@@ -68,23 +65,14 @@ _FAILURES: dict[FailureCode, tuple[bool, str]] = {
         False,
         "the certificate of {host} is not signed by a trusted authority; add that authority as a CA file",
     ),
-    FailureCode.TLS_PROTOCOL: (
-        False,
-        "no TLS connection with {host} was possible; it may not speak TLS 1.2 or later",
-    ),
+    FailureCode.TLS_PROTOCOL: (False, "no TLS connection with {host} was possible; it may not speak TLS 1.2 or later"),
     FailureCode.BAD_RESPONSE: (True, "the answer of {host} is not valid HTTP"),
     FailureCode.HEADER_TOO_LARGE: (False, "the headers of the answer of {host} are too large"),
     FailureCode.BODY_INCOMPLETE: (True, "the answer of {host} ended before its announced end"),
     FailureCode.BODY_TRUNCATED: (True, "the compressed body from {host} ends in the middle"),
     FailureCode.BODY_DECODE_ERROR: (True, "the body from {host} cannot be decompressed"),
-    FailureCode.BODY_BOMB: (
-        False,
-        "the body from {host} grows out of proportion when decompressed; it was refused",
-    ),
-    FailureCode.BODY_TOO_MANY_CODINGS: (
-        False,
-        "the body from {host} is compressed more often than is accepted",
-    ),
+    FailureCode.BODY_BOMB: (False, "the body from {host} grows out of proportion when decompressed; it was refused"),
+    FailureCode.BODY_TOO_MANY_CODINGS: (False, "the body from {host} is compressed more often than is accepted"),
     FailureCode.BODY_UNKNOWN_CODING: (False, "the body from {host} has a content coding that is not known"),
     FailureCode.BODY_TOO_LARGE: (False, "the body that {host} announced is too large"),
     FailureCode.PRIVATE_ADDRESS: (
@@ -92,18 +80,12 @@ _FAILURES: dict[FailureCode, tuple[bool, str]] = {
         "{host} is at a private address, where this crawl must not go; allow that host and port if it is meant",
     ),
     FailureCode.BLOCKED_PORT: (False, "the port of {host} is one that web clients never connect to"),
-    FailureCode.METADATA_ADDRESS: (
-        False,
-        "{host} is at a cloud metadata address; it must be allowed explicitly",
-    ),
+    FailureCode.METADATA_ADDRESS: (False, "{host} is at a cloud metadata address; it must be allowed explicitly"),
     FailureCode.OPTIONS: (
         False,
         "no connection to {host} is possible with the CA file and the proxy that are configured",
     ),
-    FailureCode.INTERNAL: (
-        False,
-        "an unexpected error of this program while fetching from {host}; please report it",
-    ),
+    FailureCode.INTERNAL: (False, "an unexpected error of this program while fetching from {host}; please report it"),
 }
 
 
@@ -135,53 +117,32 @@ _MESSAGE_WORDS: tuple[tuple[FailureCode, tuple[str, ...]], ...] = (
     (FailureCode.TLS_EXPIRED, ("certificate expired",)),
     (FailureCode.TLS_HOSTNAME, ("not valid for name", "notvalidforname")),
     (FailureCode.TLS_UNTRUSTED, ("invalid peer certificate",)),
-    (
-        FailureCode.BODY_INCOMPLETE,
-        ("close_notify", "end of file before message length", "unexpected eof during chunk"),
-    ),
+    (FailureCode.BODY_INCOMPLETE, ("close_notify", "end of file before message length", "unexpected eof during chunk")),
     (FailureCode.BODY_INCOMPLETE, ("without sending complete message body", "unexpected end of chunk")),
     (
         FailureCode.TLS_PROTOCOL,
-        (
-            "corrupt message",
-            "fatal alert",
-            "handshake eof",
-            "peer is incompatible",
-            "peer misbehaved",
-            "tls error",
-        ),
+        ("corrupt message", "fatal alert", "handshake eof", "peer is incompatible", "peer misbehaved", "tls error"),
     ),
     (FailureCode.PROXY, ("tunnel", "proxy", "socks")),
     (FailureCode.HEADER_TOO_LARGE, ("head is too large", "receive buffer too long", "header list")),
     (FailureCode.REFUSED, ("connection refused",)),
     (FailureCode.UNREACHABLE, ("unreachable", "no route to host", "cannot assign requested address")),
     (FailureCode.TIME_CONNECT, ("tcp connect error: deadline",)),
-    (
-        FailureCode.DNS_NXDOMAIN,
-        ("name or service not known", "no address associated", "nodename nor servname"),
-    ),
+    (FailureCode.DNS_NXDOMAIN, ("name or service not known", "no address associated", "nodename nor servname")),
     (FailureCode.DNS_TEMPORARY, ("failed to lookup address", "dns error")),
     (
         FailureCode.RESET,
         ("reset by peer", "closed before message completed", "without sending a response", "broken pipe"),
     ),
-    (
-        FailureCode.RESET,
-        ("connection closed", "server disconnected", "connection aborted", "goaway", "stream error"),
-    ),
+    (FailureCode.RESET, ("connection closed", "server disconnected", "connection aborted", "goaway", "stream error")),
 )
 
 
-_IN_BODY = {
-    FailureCode.RESET: FailureCode.BODY_INCOMPLETE,
-    FailureCode.TIME_FIRST_BYTE: FailureCode.TIME_IDLE,
-}
+_IN_BODY = {FailureCode.RESET: FailureCode.BODY_INCOMPLETE, FailureCode.TIME_FIRST_BYTE: FailureCode.TIME_IDLE}
 
 
 _NO_SUCH_NAME = frozenset(
-    number
-    for number in (getattr(socket, name, None) for name in ("EAI_NONAME", "EAI_NODATA"))
-    if number is not None
+    number for number in (getattr(socket, name, None) for name in ("EAI_NONAME", "EAI_NODATA")) if number is not None
 )
 
 
@@ -262,9 +223,7 @@ def _by_exception(error: Exception, *, tls: bool) -> tuple[FailureCode, str]:
     match error:
         case httpx.ConnectTimeout():
             # Both transports say "timed out" when TCP is connected and the handshake does not end.
-            return (
-                FailureCode.TIME_TLS if tls and "timed out" in str(error) else FailureCode.TIME_CONNECT
-            ), ""
+            return (FailureCode.TIME_TLS if tls and "timed out" in str(error) else FailureCode.TIME_CONNECT), ""
         case httpx.TimeoutException():
             return FailureCode.TIME_FIRST_BYTE, ""
         case httpx.ProxyError():

@@ -67,10 +67,9 @@ class HttpExchange:
             return await self._request(connection)
         except FetchError as error:
             reused = error.code is FailureCode.RESET and connection.answered
-            mislabelled = error.code in (
-                FailureCode.BODY_DECODE_ERROR,
-                FailureCode.BODY_TRUNCATED,
-            ) and looks_like_text(self._first)
+            mislabelled = error.code in (FailureCode.BODY_DECODE_ERROR, FailureCode.BODY_TRUNCATED) and looks_like_text(
+                self._first
+            )
             if self._method != "GET" or not (reused or mislabelled):
                 raise
             self._plain = mislabelled
@@ -82,9 +81,7 @@ class HttpExchange:
         if not self._limits.body.is_optional or self._head is None:
             return None
         body = self._body.so_far() if self._body else b""
-        return HttpResponse(
-            *self._head, body, self._body.wire if self._body else 0, "the rest did not arrive"
-        )
+        return HttpResponse(*self._head, body, self._body.wire if self._body else 0, "the rest did not arrive")
 
     async def _request(self, connection: OriginConnection) -> HttpResponse:
         tls = connection.target.scheme == "https"

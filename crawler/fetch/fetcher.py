@@ -56,9 +56,7 @@ class Fetcher:
         self._transports = transports
         self._identity = identity
         self._limits = limits or FetchLimits()
-        self._origins = OriginConnections(
-            transports, policy or AddressPolicy(), resolver, self._limits.connect
-        )
+        self._origins = OriginConnections(transports, policy or AddressPolicy(), resolver, self._limits.connect)
         self._clock = clock
         self._fields: dict[str, httpx.Headers] = {}
 

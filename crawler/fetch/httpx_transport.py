@@ -48,11 +48,7 @@ class PinnedTransport(httpx.AsyncBaseTransport):
         path: bytes = request.extensions.get("target") or request.url.raw_path
         extensions = {"target": self._prefix + path, "trace": trace, **self._extensions}
         pinned = httpx.Request(
-            request.method,
-            self._pinned,
-            headers=request.headers,
-            stream=request.stream,
-            extensions=extensions,
+            request.method, self._pinned, headers=request.headers, stream=request.stream, extensions=extensions
         )
         try:
             response = await self._inner.handle_async_request(pinned)

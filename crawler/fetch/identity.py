@@ -74,6 +74,4 @@ class Identity(Struct, frozen=True):
 
 def _check_value(name: str, value: str) -> None:
     if not _VALUE.fullmatch(value):
-        raise ValueError(
-            f"the value of {name!r} has a character in it that cannot be sent; ASCII text is safe"
-        )
+        raise ValueError(f"the value of {name!r} has a character in it that cannot be sent; ASCII text is safe")

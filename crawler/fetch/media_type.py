@@ -5,9 +5,7 @@ from typing import Final
 
 HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
 FEED_TYPES: Final = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
-_UNKNOWN_TYPES: Final = frozenset(
-    {"", "*/*", "unknown/unknown", "application/unknown", "text/xml", "application/xml"}
-)
+_UNKNOWN_TYPES: Final = frozenset({"", "*/*", "unknown/unknown", "application/unknown", "text/xml", "application/xml"})
 
 _essence = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 

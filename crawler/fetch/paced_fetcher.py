@@ -36,9 +36,7 @@ class PacedFetcher:
         self._policy = RetryPolicy(retries, first=0.5, longest=150.0)
         self._clock = clock
 
-    async def fetch(
-        self, url: Url, headers: Iterable[Header] = (), body: BodyLimits | None = None
-    ) -> Reply | Failure:
+    async def fetch(self, url: Url, headers: Iterable[Header] = (), body: BodyLimits | None = None) -> Reply | Failure:
         """The answer, after retries. Raises AskedToWait."""
         origin = origin_of(url)
         async for _ in Retries(self._policy, url):
@@ -58,9 +56,7 @@ class PacedFetcher:
         return answer
 
 
-async def follow(
-    fetch: Callable[[Url], Awaitable[AnswerT]], url: Url, limit: int, params: UrlParams
-) -> AnswerT:
+async def follow(fetch: Callable[[Url], Awaitable[AnswerT]], url: Url, limit: int, params: UrlParams) -> AnswerT:
     """The answer after at most ``limit`` redirects, across origins; a redirect when it has no usable target.
 
     ``params`` normalize the targets.

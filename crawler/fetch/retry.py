@@ -56,9 +56,7 @@ class RetryPolicy(Struct, frozen=True):
         return pause * (0.75 + crc32(f"{attempt} {key}".encode("utf-8", "replace")) / 2**33) if key else pause
 
 
-TRANSIENT: Final = frozenset(
-    {408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522, 523, 524, 527, 529, 530}
-)
+TRANSIENT: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522, 523, 524, 527, 529, 530})
 WAIT_STATUSES: Final = frozenset({429, 503})  # the server asks to wait (RFC 6585 4, RFC 9110 15.6.4)
 
 FAILURES: Final = frozenset(
@@ -81,9 +79,7 @@ def is_failure(state: State, status: int | None) -> bool:
     )
 
 
-def retry_pause(
-    answer: Reply | Failure, policy: RetryPolicy, attempts: int, key: str, now: float
-) -> float | None:
+def retry_pause(answer: Reply | Failure, policy: RetryPolicy, attempts: int, key: str, now: float) -> float | None:
     """Seconds until a URL is fetched again after this answer; None when it is not. ``now`` is Unix time.
 
     A 429 or 503 may ask for any pause: the throttle pauses the whole origin, and the crawl has a limit for that. Any

@@ -189,9 +189,7 @@ class _LatencyControl:
         # The usual latency follows quick answers fast and slow ones slowly, so that an overload shows.
         step = 0.1 * (seconds - self._usual) if seconds < self._usual else 0.01 * (self._recent - self._usual)
         self._usual += 0.0 if is_error else step
-        is_slow = is_error or self._recent > max(
-            SLOW_FACTOR * self._usual, self._usual + MIN_SLOWDOWN_SECONDS
-        )
+        is_slow = is_error or self._recent > max(SLOW_FACTOR * self._usual, self._usual + MIN_SLOWDOWN_SECONDS)
         if not is_slow:
             return 1
         if now - seconds < self._slowed_at:

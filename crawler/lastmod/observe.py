@@ -5,13 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from crawler.lastmod.policy import (
-    LastmodPolicy,
-    SourcedDate,
-    date_of_known_page,
-    date_of_new_page,
-    why_distrusted,
-)
+from crawler.lastmod.policy import LastmodPolicy, SourcedDate, date_of_known_page, date_of_new_page, why_distrusted
 from crawler.lastmod.significance import ChangeHistory, SignificanceModel, build_significance_model
 from crawler.lastmod.store import ObservationStore, PageObservation
 from crawler.model import ResponseMetadata
@@ -41,9 +35,7 @@ def observe(db: sqlite3.Connection, run: Run, policy: LastmodPolicy, source_key:
         store.mark_all_unchanged()
         differs = next(store.deltas(), None) is not None
         sample = store.sample() if differs else ()  # only needed to compare; slow
-        model = build_significance_model(
-            store.change_history, lambda: (delta for _, delta in store.deltas()), sample
-        )
+        model = build_significance_model(store.change_history, lambda: (delta for _, delta in store.deltas()), sample)
         store.mark_changed(_change_texts(model, store.deltas()))
         distrust = store.distrust or why_distrusted(*store.stamps(source_key))
         is_other = store.policy not in ("", policy)
@@ -76,10 +68,7 @@ def _with_dates(
 ) -> Iterator[tuple[str, str, int]]:
     for page in pages:
         sighting = ResponseMetadata(
-            page.seen_at,
-            header_date=page.header_date,
-            page_date=page.page_date,
-            page_date_source=page.page_date_source,
+            page.seen_at, header_date=page.header_date, page_date=page.page_date, page_date_source=page.page_date_source
         )
         if page.before is None:
             dated = date_of_new_page(sighting, policy, trusted)

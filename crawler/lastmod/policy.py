@@ -82,9 +82,7 @@ def date_of_known_page(
     if changed_since is None:
         return before
     published = _first_moment(before.lastmod)
-    candidates = (
-        [] if _is_response_time(metadata) else [SourcedDate(metadata.page_date, metadata.page_date_source)]
-    )
+    candidates = [] if _is_response_time(metadata) else [SourcedDate(metadata.page_date, metadata.page_date_source)]
     if trusted:
         candidates.append(SourcedDate(metadata.header_date, HEADER))
     for stated in candidates:
@@ -122,9 +120,7 @@ def credible_last_modified(header: str, date_header: str, fetched_at: float, ela
         return None
     tolerance = CLOCK_SLACK + elapsed
     stated = http_date.parse_http_date(date_header, fetched_at)
-    is_response_time = moment > fetched_at + elapsed - tolerance or (
-        stated is not None and moment > stated - tolerance
-    )
+    is_response_time = moment > fetched_at + elapsed - tolerance or (stated is not None and moment > stated - tolerance)
     return None if is_response_time else moment
 
 

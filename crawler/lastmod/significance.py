@@ -49,9 +49,7 @@ def update_history(
         else:
             after[k] = ChangeHistory(known[k].runs, faded)
     if len(after) > MAX_CHANGE_RATES:
-        best = sorted(after, key=lambda k: (after[k].runs, after[k].share, k), reverse=True)[
-            :MAX_CHANGE_RATES
-        ]
+        best = sorted(after, key=lambda k: (after[k].runs, after[k].share, k), reverse=True)[:MAX_CHANGE_RATES]
         after = {k: after[k] for k in best}
     return after
 
@@ -120,9 +118,7 @@ class SignificanceModel:
         self._came: Counter[int] = Counter()
         self._restamped: Counter[int] = Counter()  # shapes whose figures changed
         self._beside: Counter[tuple[bool, int, int]] = Counter()  # place or neighbour, and exact or shape key
-        self._left: Counter[int] = (
-            Counter()
-        )  # exact keys that pages lost, and that no change of the site explains
+        self._left: Counter[int] = Counter()  # exact keys that pages lost, and that no change of the site explains
         self._places: dict[int, _PlaceCounts] = {}
 
     def add(self, delta: Delta) -> None:
@@ -152,9 +148,7 @@ class SignificanceModel:
                 here.setdefault(d.place, []).append(d)
         self._left.update({d.exact for differences in here.values() for d in differences if d.gone})
         _forget_singletons(self._left)
-        moved = Counter(
-            d.gone for differences in here.values() if _is_whole(differences) for d in differences
-        )
+        moved = Counter(d.gone for differences in here.values() if _is_whole(differences) for d in differences)
         for differences in list(here.values()):
             for d in differences:
                 here.setdefault(d.spot, []).append(d)
@@ -206,9 +200,7 @@ class SignificanceModel:
         if max(self._weight, self._compared) <= SAMPLE_SIZE:
             # on a small site only many runs reveal a pool of texts
             changed.update(self._left)
-        return update_history(
-            self._change_history, {k: self._share(n, k) for k, n in changed.items()}, self._held
-        )
+        return update_history(self._change_history, {k: self._share(n, k) for k, n in changed.items()}, self._held)
 
     def _is_site_wide(self, d: Difference, stamped: set[int]) -> bool:
         if d.flags & FRAME or (d.shape in stamped and self._is_counter(d)):
@@ -241,11 +233,7 @@ class SignificanceModel:
     def _is_wandering(self, d: Difference) -> bool:
         """Whether a text left some pages and came to others, and few kept it. Never a link: lists shift theirs."""
         gone, came = self._gone[d.exact], self._came[d.exact]
-        return (
-            min(gone, came) >= 1
-            and not d.flags & LINK
-            and self._share(gone + came, d.exact) >= MIN_CHANGED_SHARE
-        )
+        return min(gone, came) >= 1 and not d.flags & LINK and self._share(gone + came, d.exact) >= MIN_CHANGED_SHARE
 
     def _is_widget(self, d: Difference, stamped: set[int]) -> bool:
         if d.flags & FACT:
@@ -274,15 +262,9 @@ class SignificanceModel:
     def _turns_over(self, k: int) -> bool:
         """Whether most pages with this place now show other links, texts of a pool, or other short texts there."""
         place = self._places.get(k)
-        if (
-            place is None
-            or place.turned < MIN_AGREEING_PAGES
-            or self._share(place.turned, k) < MIN_CHANGED_SHARE
-        ):
+        if place is None or place.turned < MIN_AGREEING_PAGES or self._share(place.turned, k) < MIN_CHANGED_SHARE:
             return False
-        repeated = sum(
-            1 for text in place.texts if self._gone[text] + max(self._came[text], self._held[text]) >= 2
-        )
+        repeated = sum(1 for text in place.texts if self._gone[text] + max(self._came[text], self._held[text]) >= 2)
         if place.links * 2 > place.turned or repeated * 2 > len(place.texts):
             return True
         is_all = place.turned >= MIN_WIDGET_PAGES and self._share(place.turned, k) >= NEARLY_ALL_SHARE

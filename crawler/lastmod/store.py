@@ -77,10 +77,7 @@ class ObservationStore:
     def change_history(self) -> dict[int, ChangeHistory]:
         """The change history of the site."""
         with storage_errors():
-            return {
-                key: _decode_history(packed)
-                for key, packed in self._db.execute("SELECT key, habit FROM habit")
-            }
+            return {key: _decode_history(packed) for key, packed in self._db.execute("SELECT key, habit FROM habit")}
 
     def store_site(self, habits: Mapping[int, ChangeHistory], distrust: str, policy: str) -> None:
         """Store the change history, why Last-Modified is distrusted, and the policy that gave the dates.

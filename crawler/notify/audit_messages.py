@@ -33,9 +33,7 @@ def finished_audits_of(plan: CrawlPlan) -> list[AuditSummary]:
 class AuditNotifier:
     """Notifies one channel of the finished audits of one site."""
 
-    def __init__(
-        self, session: NotifySession, channel: MessageChannel, audits: Sequence[AuditSummary]
-    ) -> None:
+    def __init__(self, session: NotifySession, channel: MessageChannel, audits: Sequence[AuditSummary]) -> None:
         self._session = session
         self._channel = channel
         self._audits = audits
@@ -59,10 +57,7 @@ class AuditNotifier:
                 cursor = self._session.ledger.delivered(cursor, audit.number)
                 continue
             if cursor.due > self._session.clock():
-                return [
-                    *reports,
-                    self._report(audit, SendResult.deferred(cursor.said), cursor.due),
-                ]
+                return [*reports, self._report(audit, SendResult.deferred(cursor.said), cursor.due)]
             result = await self._send(audit)
             reports.append(self._report(audit, result, self._session.retry_time(result)))
             sent = self._sent(audit, result)

@@ -72,9 +72,7 @@ def build_channels(plan: CrawlPlan, http: HttpSender, fetch: FetchUrl) -> Config
         return ConfiguredChannels()
     console, operator = _search_console_channel(plan, http), tuple(_operator_channels(plan, http))
     message_channels = (*((console,) if console else ()), *_websub_channels(plan, http), *operator)
-    return ConfiguredChannels(
-        tuple(_indexnow_channels(plan, http, fetch)), message_channels, operator, console
-    )
+    return ConfiguredChannels(tuple(_indexnow_channels(plan, http, fetch)), message_channels, operator, console)
 
 
 def _indexnow_channels(plan: CrawlPlan, http: HttpSender, fetch: FetchUrl) -> Iterator[BatchChannel]:

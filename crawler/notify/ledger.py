@@ -276,14 +276,10 @@ class Ledger:
         """A batch of a delivery was accepted; its last URL is ``position``."""
         return self._update(cursor, sent, position=position, tries=0, due=0.0, said="")
 
-    def delivered(
-        self, cursor: DeliveryCursor, until: int, sent: SentMessage | None = None
-    ) -> DeliveryCursor:
+    def delivered(self, cursor: DeliveryCursor, until: int, sent: SentMessage | None = None) -> DeliveryCursor:
         """Everything up to the end of run ``until`` is delivered. A host that caught up joins the others again."""
         with transaction(self._db):
-            updated = self._write(
-                cursor, sent, told=until, until=None, position="", tries=0, due=0.0, said=""
-            )
+            updated = self._write(cursor, sent, told=until, until=None, position="", tries=0, due=0.0, said="")
             self._db.execute(_MERGE_CURSORS, {"channel": cursor.channel})
         return updated
 
@@ -329,9 +325,7 @@ class Ledger:
                 )
             if upto is not None:
                 return self._write(delivery, sent, position=upto, tries=0, due=0.0, said="")
-            return self._write(
-                delivery, sent, told=delivery.until, until=None, position="", tries=0, due=0.0, said=""
-            )
+            return self._write(delivery, sent, told=delivery.until, until=None, position="", tries=0, due=0.0, said="")
 
     def refused_sent(self, refused: RefusedDelivery, position: str, sent: SentMessage) -> None:
         """A refused delivery was accepted on another attempt, up to ``position``."""
@@ -366,9 +360,7 @@ class Ledger:
     def store_health_notice(self, health: HealthNotice, sent: SentMessage | None = None) -> None:
         """Replace what a channel knows of trouble."""
         values = [msgspec.to_builtins(value) for value in msgspec.structs.astuple(health)]
-        values[HealthNotice.__struct_fields__.index("pending")] = (
-            health.pending.value if health.pending else ""
-        )
+        values[HealthNotice.__struct_fields__.index("pending")] = health.pending.value if health.pending else ""
         with transaction(self._db):
             marks = ", ".join("?" * len(values))
             self._db.execute(f"INSERT OR REPLACE INTO mood ({_HEALTH_COLUMNS}) VALUES ({marks})", values)  # noqa: S608

@@ -65,15 +65,11 @@ class LiveSite:
                 f"{file.name}, which run {run.number} published, cannot be read: {error.strerror}"
             )
         limit = max(len(content), self._plan.config.fetch.max_sitemap) + 1
-        reply = await self._follow_redirects(
-            Url(file.url), BodyLimits(wire=limit, decoded=limit, refuse=2 * limit)
-        )
+        reply = await self._follow_redirects(Url(file.url), BodyLimits(wire=limit, decoded=limit, refuse=2 * limit))
         if isinstance(reply, str):
             return SendResult.deferred(f"the sitemap at {file.url} cannot be fetched: {reply}{_REMEDY}")
         if reply.body not in _encoded_forms(content):
-            return SendResult.deferred(
-                f"the sitemap at {file.url} is not yet the one that was published{_REMEDY}"
-            )
+            return SendResult.deferred(f"the sitemap at {file.url} is not yet the one that was published{_REMEDY}")
         return SendResult.accepted(f"{file.url} is live")
 
     async def _follow_redirects(self, url: Url, body: BodyLimits) -> Reply | str:

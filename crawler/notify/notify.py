@@ -81,9 +81,7 @@ async def _result_or_error(plan: CrawlPlan, send: Callable[[], Awaitable[NotifyR
     try:
         return await send()
     except SiteatlasError as error:
-        return NotifyResult(
-            notes=(f"no notification was sent: {error}",), untold=True, exit_code=error.exit_code
-        )
+        return NotifyResult(notes=(f"no notification was sent: {error}",), untold=True, exit_code=error.exit_code)
     except OSError as error:
         reason = f"cannot use {error.filename or plan.state}: {error.strerror or type(error).__name__}"
         return NotifyResult(
@@ -134,9 +132,7 @@ async def send_audit_notifications(plan: CrawlPlan, name: str, clock: Clock = ti
     return await _result_or_error(plan, send)
 
 
-async def send_test_messages(
-    plan: CrawlPlan, name: str, only: str = "", clock: Clock = time.time
-) -> NotifyResult:
+async def send_test_messages(plan: CrawlPlan, name: str, only: str = "", clock: Clock = time.time) -> NotifyResult:
     """Send a test message to the operator's own channels, and check the IndexNow key file.
 
     ``only`` is as in :class:`ReplayRequest`. Search engines and hubs get nothing. Raises UsageError.
@@ -177,9 +173,7 @@ def _selected(channels: Iterable[C], only: str) -> list[C]:
 
 
 def _test_report(channel: str, result: SendResult) -> DeliveryReport:
-    return DeliveryReport(
-        channel=channel, occasion=Occasion.TEST, reception=result.reception, said=result.message
-    )
+    return DeliveryReport(channel=channel, occasion=Occasion.TEST, reception=result.reception, said=result.message)
 
 
 async def _check_live(plan: CrawlPlan, site: LiveSite, run: Run) -> SendResult:
@@ -203,10 +197,7 @@ def _open_session(plan: CrawlPlan, name: str, clock: Clock, *, dry_run: bool) ->
     """Open the session of a site, and lock its state unless this is a dry run."""
     keep = plan.config.state.keep_runs
     if dry_run:
-        with (
-            STATE_DB.reading(plan.state) as db,
-            Ledger.opened(plan.state, keep, dry=True) as ledger,
-        ):
+        with STATE_DB.reading(plan.state) as db, Ledger.opened(plan.state, keep, dry=True) as ledger:
             yield NotifySession(plan, name, db, ledger, clock)
         return
     with (

@@ -21,9 +21,7 @@ async def send_with_retry(
 
     ``is_worth`` decides before each further try. A message still DEFERRED at the end is left to a later process.
     """
-    retries = Retries(
-        RetryPolicy(section.attempts - 1, section.retry_delay, math.inf, section.max_retry_after)
-    )
+    retries = Retries(RetryPolicy(section.attempts - 1, section.retry_delay, math.inf, section.max_retry_after))
     async for _ in retries:
         result = await catch_all(send)
         if result.reception is not SendStatus.DEFERRED or not await is_worth():

@@ -47,14 +47,8 @@ async def read_submission_status(
     )
     session.ledger.store_submission_status(current)
     if current.errors > (previous_errors := previous.errors if previous else 0):
-        count = (
-            f"{current.errors:,}, and {previous_errors:,} before"
-            if previous_errors
-            else f"{current.errors:,}"
-        )
-        session.note(
-            f"{channel.key}: Google finds errors in the sitemap ({count}): see Sitemaps in Search Console"
-        )
+        count = f"{current.errors:,}, and {previous_errors:,} before" if previous_errors else f"{current.errors:,}"
+        session.note(f"{channel.key}: Google finds errors in the sitemap ({count}): see Sitemaps in Search Console")
     return current
 
 

@@ -114,9 +114,7 @@ class NotifySession:
             self._live = await self.ask_live(published) if self.ask_live and published else _IS_LIVE
         return self._live
 
-    def cursors(
-        self, channel: str, *, all_of_first: bool, all_there_is: bool = False
-    ) -> list[DeliveryCursor]:
+    def cursors(self, channel: str, *, all_of_first: bool, all_there_is: bool = False) -> list[DeliveryCursor]:
         """The cursors of a channel. A new one starts with the run that just ended, and gets nothing older.
 
         ``all_of_first``: it gets the pages of a site's first run too, ``all_there_is`` those of all earlier runs.
@@ -161,9 +159,7 @@ class NotifySession:
         if text not in self.notes:
             self.notes.append(text)
 
-    def sent_message(
-        self, cursor: DeliveryCursor, result: SendResult, urls: int, host: str = ""
-    ) -> SentMessage:
+    def sent_message(self, cursor: DeliveryCursor, result: SendResult, urls: int, host: str = "") -> SentMessage:
         """The log entry of a message of a delivery."""
         return SentMessage(
             at=self.clock(),
@@ -194,9 +190,5 @@ class NotifySession:
         """The report of a delivery."""
         values = {"until": cursor.until or 0, "host": cursor.host, **fields}
         return DeliveryReport(
-            channel=cursor.channel,
-            occasion=Occasion.CHANGES,
-            reception=reception,
-            after=cursor.told,
-            **values,
+            channel=cursor.channel, occasion=Occasion.CHANGES, reception=reception, after=cursor.told, **values
         )

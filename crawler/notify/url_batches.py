@@ -68,9 +68,7 @@ class BatchNotifier:
             for refused in session.ledger.refused(self._channel.key):
                 reports += [] if self._is_stopped else await self._resend(refused)
         if self._left_out:
-            session.note(
-                f"{self._left_out:,} URLs lie outside of the key file's directory: they are not sent"
-            )
+            session.note(f"{self._left_out:,} URLs lie outside of the key file's directory: they are not sent")
         return reports
 
     def _deferred_report(self, last: int) -> DeliveryReport | None:
@@ -81,8 +79,7 @@ class BatchNotifier:
     def _next(self, last: int) -> DeliveryCursor | None:
         cursors = self._session.ledger.cursors(self._channel.key)
         return next(
-            (cursor for cursor in cursors if cursor.told < last and cursor.host not in self._deferred_hosts),
-            None,
+            (cursor for cursor in cursors if cursor.told < last and cursor.host not in self._deferred_hosts), None
         )
 
     async def _deliver(self, cursor: DeliveryCursor, last_run: int) -> list[DeliveryReport]:
@@ -98,19 +95,13 @@ class BatchNotifier:
                 self._deferred_hosts.add(cursor.host)
                 session.ledger.defer(cursor, result.message, session.retry_time(result))
                 report = self._report(
-                    cursor,
-                    SendStatus.DEFERRED,
-                    counts.with_result(result),
-                    until,
-                    due=session.retry_time(result),
+                    cursor, SendStatus.DEFERRED, counts.with_result(result), until, due=session.retry_time(result)
                 )
                 return [report, *reports]
             else:
                 self._deferred_hosts.add(host)
                 separate_hosts.add(host)
-                session.ledger.split(
-                    cursor, host, result.message, begun=has_begun or host in self._sent_hosts
-                )
+                session.ledger.split(cursor, host, result.message, begun=has_begun or host in self._sent_hosts)
                 reports.append(
                     self._report(cursor, SendStatus.DEFERRED, _BatchCounts(said=result.message), until, host)
                 )
@@ -147,9 +138,7 @@ class BatchNotifier:
 
     async def _send(self, host: str, urls: Sequence[str]) -> SendResult:
         return await send_with_retry(
-            partial(self._channel.send, host, urls),
-            self._session.plan.config.notify,
-            partial(self._is_ready, host),
+            partial(self._channel.send, host, urls), self._session.plan.config.notify, partial(self._is_ready, host)
         )
 
     async def _is_ready(self, host: str) -> bool:

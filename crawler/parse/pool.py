@@ -65,9 +65,7 @@ class _ParserProcess:
             # -P: Python must not import a folder named crawler in the working directory
             command = (sys.executable, "-P", "-m", "crawler.parse.worker")
             pipe = asyncio.subprocess.PIPE
-            process = await asyncio.create_subprocess_exec(
-                *command, stdin=pipe, stdout=pipe, limit=_READ_SIZE
-            )
+            process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=_READ_SIZE)
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._feed, process)

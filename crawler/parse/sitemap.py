@@ -25,10 +25,7 @@ def read_sitemap(document: FetchedDocument, params: UrlParams) -> Page:
     faults = [finding.sentence for finding in parser.findings[:3]]
     return Page(
         is_html=False,
-        links=[
-            (url, flag)
-            for url in _urls((item.loc for item in items if isinstance(item, Entry)), params, faults)
-        ],
+        links=[(url, flag) for url in _urls((item.loc for item in items if isinstance(item, Entry)), params, faults)],
         sitemaps=_urls((item.loc for item in items if isinstance(item, Child)), params, faults),
         faults=faults,
     )

@@ -17,14 +17,7 @@ from msgspec.structs import replace
 
 from crawler.model import DocumentKind, FetchedDocument, Page
 from crawler.parse.html.page import read_page, scan_page
-from crawler.parse.protocol import (
-    ParseJob,
-    ParserOptions,
-    decode_job,
-    decode_options,
-    encode_message,
-    read_message,
-)
+from crawler.parse.protocol import ParseJob, ParserOptions, decode_job, decode_options, encode_message, read_message
 from crawler.parse.snapshot.diff import compare
 from crawler.parse.snapshot.snapshot import digest, take_document_snapshot
 from crawler.url.resolve import UrlResolver
@@ -38,9 +31,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 def main() -> None:
     """Serve until standard input ends."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches the whole group; the parent decides when to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides when to stop
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     frame = read_message(source)
     if frame is None:
@@ -87,9 +78,7 @@ def _read(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:
     if not page.is_html:
         return replace(page, digest=page_digest)
     mirror = options.params.mirror
-    text = take_document_snapshot(
-        replace(document, body=mirror.rewrite(document.body)) if mirror else document
-    )
+    text = take_document_snapshot(replace(document, body=mirror.rewrite(document.body)) if mirror else document)
     delta = _encode(compare(document.before, text)) if document.before else b""
     return replace(page, digest=page_digest, text=text, delta=delta)
 

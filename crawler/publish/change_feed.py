@@ -24,13 +24,9 @@ from crawler.state.database import storage_errors
 from crawler.units import w3c
 
 # The runs that have a feed: those that published their set, and rollbacks.
-_PUBLISHING: Final = (
-    "SELECT number FROM run WHERE outcome IN ('published', 'unchanged', 'rolled back') ORDER BY 1"
-)
+_PUBLISHING: Final = "SELECT number FROM run WHERE outcome IN ('published', 'unchanged', 'rolled back') ORDER BY 1"
 
-_LAST_PUBLISHED: Final = (
-    "SELECT max(number) FROM run WHERE outcome IN ('published', 'unchanged') AND number < ?"
-)
+_LAST_PUBLISHED: Final = "SELECT max(number) FROM run WHERE outcome IN ('published', 'unchanged') AND number < ?"
 
 _FORGET: Final = (
     "DELETE FROM change WHERE run <= :old AND run != :last",
@@ -115,15 +111,7 @@ class ChangeFeed:
         def rows() -> Iterator[tuple[object, ...]]:
             for change in self.pending(run):
                 counts.count(change)
-                yield (
-                    run,
-                    change.url,
-                    change.kind,
-                    change.target,
-                    change.lastmod,
-                    change.before,
-                    change.reason,
-                )
+                yield (run, change.url, change.kind, change.target, change.lastmod, change.before, change.reason)
 
         with storage_errors():
             self._db.execute("DELETE FROM change WHERE run = ?", (run,))
@@ -160,9 +148,7 @@ class ChangeFeed:
                 return
             moved_query = f"{_SELECT_CHANGES} AND c.url IN ({_MOVED}) ORDER BY c.url, c.run"
             moves = lasting_moves(self._feeds(moved_query, after, until))
-            yield from merge_changes(
-                self._feeds(f"{_SELECT_CHANGES} ORDER BY c.url, c.run", after, until), moves
-            )
+            yield from merge_changes(self._feeds(f"{_SELECT_CHANGES} ORDER BY c.url, c.run", after, until), moves)
 
     def of_run(self, run: int) -> Iterator[Change]:
         """The feed of one run, sorted by URL."""

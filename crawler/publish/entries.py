@@ -50,9 +50,7 @@ class EntryCounts:
 class EntryBuilder:
     """Builds entries. ``verdict_of`` returns the verdict of the run on a URL; problems are noted in ``tally``."""
 
-    def __init__(
-        self, content: ContentConfig, output: OutputConfig, verdict_of: VerdictOf, tally: EntryCounts
-    ) -> None:
+    def __init__(self, content: ContentConfig, output: OutputConfig, verdict_of: VerdictOf, tally: EntryCounts) -> None:
         self._content = content
         self._output = output
         self._verdict_of = verdict_of

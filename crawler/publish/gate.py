@@ -16,9 +16,7 @@ _MAX_CAUSES: Final = 4  # causes that are named with a URL each
 _TEMPORARY: Final = frozenset({302, 303, 307})  # RFC 9110 15.4.3, 15.4.4, 15.4.8: the URL stays in use
 _GONE_STATUSES: Final = frozenset({404, 410})
 _OPERATOR_STATES: Final = frozenset({State.EXCLUDED, State.OUT_OF_SCOPE})
-_EXPLAINING_STATES: Final = frozenset(
-    {State.NOINDEX, State.CANONICAL_ELSEWHERE, State.REDIRECT, *_OPERATOR_STATES}
-)
+_EXPLAINING_STATES: Final = frozenset({State.NOINDEX, State.CANONICAL_ELSEWHERE, State.REDIRECT, *_OPERATOR_STATES})
 
 
 class LostPages(Struct, frozen=True, kw_only=True):
@@ -40,9 +38,7 @@ class LostPages(Struct, frozen=True, kw_only=True):
         """Whether the site or the operator removed these pages on purpose."""
         if self.state is State.REDIRECT and self.status in _TEMPORARY:
             return not self.target
-        return self.state in _EXPLAINING_STATES or (
-            self.state is State.CLIENT_ERROR and self.status in _GONE_STATUSES
-        )
+        return self.state in _EXPLAINING_STATES or (self.state is State.CLIENT_ERROR and self.status in _GONE_STATUSES)
 
 
 class IdenticalPages(Struct, frozen=True):

@@ -120,9 +120,7 @@ def _lost_pages(db: sqlite3.Connection) -> Sequence[LostPages]:
     groups: dict[tuple[str, int | None, str], LostPages] = {}
     for state, status, target, count, url, reason in db.execute(_SELECT_LOST, states):
         shared = target if count >= MIN_SIGNIFICANT else ""
-        group = LostPages(
-            state=State(state), status=status, target=shared, count=count, url=Url(url), reason=reason
-        )
+        group = LostPages(state=State(state), status=status, target=shared, count=count, url=Url(url), reason=reason)
         previous = groups.get((state, status, shared))
         if previous is not None:
             first = min(previous, group, key=attrgetter("url"))

@@ -33,10 +33,7 @@ _BY_URL: Final = _STREAM.format(
 )
 
 _BY_FILE: Final = _STREAM.format(
-    tables="listing l JOIN url u ON u.id = l.id",
-    where="l.shard IS NOT NULL",
-    order="l.grp, l.shard, u.url",
-    limit="",
+    tables="listing l JOIN url u ON u.id = l.id", where="l.shard IS NOT NULL", order="l.grp, l.shard, u.url", limit=""
 )
 
 _VERDICT: Final = f"""SELECT iif(l.kept, '{State.INDEXABLE}', v.state), v.reason, v.target
@@ -134,9 +131,7 @@ class Listing:
     def name_files(self, files: Iterable[tuple[str, str, int]]) -> None:
         """Store the names of the files: name, group and number of each."""
         with transaction(self._db):  # one pass over the pages, for any number of files
-            self._db.execute(
-                "CREATE TEMP TABLE named (file, grp, shard, PRIMARY KEY (grp, shard)) WITHOUT ROWID"
-            )
+            self._db.execute("CREATE TEMP TABLE named (file, grp, shard, PRIMARY KEY (grp, shard)) WITHOUT ROWID")
             self._db.executemany("INSERT INTO named VALUES (?, ?, ?)", files)
             self._db.execute(
                 "UPDATE listing SET file ="
@@ -153,9 +148,7 @@ class Listing:
 def _read_page(row: tuple[Any, ...]) -> ListedPage:
     number, url, lastmod, packed, reason, shard, group = row
     page = _decode(packed) if packed else _EMPTY_PAGE
-    return ListedPage(
-        number, Url(url), lastmod, page.images, page.videos, page.alternates, reason, shard, group
-    )
+    return ListedPage(number, Url(url), lastmod, page.images, page.videos, page.alternates, reason, shard, group)
 
 
 _NOT_VISITED: Final = """SELECT p.id, u.url FROM published p JOIN url u ON u.id = p.id

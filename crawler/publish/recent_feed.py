@@ -61,13 +61,7 @@ def newest_changes(db: sqlite3.Connection, limit: int) -> Iterator[Change]:
                 if url not in yielded:
                     yielded.add(url)
                     yield Change(
-                        url=url,
-                        kind=ChangeKind(kind),
-                        lastmod=lastmod,
-                        before=before,
-                        reason=reason,
-                        run=run,
-                        at=at,
+                        url=url, kind=ChangeKind(kind), lastmod=lastmod, before=before, reason=reason, run=run, at=at
                     )
 
 
@@ -111,9 +105,7 @@ def _feed_url(plan: "CrawlPlan") -> Url:
     return Url(f"{directory}/{quote(name)}")
 
 
-def publish_recent_feed(
-    db: sqlite3.Connection, plan: "CrawlPlan", destination: Directory
-) -> Published | None:
+def publish_recent_feed(db: sqlite3.Connection, plan: "CrawlPlan", destination: Directory) -> Published | None:
     """Publish the feed from the tables ``change`` and ``published``; None when it is off, or empty.
 
     To be called when those tables are those of the published run, before or after they are committed. The same tables

@@ -21,9 +21,7 @@ from crawler.state.store import GENERATIONS_DIRECTORY, lock_state
 from crawler.version import __version__
 from sitemap import Entry, Generations, Published, SitemapError, SitemapReader
 
-_CREATE_RESTORED: Final = (
-    "CREATE TEMP TABLE again (url TEXT PRIMARY KEY, lastmod, grp, shard, file) WITHOUT ROWID"
-)
+_CREATE_RESTORED: Final = "CREATE TEMP TABLE again (url TEXT PRIMARY KEY, lastmod, grp, shard, file) WITHOUT ROWID"
 
 _INSERT_IDS: Final = "INSERT OR IGNORE INTO url (url) SELECT url FROM again ORDER BY url"
 
@@ -59,9 +57,7 @@ class RestoredPage(NamedTuple):
     file: str
 
 
-def restore_published(
-    db: sqlite3.Connection, run: Run, pages: Iterable[RestoredPage], reason: str
-) -> ChangeCounts:
+def restore_published(db: sqlite3.Connection, run: Run, pages: Iterable[RestoredPage], reason: str) -> ChangeCounts:
     """Make ``pages`` the published set, and store the differences as the feed of ``run``, with that reason.
 
     An unfinished run is deleted, because it started from the set that is replaced. What is known of the pages stays.

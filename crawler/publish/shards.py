@@ -15,9 +15,7 @@ from sitemap import Assignment, InvalidEntry, LimitExceeded
 class ShardAssigner:
     """Assigns the pages of one listing. A page that no sitemap can list is noted and removed."""
 
-    def __init__(
-        self, listing: Listing, entries: EntryBuilder, assignment: Assignment, tally: EntryCounts
-    ) -> None:
+    def __init__(self, listing: Listing, entries: EntryBuilder, assignment: Assignment, tally: EntryCounts) -> None:
         self._listing = listing
         self._entries = entries
         self._assignment = assignment

@@ -81,9 +81,7 @@ _PURGE: Final = (
 def store_visits(db: sqlite3.Connection, run: int, source_key: str, *, degraded: bool = False) -> None:
     """Store the visits of the run in memory. Part of the caller's transaction. Raises StorageError."""
     with storage_errors():
-        db.execute(
-            _STORE_VISITS.format(keep_listed_sql(degraded=degraded)), {"run": run, "source": source_key}
-        )
+        db.execute(_STORE_VISITS.format(keep_listed_sql(degraded=degraded)), {"run": run, "source": source_key})
         db.execute(_STORE_CONTENT, {"run": run, "source": source_key})
 
 

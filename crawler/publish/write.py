@@ -38,9 +38,7 @@ def build_destination(plan: CrawlPlan) -> Directory:
     """The destination of the plan's sitemap. UsageError for file modes that the owner cannot read."""
     output = plan.config.output
     try:
-        return Directory(
-            plan.output, mode=int(output.mode, 8), settle=output.swap_delay, grace=output.grace_period
-        )
+        return Directory(plan.output, mode=int(output.mode, 8), settle=output.swap_delay, grace=output.grace_period)
     except SitemapError as error:
         raise UsageError(str(error)) from error
 
@@ -115,9 +113,7 @@ def write_sitemap(
 
 def published_files(published: Published) -> list[PublishedFile]:
     """The records of a set's files, the index or only file first."""
-    return [
-        PublishedFile(file.name, file.url, file.entries, file.stored) for file in reversed(published.files)
-    ]
+    return [PublishedFile(file.name, file.url, file.entries, file.stored) for file in reversed(published.files)]
 
 
 def moved_note(before: Run | None, published: Published) -> tuple[str, ...]:
@@ -146,9 +142,7 @@ def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
 
 def unused_settings_note(output: OutputConfig, files: Sequence[FileFacts]) -> tuple[str, ...]:
     """A note when a single file leaves settings for several files without effect."""
-    unused = [
-        name for name, value in (("--group", output.group), ("--file-names", output.file_names)) if value
-    ]
+    unused = [name for name, value in (("--group", output.group), ("--file-names", output.file_names)) if value]
     if len(files) > 1 or not unused:
         return ()
     return (f"{' and '.join(unused)} changed nothing: all pages are in one file, and there is no index",)

@@ -19,9 +19,7 @@ HEADER: Final = "X-Robots-Tag"
 _VALUED: Final = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
 _RESTRICTING: Final = frozenset({"noindex", "none", "nofollow", "noimageindex"})
 _PLAIN: Final = _RESTRICTING | {"all", "index", "follow", "noarchive", "nocache", "nosnippet", "notranslate"}
-_OTHER_PLAIN: Final = frozenset(
-    {"indexifembedded", "nositelinkssearchbox", "noodp", "noydir", "noai", "noimageai"}
-)
+_OTHER_PLAIN: Final = frozenset({"indexifembedded", "nositelinkssearchbox", "noodp", "noydir", "noai", "noimageai"})
 _KNOWN: Final = _PLAIN | _OTHER_PLAIN
 _prefix = re.compile(r"\s*([A-Za-z][A-Za-z0-9_.\-]*)\s*:").match
 _separator = re.compile(r"[,;]")

@@ -85,9 +85,7 @@ class Robots:
     ``sitemaps`` are the URLs of its Sitemap lines, ``notes`` its faults, each a sentence.
     """
 
-    def __init__(
-        self, access: RobotsAccess, reason: str, expires: float, text: str = "", token: str = ""
-    ) -> None:
+    def __init__(self, access: RobotsAccess, reason: str, expires: float, text: str = "", token: str = "") -> None:
         self.access = access
         self.reason = reason
         self.expires = expires
@@ -96,9 +94,7 @@ class Robots:
         self._token = token
         self._lines = _line_end.split(text)
         self._records = _own_records(self._lines, token)
-        self._protego = Protego.parse(
-            "\n".join([name and f"{name}: {value}" for name, value in self._records])
-        )
+        self._protego = Protego.parse("\n".join([name and f"{name}: {value}" for name, value in self._records]))
         self._rules: dict[str, list[_Rule]] = {}
         self._single: dict[int, Protego] = {}
         if access is RobotsAccess.RULES:
@@ -171,9 +167,7 @@ def robots_from_response(answer: Reply | Failure, user_agent: str, now: float) -
     if status == 429 or status >= 500 or status < 200 or status == 304:
         return disallow_all(f"robots.txt answered {status}", now)
     if status >= 300:
-        return Robots(
-            RobotsAccess.EVERYTHING, f"robots.txt answered {status}: everything is allowed", now + MAX_AGE
-        )
+        return Robots(RobotsAccess.EVERYTHING, f"robots.txt answered {status}: everything is allowed", now + MAX_AGE)
     if answer.cut and len(answer.body) < MAX_BYTES:
         return disallow_all(f"robots.txt could not be read to its end: {answer.cut}", now)
     return parse_robots(answer.body, user_agent, now)

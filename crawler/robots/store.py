@@ -6,14 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.model import Reply
-from crawler.robots.rules import (
-    Robots,
-    RobotsAccess,
-    allow_all,
-    disallow_all,
-    parse_robots,
-    previous_or_fresh,
-)
+from crawler.robots.rules import Robots, RobotsAccess, allow_all, disallow_all, parse_robots, previous_or_fresh
 from crawler.state.database import storage_errors
 
 _GET: Final = "SELECT fetched_at, status, said, body, copy_at FROM robots WHERE origin = ?"

@@ -145,9 +145,7 @@ def _run_audit(plan: CrawlPlan, watches: ProgressWatchers) -> FollowUpAudit:
             return _finished(directory, report, plan.config.audit.report)
         unfinished = history.audit_status(directory).newest
         reason = unfinished.because if unfinished else ""
-        return FollowUpAudit(
-            error=f"{CUT_SHORT}: {reason}", is_interrupted=FinishReason.INTERRUPTED.value in reason
-        )
+        return FollowUpAudit(error=f"{CUT_SHORT}: {reason}", is_interrupted=FinishReason.INTERRUPTED.value in reason)
     except StateInUse:
         raise
     except SiteatlasError as error:
@@ -179,8 +177,6 @@ def _record_failure(crawl_plan: CrawlPlan, error: SiteatlasError) -> None:
             return
     with (
         suppress(SiteatlasError),
-        Store(
-            plan.state, begin_settings(plan), begin=Resume.IF_SAME_SETTINGS, about=plan.about, renamed=KEYS
-        ) as store,
+        Store(plan.state, begin_settings(plan), begin=Resume.IF_SAME_SETTINGS, about=plan.about, renamed=KEYS) as store,
     ):
         store.record_failure(error, time.time())

@@ -64,9 +64,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
                 raise
             finisher = RunFinisher(plan, store, None if dry_run else destination)
             finished = finisher.finish(visited, accept_shrink=accept_shrink)
-            report = build_report(
-                plan, store, frontier, visited, finished, None if all_left_out else MAX_EXAMPLES
-            )
+            report = build_report(plan, store, frontier, visited, finished, None if all_left_out else MAX_EXAMPLES)
             if visited.ending in (FinishReason.SITE_DOWN, FinishReason.PARKED):
                 requeue_failed(store.db)
             return report

@@ -59,17 +59,13 @@ class RunFinisher:
         self._destination = destination
         self._listing = Listing(store.db)
         self._tally = EntryCounts()
-        self._entries = EntryBuilder(
-            plan.config.content, plan.config.output, self._listing.verdict_of, self._tally
-        )
+        self._entries = EntryBuilder(plan.config.content, plan.config.output, self._listing.verdict_of, self._tally)
 
     def finish(self, visited: VisitResult, *, accept_shrink: bool = False) -> FinishedRun:
         """Decide, publish, record. The run can be resumed after UsageError, StorageError, sitemap.DestinationError."""
         db, output = self._store.db, self._plan.config.output
         is_complete = visited.ending is FinishReason.COMPLETE
-        verdict = completeness(
-            read_coverage(db, "" if is_complete else visited.ending.value, self._store.run.started)
-        )
+        verdict = completeness(read_coverage(db, "" if is_complete else visited.ending.value, self._store.run.started))
         run = replace(with_counts(self._store.run, visited, verdict), outcome="", refusal="")
         policy = self._plan.config.content.lastmod
         observation = observe(db, self._store.run, policy, source_key(self._plan))
@@ -120,9 +116,7 @@ class RunFinisher:
 
     def _finish_partial(self, run: Run, verdict: Completeness, published: Published) -> FinishedRun:
         """Write files only: the run stays open, and its changes are recorded when it ends."""
-        run = replace(
-            run, outcome="partial", exit_code=Incomplete.exit_code, files=write.published_files(published)
-        )
+        run = replace(run, outcome="partial", exit_code=Incomplete.exit_code, files=write.published_files(published))
         return self._end(run, verdict, is_over=False, published=published)
 
     def _record(
@@ -134,9 +128,7 @@ class RunFinisher:
             publish_store.store_visits(db, run.number, source_key(self._plan), degraded=_is_degraded(verdict))
             has_new_dates = self._listing.differs
             publish_store.store_published(db, run.number)
-            ObservationStore(db, run.number).store_site(
-                observation.habits, observation.distrust, observation.policy
-            )
+            ObservationStore(db, run.number).store_site(observation.habits, observation.distrust, observation.policy)
             run = replace(
                 run,
                 outcome="published" if counts.total or has_new_dates else "unchanged",
@@ -145,11 +137,7 @@ class RunFinisher:
                 notes=[*run.notes, *self._publish_recent()],
                 **msgspec.structs.asdict(counts),
             )
-            sample = (
-                ()
-                if self._store.is_first
-                else tuple(ChangeSample(changes.of_run(run.number), MAX_SHOWN_CHANGES))
-            )
+            sample = () if self._store.is_first else tuple(ChangeSample(changes.of_run(run.number), MAX_SHOWN_CHANGES))
             ended = self._end(run, verdict, is_over=True, sample=sample, published=published)
             changes.forget(run.number, self._plan.config.state.keep_runs)
         write_feeds(changes, self._store.directory)
@@ -169,9 +157,7 @@ class RunFinisher:
         """Keep a copy of the set for a rollback, unless the newest copy is the same set."""
         if self._destination is None:
             return
-        generations = Generations(
-            self._store.directory / GENERATIONS_DIRECTORY, self._plan.config.output.generations
-        )
+        generations = Generations(self._store.directory / GENERATIONS_DIRECTORY, self._plan.config.output.generations)
         newest = generations.numbers()[-1:]
         if not newest or generations.published(newest[0]) != published:
             generations.keep(published, self._destination, number)
@@ -185,9 +171,7 @@ class RunFinisher:
         sample: tuple[Change, ...] = (),
         published: Published | None = None,
     ) -> FinishedRun:
-        run = replace(
-            run, notes=[*run.notes, *self._tally.notes], ended=run.started + run.seconds if is_over else None
-        )
+        run = replace(run, notes=[*run.notes, *self._tally.notes], ended=run.started + run.seconds if is_over else None)
         RunStore(self._store.db).write(run)
         return FinishedRun(run, verdict, self._tally, sample, published)
 

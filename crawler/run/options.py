@@ -24,6 +24,4 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         if self.fresh and self.dry_run:
             raise UsageError("--fresh forgets and --dry-run changes nothing: give one of them")
         if self.fresh and self.restart:
-            raise UsageError(
-                "--fresh forgets what earlier runs know and --restart keeps it: give one of them"
-            )
+            raise UsageError("--fresh forgets what earlier runs know and --restart keeps it: give one of them")

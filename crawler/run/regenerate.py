@@ -51,12 +51,7 @@ async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with
         register_channels(plan)
     try:
         report = await crawl(
-            plan,
-            watch,
-            begin=begin,
-            dry_run=dry_run,
-            accept_shrink=accept_shrink,
-            all_left_out=all_left_out,
+            plan, watch, begin=begin, dry_run=dry_run, accept_shrink=accept_shrink, all_left_out=all_left_out
         )
     except SiteatlasError as error:
         if not dry_run and not isinstance(error, StateInUse):  # the process that uses it reports

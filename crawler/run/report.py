@@ -116,12 +116,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 def build_report(
-    plan: CrawlPlan,
-    store: Store,
-    frontier: Frontier,
-    visited: VisitResult,
-    finished: FinishedRun,
-    examples: int | None,
+    plan: CrawlPlan, store: Store, frontier: Frontier, visited: VisitResult, finished: FinishedRun, examples: int | None
 ) -> Report:
     """Build the report of a run, with ``examples`` URLs of each state of omitted URLs (None: all)."""
     tally, listed, run = visited.tally, finished.tally, finished.run

@@ -135,9 +135,7 @@ class Cron:
         """Check an expression. Raises ScheduleError."""
         try:
             if len(expression.split()) != 5:
-                raise ScheduleError(
-                    "it needs five fields: minute, hour, day of the month, month, day of the week"
-                )
+                raise ScheduleError("it needs five fields: minute, hour, day of the month, month, day of the week")
             next(CronSim(expression, datetime(2024, 1, 1)))  # noqa: DTZ001
         except CronSimError as error:
             raise ScheduleError(_fault(expression, str(error))) from None
@@ -267,7 +265,5 @@ def _fault(expression: str, message: str) -> str:
     if name not in _FIELD_NAMES:
         return message
     fields = dict(zip(_FIELD_NAMES, expression.split(), strict=True))
-    context = (
-        f' in the month "{fields["month"]}"' if name == "day-of-month" and fields["month"] != "*" else ""
-    )
+    context = f' in the month "{fields["month"]}"' if name == "day-of-month" and fields["month"] != "*" else ""
     return f'its {_FIELD_NAMES[name]} cannot be "{fields[name]}"{context}'

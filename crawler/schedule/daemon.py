@@ -23,14 +23,7 @@ from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import ScheduleStatus
 from crawler.schedule.web.app import build_app
 from crawler.schedule.web.server import UNIX_PREFIX, serve_on
-from crawler.schedule.wording import (
-    attempt_text,
-    local_time,
-    needs_attention,
-    some_names,
-    time_ahead,
-    trigger_text,
-)
+from crawler.schedule.wording import attempt_text, local_time, needs_attention, some_names, time_ahead, trigger_text
 from crawler.units import count_text
 from crawler.version import __version__
 
@@ -202,9 +195,7 @@ class _DaemonProcess:
         running = [site.name for site in sites if site.running_since is not None]
         failing = [site.name for site in sites if site.failures]
         parts = [
-            f"{state} {some_names(names)}"
-            for state, names in (("running", running), ("failing", failing))
-            if names
+            f"{state} {some_names(names)}" for state, names in (("running", running), ("failing", failing)) if names
         ]
         return "; ".join([self._sites(), *parts])
 

@@ -94,9 +94,7 @@ class HistoryReader:
         """The last attempts of a site, the newest first, including the one that is running."""
         return [
             _read_attempt(row)
-            for row in self._rows(
-                f"{_SELECT_ATTEMPT} WHERE site = ? ORDER BY number DESC LIMIT ?", site, limit
-            )
+            for row in self._rows(f"{_SELECT_ATTEMPT} WHERE site = ? ORDER BY number DESC LIMIT ?", site, limit)
         ]
 
     def since_done(self, site: str) -> list[Attempt]:
@@ -127,9 +125,7 @@ def _read_attempt(row: tuple[Any, ...]) -> Attempt:
     return Attempt(**values)
 
 
-_SET_HANDLED: Final = (
-    "INSERT INTO site VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET handled = excluded.handled"
-)
+_SET_HANDLED: Final = "INSERT INTO site VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET handled = excluded.handled"
 
 _WRITE_ATTEMPT: Final = (
     f"REPLACE INTO attempt ({', '.join(ATTEMPT_COLUMNS)}) VALUES ({', '.join('?' * len(ATTEMPT_COLUMNS))})"  # noqa: S608
@@ -194,12 +190,7 @@ class History(HistoryReader):
         with self._change():
             (last_number,) = self._rows("SELECT coalesce(max(number), 0) FROM attempt")[0]
             attempt = Attempt(
-                number=last_number + 1,
-                site=plan.site,
-                slot=plan.slot,
-                because=plan.trigger,
-                turn=plan.turn,
-                began=now,
+                number=last_number + 1, site=plan.site, slot=plan.slot, because=plan.trigger, turn=plan.turn, began=now
             )
             self._put(attempt)
             if plan.trigger is not Trigger.NOTIFY:

@@ -100,9 +100,7 @@ class ProcessRunner:
     async def _may_audit(self, site: ScheduledSite, attempt: Attempt) -> bool:
         """Whether an audit, if one is due, may follow the run."""
         every, directory = site.config.audit.every, site.state / AUDIT
-        if every is None or not await anyio.to_thread.run_sync(
-            history.is_audit_due, directory, every, attempt.began
-        ):
+        if every is None or not await anyio.to_thread.run_sync(history.is_audit_due, directory, every, attempt.began):
             return True
         max_audits = max(1, site.config.daemon.max_parallel_runs - 1)
         if len(self._audits) >= max_audits and self._is_late():
@@ -224,9 +222,7 @@ class _RunningProcess:
         if result is None:
             return self._without_report(code, shutdown_timeout)
         if result.fate is RunStatus.STOPPED and not self._is_stopped:  # retry it
-            return replace(
-                result, fate=RunStatus.FAILED, told=f"somebody else ended it; {result.told}", untold=True
-            )
+            return replace(result, fate=RunStatus.FAILED, told=f"somebody else ended it; {result.told}", untold=True)
         return result
 
     def _without_report(self, code: int, shutdown_timeout: float) -> RunResult:

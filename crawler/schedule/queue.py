@@ -13,14 +13,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from crawler.schedule.site_state import (
-    Attempt,
-    PlannedAttempt,
-    ScheduledRetry,
-    SiteSchedule,
-    SiteState,
-    Trigger,
-)
+from crawler.schedule.site_state import Attempt, PlannedAttempt, ScheduledRetry, SiteSchedule, SiteState, Trigger
 
 MAX_SECONDS_AHEAD: Final = 86_400.0  # a last slot further ahead of the clock was stored by a wrong clock
 
@@ -65,9 +58,7 @@ class RunQueue:
         ``handled`` comes from the history, None for a new site. An attempt that has not ended is still running when the
         daemon that started it ``is_alive``; otherwise it was cut short.
         """
-        entry = self._entries[site_schedule.name] = SiteState(
-            site_schedule, now if handled is None else handled
-        )
+        entry = self._entries[site_schedule.name] = SiteState(site_schedule, now if handled is None else handled)
         for attempt in attempts:
             entry.mark_started(attempt)
             if attempt.fate is not None:

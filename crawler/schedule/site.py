@@ -96,9 +96,7 @@ def _zone(name: str, key: str) -> ZoneInfo:
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
         matches = difflib.get_close_matches(key, sorted(zoneinfo.available_timezones()), n=1)
         hint = f'did you mean "{matches[0]}"?' if matches else 'such as "Europe/Berlin", "UTC" or "local"'
-        raise UsageError(
-            f'schedule.timezone "{key}" of the site "{name}" is not known here: {hint}'
-        ) from None
+        raise UsageError(f'schedule.timezone "{key}" of the site "{name}" is not known here: {hint}') from None
 
 
 @functools.cache
@@ -135,17 +133,11 @@ def config_changes(before: LoadedConfig, now: LoadedConfig) -> Iterator[str]:
     old, new = ({site.name: site for site in loaded.sites} for loaded in (before, now))
     added = [name for name in new if name not in old]
     removed = [name for name in old if name not in new]
-    changed = [
-        name
-        for name, site in new.items()
-        if name in old and _site_settings(old[name]) != _site_settings(site)
-    ]
+    changed = [name for name, site in new.items() if name in old and _site_settings(old[name]) != _site_settings(site)]
     for verb, names in (("added", added), ("removed", removed), ("changed", changed)):
         if names:
             yield f"{verb} {some_names(names)}"
-    settings = [
-        key for key in DaemonConfig.model_fields if key != "directory" and _has_changed(before, now, key)
-    ]
+    settings = [key for key in DaemonConfig.model_fields if key != "directory" and _has_changed(before, now, key)]
     at_once = [f"daemon.{key}" for key in settings if key not in _RESTART_KEYS]
     later = [f"daemon.{key}" for key in settings if key in _RESTART_KEYS]
     if before.directory != now.directory:

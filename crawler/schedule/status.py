@@ -87,9 +87,7 @@ def stored_status(sites: Iterable[ScheduledSite], directory: Path, now: float) -
         is_alive = bool(history.daemon())
         for site in sites:
             load_history(queue, site, history, now, is_alive=is_alive)
-    return ScheduleStatus(
-        version=__version__, now=now, sites=sites_status(sites, queue, now), is_alive=is_alive
-    )
+    return ScheduleStatus(version=__version__, now=now, sites=sites_status(sites, queue, now), is_alive=is_alive)
 
 
 def _site_status(site: ScheduledSite, entry: SiteState, now: float) -> SiteStatus:

@@ -101,18 +101,14 @@ def _run_job(job: SiteJob) -> RunResult:
         if report.ending == FinishReason.INTERRUPTED.value and _exceeds_time_limit(plan, job):
             _record_timeout(plan, report.run)
         _log_news(report.announced, status)
-        return _result_with_audit(
-            plan, job, report, ProgressLogger().watch if job.is_verbose else _ignore_progress
-        )
+        return _result_with_audit(plan, job, report, ProgressLogger().watch if job.is_verbose else _ignore_progress)
     except KeyboardInterrupt:
         return _cut_short(plan, last_number)
     except SiteatlasError as error:
         return replace(run_result_of_error(error), untold=error.notify_pending or _is_notify_pending(plan))
     except Exception as error:
         log.exception("internal error")
-        return RunResult(
-            exit_code=1, fate=RunStatus.FAILED, told=f"internal error: {type(error).__name__}: {error}"
-        )
+        return RunResult(exit_code=1, fate=RunStatus.FAILED, told=f"internal error: {type(error).__name__}: {error}")
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):  # it is about to print its result
             signal.signal(number, signal.SIG_IGN)
@@ -138,9 +134,7 @@ def _result_with_audit(plan: CrawlPlan, job: SiteJob, report: Report, watch: Wat
     _log_news(followed.announced, status)
     is_overlong = followed.is_interrupted and _exceeds_time_limit(plan, job)
     timeout = f" ({_timeout_message(plan)})" if is_overlong else ""
-    return replace(
-        done, told=f"{done.told}; {followed.sentence}{timeout}", untold=done.untold or followed.untold
-    )
+    return replace(done, told=f"{done.told}; {followed.sentence}{timeout}", untold=done.untold or followed.untold)
 
 
 def _ignore_progress(_: object) -> None:
@@ -157,9 +151,7 @@ def _record_timeout(plan: CrawlPlan, number: int) -> None:
     try:
         with lock_state(plan.state), closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
             run = RunStore(db).get(number)
-            texts = [
-                text.replace(FinishReason.INTERRUPTED.value, reason) for text in (run.because, run.refusal)
-            ]
+            texts = [text.replace(FinishReason.INTERRUPTED.value, reason) for text in (run.because, run.refusal)]
             RunStore(db).write(replace(run, because=texts[0], refusal=texts[1]))
     except SiteatlasError as error:
         log.warning("the reason why the run was ended could not be stored: %s", error)
@@ -191,12 +183,8 @@ def _notify(plan: CrawlPlan, job: SiteJob) -> RunResult:
 def _notify_message(announced: NotifyResult, status: NotifyStatus) -> str:
     news = announced.new_since(status)
     failures = [f"could not notify {sentence}" for sentence in news.sentences[len(news.notes) :]]
-    repeated = dict.fromkeys(
-        delivery.channel for delivery in announced.deliveries if delivery not in news.deliveries
-    )
-    return "; ".join(
-        (*news.notes, *failures, *(f"could not notify {channel}, as before" for channel in repeated))
-    )
+    repeated = dict.fromkeys(delivery.channel for delivery in announced.deliveries if delivery not in news.deliveries)
+    return "; ".join((*news.notes, *failures, *(f"could not notify {channel}, as before" for channel in repeated)))
 
 
 def _notify_status(plan: CrawlPlan) -> NotifyStatus:
@@ -219,9 +207,7 @@ def _last_scheduled_result(plan: CrawlPlan, last: Attempt | None) -> RunResult |
     run = _last_finished_run(plan)
     if run and run.exit_code == 0 and run.number != last.run and run.started >= last.began:
         return None
-    return RunResult(
-        exit_code=last.exit_code, fate=last.fate, run=last.run, outcome=last.outcome, told=last.told
-    )
+    return RunResult(exit_code=last.exit_code, fate=last.fate, run=last.run, outcome=last.outcome, told=last.told)
 
 
 def _cut_short(plan: CrawlPlan | None, last_number: int) -> RunResult:
@@ -238,8 +224,7 @@ def _cut_short(plan: CrawlPlan | None, last_number: int) -> RunResult:
         fate=RunStatus.DONE if is_done else RunStatus.FAILED,
         run=run.number,
         outcome=run.outcome,
-        told=run.refusal
-        or f"{count_text(run.listed, 'page')} listed; interrupted before notifications were sent",
+        told=run.refusal or f"{count_text(run.listed, 'page')} listed; interrupted before notifications were sent",
         untold=True,
     )
 
@@ -254,9 +239,7 @@ def _last_finished_run(plan: CrawlPlan) -> Run | None:
 def _is_notify_pending(plan: CrawlPlan | None) -> bool:
     """Whether a notification is outstanding."""
     with suppress(SiteatlasError):
-        return (
-            plan is not None and plan.config.notify.enabled and notify_status(plan.state, 0).is_notify_pending
-        )
+        return plan is not None and plan.config.notify.enabled and notify_status(plan.state, 0).is_notify_pending
     return False
 
 

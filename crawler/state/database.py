@@ -70,9 +70,7 @@ class Database:
         with self.used(path):
             path.unlink(missing_ok=True)
             with _opened(path) as db:
-                db.executescript(
-                    "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE"
-                )
+                db.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE")
                 self._create(db)
                 return db
 
@@ -85,9 +83,7 @@ class Database:
             raise UsageError(self.absent_message.format(path.parent))
         with self.used(path), _opened(path, mode="ro") as db:
             if self._recognise(db, path) < self.version:
-                raise UsageError(
-                    f"{path} is of an older version of siteatlas; the next run brings it up to date"
-                )
+                raise UsageError(f"{path} is of an older version of siteatlas; the next run brings it up to date")
             return db
 
     @contextmanager
@@ -113,9 +109,7 @@ class Database:
         try:
             yield
         except (sqlite3.Error, msgspec.MsgspecError, OSError) as error:
-            if isinstance(error, PermissionError) or (
-                isinstance(error, sqlite3.Error) and not _may_use(path)
-            ):
+            if isinstance(error, PermissionError) or (isinstance(error, sqlite3.Error) and not _may_use(path)):
                 reason = f"this account may not use {path}: run as the account that owns it"
             else:
                 reason = f"{path} cannot be used as {self.description}: {_fault(error, self.remedy)}"
@@ -202,9 +196,7 @@ def _is_there(path: Path) -> bool:
     try:
         return path.is_file()
     except OSError as error:
-        raise StorageError(
-            f"cannot look at {path}: {error.strerror}; run as the account that owns it"
-        ) from None
+        raise StorageError(f"cannot look at {path}: {error.strerror}; run as the account that owns it") from None
 
 
 def _may_use(path: Path) -> bool:

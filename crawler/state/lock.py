@@ -19,9 +19,7 @@ def hold_lock(directory: Path, name: str = LOCK, flag: str = "--state") -> int:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(directory / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise StorageError(
-            f"cannot keep state in {directory}: {error.strerror}; choose another with {flag}"
-        ) from None
+        raise StorageError(f"cannot keep state in {directory}: {error.strerror}; choose another with {flag}") from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -10,9 +10,7 @@ from crawler.state.schema import STATE_TABLES, STATE_VERSION
 
 def _from_1(db: sqlite3.Connection) -> None:
     """Version 1 kept one crawl: published, or unfinished and to be resumed."""
-    finished = (
-        db.execute("SELECT 1 FROM about WHERE key = 'finished' AND value = 'yes'").fetchone() is not None
-    )
+    finished = db.execute("SELECT 1 FROM about WHERE key = 'finished' AND value = 'yes'").fetchone() is not None
     db.execute("DROP INDEX pending")
     db.execute("ALTER TABLE url RENAME TO url_1")
     db.execute("ALTER TABLE about RENAME TO about_1")

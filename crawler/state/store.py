@@ -60,9 +60,7 @@ def purge_content(db: sqlite3.Connection) -> None:
 def state_directory(root: Path, sitemap_url: Url) -> Path:
     """The directory of a site's state: a readable name, distinct for each sitemap."""
     digest = hashlib.blake2b(sitemap_url.encode(), digest_size=4).hexdigest()
-    readable = re.sub(r"[^a-z0-9.-]+", "-", sitemap_url.partition("://")[2].rpartition("/")[0].lower()).strip(
-        ".-"
-    )
+    readable = re.sub(r"[^a-z0-9.-]+", "-", sitemap_url.partition("://")[2].rpartition("/")[0].lower()).strip(".-")
     return root / f"{readable[:60] or 'site'}-{digest}"
 
 
@@ -171,12 +169,7 @@ class Store:
         ended = None if self.resumed else now
         seconds = self.run.seconds + max(0.0, now - self._now)
         record = replace(
-            self.run,
-            outcome="nothing",
-            refusal=str(error),
-            exit_code=error.exit_code,
-            ended=ended,
-            seconds=seconds,
+            self.run, outcome="nothing", refusal=str(error), exit_code=error.exit_code, ended=ended, seconds=seconds
         )
         RunStore(self.db).write(record)
 

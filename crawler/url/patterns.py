@@ -41,9 +41,7 @@ class UrlPattern:
             ascii_only = _beyond_ascii.sub(lambda match: quote(match[0]), text)
             self._match = re.compile(translate(ascii_only)).match
         else:
-            hint = (
-                f'write "*{text}*" for a part of the URL, "/{text}" for a path, "re:{text}" for an expression'
-            )
+            hint = f'write "*{text}*" for a part of the URL, "/{text}" for a path, "re:{text}" for an expression'
             raise ScopeError(f'"{text}" can match no URL: {hint}')
 
     def matches(self, url: Url) -> bool:

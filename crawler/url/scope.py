@@ -76,9 +76,7 @@ class Scope:
         self._named = tuple(_named_host(text) for text in hosts)
         self._origins: dict[str, str] = {self.origin: "own"}
 
-    def admit(
-        self, url: Url, depth: int, found: int, kind: DocumentKind = DocumentKind.PAGE
-    ) -> Verdict | None:
+    def admit(self, url: Url, depth: int, found: int, kind: DocumentKind = DocumentKind.PAGE) -> Verdict | None:
         """None when the URL is crawled, else the verdict with the rule that refuses it.
 
         A seed needs a host of the scope only: patterns, directory and depth apply to the URLs found from it. A sitemap
@@ -105,14 +103,10 @@ class Scope:
             reason = f"{len(url):,} characters long; a sitemap takes less than {MAX_LISTED_LENGTH + 1:,}"
             return Verdict(State.TOO_LONG, reason)
         if len(url) < MIN_LISTED_LENGTH:
-            return Verdict(
-                State.OUT_OF_SCOPE, f"the sitemap schema takes no URL under {MIN_LISTED_LENGTH} characters"
-            )
+            return Verdict(State.OUT_OF_SCOPE, f"the sitemap schema takes no URL under {MIN_LISTED_LENGTH} characters")
         relation = self._relation(url)
         if relation == "subdomain":
-            reason = (
-                f"{origin_of(url)} is crawled for its links; a sitemap in {self.directory} cannot list it"
-            )
+            reason = f"{origin_of(url)} is crawled for its links; a sitemap in {self.directory} cannot list it"
             return Verdict(State.OUT_OF_SCOPE, f"{reason} unless the host is named as one of the site's")
         if not relation:
             return self._foreign(url)
@@ -126,9 +120,7 @@ class Scope:
 
     def _foreign(self, url: Url) -> Verdict:
         if host_of(url) == host_of(Url(self.directory)):
-            return Verdict(
-                State.OUT_OF_SCOPE, f"another scheme or port: {origin_of(url)} is not {self.origin}"
-            )
+            return Verdict(State.OUT_OF_SCOPE, f"another scheme or port: {origin_of(url)} is not {self.origin}")
         return Verdict(State.OUT_OF_SCOPE, f"another host: {host_of(url)}")
 
     def _relation(self, url: Url) -> str:
@@ -169,9 +161,7 @@ class Scope:
         if trap := why_path_is_trap(path_of(url), self.bounds):
             return Verdict(State.TRAP, trap)
         if self.bounds.max_depth is not None and depth > self.bounds.max_depth:
-            return Verdict(
-                State.TOO_DEEP, f"{depth} clicks from the start; the limit is {self.bounds.max_depth}"
-            )
+            return Verdict(State.TOO_DEEP, f"{depth} clicks from the start; the limit is {self.bounds.max_depth}")
         if found == DiscoveredBy.NOFOLLOW:
             return Verdict(State.NOFOLLOW, "only links that say nofollow lead here")
         return None
@@ -213,9 +203,7 @@ def _named_host(text: str) -> _NamedHost:
     try:
         url = normalize_url(bare if "://" in bare else f"http://{bare}")
     except InvalidUrl as error:
-        raise ScopeError(
-            f'hosts: "{text}" is no host name, like www.example.org or example.org:8443'
-        ) from error
+        raise ScopeError(f'hosts: "{text}" is no host name, like www.example.org or example.org:8443') from error
     scheme, port = _scheme_and_port(url)
     name = host_of(url)
     is_domain = bare != text or registrable_domain(name) == name

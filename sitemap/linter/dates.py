@@ -76,9 +76,7 @@ class DateChecks:
         if min(lastmods) < OLDEST_YEAR:
             for number, text in enumerate(lastmods):
                 if text and text < OLDEST_YEAR:
-                    self._findings.add(
-                        "lastmod.too_old", line_of(number), f"lastmod {text} is older than the web"
-                    )
+                    self._findings.add("lastmod.too_old", line_of(number), f"lastmod {text} is older than the web")
 
     def keep(self, lastmods: list[str]) -> None:
         """Keep a batch of lastmods of pages for :meth:`end`."""
@@ -101,9 +99,7 @@ class DateChecks:
         if churn and sum(map(self._may_be_recent.__le__, sample)) * 2 > len(sample):
             recent = self._recent(dates)
             if recent >= len(dates) * _CHURN_SHARE:
-                self._add_finding(
-                    "churn", f"{recent:,} of {len(dates):,} lastmods are within the last 24 hours"
-                )
+                self._add_finding("churn", f"{recent:,} of {len(dates):,} lastmods are within the last 24 hours")
 
     def _check_stamp(self, common: str, dates: list[str]) -> bool:
         """Report a build stamp and return True if most dates are equal to the second, or all to the day."""
@@ -112,9 +108,7 @@ class DateChecks:
         if not is_stamp(common, times, total):
             return False
         if times == total:
-            self._add_finding(
-                "all_equal", f"all {total:,} lastmods are {common}, probably the time of a build"
-            )
+            self._add_finding("all_equal", f"all {total:,} lastmods are {common}, probably the time of a build")
         else:
             self._add_finding("build_stamp", f"{times:,} of {total:,} lastmods are {common}, to the second")
         return True

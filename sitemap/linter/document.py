@@ -58,9 +58,7 @@ class ExtensionChecks:
         if published is None:
             return
         if is_future(news.publication_date, self._now):
-            self._findings.add(
-                "news.future", line, f"publication_date {news.publication_date} is in the future"
-            )
+            self._findings.add("news.future", line, f"publication_date {news.publication_date} is in the future")
         elif published < self._now - timedelta(days=limits.NEWS_DAYS):
             self._findings.add(
                 "news.too_old",
@@ -111,9 +109,7 @@ class DocumentChecks:
         """Check the document as a whole."""
         self._dates.end(churn=not self._extensions.news)
         if self._hint_line:
-            self.findings.add(
-                "hint.ignored", self._hint_line, "no large search engine reads changefreq and priority"
-            )
+            self.findings.add("hint.ignored", self._hint_line, "no large search engine reads changefreq and priority")
         if count := self._undated:
             subject = f"{count:,} sitemaps have" if count > 1 else "a sitemap has"
             self.findings.add("index.no_lastmod", self._first_undated, f"{subject} no lastmod here")

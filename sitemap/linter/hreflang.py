@@ -78,9 +78,7 @@ class HreflangChecks:
         """Whether all pages of a set of variants state the same set, so that every link between them is returned."""
         return all(self._pages.get(page) == number for page in members)
 
-    def _check(
-        self, page: int, listed: DuplicateChecks, findings: FindingCollector, line: int, *, whole: bool
-    ) -> None:
+    def _check(self, page: int, listed: DuplicateChecks, findings: FindingCollector, line: int, *, whole: bool) -> None:
         silent, unlisted = [], []
         for variant in self._members[self._pages[page]]:
             theirs = self._pages.get(variant)
@@ -93,9 +91,7 @@ class HreflangChecks:
             findings.add("hreflang.not_mutual", line, f"{self._subject(silent)} not name {url} as a variant")
         if unlisted and whole:
             findings.add(
-                "hreflang.unlisted",
-                line,
-                f"{self._subject(unlisted)} not have an entry, as a variant of {url}",
+                "hreflang.unlisted", line, f"{self._subject(unlisted)} not have an entry, as a variant of {url}"
             )
 
     def _subject(self, variants: list[int]) -> str:
@@ -158,9 +154,7 @@ class PageHreflangChecks:
         targets: dict[str, str] = {}
         for alternate, url in zip(alternates, forms, strict=True):
             if fault := self._shared.codes[alternate.hreflang]:
-                self._findings.add(
-                    "hreflang.code", line, f"hreflang {quote_text(alternate.hreflang)}: {fault}"
-                )
+                self._findings.add("hreflang.code", line, f"hreflang {quote_text(alternate.hreflang)}: {fault}")
             if targets.setdefault(alternate.hreflang.lower(), url) != url:
                 self._findings.add(
                     "hreflang.conflict",

@@ -119,9 +119,7 @@ class Linter:
         findings: list[Finding] = []
         for document, checks in self._checked:
             findings += sorted((*document.findings, *checks.findings.all()), key=_sort_key)
-        entries = sum(
-            document.entries for document, _ in self._checked if document.format is not Format.INDEX
-        )
+        entries = sum(document.entries for document, _ in self._checked if document.format is not Format.INDEX)
         return LintReport(tuple(findings), tuple(self._roots), entries, not_read + self._not_compared())
 
     def _not_read(self) -> Iterator[str]:
@@ -142,9 +140,7 @@ class Linter:
     def _not_compared(self) -> tuple[str, ...]:
         if not self._shared.variants.full:
             return ()
-        return (
-            f"there are more than {MAX_HELD:,} pages and variants, so not all were compared with each other",
-        )
+        return (f"there are more than {MAX_HELD:,} pages and variants, so not all were compared with each other",)
 
 
 def lint(

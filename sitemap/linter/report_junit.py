@@ -101,10 +101,7 @@ def _by_file(report: LintReport) -> dict[str, list[Finding]]:
 
 
 def _case(rule: str, file: str, findings: list[Finding], failed: bool) -> JUnitCase:
-    lines = [
-        f"line {finding.line}: {finding.sentence}" if finding.line else finding.sentence
-        for finding in findings
-    ]
+    lines = [f"line {finding.line}: {finding.sentence}" if finding.line else finding.sentence for finding in findings]
     text = "\n".join((*lines, RULES[rule].sentence, RULES[rule].source))
     severity = RULES[rule].severity
     return JUnitCase(

@@ -17,20 +17,14 @@ _COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "
 
 
 def as_text(
-    report: LintReport,
-    fail_on: Severity | None = Severity.ERROR,
-    *,
-    colour: bool = False,
-    sources: bool = False,
+    report: LintReport, fail_on: Severity | None = Severity.ERROR, *, colour: bool = False, sources: bool = False
 ) -> str:
     """The findings, ``path:line: severity rule: sentence``, a summary, and whether any is ``fail_on`` or worse.
 
     ``colour`` adds terminal colours, ``sources`` a line for each finding with the sentence and the source of its rule.
     Text from a document is escaped, so that a terminal does not obey it.
     """
-    lines = [
-        line for finding in _merge_same(report.findings) for line in _finding_line(finding, colour, sources)
-    ]
+    lines = [line for finding in _merge_same(report.findings) for line in _finding_line(finding, colour, sources)]
     lines += [f"not checked: {safe(sentence)}" for sentence in report.not_checked]
     if lines:
         lines.append("")
@@ -63,9 +57,7 @@ def _merge_same(findings: Iterable[Finding]) -> Iterator[Finding]:
             yield finding
         elif finding.rule not in merged:
             merged.add(finding.rule)
-            yield replace(
-                finding, sentence=f"{finding.sentence} (and {count - 1:,} more files, each as a whole)"
-            )
+            yield replace(finding, sentence=f"{finding.sentence} (and {count - 1:,} more files, each as a whole)")
 
 
 def _finding_line(finding: Finding, colour: bool, sources: bool) -> Iterator[str]:

@@ -139,18 +139,14 @@ class UrlChecks:
                 rule, limit = "sitemap.loc_too_short", f"the schema requires at least {limits.MIN_LOC}"
             else:
                 continue
-            self._findings.add(
-                rule, line_of(number), f"{quote_text(loc)} has {len(loc):,} characters, {limit}"
-            )
+            self._findings.add(rule, line_of(number), f"{quote_text(loc)} has {len(loc):,} characters, {limit}")
 
     def _check_characters(self, text: str, locs: list[str], line_of: LineOf) -> None:
         """Report characters that a URL should not contain. A look at the whole batch skips most checks."""
         if not text.isascii():
             for number, loc in enumerate(locs):
                 if not loc.isascii():
-                    self._findings.add(
-                        "sitemap.loc_not_ascii", line_of(number), f"{quote_text(loc)} is not in ASCII"
-                    )
+                    self._findings.add("sitemap.loc_not_ascii", line_of(number), f"{quote_text(loc)} is not in ASCII")
         if "#" in text:
             for number, loc in enumerate(locs):
                 if "#" in loc:

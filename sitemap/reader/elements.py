@@ -45,9 +45,7 @@ class ElementHandlers:
         self.good_open: tuple[str, ...] = ()  # the elements open around it, outermost first
         self.around: tuple[str, ...] = ()  # the elements open around the first item
         self.parser: Any = None
-        self.parsed: Callable[[int, int], bytes] = lambda _, __: (
-            b""
-        )  # the bytes between two byte indexes of the parser
+        self.parsed: Callable[[int, int], bytes] = lambda _, __: b""  # the bytes between two byte indexes of the parser
         self.first_line = 1  # the line of the document where the parser's line 1 is
         self._findings = findings
         self._max_depth = max_depth
@@ -55,9 +53,7 @@ class ElementHandlers:
         self._scopes = NamespaceScopes(base_url, self._report)
         self._parts = PartReader(max_text, self._part, self._check_depth, self._part_done)
         self._places = ValueLines()
-        self._texts: dict[
-            str, str
-        ] = {}  # from qualified name to key, for plain values of the current kind of item
+        self._texts: dict[str, str] = {}  # from qualified name to key, for plain values of the current kind of item
         self._item_name = ""
         self._kind = ""  # the local name of items
         self._feed = False
@@ -283,9 +279,7 @@ class ElementHandlers:
             item = items.build_child(self._fields, self._scopes.base, self._report_value)
         else:
             atom = self._kind == "entry"
-            item = read_feed_entry(
-                self._fields, self._scopes.base, self._report, self._report_value, atom=atom
-            )
+            item = read_feed_entry(self._fields, self._scopes.base, self._report, self._report_value, atom=atom)
         if item is not None:
             self.items.append(item)
             self.lines.append(self._item_line)

@@ -11,9 +11,7 @@ from sitemap.validation.retired import RETIRED
 
 MAX_EXTENSIONS: Final = 10_000  # images, videos or links of one entry
 _Value = TypeVar("_Value", int, bool)
-ReportValue = Callable[
-    [str, str, str], None
-]  # with a rule id, a sentence, and the key of the value ("": the item)
+ReportValue = Callable[[str, str, str], None]  # with a rule id, a sentence, and the key of the value ("": the item)
 
 
 class ReportFinding(Protocol):
@@ -63,9 +61,7 @@ class PartTags:
             name = inner.local
             if name not in known:
                 if inner.family in {part.family, CORE}:
-                    report(
-                        "sitemap.unknown_element", f"{kind} has no tag {name[:64]!r}: remove it", inner.line
-                    )
+                    report("sitemap.unknown_element", f"{kind} has no tag {name[:64]!r}: remove it", inner.line)
             elif name in self._tags and name not in many:
                 report("sitemap.repeated", f"{kind} has more than one {name}: keep one", inner.line)
             elif inner.too_long:
@@ -130,9 +126,7 @@ def add_part(fields: dict[str, Any], part: Part, base: str, report: ReportFindin
         report("retired.tag", "mobile:mobile is retired: leave it out", part.line)
 
 
-def append_value(
-    fields: dict[str, Any], key: str, value: object, report: ReportFinding, line: int = 0
-) -> None:
+def append_value(fields: dict[str, Any], key: str, value: object, report: ReportFinding, line: int = 0) -> None:
     """Append a value to the list of a key, up to a bound. Reports the first value beyond it."""
     values_of_key = fields.setdefault(key, [])
     if len(values_of_key) < MAX_EXTENSIONS:

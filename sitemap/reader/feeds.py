@@ -53,9 +53,7 @@ def read_media(parts: list[Part], item: MediaItem) -> tuple[tuple[Image, ...], t
     videos: list[Video] = []
     for number, media_object in enumerate(_objects(parts)):
         if number == _MAX_OBJECTS:
-            item.report(
-                "sitemap.value_too_long", f"an item has more than {_MAX_OBJECTS:,} media: remove some"
-            )
+            item.report("sitemap.value_too_long", f"an item has more than {_MAX_OBJECTS:,} media: remove some")
             break
         if media_object.kind == "image":
             image = _image(media_object, item)
@@ -190,11 +188,7 @@ def _video(media_object: _MediaObject, item: MediaItem) -> Video:
             None,
         ),
         uploader=next(
-            (
-                (part.text, "")
-                for part in media_object.all("credit")
-                if part.attribute("role").lower() == "uploader"
-            ),
+            ((part.text, "") for part in media_object.all("credit") if part.attribute("role").lower() == "uploader"),
             None,
         ),
         family_friendly={"adult": False, "nonadult": True}.get(media_object.text("rating").lower()),
@@ -206,9 +200,7 @@ def _video(media_object: _MediaObject, item: MediaItem) -> Video:
             if (tag := text.strip())
         ),
         category=media_object.text("category"),
-        prices=tuple(
-            Price(*(part.attribute(name) for name in ("price", "currency", "type"))) for part in prices
-        ),
+        prices=tuple(Price(*(part.attribute(name) for name in ("price", "currency", "type"))) for part in prices),
         **_community(media_object.find("community"), item),
     )
 
@@ -255,17 +247,12 @@ def read_feed_entry(
 ) -> Entry | None:
     """The page of an item, or None if it has no link."""
     links: _Links = [
-        ({key.lower(): value.strip() for key, value in link.items()}, line)
-        for link, line in fields.get("links", ())
+        ({key.lower(): value.strip() for key, value in link.items()}, line) for link, line in fields.get("links", ())
     ]
     pages = [
-        (link, line)
-        for link, line in links
-        if link.get("rel", "alternate").lower() == "alternate" and link.get("href")
+        (link, line) for link, line in links if link.get("rel", "alternate").lower() == "alternate" and link.get("href")
     ]
-    main_link, line = next(
-        (page for page in pages if not page[0].get("hreflang")), pages[0] if pages else ({}, 0)
-    )
+    main_link, line = next((page for page in pages if not page[0].get("hreflang")), pages[0] if pages else ({}, 0))
     stated = main_link.get("href", "") if atom else rss_link(fields, main_link.get("href", ""))
     loc, rule, sentence = values.parse_url(stated, base)
     if sentence:
@@ -300,9 +287,7 @@ def rss_link(fields: dict[str, Any], other: str) -> str:
     if link := fields.get("link", "").strip() or fields.get("about", "").strip():
         return str(link)
     guid = fields.get("guid", "").strip()
-    permanent = {key.lower(): value for key, value in fields.get("guid@", {}).items()}.get(
-        "ispermalink", "true"
-    )
+    permanent = {key.lower(): value for key, value in fields.get("guid@", {}).items()}.get("ispermalink", "true")
     if permanent.strip().lower() != "false" and guid.lower().startswith(("http://", "https://")):
         return str(guid)
     return other
@@ -314,9 +299,7 @@ def _lastmod(fields: dict[str, Any], dates: tuple[str, ...], report_value: Repor
     lastmod = values.parse_lastmod(stated)[0] if stated else ""
     if stated and not lastmod:
         report_value(
-            "lastmod.invalid",
-            f"{quote_text(stated)} does not state a day: write YYYY-MM-DDThh:mm:ss+00:00",
-            name,
+            "lastmod.invalid", f"{quote_text(stated)} does not state a day: write YYYY-MM-DDThh:mm:ss+00:00", name
         )
     return lastmod
 

@@ -25,9 +25,7 @@ def build_child(fields: dict[str, Any], base: str, report_value: ReportValue) ->
     return Child(loc, lastmod) if loc else None
 
 
-def build_entry(
-    fields: dict[str, Any], base: str, report: ReportFinding, report_value: ReportValue
-) -> Entry | None:
+def build_entry(fields: dict[str, Any], base: str, report: ReportFinding, report_value: ReportValue) -> Entry | None:
     """An entry, or None if it has no URL. ``fields`` are in the order of the document."""
     order = tuple(fields)
     loc = fields.get("loc", "")

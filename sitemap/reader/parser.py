@@ -19,9 +19,7 @@ from sitemap.reader.sniff import SNIFF_BYTES, Syntax, sniff
 from sitemap.reader.text import TextReader
 from sitemap.reader.xml_stream import MAX_TOKEN, XmlStream
 
-_NO_NAMES: Final = frozenset(
-    {"<stdin>", "-", "standard input", "the standard input"}
-)  # of sources without a file name
+_NO_NAMES: Final = frozenset({"<stdin>", "-", "standard input", "the standard input"})  # of sources without a file name
 _MAX_LAYERS: Final = 2  # of gzip: a compressed file that a server compressed again
 _MAX_BLANK: Final = 64 * 1024  # bytes of blank space at the start
 
@@ -38,9 +36,7 @@ class ReadLimits:
     max_depth: int = 64  # of nested elements
     max_token: int = MAX_TOKEN  # bytes of a tag, comment or instruction; a longer one is skipped
     max_findings: int = MAX_FINDINGS  # kept for each rule; 0 keeps all
-    max_text: int = (
-        65_536  # characters of a value; a longer one is dropped, or cut if it is a title or summary
-    )
+    max_text: int = 65_536  # characters of a value; a longer one is dropped, or cut if it is a title or summary
 
 
 class SitemapParser:
@@ -59,9 +55,7 @@ class SitemapParser:
         self._name = file.partition("?")[0].partition("#")[0].lower() if "://" in file else file.lower()
         self._limits = read_limits or ReadLimits()
         self._findings = FindingCollector(file, self._limits.max_findings)
-        self._elements = ElementHandlers(
-            base_url, self._findings, self._limits.max_depth, self._limits.max_text
-        )
+        self._elements = ElementHandlers(base_url, self._findings, self._limits.max_depth, self._limits.max_text)
         self._lines = LineIndex()
         self._unpackers: list[GzipReader] = []
         self._starts: list[bytes] = [b""]  # first bytes of each layer, until its magic number is complete
@@ -177,14 +171,8 @@ class SitemapParser:
     def _check_packing(self, level: int, *, packed: bool) -> None:
         if level and packed:
             self._findings.add("sitemap.gzip_twice", 0, "the document is compressed twice")
-        elif (
-            not level and self._name and self._name not in _NO_NAMES and packed != self._name.endswith(".gz")
-        ):
-            state = (
-                "is compressed, but its name does not end"
-                if packed
-                else "is not compressed, but its name ends"
-            )
+        elif not level and self._name and self._name not in _NO_NAMES and packed != self._name.endswith(".gz"):
+            state = "is compressed, but its name does not end" if packed else "is not compressed, but its name ends"
             self._findings.add("sitemap.mislabelled", 0, f"the document {state} in .gz")
 
     def _close_layer(self, level: int) -> None:

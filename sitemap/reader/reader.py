@@ -54,9 +54,7 @@ def _fault(source: object) -> str:
         if source.lstrip("\ufeff \t\r\n").startswith("<"):
             return f"{quote_text(source)} looks like XML: pass bytes, a str is a path"
     elif not isinstance(source, os.PathLike | Iterable) and not hasattr(source, "read"):
-        return (
-            f"{type(source).__name__} is not a source: pass a path, bytes, a binary file or pieces of bytes"
-        )
+        return f"{type(source).__name__} is not a source: pass a path, bytes, a binary file or pieces of bytes"
     return ""
 
 

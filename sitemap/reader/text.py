@@ -9,9 +9,7 @@ from sitemap.model import Child, Entry
 from sitemap.reader import values
 from sitemap.reader.fast_path import LineIndex
 
-_PIECE: Final = (
-    16 * 1024
-)  # bytes; smaller pieces are gathered, so that the start of a line is not read again for each
+_PIECE: Final = 16 * 1024  # bytes; smaller pieces are gathered, so that the start of a line is not read again for each
 _URL_STARTS: Final = ("http://", "https://")
 _REMEDY: Final = "write one URL per line, with https:// and the host, and nothing else"
 _MAX_LINE: Final = 64 * 1024  # characters; longer lines are dropped
@@ -60,9 +58,7 @@ class TextReader:
             self._read(line)
         if len(self._rest) > _MAX_LINE:
             if not self._dropping:
-                self._findings.add(
-                    "sitemap.text_line", self._line + 1, f"a line is too long for a URL: {_REMEDY}"
-                )
+                self._findings.add("sitemap.text_line", self._line + 1, f"a line is too long for a URL: {_REMEDY}")
             self._rest, self._dropping = "", True
 
     def _read(self, line: str) -> None:
@@ -74,9 +70,7 @@ class TextReader:
         if not text:
             return
         if not text.lower().startswith(_URL_STARTS):
-            self._findings.add(
-                "sitemap.text_line", self._line, f"{quote_text(text)} is not an absolute URL: {_REMEDY}"
-            )
+            self._findings.add("sitemap.text_line", self._line, f"{quote_text(text)} is not an absolute URL: {_REMEDY}")
             return
         urls = text.split()
         if len(urls) > 1 and all(url.lower().startswith(_URL_STARTS) for url in urls):

@@ -29,9 +29,7 @@ _MAX_DEPTH: Final = 3  # nested indexes: the protocol allows none, and no honest
 class TreeLimits:
     """Where a walk stops; :attr:`Document.cut` of an index says which limit was reached."""
 
-    max_depth: int = (
-        _MAX_DEPTH  # levels below the first document; the protocol allows 1, and 0 reads no children
-    )
+    max_depth: int = _MAX_DEPTH  # levels below the first document; the protocol allows 1, and 0 reads no children
     max_files: int = 100_000  # documents of the whole tree
     read: ReadLimits = field(default_factory=ReadLimits)  # of each document
     max_children: int = protocol.MAX_CHILDREN  # sitemaps read of one index
@@ -177,9 +175,7 @@ class TreeWalk:
             if prefix and not location.is_within(prefix, loc):
                 index.of_index.add("index.outside", line, f"{quote_text(loc)} is not below {prefix}")
             if self._files >= self._limits.max_files:
-                sentence = (
-                    f"{self._files:,} documents were read, {quote_text(loc)} and the following were not"
-                )
+                sentence = f"{self._files:,} documents were read, {quote_text(loc)} and the following were not"
                 yield self._cut(index, "index.too_many", line, sentence)
                 return
             yield from self._child(index, line, loc)
@@ -277,9 +273,7 @@ def _loss_reason(document: Document) -> Finding:
     if document.cut:
         return Finding("sitemap.truncated", f"{name}: {document.cut}", file)
     errors = [
-        finding
-        for finding in document.parser.findings
-        if finding.severity is Severity.ERROR and finding.times == 1
+        finding for finding in document.parser.findings if finding.severity is Severity.ERROR and finding.times == 1
     ]
     causes = [finding for finding in errors if finding.rule != "sitemap.no_entries"]  # a result of the loss
     rule, reason = (causes[-1].rule, causes[-1].sentence) if causes else ("sitemap.truncated", "it is broken")

@@ -11,18 +11,11 @@ _INNER_SPACE = re.compile(r"[\t\n\r]+")
 # As xsd:decimal, but never negative.
 _NUMBER = re.compile(r"\+?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})")
 _WHOLE = re.compile(r"\+?[0-9]{1,18}")
-PRIORITIES: Final = {
-    "0": 0.0,
-    "1": 1.0,
-    **{f"{tenth / 10}": tenth / 10 for tenth in range(11)},
-}  # the usual texts
+PRIORITIES: Final = {"0": 0.0, "1": 1.0, **{f"{tenth / 10}": tenth / 10 for tenth in range(11)}}  # the usual texts
 _DATE_FORMS = "YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+00:00"
 _FREQUENCY_WORDS = "always, hourly, daily, weekly, monthly, yearly, never"
 _YES_NO = {"yes": True, "no": False}
-_LENIENT_YES_NO = {
-    **dict.fromkeys(("true", "y", "t", "1"), True),
-    **dict.fromkeys(("false", "n", "f", "0"), False),
-}
+_LENIENT_YES_NO = {**dict.fromkeys(("true", "y", "t", "1"), True), **dict.fromkeys(("false", "n", "f", "0"), False)}
 _UNUSABLE = re.compile("[\x00-\x20\x7f\ud800-\udfff\ufffe\uffff]")
 _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
 _FULL_URL_REMEDY = "write it in full, with https:// and the host"
@@ -56,10 +49,7 @@ def parse_url(text: str, base: str) -> tuple[str, str, str]:
     rule = sentence = ""
     url = _INNER_SPACE.sub("", stated).replace(" ", "%20")
     if url != stated:
-        rule, sentence = (
-            "sitemap.loc_encoding",
-            f"{quote_text(stated)} contains blank space: {_blank_remedy(stated)}",
-        )
+        rule, sentence = ("sitemap.loc_encoding", f"{quote_text(stated)} contains blank space: {_blank_remedy(stated)}")
     if not url[:8].lower().startswith(("http://", "https://")):
         if not base and not _SCHEME.match(url):
             return "", "sitemap.loc_relative", f"{quote_text(stated)} is not absolute: {_FULL_URL_REMEDY}"
@@ -69,11 +59,7 @@ def parse_url(text: str, base: str) -> tuple[str, str, str]:
         except ValueError:
             url = ""
     if not _is_http(url) or _UNUSABLE.search(url):
-        return (
-            "",
-            "sitemap.loc_invalid",
-            f"{quote_text(stated)} is not an http or https URL: {_FULL_URL_REMEDY}",
-        )
+        return ("", "sitemap.loc_invalid", f"{quote_text(stated)} is not an http or https URL: {_FULL_URL_REMEDY}")
     return url, rule, sentence
 
 

@@ -33,9 +33,7 @@ def beside(path: str | Path, url: str = "") -> Callable[[str], Path]:
                 return folder / unquote(relative)
         except (OSError, ValueError) as error:
             raise SourceError(f"no file beside the index can have this name: {error}") from error
-        raise SourceError(
-            f"there is no file {quote_text(unquote(relative))} in the folder {quote_text(str(folder))}"
-        )
+        raise SourceError(f"there is no file {quote_text(unquote(relative))} in the folder {quote_text(str(folder))}")
 
     return find
 
@@ -52,11 +50,7 @@ class _NullVisitor:
 
 
 def walk(
-    source: Source,
-    visitor: Visitor,
-    opener: Opener | None = None,
-    url: str = "",
-    limits: TreeLimits | None = None,
+    source: Source, visitor: Visitor, opener: Opener | None = None, url: str = "", limits: TreeLimits | None = None
 ) -> Document:
     """Read a document and all documents below it, in flat memory, and return the first document.
 
@@ -71,9 +65,7 @@ def walk(
     return document
 
 
-def tree(
-    source: Source, opener: Opener | None = None, url: str = "", limits: TreeLimits | None = None
-) -> Document:
+def tree(source: Source, opener: Opener | None = None, url: str = "", limits: TreeLimits | None = None) -> Document:
     """The documents of a tree with their counts and findings, as from :func:`walk`, without the entries."""
     return walk(source, _NullVisitor(), opener, url, limits)
 

@@ -52,9 +52,7 @@ def describe_error(code: int, data: bytes, at: int, inside: tuple[str, ...]) -> 
         name = name.removeprefix("&")
         character = html5.get(name + ";", "")
         remedy = (
-            f"write &#{ord(character)};"
-            if len(character) == 1
-            else "write the character itself, or &amp; for an &"
+            f"write &#{ord(character)};" if len(character) == 1 else "write the character itself, or &amp; for an &"
         )
         return f"&{name}; is not an XML entity: {remedy}, at {excerpt}"
     if code == _BAD_REFERENCE:

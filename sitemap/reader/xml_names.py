@@ -74,8 +74,7 @@ TEXTS: Final[dict[str, dict[tuple[str, str], str]]] = {
     "sitemap": {(CORE, name): name for name in ("loc", "lastmod")},
     "item": _ITEM_TEXTS,
     "entry": {
-        (ATOM, name): name
-        for name in ("title", "summary", "content", "updated", "modified", "published", "issued")
+        (ATOM, name): name for name in ("title", "summary", "content", "updated", "modified", "published", "issued")
     },
 }
 
@@ -142,9 +141,7 @@ class NamespaceScopes:
     def enter(self, depth: int, attributes: dict[str, str]) -> bool:
         """Add the declarations of an element. True if they change the meaning of names."""
         declared = {
-            name[6:]: uri.strip()
-            for name, uri in attributes.items()
-            if name[:5] == "xmlns" and name[5:6] in {"", ":"}
+            name[6:]: uri.strip() for name, uri in attributes.items() if name[:5] == "xmlns" and name[5:6] in {"", ":"}
         }
         base = attributes.get("xml:base", "").strip()
         if not declared and not base:
@@ -234,9 +231,7 @@ class NamespaceScopes:
 
     def _check_case(self, name: str, local: str, family: str) -> None:
         if self._strict and family in STRICT and not local.islower() and local.lower() != local:
-            self._report_once(
-                "sitemap.unknown_element", f"{name[:64]!r} is not {local.lower()[:64]!r}: case matters"
-            )
+            self._report_once("sitemap.unknown_element", f"{name[:64]!r} is not {local.lower()[:64]!r}: case matters")
 
     def _report_once(self, rule: str, sentence: str) -> None:
         if (rule, sentence) not in self._reported and len(self._reported) < _MAX_REPORTED:

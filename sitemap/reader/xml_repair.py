@@ -42,9 +42,7 @@ def repair(data: bytes) -> bytes:
     # The next position of each opening. It is searched for again only after it is passed, which keeps this linear.
     ahead = {opening: data.find(opening) for opening, _ in _SPECIAL}
     while True:
-        sections = [
-            (ahead[opening], opening, closing) for opening, closing in _SPECIAL if ahead[opening] >= 0
-        ]
+        sections = [(ahead[opening], opening, closing) for opening, closing in _SPECIAL if ahead[opening] >= 0]
         if not sections:
             parts.append(_SUSPECT_PATTERN.sub(_repair_reference, data[position:]))
             return b"".join(parts)
@@ -76,11 +74,7 @@ def _repair_reference(match: re.Match[bytes]) -> bytes:
     reference = match[0]
     decimal, hexadecimal, name = match.groups()
     if decimal or hexadecimal:
-        return (
-            reference
-            if _is_allowed(int(decimal or hexadecimal, 10 if decimal else 16))
-            else "\ufffd".encode()
-        )
+        return reference if _is_allowed(int(decimal or hexadecimal, 10 if decimal else 16)) else "\ufffd".encode()
     if name:
         if name in _KNOWN_ENTITIES:
             return reference
@@ -95,9 +89,7 @@ def _escaped(text: str) -> bytes:
 
 def _is_allowed(code: int) -> bool:
     """https://www.w3.org/TR/xml/#charsets"""
-    return (
-        code in {9, 10, 13} or 32 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or 0x10000 <= code <= 0x10FFFF
-    )
+    return code in {9, 10, 13} or 32 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or 0x10000 <= code <= 0x10FFFF
 
 
 _CLOSINGS: Final = {b"<!--": b"-->", b"<?": b"?>"}

@@ -25,11 +25,7 @@ class XmlStream:
     """Reads UTF-8 XML in pieces; ``elements`` collects the items. ``complete`` becomes False if an item is lost."""
 
     def __init__(
-        self,
-        elements: ElementHandlers,
-        findings: FindingCollector,
-        first_line: int,
-        max_token: int = MAX_TOKEN,
+        self, elements: ElementHandlers, findings: FindingCollector, first_line: int, max_token: int = MAX_TOKEN
     ) -> None:
         self.over = False
         self.complete = True
@@ -180,9 +176,7 @@ class XmlStream:
         if name.lower() == "html":
             self._findings.add("sitemap.not_xml", line, "this is an HTML page, not a sitemap")
         else:
-            self._findings.add(
-                "sitemap.dtd", line, "the document has a DOCTYPE and is not read: entities can be traps"
-            )
+            self._findings.add("sitemap.dtd", line, "the document has a DOCTYPE and is not read: entities can be traps")
         raise StopParsing
 
     def _cdata(self) -> None:
@@ -246,13 +240,9 @@ class XmlStream:
             return self._end("sitemap.truncated", line, xml_errors.truncation_text(inside))
         self._restarts += 1
         if self._restarts > MAX_RESTARTS:
-            return self._end(
-                "sitemap.not_well_formed", line, "there are too many defects: reading stopped here"
-            )
+            return self._end("sitemap.not_well_formed", line, "there are too many defects: reading stopped here")
         if error.code == xml_errors.JUNK_CODE:  # search only for more items
-            self._findings.add(
-                "sitemap.junk", line, "there is content after the end of the root element: remove it"
-            )
+            self._findings.add("sitemap.junk", line, "there is content after the end of the root element: remove it")
             return self._skip_to_item(at)
         sentence = xml_errors.describe_error(error.code, self._window, at, inside)
         self._findings.add("sitemap.not_well_formed", line, sentence)

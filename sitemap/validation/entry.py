@@ -50,16 +50,11 @@ def _faults(entry: Entry, directory: str) -> Iterator[Fault]:
         yield Fault(rule, f"lastmod {entry.lastmod[:64]!r} is not a date: write {DATE_FORMS}")
     if entry.changefreq and entry.changefreq not in limits.CHANGE_FREQUENCIES:
         words = ", ".join(sorted(limits.CHANGE_FREQUENCIES))
-        yield Fault(
-            "changefreq.invalid", f"changefreq {entry.changefreq[:64]!r} is invalid: write one of {words}"
-        )
+        yield Fault("changefreq.invalid", f"changefreq {entry.changefreq[:64]!r} is invalid: write one of {words}")
     if entry.priority is not None and not 0.0 <= entry.priority <= 1.0:
         yield Fault("priority.invalid", f"priority {entry.priority} is not between 0.0 and 1.0")
     if len(entry.images) > limits.MAX_IMAGES:
-        yield Fault(
-            "image.too_many",
-            f"it has {len(entry.images):,} images, at most {limits.MAX_IMAGES:,} are allowed",
-        )
+        yield Fault("image.too_many", f"it has {len(entry.images):,} images, at most {limits.MAX_IMAGES:,} are allowed")
     for image in entry.images:
         yield from image_faults(image)
     for video in entry.videos:
@@ -77,18 +72,14 @@ def _loc_faults(loc: str, directory: str) -> Iterator[Fault]:
         return
     if len(loc) > limits.MAX_LOC:
         yield Fault(
-            "sitemap.loc_too_long",
-            f"it has {len(loc):,} characters, fewer than {limits.MAX_LOC + 1:,} are allowed",
+            "sitemap.loc_too_long", f"it has {len(loc):,} characters, fewer than {limits.MAX_LOC + 1:,} are allowed"
         )
     if len(loc) < limits.MIN_LOC:
         yield Fault(
-            "sitemap.loc_too_short",
-            f"it has {len(loc)} characters, the XSD requires at least {limits.MIN_LOC}",
+            "sitemap.loc_too_short", f"it has {len(loc)} characters, the XSD requires at least {limits.MIN_LOC}"
         )
     if NO_URL.search(loc):
-        yield Fault(
-            "sitemap.loc_encoding", "it contains white space or a control character: percent-encode it"
-        )
+        yield Fault("sitemap.loc_encoding", "it contains white space or a control character: percent-encode it")
     if not is_absolute(loc):
         yield _not_absolute(loc)
     elif directory and not location.is_within(directory, loc):
@@ -101,9 +92,7 @@ def _not_absolute(loc: str) -> Fault:
         if "@" in split.netloc:
             return Fault("sitemap.loc_credentials", "it contains a user name: remove it")
         if not split.scheme or (split.scheme in {"http", "https"} and not split.netloc):
-            return Fault(
-                "sitemap.loc_relative", "it is not absolute: put the protocol and the host before it"
-            )
+            return Fault("sitemap.loc_relative", "it is not absolute: put the protocol and the host before it")
     except ValueError:
         pass
     return Fault("sitemap.loc_invalid", "it is not an absolute http or https URL")

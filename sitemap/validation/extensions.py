@@ -55,16 +55,13 @@ def _text_faults(video: Video) -> Iterator[Fault]:
         if not text.strip():
             yield Fault("video.missing_tag", f"a video needs a {name}")
         if len(text) > limit:
-            yield Fault(
-                f"video.{name}_too_long", f"{name} has {len(text):,} characters, {limit:,} are allowed"
-            )
+            yield Fault(f"video.{name}_too_long", f"{name} has {len(text):,} characters, {limit:,} are allowed")
 
 
 def _number_faults(video: Video) -> Iterator[Fault]:
     if video.duration is not None and not 1 <= video.duration <= limits.MAX_VIDEO_DURATION:
         yield Fault(
-            "video.duration",
-            f"duration {video.duration} is not between 1 and {limits.MAX_VIDEO_DURATION:,} seconds",
+            "video.duration", f"duration {video.duration} is not between 1 and {limits.MAX_VIDEO_DURATION:,} seconds"
         )
     if video.rating is not None and not 0.0 <= video.rating <= limits.MAX_VIDEO_RATING:
         yield Fault("video.rating", f"rating {video.rating} is not between 0.0 and {limits.MAX_VIDEO_RATING}")
@@ -86,8 +83,7 @@ def _list_faults(video: Video) -> Iterator[Fault]:
             )
     if len(video.tags) > limits.MAX_VIDEO_TAGS:
         yield Fault(
-            "video.too_many_tags",
-            f"it has {len(video.tags)} tags, at most {limits.MAX_VIDEO_TAGS} are allowed",
+            "video.too_many_tags", f"it has {len(video.tags)} tags, at most {limits.MAX_VIDEO_TAGS} are allowed"
         )
 
 
@@ -97,8 +93,7 @@ def _uploader_faults(video: Video, loc: str) -> Iterator[Fault]:
     name, info = video.uploader
     if not FORBIDDEN_CHARACTERS.sub("", name).strip() or len(name) > limits.MAX_VIDEO_UPLOADER:
         yield Fault(
-            "video.uploader",
-            f"uploader has {len(name)} characters, 1 to {limits.MAX_VIDEO_UPLOADER} are allowed",
+            "video.uploader", f"uploader has {len(name)} characters, 1 to {limits.MAX_VIDEO_UPLOADER} are allowed"
         )
     if info and (fault := url_fault("uploader info", info)):
         yield Fault("video.uploader", fault)
@@ -137,9 +132,7 @@ def alternate_fault(alternate: Alternate) -> str:
 def alternate_faults(alternate: Alternate) -> Iterator[Fault]:
     """All faults of a language variant. Checks only the form of hreflang; :mod:`sitemap.languages` knows the codes."""
     if not _LANGUAGE.fullmatch(alternate.hreflang):
-        yield Fault(
-            "hreflang.code", f"hreflang {alternate.hreflang[:64]!r} is neither a language tag nor x-default"
-        )
+        yield Fault("hreflang.code", f"hreflang {alternate.hreflang[:64]!r} is neither a language tag nor x-default")
     if fault := url_fault("href", alternate.href):
         yield Fault("hreflang.url", fault)
 
@@ -164,11 +157,8 @@ def news_faults(news: News) -> Iterator[Fault]:
         if not FORBIDDEN_CHARACTERS.sub("", text).strip():
             yield Fault("news.missing_tag", f"news needs {name}")
     if news.publication_date and not dates.is_valid_date(news.publication_date):
-        yield Fault(
-            "news.date", f"publication_date {news.publication_date[:64]!r} is not a date: write {DATE_FORMS}"
-        )
+        yield Fault("news.date", f"publication_date {news.publication_date[:64]!r} is not a date: write {DATE_FORMS}")
     if news.language and not _NEWS_LANGUAGE.fullmatch(news.language):
         yield Fault(
-            "news.language",
-            f"language {news.language[:64]!r} is not two or three lower-case letters, zh-cn or zh-tw",
+            "news.language", f"language {news.language[:64]!r} is not two or three lower-case letters, zh-cn or zh-tw"
         )

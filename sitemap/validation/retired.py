@@ -106,19 +106,14 @@ def _video(video: Video) -> Iterator[tuple[str, str]]:
             )
     for kind, text in video.ids:
         if kind not in _IDS:
-            yield (
-                "video:id",
-                f"the type {kind[:64]!r} of an id is invalid: write one of {', '.join(sorted(_IDS))}",
-            )
+            yield ("video:id", f"the type {kind[:64]!r} of an id is invalid: write one of {', '.join(sorted(_IDS))}")
         elif not text:
             yield "video:id", "an id is empty"
 
 
 def _price(price: Price) -> str:
     if price.amount and not (_AMOUNT.fullmatch(price.amount) and _CURRENCY.fullmatch(price.currency)):
-        return (
-            f"price {price.amount[:32]!r} {price.currency[:8]!r} is not an amount with an ISO 4217 currency"
-        )
+        return f"price {price.amount[:32]!r} {price.currency[:8]!r} is not an amount with an ISO 4217 currency"
     if not price.amount and (price.currency or not price.type):
         return "a price has an amount with a currency, or a type"
     if price.type.lower() not in {"", "purchase", "rent"} or price.resolution.lower() not in {"", "hd", "sd"}:
@@ -146,7 +141,4 @@ def _news(news: News) -> Iterator[tuple[str, str]]:
     if news.genres and not _GENRES.fullmatch(news.genres):
         yield "news:genres", f"genres {news.genres[:64]!r} is not a list of genres of Google News"
     if news.stock_tickers and not _TICKERS.fullmatch(news.stock_tickers):
-        yield (
-            "news:stock_tickers",
-            f"stock_tickers {news.stock_tickers[:64]!r} is not a list of up to five tickers",
-        )
+        yield ("news:stock_tickers", f"stock_tickers {news.stock_tickers[:64]!r} is not a list of up to five tickers")

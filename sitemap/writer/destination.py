@@ -111,11 +111,7 @@ class DirectoryStage:
             return path.open("rb") if path.is_file() else None
 
     def commit(
-        self,
-        names: Sequence[str],
-        stale: re.Pattern[str],
-        beside: Sequence[str],
-        interim: WriteInterim,
+        self, names: Sequence[str], stale: re.Pattern[str], beside: Sequence[str], interim: WriteInterim
     ) -> None:
         """Publish the set. On any failure the old set stays unchanged, and a DestinationError gives the reason."""
         rules, all_names = self._rules, [*beside, *names]
@@ -156,9 +152,7 @@ class DirectoryStage:
             if stale.fullmatch(entry.name) and not entry.is_dir(follow_symlinks=False)
         }
         plain = names[-1].removesuffix(".gz")
-        return sorted(
-            stale_names.difference(names), key=lambda name: (name.removesuffix(".gz") != plain, name)
-        )
+        return sorted(stale_names.difference(names), key=lambda name: (name.removesuffix(".gz") != plain, name))
 
     def _journal(
         self, names: Sequence[str], beside: Sequence[str], changed: Collection[str], leaving: list[str]
@@ -193,9 +187,7 @@ class DirectoryStage:
         for name in dict.fromkeys([*journal.fresh, *journal.interim, *journal.beside, *leads]):
             self._prepare(name, self._target / (lead if name == journal.first else name))
         for name in [*journal.beside, *([lead] if journal.first and journal.led else [])]:
-            link_or_copy(
-                self._target / name, self._path / OLD_DIRECTORY / name, self._path / OLD_DIRECTORY / ".draft"
-            )
+            link_or_copy(self._target / name, self._path / OLD_DIRECTORY / name, self._path / OLD_DIRECTORY / ".draft")
         public = [self._target / lead, *(self._path / NEW_DIRECTORY / name for name in leads)]
         return msgspec.structs.replace(journal, leads=[sha256_of(file) for file in public])
 
@@ -255,12 +247,7 @@ class Directory:
     """
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        mode: int = 0o644,
-        settle: float = 1.0,
-        grace: float = 3600.0,
+        self, path: str | os.PathLike[str], *, mode: int = 0o644, settle: float = 1.0, grace: float = 3600.0
     ) -> None:
         if not (0 <= mode <= 0o777 and mode & 0o400):
             raise SitemapError(f"with the mode {mode:#o} the owner cannot read the file: use 0o644")

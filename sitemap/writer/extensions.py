@@ -83,11 +83,7 @@ def alternate_element(alternate: Alternate) -> str:
 
 
 def _retired_elements(image: Image, retired: frozenset[str]) -> str:
-    texts = (
-        ("image:caption", image.caption),
-        ("image:geo_location", image.geo_location),
-        ("image:title", image.title),
-    )
+    texts = (("image:caption", image.caption), ("image:geo_location", image.geo_location), ("image:title", image.title))
     return "".join(text_element(name, text) for name, text in texts if name in retired) + (
         url_element("image:license", image.license) if "image:license" in retired else ""
     )
@@ -118,8 +114,7 @@ def media_elements(entry: Entry) -> str:
     if not (entry.images or entry.videos):
         return ""
     images = [
-        f'<media:content{attribute_text("url", escape_uri(image.loc))} medium="image"/>'
-        for image in entry.images
+        f'<media:content{attribute_text("url", escape_uri(image.loc))} medium="image"/>' for image in entry.images
     ]
     return "".join(images + [_video_content(video) for video in entry.videos])
 
@@ -158,9 +153,7 @@ def _rating(family_friendly: bool | None) -> str:
 def _restriction(pair: tuple[str, str] | None) -> str:
     if pair is None:
         return ""
-    return text_element(
-        "media:restriction", pair[1], attribute_text("relationship", pair[0]) + ' type="country"'
-    )
+    return text_element("media:restriction", pair[1], attribute_text("relationship", pair[0]) + ' type="country"')
 
 
 def _community(video: Video) -> str:
@@ -173,9 +166,7 @@ def _community(video: Video) -> str:
 def _valid(video: Video) -> str:
     """https://www.dublincore.org/specifications/dublin-core/dcmi-period/."""
     limits = [
-        f"{name}={date}"
-        for name, date in (("start", video.publication_date), ("end", video.expiration_date))
-        if date
+        f"{name}={date}" for name, date in (("start", video.publication_date), ("end", video.expiration_date)) if date
     ]
     return text_element("dcterms:valid", "; ".join([*limits, "scheme=W3C-DTF"])) if limits else ""
 
@@ -194,9 +185,7 @@ def video_element(video: Video, retired: frozenset[str]) -> str:
         text_element("video:title", video.title),
         text_element("video:description", video.description),
         url_element("video:content_loc", video.content_loc),
-        url_element(
-            "video:player_loc", video.player_loc, _player_attributes(video, retired) if retired else ""
-        ),
+        url_element("video:player_loc", video.player_loc, _player_attributes(video, retired) if retired else ""),
         number_element("video:duration", video.duration),
         text_element("video:expiration_date", video.expiration_date),
         number_element("video:rating", video.rating),
@@ -208,8 +197,7 @@ def video_element(video: Video, retired: frozenset[str]) -> str:
         yes_no_element("video:family_friendly", video.family_friendly),
         _relation_element("video:restriction", video.restriction),
         if_requested(
-            "video:gallery_loc",
-            url_element("video:gallery_loc", gallery, attribute_text("title", gallery_title)),
+            "video:gallery_loc", url_element("video:gallery_loc", gallery, attribute_text("title", gallery_title))
         ),
         if_requested("video:price", "".join(_price_element(price) for price in video.prices)),
         yes_no_element("video:requires_subscription", video.requires_subscription),
@@ -237,9 +225,7 @@ def _player_attributes(video: Video, retired: frozenset[str]) -> str:
 def _segments(video: Video) -> str:
     return "".join(
         url_element(
-            "video:content_segment_loc",
-            url,
-            attribute_text("duration", "" if duration is None else str(duration)),
+            "video:content_segment_loc", url, attribute_text("duration", "" if duration is None else str(duration))
         )
         for url, duration in video.segments
     )
@@ -271,6 +257,4 @@ def _tvshow_element(show: TvShow | None) -> str:
 
 
 def _relation_element(name: str, pair: tuple[str, str] | None) -> str:
-    return (
-        "" if pair is None else f'<{name} relationship="{escape_xml(pair[0])}">{escape_xml(pair[1])}</{name}>'
-    )
+    return "" if pair is None else f'<{name} relationship="{escape_xml(pair[0])}">{escape_xml(pair[1])}</{name}>'

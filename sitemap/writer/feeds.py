@@ -107,9 +107,7 @@ class RssEncoder:
             + text_element("description", channel.description or channel.title)
             + text_element("language", channel.language)
             + (f'<atom:link rel="self"{about} type="application/rss+xml"/>' if about else "")
-            + "".join(
-                f'<atom:link rel="hub"{attribute_text("href", escape_uri(hub))}/>' for hub in channel.hubs
-            )
+            + "".join(f'<atom:link rel="hub"{attribute_text("href", escape_uri(hub))}/>' for hub in channel.hubs)
         )
 
     def fault(self, entry: Entry) -> str:
@@ -201,9 +199,5 @@ class AtomEncoder:
 
 def _title(entry: Entry) -> str:
     """The first available title: of the page, of the article, of a video; else the URL."""
-    titles = [
-        entry.title,
-        entry.news.title if entry.news else "",
-        *(video.title for video in entry.videos[:1]),
-    ]
+    titles = [entry.title, entry.news.title if entry.news else "", *(video.title for video in entry.videos[:1])]
     return next((title for title in titles if FORBIDDEN_CHARACTERS.sub("", title).strip()), entry.loc)

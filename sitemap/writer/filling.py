@@ -205,7 +205,5 @@ class OpenFiles:
                 target.write(piece)
             target.write(self._encoder.foot())
         filling.body.close()
-        facts = target.facts(
-            self._names.url(name), shard.entries, shard.lastmod, filling.group, filling.number
-        )
+        facts = target.facts(self._names.url(name), shard.entries, shard.lastmod, filling.group, filling.number)
         self._closed.append((filling.group, filling.number, facts))

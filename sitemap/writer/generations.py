@@ -65,9 +65,7 @@ class Generations:
             )
         with self._locked():
             files = (*published.beside, *published.files)
-            kept = _Generation(
-                published, {facts.name: self._store(destination.path, facts) for facts in files}
-            )
+            kept = _Generation(published, {facts.name: self._store(destination.path, facts) for facts in files})
             self._write(self._root / f"{number}.json", msgspec.json.encode(kept))
             with contextlib.suppress(OSError):
                 self._forget()
@@ -80,9 +78,7 @@ class Generations:
         """
         with self._locked():
             kept = self._load(number)
-            others = {
-                name for other in self.numbers() for name in self._readable(other) if name not in kept.digests
-            }
+            others = {name for other in self.numbers() for name in self._readable(other) if name not in kept.digests}
             stale = re.compile("|".join(map(re.escape, sorted(others))) or "(?!)")
             files = [(facts, FileKind.ANY) for facts in (*kept.published.beside, *kept.published.files)]
             stage = destination.stage()
@@ -108,9 +104,7 @@ class Generations:
             return msgspec.json.decode((self._root / f"{number}.json").read_bytes(), type=_Generation)
         except FileNotFoundError as error:
             kept = ", ".join(map(str, self.numbers())) or "none"
-            raise DestinationError(
-                f"generation {number} is not kept in {self._root}; kept: {kept}"
-            ) from error
+            raise DestinationError(f"generation {number} is not kept in {self._root}; kept: {kept}") from error
         except (OSError, ValueError) as error:
             raise DestinationError(f"generation {number} in {self._root} cannot be read: {error}") from error
 
@@ -142,9 +136,7 @@ class Generations:
                 actual.update(piece)
                 file.write(piece)
         if actual.hexdigest() != digest:
-            raise DestinationError(
-                f"the copy of {name} is damaged: restore another one; nothing was published"
-            )
+            raise DestinationError(f"the copy of {name} is damaged: restore another one; nothing was published")
 
     def _write(self, file: Path, pieces: Iterator[bytes] | bytes) -> None:
         """Write a file completely and durably before it gets its name."""

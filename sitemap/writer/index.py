@@ -7,14 +7,7 @@ from typing import BinaryIO, Final
 from urllib.parse import urlsplit
 
 from sitemap import dates, limits, location, namespaces
-from sitemap.errors import (
-    DestinationError,
-    EmptySitemap,
-    InvalidEntry,
-    LimitExceeded,
-    NotASitemap,
-    SourceError,
-)
+from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitExceeded, NotASitemap, SourceError
 from sitemap.escape import XML_DECLARATION
 from sitemap.model import Child, Entry
 from sitemap.validation.entry import entry_fault
@@ -32,8 +25,7 @@ INDEX_FOOT: Final = b"</sitemapindex>\n"
 def index_head(stylesheets: Sequence[Stylesheet | str] = ()) -> bytes:
     """The bytes before the first child."""
     return (
-        f"{XML_DECLARATION}{stylesheet_instructions(stylesheets)}<sitemapindex "
-        f'xmlns="{namespaces.SITEMAP}">\n'
+        f'{XML_DECLARATION}{stylesheet_instructions(stylesheets)}<sitemapindex xmlns="{namespaces.SITEMAP}">\n'
     ).encode()
 
 
@@ -73,9 +65,7 @@ class IndexChildren:
         """Add a sitemap of another set. InvalidEntry if it cannot be listed, LimitExceeded if the index is full."""
         if isinstance(child, Published):
             if child.index:
-                raise InvalidEntry(
-                    child.url, "it is an index, and an index lists only sitemaps: add its children"
-                )
+                raise InvalidEntry(child.url, "it is an index, and an index lists only sitemaps: add its children")
             child = Child(child.url, child.files[-1].lastmod)
         is_vouched = self._vouched is not None and self._vouched(child.loc)
         if fault := entry_fault(Entry(child.loc, child.lastmod), "" if is_vouched else self._directory):
@@ -110,9 +100,7 @@ class IndexChildren:
     def _count_child(self, child: Child) -> None:
         size = len(encode_child(child))
         if self._count >= limits.MAX_CHILDREN or self._size + size > limits.MAX_BYTES:
-            raise LimitExceeded(
-                f"the index {self._location} is full with {self._count:,} sitemaps: split the set"
-            )
+            raise LimitExceeded(f"the index {self._location} is full with {self._count:,} sitemaps: split the set")
         self._count += 1
         self._size += size
 
@@ -167,9 +155,7 @@ def index_children(stage: Stage, index: str, files: Sequence[FileFacts], today: 
             continue
         lastmod = published.get(facts.url, "")
         if facts.url not in published or not _is_published(stage, facts):
-            lastmod = next(
-                (date for date in (facts.lastmod, today) if dates.is_later(date, lastmod)), lastmod
-            )
+            lastmod = next((date for date in (facts.lastmod, today) if dates.is_later(date, lastmod)), lastmod)
         yield Child(facts.url, lastmod)
 
 

@@ -24,22 +24,13 @@ class SetLayout:
         self.options = options
         self.stylesheets = stylesheet.stylesheet_files(options.stylesheet)
         self.encoder = encoder(
-            options.format,
-            channel=options.channel,
-            retired=options.retired,
-            stylesheets=tuple(self.stylesheets),
+            options.format, channel=options.channel, retired=options.retired, stylesheets=tuple(self.stylesheets)
         )
         self.names = FileNames(
-            location,
-            options.child,
-            gzip=options.gzip,
-            suffix=self.encoder.suffix,
-            grouped=options.group is not None,
+            location, options.child, gzip=options.gzip, suffix=self.encoder.suffix, grouped=options.group is not None
         )
         if self.names.index in self.stylesheets:
-            raise SitemapError(
-                f"{self.names.index} is the name of the stylesheet: choose another name for the set"
-            )
+            raise SitemapError(f"{self.names.index} is the name of the stylesheet: choose another name for the set")
         self._room = cache(self.encoder.room)
         self.new_shard()  # checks the limits before anything is written
         self._directory = self.names.directory

@@ -86,10 +86,7 @@ class FileNames:
         files that match, too.
         """
         any_group = "|".join(map(re.escape, groups))
-        children = [
-            *self._ungrouped,
-            *([_pattern(self._tokens, any_group)] if any_group or not self.grouped else []),
-        ]
+        children = [*self._ungrouped, *([_pattern(self._tokens, any_group)] if any_group or not self.grouped else [])]
         own = rf"(?:{'|'.join([*children, self._root])})(?:\.gz)?"
         return re.compile("|".join([own, *map(re.escape, former)]))
 
@@ -116,9 +113,7 @@ def group_slugs(group: str) -> Iterator[str]:
     remains. The others add a part of its SHA-256, and are for groups whose first slug is taken.
     """
     whole = re.sub("[^A-Za-z0-9_.]+", "-", group).strip("-.")
-    nice = re.sub(
-        r"\.(?=gz$)", "-", whole[:_MAX_SLUG].rstrip("-."), flags=re.IGNORECASE
-    )  # .gz would mean compressed
+    nice = re.sub(r"\.(?=gz$)", "-", whole[:_MAX_SLUG].rstrip("-."), flags=re.IGNORECASE)  # .gz would mean compressed
     if 2 * len(nice) > len(group) and len(whole) <= _MAX_SLUG:
         yield nice
     nice = nice or "group"
@@ -145,9 +140,7 @@ def _file_name(url: str) -> str:
     except ValueError as error:
         raise InvalidLocation(f"a sitemap cannot be at {quote_text(url)}: {error}") from error
     if name.startswith(".") or not _is_plain(name) or len(name) > 200:
-        raise InvalidLocation(
-            f"{quote_text(url)} does not end in a file name: give one, such as …/sitemap.xml"
-        )
+        raise InvalidLocation(f"{quote_text(url)} does not end in a file name: give one, such as …/sitemap.xml")
     return name
 
 
@@ -188,9 +181,7 @@ def _check_fields(tokens: list[tuple[str, str]], template: str, *, grouped: bool
     numbers = [place for place, (_, field) in enumerate(tokens) if field in _NUMBERS]
     groups = [place for place, (_, field) in enumerate(tokens) if field == "group"]
     if len(numbers) != 1:
-        raise InvalidLocation(
-            f"{quote_text(template)} must have one of {{n}} and {{next}}, so that names differ"
-        )
+        raise InvalidLocation(f"{quote_text(template)} must have one of {{n}} and {{next}}, so that names differ")
     if len(groups) != grouped:
         fault = "needs {group} once: there are groups" if grouped else "has {group}, but there are no groups"
         raise InvalidLocation(f"{quote_text(template)} {fault}")

@@ -65,9 +65,7 @@ class WriterOptions:
             raise SitemapError(f"there is no format {self.format!r}: choose one of {names}") from error
         check_kind(self.stylesheet)
         if self.today and not dates.is_valid_date(self.today):
-            raise SitemapError(
-                f"today is {self.today!r}: write it as YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+00:00"
-            )
+            raise SitemapError(f"today is {self.today!r}: write it as YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+00:00")
         for name, limit in (("max_urls", limits.MAX_URLS), ("max_bytes", limits.MAX_BYTES)):
             number = getattr(self, name)
             if not isinstance(number, int) or not 1 <= number <= limit:
@@ -140,9 +138,7 @@ def by_type() -> Grouping:
 @lru_cache(maxsize=1024)
 def _language(segment: str) -> str:
     code = segment.lower().replace("_", "-")
-    is_language = (
-        2 <= len(code) <= _LONGEST_CODE and code != "x-default" and not languages.hreflang_fault(code)
-    )
+    is_language = 2 <= len(code) <= _LONGEST_CODE and code != "x-default" and not languages.hreflang_fault(code)
     return code if is_language else OTHER_GROUP
 
 

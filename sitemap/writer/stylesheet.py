@@ -15,11 +15,7 @@ from sitemap.escape import escape_xml
 StylesheetKind = Literal["", "css", "xsl"]
 
 _TYPES: Final = {"css": "text/css"}
-_NAMES: Final[dict[str, tuple[str, ...]]] = {
-    "": (),
-    "css": ("sitemap.css",),
-    "xsl": ("sitemap.xsl", "sitemap.css"),
-}
+_NAMES: Final[dict[str, tuple[str, ...]]] = {"": (), "css": ("sitemap.css",), "xsl": ("sitemap.xsl", "sitemap.css")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +37,7 @@ class Stylesheet:
 
 def stylesheet_instructions(stylesheets: Sequence[Stylesheet | str]) -> str:
     """The processing instructions of a document, each with a line end. A string is the href of a stylesheet."""
-    return "".join(
-        (Stylesheet(sheet) if isinstance(sheet, str) else sheet).instruction() for sheet in stylesheets
-    )
+    return "".join((Stylesheet(sheet) if isinstance(sheet, str) else sheet).instruction() for sheet in stylesheets)
 
 
 def check_kind(kind: StylesheetKind) -> None:

@@ -23,9 +23,7 @@ class _PendingRemoval(msgspec.Struct):
     mtime: int  # nanoseconds; a file that changed since is no longer ours
 
 
-def remove_unlisted(
-    target: Path, grace: float, leaving: Iterable[str] = (), listed: Collection[str] = ()
-) -> None:
+def remove_unlisted(target: Path, grace: float, leaving: Iterable[str] = (), listed: Collection[str] = ()) -> None:
     """Schedule files for removal, drop those that are listed again, and remove those whose ``grace`` is over.
 
     ``grace`` is in seconds. A hidden file in ``target`` has the schedule and exists only while files wait. It names
@@ -97,9 +95,7 @@ class SwapJournal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beside: list[str]  # unlisted files that are replaced
     leaving: list[str]  # files that leave the set
     led: bool  # whether there was a leading file
-    leads: list[
-        str
-    ] = []  # digests of the old, interim and new leading file; with another the journal is outdated
+    leads: list[str] = []  # digests of the old, interim and new leading file; with another the journal is outdated
 
     def __post_init__(self) -> None:
         names = [*self.names, *self.fresh, *self.interim, *self.interim.values(), *self.beside, *self.leaving]

@@ -44,10 +44,7 @@ class SitemapWriter:
     """
 
     def __init__(
-        self,
-        destination: Destination | str | os.PathLike[str],
-        location: str,
-        options: WriterOptions = _DEFAULTS,
+        self, destination: Destination | str | os.PathLike[str], location: str, options: WriterOptions = _DEFAULTS
     ) -> None:
         self._options = options
         self._group = options.group
@@ -55,9 +52,7 @@ class SitemapWriter:
         self._encoder = self._layout.encoder
         self.names = self._layout.names
         self._directory = self.names.directory
-        self._children = IndexChildren(
-            self.names, index_head(tuple(self._layout.stylesheets)), options.vouched
-        )
+        self._children = IndexChildren(self.names, index_head(tuple(self._layout.stylesheets)), options.vouched)
         self._last = ""
         self._urls = 0
         self._over = False
@@ -98,9 +93,7 @@ class SitemapWriter:
         and the earlier entries stay written. Otherwise raises the same errors as :meth:`add` and the iterable.
         """
         if isinstance(entries, str | Entry):
-            raise SitemapError(
-                f"extend takes many entries, not {type(entries).__name__}: add takes one Entry"
-            )
+            raise SitemapError(f"extend takes many entries, not {type(entries).__name__}: add takes one Entry")
         source = iter(entries)
         while batch := list(islice(source, _BATCH)):
             self._check_open()
@@ -131,16 +124,12 @@ class SitemapWriter:
         self._check_open()
         try:
             if not self._urls:
-                raise EmptySitemap(
-                    f"{self.names.location} would list nothing: the published set stays unchanged"
-                )
+                raise EmptySitemap(f"{self.names.location} would list nothing: the published set stays unchanged")
             beside = tuple(self._write_sheets())
             files = self._fillings.close(single=not (self._options.always_index or self._children.others))
             index = files[0].name != self.names.single
             kind = FileKind.LINES if self._encoder.format is Format.TEXT else FileKind.XML
-            staged = [
-                (facts, FileKind.XML if facts.name.endswith(".xsl") else FileKind.ANY) for facts in beside
-            ]
+            staged = [(facts, FileKind.XML if facts.name.endswith(".xsl") else FileKind.ANY) for facts in beside]
             staged += [(facts, kind) for facts in files]
             if index:
                 own = index_children(self._stage, self.names.index, files, self._options.today)

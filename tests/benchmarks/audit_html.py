@@ -109,8 +109,7 @@ def main() -> None:
         browser = drivers.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         for slower in (1, 4):
             print(
-                f"CPU {slower} times slower:",
-                *(f"{what} {each:.2f} s" for what, each in waits(browser, path, slower)),
+                f"CPU {slower} times slower:", *(f"{what} {each:.2f} s" for what, each in waits(browser, path, slower))
             )
         if told.axe:
             write_html(*made(1_000, is_complete=False, is_compared=True), path)

@@ -146,9 +146,7 @@ def said(costs: dict[str, list[Cost]], counts: dict[str, int]) -> str:
 
 def main() -> None:
     """Make a log, have each command read it, round after round, and print what each took."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-n", type=int, default=20_000_000, help="lines")
     parser.add_argument(
         "--table-lines",

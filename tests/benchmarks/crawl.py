@@ -75,30 +75,12 @@ def _options() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     tree = "a folder of HTML with an index.html (default: the largest known documentation of a Debian package, such as"
-    add(
-        "--tree",
-        type=Path,
-        metavar="DIR",
-        help=f"{tree} openjdk-17-doc; else that of this Python, made on the spot)",
-    )
+    add("--tree", type=Path, metavar="DIR", help=f"{tree} openjdk-17-doc; else that of this Python, made on the spot)")
     add("--rounds", type=_positive, default=3, metavar="N", help="how often each command runs (default: 3)")
     peers = f"beside whom, of {','.join(commands.PEERS)}, in this order; '' for nobody (default: all)"
     add("--peers", type=_peers, default=commands.PEERS, metavar="NAMES", help=peers)
-    add(
-        "-c",
-        "--concurrency",
-        type=_positive,
-        default=32,
-        metavar="N",
-        help="requests at a time (default: 32)",
-    )
-    add(
-        "--processes",
-        type=int,
-        default=0,
-        metavar="N",
-        help="our parser processes (default: what siteatlas takes)",
-    )
+    add("-c", "--concurrency", type=_positive, default=32, metavar="N", help="requests at a time (default: 32)")
+    add("--processes", type=int, default=0, metavar="N", help="our parser processes (default: what siteatlas takes)")
     sample = "pages in memory for the stages, evenly taken; 0 takes all (default: 2000)"
     add("--sample", type=int, default=2000, metavar="N", help=sample)
     add("--timeout", type=float, default=1800.0, metavar="SECONDS", help="for one run (default: 1800)")
@@ -120,9 +102,7 @@ def _benchmark(options: argparse.Namespace, folder: Path) -> None:
             for number in range(1, options.rounds + 1)
             for place, command in enumerate(everyone)
         ]
-        bench = Bench(
-            server.url, _new(folder / "stages"), list(runs[0].pages), options.concurrency, options.processes
-        )
+        bench = Bench(server.url, _new(folder / "stages"), list(runs[0].pages), options.concurrency, options.processes)
         stages = bench.run(options.sample, rounds=3)
     stages.append(_start(everyone[0], folder, len(runs[0].pages), options.timeout))
     print(_report(tree, options, runs, stages))
@@ -149,14 +129,9 @@ def _start(command: Command, folder: Path, pages: int, timeout: float) -> Stage:
     for name in ("index", *range(16)):
         (few / f"{name}.html").write_text(f"<!doctype html><title>{name}</title>{links}", encoding="utf-8")
     with nginx(few) as server:
-        cpu = [
-            measure(command.line(server.url, _new(folder / f"few-{n}")), folder, timeout).cpu
-            for n in range(3)
-        ]
+        cpu = [measure(command.line(server.url, _new(folder / f"few-{n}")), folder, timeout).cpu for n in range(3)]
     return Stage(
-        "start",
-        "a whole crawl of 17 tiny pages, spread over the pages of the real one",
-        1000 * min(cpu) / pages,
+        "start", "a whole crawl of 17 tiny pages, spread over the pages of the real one", 1000 * min(cpu) / pages
     )
 
 
@@ -203,9 +178,7 @@ def _positive(text: str) -> int:
 def _peers(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if unknown := [name for name in names if name not in commands.PEERS]:
-        raise argparse.ArgumentTypeError(
-            f"{', '.join(unknown)} is not known; known: {', '.join(commands.PEERS)}"
-        )
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)} is not known; known: {', '.join(commands.PEERS)}")
     return names
 
 

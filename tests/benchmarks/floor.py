@@ -79,9 +79,7 @@ def write(pages: dict[str, str], folder: Path) -> None:
         f"<url><loc>{escape(url)}</loc><lastmod>{escape(modified)}</lastmod></url>"
         for url, modified in sorted(pages.items())
     ]
-    head = (
-        '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
-    )
+    head = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
     (folder / "sitemap.xml").write_text("\n".join([head, *lines, "</urlset>\n"]), encoding="utf-8")
 
 

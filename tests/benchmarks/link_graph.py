@@ -59,9 +59,7 @@ def step(name: str, call: Callable[[], T]) -> T:
     result = call()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     took = time.process_time() - cpu
-    print(
-        f"{name:<24} {time.perf_counter() - wall:7.2f} s wall {took:7.2f} s CPU {peak:6.0f} MiB peak so far"
-    )
+    print(f"{name:<24} {time.perf_counter() - wall:7.2f} s wall {took:7.2f} s CPU {peak:6.0f} MiB peak so far")
     return result
 
 
@@ -81,17 +79,13 @@ def main() -> None:
             step("nothing yet", lambda: None)
             graph = step("load", lambda: load_graph(db))
             assert graph is not None
-            print(
-                f"  {len(graph.nodes):,} URLs, {len(graph.edges):,} links, {int(graph.pages.sum()):,} pages"
-            )
+            print(f"  {len(graph.nodes):,} URLs, {len(graph.edges):,} links, {int(graph.pages.sum()):,} pages")
             step("weight", lambda: graph.weight)
             step("islands", lambda: graph.island)
             step("referrers of the start", lambda: graph.referrers(graph.start, 100))
             called = step("names", lambda: node_names(db))
             pages = np.flatnonzero(graph.pages)
-            orphans = (
-                np.random.default_rng(1).choice(pages, min(asked.orphans, len(pages)), replace=False).tolist()
-            )
+            orphans = np.random.default_rng(1).choice(pages, min(asked.orphans, len(pages)), replace=False).tolist()
             hubs = step("hubs, index", lambda: LinkSuggestions(graph, called.urls, called.titles, orphans))
             step(f"hubs of {len(orphans):,}", lambda: [hubs.suggest(node) for node in orphans])
 

@@ -120,6 +120,4 @@ def _environment(own: Mapping[str, str]) -> dict[str, str]:
 
 def _last_words(command: list[str], code: int, late: bool, errors: bytes) -> str:
     why = "took too long" if late else f"ended with {code}"
-    return (
-        f"{' '.join(command)}\n{why}: {errors.decode(errors='replace').strip()[-1000:] or 'it said nothing'}"
-    )
+    return f"{' '.join(command)}\n{why}: {errors.decode(errors='replace').strip()[-1000:] or 'it said nothing'}"

@@ -87,17 +87,7 @@ def _name(number: int) -> str:
 def visit(server: Server, folder: Path, options: argparse.Namespace) -> Visit:
     """One run of the command. The state is in the folder. Raises CommandFailed."""
     words = ["-o", str(folder / "out"), "--state", str(folder / "state"), "-q", "--rate", "0"]
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "crawler",
-        "crawl",
-        server.url,
-        *words,
-        "-c",
-        str(options.concurrency),
-    ]
+    command = [sys.executable, "-P", "-m", "crawler", "crawl", server.url, *words, "-c", str(options.concurrency)]
     before = len(server.sent())
     cost = measure(command, folder, options.timeout)
     sent = server.sent()[before:]

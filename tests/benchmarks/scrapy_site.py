@@ -101,9 +101,7 @@ def settings(concurrency: int) -> dict[str, object]:
         "DOWNLOADER_STATS": False,
         "LOGSTATS_INTERVAL": 0,
         "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
-        "DOWNLOADER_MIDDLEWARES": {
-            f"scrapy.downloadermiddlewares.{name}Middleware": None for name in DOWNLOADER
-        },
+        "DOWNLOADER_MIDDLEWARES": {f"scrapy.downloadermiddlewares.{name}Middleware": None for name in DOWNLOADER},
         "SPIDER_MIDDLEWARES": {f"scrapy.spidermiddlewares.{name}Middleware": None for name in SPIDER},
     }
     try:
@@ -123,9 +121,7 @@ def main(root: str, folder: str, concurrency: str) -> None:
         f"<url><loc>{escape(url)}</loc><lastmod>{escape(modified)}</lastmod></url>"
         for url, modified in sorted(crawler.spider.pages.items())
     ]
-    head = (
-        '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
-    )
+    head = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
     text = "\n".join([head, *lines, "</urlset>\n"])
     (Path(folder) / "sitemap.xml").write_text(text, encoding="utf-8")
 

@@ -40,9 +40,7 @@ def variants(number: int) -> Entry:
     """A page in five languages."""
     page, place = divmod(number, len(LANGUAGES))
     links = tuple(Alternate(code, f"{HOME}{code}/article-{page}") for code in LANGUAGES)
-    return Entry(
-        links[place].href, plain(number).lastmod, alternates=(*links, Alternate("x-default", links[0].href))
-    )
+    return Entry(links[place].href, plain(number).lastmod, alternates=(*links, Alternate("x-default", links[0].href)))
 
 
 def news(number: int) -> Entry:
@@ -80,9 +78,7 @@ def speeds(count: int, reading: float, linting: float) -> str:
 
 def main() -> None:
     """Write a set, read it and lint it, and print what each took."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=20, help="files of 50,000 entries")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kind", choices=KINDS, default="plain")

@@ -62,9 +62,7 @@ def costs(some: list[Entry], options: WriterOptions) -> dict[str, float]:
 
 def main() -> None:
     """Run all passes in turn, and print a line for each."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-n", "--entries", type=int, default=300_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--max-urls", type=int, default=50_000, help="entries in a file")

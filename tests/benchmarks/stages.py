@@ -22,17 +22,7 @@ from crawler.crawl.indexability import is_readable
 from crawler.crawl.revalidation import response_metadata
 from crawler.crawl.visit import build_judge, fetch_options, parser_options
 from crawler.lastmod.policy import date_of_new_page
-from crawler.model import (
-    DiscoveredBy,
-    DiscoveredUrl,
-    FetchedDocument,
-    Lease,
-    Outcome,
-    Page,
-    Reply,
-    Url,
-    Verdict,
-)
+from crawler.model import DiscoveredBy, DiscoveredUrl, FetchedDocument, Lease, Outcome, Page, Reply, Url, Verdict
 from crawler.parse.html.page import read_page
 from crawler.parse.pool import ParsePool
 from crawler.parse.protocol import LENGTH_PREFIX, ParseJob, decode_job, decode_page, encode_message
@@ -108,10 +98,7 @@ class Bench:
         return [Stage(name, about, 1000 * cpu / len(urls)) for name, (cpu, about) in timings.items()]
 
     def _fetch(self, urls: list[Url]) -> tuple[float, list[Reply]]:
-        body, tasks_at_a_time = (
-            fetch_options(self._plan.config).page_body,
-            self._plan.config.pace.concurrency,
-        )
+        body, tasks_at_a_time = (fetch_options(self._plan.config).page_body, self._plan.config.pace.concurrency)
         replies: dict[Url, Reply] = {}
         todo = iter(urls)
 
@@ -252,9 +239,7 @@ def _settle(frontier: SqliteFrontier, outcomes: dict[Url, tuple[Item, Verdict, s
     for lease in _leases(frontier, len(outcomes)):
         item, verdict, _, _ = outcomes[lease.url]
         seen = response_metadata(item.reply, item.page)
-        frontier.settle(
-            Outcome(lease, verdict, item.reply.status, item.page.links, page=item.page, sighting=seen)
-        )
+        frontier.settle(Outcome(lease, verdict, item.reply.status, item.page.links, page=item.page, sighting=seen))
     frontier.commit()
 
 

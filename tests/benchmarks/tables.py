@@ -20,12 +20,7 @@ class Run:
 
     def as_json(self) -> dict[str, object]:
         """Everything but the names of the pages."""
-        plain = {
-            "command": self.command,
-            "round": self.round,
-            "requests": self.requests,
-            "pages": len(self.pages),
-        }
+        plain = {"command": self.command, "round": self.round, "requests": self.requests, "pages": len(self.pages)}
         return {**plain, **asdict(self.cost)}
 
 
@@ -33,15 +28,7 @@ def comparison(runs: list[Run]) -> str:
     """A row for each command, in the order of the first round."""
     first = runs[0].command
     names = list(dict.fromkeys(run.command for run in runs))
-    head = [
-        "command",
-        "wall s",
-        "pages/s",
-        "CPU s",
-        "CPU ms/page",
-        "peak RSS MiB (largest process)",
-        "elsewhere CPU s",
-    ]
+    head = ["command", "wall s", "pages/s", "CPU s", "CPU ms/page", "peak RSS MiB (largest process)", "elsewhere CPU s"]
     head += ["requests", "pages", f"those of {first}?"]
     rows = []
     for name in names:
@@ -87,9 +74,7 @@ def stage_table(stages: list[Stage], real: float) -> str:
     """The stages, their sum, and what a real run takes beside them (CPU ms/page)."""
     total = sum(stage.ms for stage in stages)
     rows = [[stage.name, f"{stage.ms:.3f}", f"{stage.ms / real:.0%}", stage.about] for stage in stages]
-    rows.append(
-        ["**sum**", f"{total:.3f}", f"{total / real:.0%}", "the stages one after the other, each alone"]
-    )
+    rows.append(["**sum**", f"{total:.3f}", f"{total / real:.0%}", "the stages one after the other, each alone"])
     rest = "engine, other requests, colder memory, and all at once instead of one after the other"
     rows.append(["rest", f"{real - total:.3f}", f"{(real - total) / real:.0%}", rest])
     rows.append(["**a real run**", f"{real:.3f}", "100%", "median of the rounds above"])

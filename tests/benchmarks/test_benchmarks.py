@@ -22,17 +22,7 @@ def test_ours_the_benchmark_counts_the_same_pages_for_all_and_measures_every_sta
     (tree / "index.html").write_text('<!doctype html><title>0</title><p><a href="page1.html">on</a>')
     with nginx(tree):
         pass  # skips here, or says what is wrong, when there is no nginx
-    command = [
-        sys.executable,
-        "-m",
-        "tests.benchmarks.crawl",
-        "--tree",
-        str(tree),
-        "--rounds",
-        "1",
-        "-c",
-        "4",
-    ]
+    command = [sys.executable, "-m", "tests.benchmarks.crawl", "--tree", str(tree), "--rounds", "1", "-c", "4"]
     run = subprocess.run(
         [*command, "--processes", "1", "--peers", "floor", "--json", str(result)],
         cwd=ROOT,
@@ -50,10 +40,7 @@ def test_ours_the_benchmark_counts_the_same_pages_for_all_and_measures_every_sta
     costs = {stage["name"]: stage["ms"] for stage in found["stages"]}
     assert list(costs) == ["fetch", "frames", "read", "pipes", "judge", "settle", "write", "start"]
     assert all(ms > 0 for name, ms in costs.items() if name != "pipes")  # too little to be seen here
-    assert [line.split()[1] for line in run.stdout.splitlines() if " the same " in line] == [
-        "siteatlas",
-        "floor",
-    ]
+    assert [line.split()[1] for line in run.stdout.splitlines() if " the same " in line] == ["siteatlas", "floor"]
 
 
 def test_ours_the_benchmark_refuses_a_folder_without_an_index(tmp_path: Path) -> None:
@@ -71,9 +58,7 @@ def test_ours_the_benchmark_of_sitemaps_writes_reads_and_lints(tmp_path: Path) -
     )
     assert run.returncode == 0, run.stderr
     runs = json.loads(result.read_text())["runs"]
-    assert [(one["who"], one["task"]) for one in runs] == [
-        ("siteatlas", task) for task in ("write", "read", "lint")
-    ]
+    assert [(one["who"], one["task"]) for one in runs] == [("siteatlas", task) for task in ("write", "read", "lint")]
     assert all(one["cost"]["cpu"] > 0 and one["cost"]["peak"] > 10_000_000 for one in runs)
     assert "times as fast as reading" in run.stdout
 
@@ -111,16 +96,7 @@ def test_ours_the_benchmark_of_second_runs_compares_them_with_the_first(tmp_path
 
 def test_ours_the_benchmark_of_logs_reads_every_line(tmp_path: Path) -> None:
     result = tmp_path / "result.json"
-    command = [
-        sys.executable,
-        "-m",
-        "tests.benchmarks.audit_logs",
-        "-n",
-        "3000",
-        "--processes",
-        "2",
-        "--peers",
-    ]
+    command = [sys.executable, "-m", "tests.benchmarks.audit_logs", "-n", "3000", "--processes", "2", "--peers"]
     run = subprocess.run(
         [*command, "--json", str(result)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
     )

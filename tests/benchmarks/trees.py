@@ -86,9 +86,7 @@ def _describe(folder: Path) -> None:
             html = pydoc.html.page(name, pydoc.html.document(module, name))
             if module is not None and hasattr(module, "__path__"):
                 inner = pkgutil.iter_modules(module.__path__, f"{name}.")
-                names += [
-                    each.name for each in inner if not {"__main__", "tests", "test"} & {*each.name.split(".")}
-                ]
+                names += [each.name for each in inner if not {"__main__", "tests", "test"} & {*each.name.split(".")}]
         except (Exception, SystemExit):  # noqa: BLE001 - a module of another system; there are enough others
             continue
         Path(folder, f"{name}.html").write_text(html, encoding="utf-8", errors="replace")

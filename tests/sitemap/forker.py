@@ -14,9 +14,7 @@ import sys
 
 import marked_sets
 
-_PR_SET_PTRACER = (
-    0x59616D61  # lets a tracer in that is no ancestor, where the kernel (Yama) wants to be asked
-)
+_PR_SET_PTRACER = 0x59616D61  # lets a tracer in that is no ancestor, where the kernel (Yama) wants to be asked
 
 
 def call(command: str) -> None:

@@ -13,11 +13,7 @@ NAMESPACE = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 # Sections with their number of pages, two to a file, and what tells the pages of one generation from another's.
 GENERATIONS: dict[str, Sequence[tuple[str, str, int]]] = {
     "old": [("a", "kept", 2), ("b", "old", 5), ("c", "old", 4)],
-    "new": [
-        ("a", "kept", 2),
-        ("b", "new", 4),
-        ("c", "new", 5),
-    ],  # a file less, a file more, three that change
+    "new": [("a", "kept", 2), ("b", "new", 4), ("c", "new", 5)],  # a file less, a file more, three that change
     "same-index": [("a", "kept", 2), ("b", "other", 5), ("c", "old", 4)],  # nothing but content changes
     "alone": [("a", "alone", 1)],
 }

@@ -96,18 +96,14 @@ def test_ours_a_kill_at_a_system_call_leaves_one_whole_generation(process: Trace
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way[0]}-{way[1]}-{'gz' if way[2] else 'xml'}")
-def test_ours_a_kill_at_every_system_call_leaves_one_whole_generation(
-    process: Traced, memory: Path, way: Way
-) -> None:
+def test_ours_a_kill_at_every_system_call_leaves_one_whole_generation(process: Traced, memory: Path, way: Way) -> None:
     ends = kill_everywhere(process, memory, way)
     assert all(after in (before, way[1]) for before, after in ends)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_ours_a_kill_where_there_are_no_links_leaves_one_whole_generation(
-    process: Traced, memory: Path
-) -> None:
+def test_ours_a_kill_where_there_are_no_links_leaves_one_whole_generation(process: Traced, memory: Path) -> None:
     kill_everywhere(process, memory, CHANGES, inject=["linkat:error=EPERM"])
 
 
@@ -141,9 +137,7 @@ def test_ours_a_kill_in_the_recovery_leaves_one_whole_generation(process: Traced
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_ours_a_kill_at_every_call_of_a_recovery_leaves_one_whole_generation(
-    process: Traced, memory: Path
-) -> None:
+def test_ours_a_kill_at_every_call_of_a_recovery_leaves_one_whole_generation(process: Traced, memory: Path) -> None:
     calls = durable_calls(process, memory / "dry", CHANGES)
     for number, point in enumerate(calls[::5]):
         work = memory / str(number)
@@ -185,9 +179,7 @@ def fail_everywhere(process: Traced, work: Path, way: Way, error: str, step: int
 
 
 @pytest.mark.parametrize(("error", "step"), [("EIO", 11), ("ENOSPC", 17)])
-def test_ours_a_failing_system_call_puts_everything_back(
-    process: Traced, memory: Path, error: str, step: int
-) -> None:
+def test_ours_a_failing_system_call_puts_everything_back(process: Traced, memory: Path, error: str, step: int) -> None:
     said = fail_everywhere(process, memory, CHANGES, error, step)
     assert said == {"done", "DestinationError"}
 
@@ -196,9 +188,7 @@ def test_ours_a_switch_that_may_not_be_durable_is_taken_back(process: Traced, me
     lead = str(memory / "dry" / "sitemap.xml")
     begin(memory / "dry", CHANGES)
     calls = process.run([], "publish", memory / "dry", "new").calls
-    switch = next(
-        number for number, (_, _, line) in enumerate(calls) if line.startswith("rename") and lead in line
-    )
+    switch = next(number for number, (_, _, line) in enumerate(calls) if line.startswith("rename") and lead in line)
     count = next(count for name, count, _ in calls[switch:] if name == "fsync")
     begin(memory / "public", CHANGES)
     before = state(memory / "public")
@@ -237,9 +227,7 @@ def test_ours_every_failing_system_call_puts_everything_back(
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_ours_a_kill_while_everything_is_put_back_leaves_one_whole_generation(
-    process: Traced, memory: Path
-) -> None:
+def test_ours_a_kill_while_everything_is_put_back_leaves_one_whole_generation(process: Traced, memory: Path) -> None:
     for name, count in durable_calls(process, memory / "dry", CHANGES):
         if name in {"fsync", "rename", "linkat"}:
             work = memory / f"{name}-{count}"
@@ -281,9 +269,7 @@ def test_ours_nothing_is_listed_before_it_is_durable(process: Traced, memory: Pa
         return next(place for place in range(start, len(lines)) if re.search(pattern, lines[place]))
 
     stage = rf"{public}/\.siteatlas-stage-\w+"
-    shown = [
-        number for number, line in enumerate(lines) if re.search(rf'^linkat.*"{public}/[^/"]+", 0\)', line)
-    ]
+    shown = [number for number, line in enumerate(lines) if re.search(rf'^linkat.*"{public}/[^/"]+", 0\)', line)]
     assert len(shown) == 5
     switch = first(rf'^rename\("{stage}/new/sitemap\.\w+\.xml", "{public}/sitemap\.xml"\)')
     placed = [first(rf'^rename\(.*"{public}/sitemap-{name}\.xml"\)') for name in ("b-1", "b-2", "c-1", "c-2")]

@@ -170,28 +170,18 @@ def test_sitemaps_org_a_host_vouches_through_its_own_robots_txt() -> None:
 def test_sitemaps_org_naming_the_index_is_naming_its_sitemaps() -> None:
     robots = Robots({"https://shop.example/robots.txt": b"Sitemap: https://www.example.com/index.xml"})
     assert not CrossSubmits(OURS, robots).is_vouched("https://shop.example/")
-    assert CrossSubmits(OURS, robots, ["https://www.example.com/index.xml"]).is_vouched(
-        "https://shop.example/"
-    )
+    assert CrossSubmits(OURS, robots, ["https://www.example.com/index.xml"]).is_vouched("https://shop.example/")
 
 
 def test_ours_the_number_of_origins_is_bounded() -> None:
     robots = Robots({f"https://{n}.example/robots.txt": f"Sitemap: {OURS}".encode() for n in range(9)})
     submits = CrossSubmits(OURS, robots, max_origins=3)
-    assert [submits.is_vouched(f"https://{n % 5}.example/") for n in range(10)] == [
-        True,
-        True,
-        True,
-        False,
-        False,
-    ] * 2
+    assert [submits.is_vouched(f"https://{n % 5}.example/") for n in range(10)] == [True, True, True, False, False] * 2
     assert submits.full
     assert len(robots.asked) == len(submits.origins) == 3
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: CrossSubmits("/s.xml", {}.get), lambda: CrossSubmits(OURS, {}.get, ["x"])]
-)
+@pytest.mark.parametrize("make", [lambda: CrossSubmits("/s.xml", {}.get), lambda: CrossSubmits(OURS, {}.get, ["x"])])
 def test_ours_a_bad_address_is_refused_at_once(make: Callable[[], CrossSubmits]) -> None:
     with pytest.raises(InvalidLocation):
         make()

@@ -242,9 +242,7 @@ def test_ours_what_does_not_change_is_not_touched(tmp_path: Path) -> None:
     assert {name for name in before if before[name] != after[name]} == {"sitemap-3.xml", "sitemap.xml"}
 
 
-def test_ours_old_files_stay_for_their_grace_and_are_not_swept_when_they_are_listed_again(
-    tmp_path: Path,
-) -> None:
+def test_ours_old_files_stay_for_their_grace_and_are_not_swept_when_they_are_listed_again(tmp_path: Path) -> None:
     def publish_slowly(tag: str, count: int) -> None:
         with SitemapWriter(Directory(tmp_path, settle=0), LOCATION, WriterOptions(max_urls=1)) as writer:
             writer.extend(Entry(f"https://example.com/{tag}/{number}") for number in range(count))

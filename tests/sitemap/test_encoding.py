@@ -127,10 +127,7 @@ def as_news(n: Any) -> News:
     return News(
         text(n, f"{N}publication/{N}name"),
         text(n, f"{N}publication/{N}language"),
-        *(
-            text(n, N + name)
-            for name in ("publication_date", "title", "access", "genres", "keywords", "stock_tickers")
-        ),
+        *(text(n, N + name) for name in ("publication_date", "title", "access", "genres", "keywords", "stock_tickers")),
     )
 
 
@@ -231,29 +228,21 @@ def test_ours_only_what_is_used_is_declared(xsd: Any) -> None:
         frozenset({"image"}): Entry("https://example.com/", images=FULL.images),
         frozenset({"video"}): Entry("https://example.com/", videos=FULL.videos),
         frozenset({"news"}): Entry("https://example.com/", news=FULL.news),
-        frozenset({"xhtml"}): Entry(
-            "https://example.com/", alternates=(Alternate("en", "https://example.com/en"),)
-        ),
+        frozenset({"xhtml"}): Entry("https://example.com/", alternates=(Alternate("en", "https://example.com/en"),)),
     }
     for declared, page in pages.items():
         assert set(parsed(document(make(), page), xsd).nsmap) == {None, *declared}
-    assert set(
-        parsed(document(make(retired=RETIRED), Entry("https://example.com/", mobile=True)), xsd).nsmap
-    ) == {
+    assert set(parsed(document(make(retired=RETIRED), Entry("https://example.com/", mobile=True)), xsd).nsmap) == {
         None,
         "mobile",
     }
 
 
 @pytest.mark.parametrize(
-    ("value", "written"),
-    [(0.5, "0.5"), (1, "1"), (1.0, "1.0"), (0.0, "0.0"), (1e-5, "0.00001"), (1e-9, "0.0")],
+    ("value", "written"), [(0.5, "0.5"), (1, "1"), (1.0, "1.0"), (0.0, "0.0"), (1e-5, "0.00001"), (1e-9, "0.0")]
 )
 def test_w3_numbers_are_decimals(value: float, written: str) -> None:
-    assert (
-        f"<priority>{written}</priority>"
-        in make().entry(Entry("https://example.com/", priority=value)).decode()
-    )
+    assert f"<priority>{written}</priority>" in make().entry(Entry("https://example.com/", priority=value)).decode()
 
 
 def test_sitemaps_org_text_is_a_url_a_line() -> None:

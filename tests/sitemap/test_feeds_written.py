@@ -201,10 +201,7 @@ def test_ours_the_head_has_no_date_that_nobody_stated_and_fits_its_room(format: 
     bare = encoder.head(0, "")
     assert b"lastBuildDate" not in bare
     assert b"updated" not in bare
-    sizes = {
-        len(encoder.head(3, date))
-        for date in ("2024-02-29", "0001-01-01", "2024-05-08T23:30:00.987654321+14:00")
-    }
+    sizes = {len(encoder.head(3, date)) for date in ("2024-02-29", "0001-01-01", "2024-05-08T23:30:00.987654321+14:00")}
     assert sizes == {encoder.room(3) - len(encoder.foot())}
 
 
@@ -212,10 +209,7 @@ def test_ours_the_head_has_no_date_that_nobody_stated_and_fits_its_room(format: 
     ("page", "title"),
     [
         (Entry("https://example.com/", title="Own", news=News("p", "en", "2026-01-01", "Article")), "Own"),
-        (
-            Entry("https://example.com/", title=" \x00", news=News("p", "en", "2026-01-01", "Article")),
-            "Article",
-        ),
+        (Entry("https://example.com/", title=" \x00", news=News("p", "en", "2026-01-01", "Article")), "Article"),
         (Entry("https://example.com/", videos=(VIDEO,)), VIDEO.title),
         (Entry("https://example.com/"), "https://example.com/"),
     ],

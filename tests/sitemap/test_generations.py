@@ -50,9 +50,7 @@ def test_ours_a_damaged_copy_is_not_published_and_is_mended_by_the_next(tmp_path
             copy.unlink()
         else:
             copy.write_bytes(copy.read_bytes()[:-1])
-    with pytest.raises(
-        DestinationError, match=r"of generation 1 is damaged: restore another one; nothing was"
-    ):
+    with pytest.raises(DestinationError, match=r"of generation 1 is damaged: restore another one; nothing was"):
         restore(public, private, 1)
     assert content(public) == before
     keep(public, private, "old", 3)
@@ -67,9 +65,7 @@ def test_ours_only_what_was_published_is_kept(tmp_path: Path) -> None:
     published = publish(public, "old")
     generations = Generations(private)
     (public / "sitemap-b-1.xml").write_bytes((public / "sitemap-c-1.xml").read_bytes())
-    with pytest.raises(
-        DestinationError, match=r"sitemap-b-1\.xml differs from the published file: it is not kept"
-    ):
+    with pytest.raises(DestinationError, match=r"sitemap-b-1\.xml differs from the published file: it is not kept"):
         generations.keep(published, Directory(public), 1)
     (public / "sitemap-b-1.xml").unlink()
     with pytest.raises(DestinationError, match=r"sitemap-b-1\.xml cannot be kept: No such file"):
@@ -93,9 +89,7 @@ def test_ours_other_files_stay_when_a_generation_comes_back(tmp_path: Path) -> N
     public.mkdir()
     (public / "sitemap-b-9.xml").write_text("mine")
     keep(public, private, "old", 1)
-    alone = write_index(
-        Directory(public), "https://example.com/all.xml", [Child("https://example.com/sitemap.xml")]
-    )
+    alone = write_index(Directory(public), "https://example.com/all.xml", [Child("https://example.com/sitemap.xml")])
     Generations(tmp_path / "other").keep(alone, Directory(public), 1)
     keep(public, private, "new", 2)
     restore(public, private, 1)
@@ -147,7 +141,5 @@ def test_ours_a_kill_while_keeping_or_restoring_loses_no_generation(process: Tra
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.needs_strace
-def test_ours_a_kill_anywhere_while_keeping_or_restoring_loses_no_generation(
-    process: Traced, memory: Path
-) -> None:
+def test_ours_a_kill_anywhere_while_keeping_or_restoring_loses_no_generation(process: Traced, memory: Path) -> None:
     kill_everywhere(process, memory, 1)

@@ -54,10 +54,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 def locs(path: Path) -> list[str]:
     data = path.read_bytes()
-    return [
-        str(loc.text)
-        for loc in ET.fromstring(gzip.decompress(data) if path.suffix == ".gz" else data).iter(LOC)
-    ]
+    return [str(loc.text) for loc in ET.fromstring(gzip.decompress(data) if path.suffix == ".gz" else data).iter(LOC)]
 
 
 # The ready-made groupings.
@@ -105,9 +102,7 @@ def test_ours_patterns_are_tried_in_their_order() -> None:
 )
 def test_google_languages_are_told_by_the_own_alternate_or_the_path(path: str, own: str, group: str) -> None:
     url = SITE + path
-    alternates = (
-        (Alternate("x-default", url), Alternate("es", url + "/es"), Alternate(own, url)) if own else ()
-    )
+    alternates = (Alternate("x-default", url), Alternate("es", url + "/es"), Alternate(own, url)) if own else ()
     assert by_language()(Entry(url, alternates=alternates)) == group
 
 
@@ -139,8 +134,7 @@ def mixed(count: int) -> list[Entry]:
     sections = ["shop", "blog", "Blog", "\u0430\u0431", "a.b"]
     return [
         Entry(
-            f"{SITE}/{chance.choice(sections)}/{number}?a&b",
-            chance.choice(["", "2026-01-02", "2026-03-04T05:06:07Z"]),
+            f"{SITE}/{chance.choice(sections)}/{number}?a&b", chance.choice(["", "2026-01-02", "2026-03-04T05:06:07Z"])
         )
         for number in range(count)
     ]
@@ -211,9 +205,7 @@ def test_ours_stale_files_of_the_same_groups_go_and_those_of_others_stay(tmp_pat
 
 
 def test_ours_groups_are_bounded(tmp_path: Path) -> None:
-    with SitemapWriter(
-        Directory(tmp_path), LOCATION, WriterOptions(group=by_section(), max_groups=3)
-    ) as writer:
+    with SitemapWriter(Directory(tmp_path), LOCATION, WriterOptions(group=by_section(), max_groups=3)) as writer:
         for number in range(3):
             writer.add(Entry(f"{SITE}/{number}/x"))
         writer.add(Entry(f"{SITE}/0/y"))
@@ -280,9 +272,7 @@ PLAIN = st.lists(
     ),
     max_size=30,
 )
-BETWEEN = st.tuples(PLAIN, st.lists(ONE, max_size=3), PLAIN).map(
-    lambda parts: [*parts[0], *parts[1], *parts[2]]
-)
+BETWEEN = st.tuples(PLAIN, st.lists(ONE, max_size=3), PLAIN).map(lambda parts: [*parts[0], *parts[1], *parts[2]])
 
 
 @settings(max_examples=60, deadline=None)
@@ -303,11 +293,7 @@ def test_ours_many_at_once_are_the_same_as_one_by_one(
 ) -> None:
     folder = tmp_path_factory.mktemp("same")
     options = WriterOptions(
-        max_urls=max_urls,
-        max_bytes=max_bytes,
-        group=by_section() if grouped else None,
-        format=format,
-        gzip=True,
+        max_urls=max_urls, max_bytes=max_bytes, group=by_section() if grouped else None, format=format, gzip=True
     )
     said: tuple[list[str], list[str]] = ([], [])
     with SitemapWriter(Directory(folder / "one"), LOCATION, options) as writer:
@@ -332,9 +318,7 @@ def test_ours_usual_entries_take_the_fast_road(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lastmods: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr(SitemapWriter, "add", None)  # whoever goes one by one stumbles
-    entries = [
-        Entry(f"{SITE}/a%20b/{number}?x=1&y=~2", lastmods[number % len(lastmods)]) for number in range(5_000)
-    ]
+    entries = [Entry(f"{SITE}/a%20b/{number}?x=1&y=~2", lastmods[number % len(lastmods)]) for number in range(5_000)]
     published = publish(tmp_path, entries, group=lambda entry: entry.loc[-5], max_urls=300)
     assert published.urls == 5_000
     assert published.files[-1].lastmod == max(lastmods)
@@ -382,9 +366,7 @@ def test_sitemaps_org_bytes_decide_in_every_format(tmp_path: Path, format: Forma
 
 
 def test_ours_a_lost_line_of_a_text_is_found(tmp_path: Path) -> None:
-    with SitemapWriter(
-        Directory(tmp_path), LOCATION, WriterOptions(format=Format.TEXT, max_urls=1)
-    ) as writer:
+    with SitemapWriter(Directory(tmp_path), LOCATION, WriterOptions(format=Format.TEXT, max_urls=1)) as writer:
         writer.add(Entry(SITE + "/a"))
         writer.add(Entry(SITE + "/b"))
         staged = next(tmp_path.glob(".siteatlas-stage-*/new/sitemap-1.txt"))
@@ -429,11 +411,7 @@ def test_sitemaps_org_an_index_lists_the_sitemaps_of_others(tmp_path: Path) -> N
         writer.add(Entry(SITE + "/a"))
         published = writer.finish()
     assert published.index
-    assert locs(tmp_path / "sitemap.xml") == [
-        f"{SITE}/sitemap-1.xml",
-        f"{SITE}/feed.rss?a&b",
-        f"{SITE}/shop.xml",
-    ]
+    assert locs(tmp_path / "sitemap.xml") == [f"{SITE}/sitemap-1.xml", f"{SITE}/feed.rss?a&b", f"{SITE}/shop.xml"]
     assert published.files[-1].lastmod == "2026-04-01"
     assert "shop.xml" in content(tmp_path)
 
@@ -496,9 +474,7 @@ def test_sitemaps_org_50000_sitemaps_are_the_most_in_an_index(tmp_path: Path) ->
     assert write_index(Directory(tmp_path), LOCATION, many[:-1]).urls == 50_000
 
 
-def test_sitemaps_org_files_and_children_share_the_index(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sitemaps_org_files_and_children_share_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(children.limits, "MAX_CHILDREN", 5)
     with SitemapWriter(Directory(tmp_path), LOCATION, WriterOptions(max_urls=1)) as writer:
         for number in range(2):

@@ -11,9 +11,7 @@ def test_ours_importing_sitemap_loads_no_other_library() -> None:
         "import sys; before = set(sys.modules); import sitemap; "
         "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)))"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30
-    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
     assert result.stdout.split() == ["sitemap"]
 
 

@@ -7,20 +7,7 @@ from sitemap.languages import LANGUAGES, REGIONS, SCRIPTS, hreflang_fault, news_
 
 @pytest.mark.parametrize(
     "code",
-    [
-        "en",
-        "de",
-        "EN-gb",
-        "zh-Hant",
-        "zh-hant-tw",
-        "x-default",
-        "X-Default",
-        "be",
-        "eu",
-        "uk",
-        "pt-BR",
-        "sr-Latn",
-    ],
+    ["en", "de", "EN-gb", "zh-Hant", "zh-hant-tw", "x-default", "X-Default", "be", "eu", "uk", "pt-BR", "sr-Latn"],
 )
 def test_google_hreflang_is_a_language_with_a_script_and_a_region(code: str) -> None:
     assert hreflang_fault(code) == ""

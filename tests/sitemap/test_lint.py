@@ -114,9 +114,7 @@ def test_sitemaps_org_another_host_may_vouch() -> None:
 
 
 def test_sitemaps_org_another_port_or_scheme_of_this_host_is_outside() -> None:
-    data = urlset(
-        url("http://example.com/a"), url("https://example.com:8443/a"), url("https://example.com:443/a")
-    )
+    data = urlset(url("http://example.com/a"), url("https://example.com:8443/a"), url("https://example.com:443/a"))
     assert rules(data, url=HOME + "sitemap.xml") == {"location.outside": 2}
 
 
@@ -182,17 +180,15 @@ def test_ours_many_duplicates_stay_within_bounds() -> None:
 
 
 def test_ours_secrets_are_not_quoted() -> None:
-    report = lint(
-        urlset(url("https://me:secret@example.com/"), url("https://me:secret@example.com/")), now=NOW
-    )
+    report = lint(urlset(url("https://me:secret@example.com/"), url("https://me:secret@example.com/")), now=NOW)
     assert report.findings
     assert not [finding for finding in report.findings if "secret" in finding.sentence]
 
 
 PATHS = st.text("abcé/?&<'\"", min_size=1, max_size=8).map(lambda text: HOME + "p/" + text)
-WORDS = st.text(
-    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=20
-).filter(str.strip)
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=20).filter(
+    str.strip
+)
 VIDEOS = st.builds(
     Video,
     thumbnail_loc=st.just(HOME + "t.jpg"),
@@ -228,9 +224,7 @@ def with_variants(entries: list[Entry]) -> Iterator[Entry]:
 
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(ENTRIES, min_size=1, max_size=6, unique_by=lambda entry: normal_form(entry.loc)), st.booleans()
-)
+@given(st.lists(ENTRIES, min_size=1, max_size=6, unique_by=lambda entry: normal_form(entry.loc)), st.booleans())
 def test_ours_what_we_write_is_clean(tmp_path: Path, entries: list[Entry], gzip: bool) -> None:
     address = HOME + "sitemap.xml"
     with SitemapWriter(Directory(tmp_path), address, WriterOptions(gzip=gzip)) as writer:

@@ -60,20 +60,9 @@ def test_rfc3986_two_urls_have_one_key_when_they_have_one_form(ends: list[str]) 
 
 
 def test_rfc3986_escapes_are_compared_however_they_are_spelled() -> None:
-    spelled = [
-        "%e3%81%82/%C3%A9",
-        "%E3%81%82/%c3%a9",
-        "%e3%81%82/%2f~",
-        "%E3%81%82/%2F%7e",
-        "=c3",
-        "%C3",
-        "%3dc3",
-    ]
+    spelled = ["%e3%81%82/%C3%A9", "%E3%81%82/%c3%a9", "%e3%81%82/%2f~", "%E3%81%82/%2F%7e", "=c3", "%C3", "%3dc3"]
     report = lint("\n".join(HOME + end for end in spelled).encode(), url=HOME + "sitemap.txt", now=NOW)
-    assert [(finding.rule, finding.line) for finding in report.findings] == [
-        ("duplicate.loc", 2),
-        ("duplicate.loc", 4),
-    ]
+    assert [(finding.rule, finding.line) for finding in report.findings] == [("duplicate.loc", 2), ("duplicate.loc", 4)]
     below = lint(f"{HOME}%C3%A9/a\n{HOME}%c3%a9/b".encode(), url=HOME + "%c3%A9/sitemap.txt", now=NOW)
     assert below.findings == ()
 
@@ -101,9 +90,7 @@ def test_ours_a_set_takes_less_than_120_bytes_a_url() -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(
-    st.lists(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=4), max_size=3), max_size=3)
-)
+@given(st.lists(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=4), max_size=3), max_size=3))
 def test_ours_duplicates_are_told_in_batches_as_they_are_one_by_one(documents: list[list[list[str]]]) -> None:
     duplicates = DuplicateChecks()
     expected: list[str] = []

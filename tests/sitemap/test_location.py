@@ -206,9 +206,7 @@ _MARKS = r"/ . .. %2e %2E \ ? # : @ [ ] % %2f %5c catalog c%61talog C é evil.ex
 
 @settings(max_examples=500, deadline=None)
 @given(
-    st.sampled_from(
-        ["http://example.com/catalog/", "http://example.com", "HTTP://Example.com:80/x/../", "//", ""]
-    ),
+    st.sampled_from(["http://example.com/catalog/", "http://example.com", "HTTP://Example.com:80/x/../", "//", ""]),
     st.lists(st.sampled_from(_MARKS.split() + _BLANKS), max_size=6).map("".join),
 )
 def test_whatwg_url_browsers_look_for_what_is_covered_in_the_directory(head: str, tail: str) -> None:

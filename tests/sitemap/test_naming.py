@@ -19,20 +19,14 @@ LOCATION = "https://example.com/sitemap.xml"
     [
         ("", "", ["sitemap-1.xml", "sitemap-2.xml", "sitemap-10.xml"]),
         ("", "news", ["sitemap-news-1.xml", "sitemap-news-2.xml", "sitemap-news-10.xml"]),
-        (
-            "{group}-sitemap{next}.xml",
-            "post",
-            ["post-sitemap.xml", "post-sitemap2.xml", "post-sitemap10.xml"],
-        ),
+        ("{group}-sitemap{next}.xml", "post", ["post-sitemap.xml", "post-sitemap2.xml", "post-sitemap10.xml"]),
         ("part{n}.xml", "", ["part1.xml", "part2.xml", "part10.xml"]),
         ("{n}.{group}{suffix}", "a", ["1.a.xml", "2.a.xml", "10.a.xml"]),
         ("{{{stem}}} é {n}", "", ["{sitemap} é 1", "{sitemap} é 2", "{sitemap} é 10"]),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
-def test_ours_children_are_called_after_the_template(
-    template: str, group: str, names: list[str], packed: bool
-) -> None:
+def test_ours_children_are_called_after_the_template(template: str, group: str, names: list[str], packed: bool) -> None:
     made = FileNames(LOCATION, template, gzip=packed, grouped=bool(group))
     assert [made.child(number, group) for number in (1, 2, 10)] == [name + ".gz" * packed for name in names]
     ours = made.own_pattern([group] if group else [])
@@ -69,17 +63,14 @@ def test_ours_children_are_called_after_the_template(
         "{n}.xml" + "x" * 300,
     ],
 )
-def test_ours_a_template_that_names_no_plain_different_files_is_refused(
-    tmp_path: Path, template: str
-) -> None:
+def test_ours_a_template_that_names_no_plain_different_files_is_refused(tmp_path: Path, template: str) -> None:
     with pytest.raises(InvalidLocation):
         SitemapWriter(Directory(tmp_path), LOCATION, WriterOptions(child=template))
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    "template",
-    ["{n}.xml", "{group}{n}.xml", "{n}{group}.xml", "{group}1{n}.xml", "{group}-{group}-{n}", "{n}2{group}"],
+    "template", ["{n}.xml", "{group}{n}.xml", "{n}{group}.xml", "{group}1{n}.xml", "{group}-{group}-{n}", "{n}2{group}"]
 )
 def test_ours_a_template_that_mixes_up_groups_is_refused(template: str) -> None:
     with pytest.raises(InvalidLocation):
@@ -93,13 +84,7 @@ def test_ours_strangers_are_not_taken_for_ours() -> None:
                  "post-sitemap.xml.bak", "post-sitemap-2.xml", "sitemap-post-1.xml"):  # fmt: skip
         assert not ours.fullmatch(name), name
     plain = FileNames(LOCATION, grouped=True).own_pattern(["news"])
-    for name in (
-        "sitemap-news.xml",
-        "sitemap-news-01.xml",
-        "sitemap-newsx-1.xml",
-        "sitemap-image-1.xml",
-        "robots.txt",
-    ):
+    for name in ("sitemap-news.xml", "sitemap-news-01.xml", "sitemap-newsx-1.xml", "sitemap-image-1.xml", "robots.txt"):
         assert not plain.fullmatch(name), name
     assert plain.fullmatch("sitemap-3.xml")  # of the same set, when it had no groups
 
@@ -178,9 +163,7 @@ def test_ours_no_two_files_have_one_name(template: str, groups: list[str]) -> No
     assert len(set(made)) == len(made)
     for group in groups:
         ours = names.own_pattern([group])
-        others = [
-            names.child(number, other) for other in groups if other != group for number in (1, 2, 11, 112)
-        ]
+        others = [names.child(number, other) for other in groups if other != group for number in (1, 2, 11, 112)]
         assert not any(map(ours.fullmatch, others))
 
 

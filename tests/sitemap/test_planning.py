@@ -32,22 +32,8 @@ def test_sitemaps_org_each_origin_gets_a_sitemap_in_its_root() -> None:
 
 
 def test_sitemaps_org_the_deepest_directory_lists_a_url() -> None:
-    wanted = [
-        f"{A}/sitemap.xml",
-        f"{A}/docs/sitemap.xml",
-        f"{A}/docs/api/s.xml",
-        f"{B}/blog/s.xml",
-        f"{B}/new/s.xml",
-    ]
-    urls = [
-        f"{A}/",
-        f"{A}/docs",
-        f"{A}/docs/",
-        f"{A}/docs/1",
-        f"{A}/docs/api/2",
-        f"{A}/docs/%61pi/3",
-        f"{A}/docs/../4",
-    ]
+    wanted = [f"{A}/sitemap.xml", f"{A}/docs/sitemap.xml", f"{A}/docs/api/s.xml", f"{B}/blog/s.xml", f"{B}/new/s.xml"]
+    urls = [f"{A}/", f"{A}/docs", f"{A}/docs/", f"{A}/docs/1", f"{A}/docs/api/2", f"{A}/docs/%61pi/3", f"{A}/docs/../4"]
     planned = plan([*urls, f"{B}/blog/5", f"{B}/6"], wanted)
     assert [planned.sitemap_for(url).removeprefix(A) for url in urls] == [
         "/sitemap.xml",
@@ -92,14 +78,7 @@ def test_ours_a_host_with_its_own_sitemap_needs_no_other() -> None:
 
 
 def test_ours_what_no_sitemap_may_list_is_counted_and_shown() -> None:
-    bad = [
-        "",
-        "/x",
-        "mailto:a@b",
-        "ftp://a.example/",
-        "https://me@a.example/",
-        "https://a.example/" + "x" * 2048,
-    ]
+    bad = ["", "/x", "mailto:a@b", "ftp://a.example/", "https://me@a.example/", "https://a.example/" + "x" * 2048]
     planned = plan([*bad, f"{A}/"])
     assert planned.unlisted == 6
     assert planned.unlisted_examples == bad

@@ -134,9 +134,7 @@ def test_atom_0_3() -> None:
 
 
 def test_sitemaps_org_text_lists() -> None:
-    data = (
-        b"\xef\xbb\xbfhttps://example.com/a\r\n\r\n# a comment\rhttps://example.com/b\nHTTPS://example.com/c"
-    )
+    data = b"\xef\xbb\xbfhttps://example.com/a\r\n\r\n# a comment\rhttps://example.com/b\nHTTPS://example.com/c"
     items, parser = parse(data, piece=7)
     assert items == [A, B, Entry("HTTPS://example.com/c")]
     assert (parser.format, rules(parser)) == (Format.TEXT, ["sitemap.text_line"])
@@ -151,9 +149,7 @@ def test_ours_a_long_line_of_a_text_list_is_dropped_alone() -> None:
 
 
 @pytest.mark.parametrize("piece", [1, 7, 1 << 30])
-@pytest.mark.parametrize(
-    "document", [urlset(urls("a", "b", "c")), b"\n".join(e.loc.encode() for e in (A, B, C))]
-)
+@pytest.mark.parametrize("document", [urlset(urls("a", "b", "c")), b"\n".join(e.loc.encode() for e in (A, B, C))])
 def test_rfc1952_any_packing_is_seen_by_its_bytes(document: bytes, piece: int) -> None:
     half = len(document) // 2
     twice = gzip.compress(gzip.compress(document))
@@ -241,9 +237,7 @@ def test_ours_encodings(codec: str, declared: str | None) -> None:
 
 @pytest.mark.parametrize("name", ["hex", "rot13", "zlib_codec", "idna", "undefined", "no-such"])
 def test_ours_a_codec_of_python_is_never_looked_up_by_a_name_from_outside(name: str) -> None:
-    items, parser = parse(
-        f'<?xml version="1.0" encoding="{name}"?><urlset {NS}>{urls("a")}</urlset>'.encode()
-    )
+    items, parser = parse(f'<?xml version="1.0" encoding="{name}"?><urlset {NS}>{urls("a")}</urlset>'.encode())
     assert items == [A]
     assert rules(parser) == ["sitemap.encoding"]
 
@@ -290,9 +284,7 @@ def test_ours_bytes_that_are_no_utf8_are_replaced() -> None:
 def test_ours_an_entry_that_cannot_be_read_costs_itself_only(piece: int) -> None:
     broken = "<url><loc>https://example.com/x</url>"
     many = urls(*(f"{number:05}" for number in range(3_000)))
-    data = urlset(
-        "\n".join([urls("a"), broken, urls("b"), "<url <loc>q</loc></url>", urls("c"), broken, many])
-    )
+    data = urlset("\n".join([urls("a"), broken, urls("b"), "<url <loc>q</loc></url>", urls("c"), broken, many]))
     items, parser = parse(data, piece)
     assert items[:3] == [A, B, C]
     assert len(items) == 3_003
@@ -301,9 +293,7 @@ def test_ours_an_entry_that_cannot_be_read_costs_itself_only(piece: int) -> None
 
 
 def test_ours_every_second_entry_may_be_broken() -> None:
-    pairs = "".join(
-        f"<item><link>x</item><item><link>https://example.com/{n}</link></item>" for n in range(500)
-    )
+    pairs = "".join(f"<item><link>x</item><item><link>https://example.com/{n}</link></item>" for n in range(500))
     items, parser = parse(f"<rss><channel>{pairs}</channel></rss>".encode(), piece=10_000)
     assert [item.loc for item in items] == [f"https://example.com/{n}" for n in range(500)]
     assert not parser.complete
@@ -378,9 +368,7 @@ def test_ours_a_bomb_is_cut_at_64_mib() -> None:
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     blank = b" " * (1 << 20)
     bomb = (
-        packer.compress(urlset(urls("a"))[:-9])
-        + b"".join(packer.compress(blank) for _ in range(300))
-        + packer.flush()
+        packer.compress(urlset(urls("a"))[:-9]) + b"".join(packer.compress(blank) for _ in range(300)) + packer.flush()
     )
     items, parser = parse(bomb)
     assert items == [A]
@@ -418,11 +406,7 @@ def test_ours_many_defects_make_few_findings() -> None:
         ("<changefreq>sometimes</changefreq>", A, "changefreq.invalid"),
         ("<lastmod>yesterday</lastmod>", A, "lastmod.invalid"),
         ("<lastmod>2024</lastmod>", A, "lastmod.form"),
-        (
-            "<lastmod>2024-05-08 08:53:11 AM</lastmod>",
-            Entry(A.loc, "2024-05-08T08:53:11+00:00"),
-            "lastmod.form",
-        ),
+        ("<lastmod>2024-05-08 08:53:11 AM</lastmod>", Entry(A.loc, "2024-05-08T08:53:11+00:00"), "lastmod.form"),
     ],
 )
 def test_ours_values_that_are_none_are_left_out(inner: str, expected: Entry, rule: str) -> None:
@@ -432,9 +416,7 @@ def test_ours_values_that_are_none_are_left_out(inner: str, expected: Entry, rul
 
 
 def test_ours_relative_urls_need_a_base() -> None:
-    data = urlset(
-        "<url><loc>/a</loc></url><url><loc>//example.com/b</loc></url><url><loc>ftp://x/</loc></url>"
-    )
+    data = urlset("<url><loc>/a</loc></url><url><loc>//example.com/b</loc></url><url><loc>ftp://x/</loc></url>")
     assert parse(data)[0] == []
     items, parser = parse(data, base_url="https://example.com/x/sitemap.xml")
     assert items == [A, B]
@@ -444,9 +426,7 @@ def test_ours_relative_urls_need_a_base() -> None:
 def test_ours_sources(tmp_path: Path) -> None:
     path = tmp_path / "s.xml"
     path.write_bytes(urlset(urls("a")))
-    assert (
-        read(path) == read(str(path)) == read(path.read_bytes()) == read(io.BytesIO(path.read_bytes())) == [A]
-    )
+    assert read(path) == read(str(path)) == read(path.read_bytes()) == read(io.BytesIO(path.read_bytes())) == [A]
     reader = SitemapReader(path)
     assert list(reader) == [A]
     assert (reader.format, reader.complete, reader.findings) == (Format.URLSET, True, ())
@@ -464,13 +444,10 @@ def test_ours_a_parser_is_used_once() -> None:
 
 
 text = st.text(
-    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"),
-    min_size=1,
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"), min_size=1
 )
 not_in_urls = "[]%#\x7f" + "".join(map(chr, range(0x80, 0xA1)))
-path_text = st.text(
-    st.characters(min_codepoint=0x21, max_codepoint=0x2FF, exclude_characters=not_in_urls), max_size=40
-)
+path_text = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x2FF, exclude_characters=not_in_urls), max_size=40)
 alternate = st.builds(
     Alternate, st.sampled_from(["de", "zh-Hant-TW", "x-default"]), path_text.map("http://e.de/".__add__)
 )
@@ -501,9 +478,9 @@ entry = st.builds(
     priority=st.none() | st.floats(0, 1).map(lambda value: round(value, 4)),
     images=st.lists(st.builds(Image, url), max_size=3).map(tuple),
     videos=st.lists(video, max_size=2).map(tuple),
-    alternates=st.lists(
-        st.builds(Alternate, st.sampled_from(["de", "zh-Hant-TW", "x-default"]), url), max_size=2
-    ).map(tuple),
+    alternates=st.lists(st.builds(Alternate, st.sampled_from(["de", "zh-Hant-TW", "x-default"]), url), max_size=2).map(
+        tuple
+    ),
 )
 
 
@@ -529,16 +506,7 @@ MARKUP = rb"""<urlset> </urlset> <url> </url> <loc> </loc> https://example.com/a
 <video:video> </video:video> <sitemap> </sitemap> <url/> http://[::1 <sitemapindex> </entry> </feed> <video:tag> <link/>
 </image:loc> <guid> </guid>"""
 FRAGMENTS = [*MARKUP.split()]
-FRAGMENTS += [
-    b"\xff\xfe",
-    b"\x00",
-    b"\xef\xbb\xbf",
-    b"\x1f\x8b",
-    b"\n",
-    b" ",
-    b"<link href='x'/>",
-    b"<!DOCTYPE x>",
-]
+FRAGMENTS += [b"\xff\xfe", b"\x00", b"\xef\xbb\xbf", b"\x1f\x8b", b"\n", b" ", b"<link href='x'/>", b"<!DOCTYPE x>"]
 FRAGMENTS += [b"<?xml version='1.0' encoding='utf-16'?>", b"<loc xml:base='//['>", b"<uploader info='x'>"]
 
 

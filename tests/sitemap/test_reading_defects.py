@@ -26,10 +26,7 @@ DEFECTS = {
     "two locs": ("<loc>https://example.com/b</loc>", "sitemap.repeated"),
     "two lastmods": ("<lastmod>2024-05-08</lastmod><lastmod>2020-01-01</lastmod>", "sitemap.repeated"),
     "two news": ("<news:news/><news:news/>", "sitemap.repeated"),
-    "two titles": (
-        video("<video:title>a</video:title><video:title>b</video:title>"),
-        "sitemap.repeated",
-    ),
+    "two titles": (video("<video:title>a</video:title><video:title>b</video:title>"), "sitemap.repeated"),
     "unknown core": ("<title>T</title>", "sitemap.unknown_element"),
     "unknown tag": (video("<video:name>a</video:name>"), "sitemap.unknown_element"),
     "unknown in image's own": ("<image:images/>", "sitemap.unknown_element"),
@@ -61,10 +58,7 @@ DEFECTS = {
     "yes": (video("<video:live>true</video:live>"), "video.yes_no"),
     "no": (video("<video:family_friendly>maybe</video:family_friendly>"), "video.yes_no"),
     "allow_embed": (video('<video:player_loc allow_embed="?">x</video:player_loc>'), "video.yes_no"),
-    "season": (
-        video("<video:tvshow><video:season_number>II</video:season_number></video:tvshow>"),
-        "retired.value",
-    ),
+    "season": (video("<video:tvshow><video:season_number>II</video:season_number></video:tvshow>"), "retired.value"),
     "href": ('<xhtml:link rel="alternate" hreflang="de"/>', "hreflang.url"),
     "relative href": ('<xhtml:link rel="alternate" hreflang="de" href="/de"/>', "hreflang.url"),
     "no hreflang": ('<xhtml:link rel="alternate" href="https://e.de/"/>', "hreflang.code"),
@@ -77,9 +71,7 @@ DEFECTS = {
 
 @pytest.mark.parametrize("case", DEFECTS)
 @pytest.mark.parametrize("piece", [7, 1 << 30])
-def test_ours_every_defect_has_its_rule_and_line_and_the_entries_around_it_are_read(
-    case: str, piece: int
-) -> None:
+def test_ours_every_defect_has_its_rule_and_line_and_the_entries_around_it_are_read(case: str, piece: int) -> None:
     inner, rule = DEFECTS[case]
     items, parser = parse(urlset(f"{url()}\n{url(inner)}\n{url()}"), piece)
     found = [finding for finding in findings(parser) if finding[0] != "retired.tag"]
@@ -99,10 +91,7 @@ def test_ours_every_defect_has_its_rule_and_line_and_the_entries_around_it_are_r
         ("<changefreq>Daily</changefreq>", Entry(LOC, changefreq="daily")),
         ("<priority> .5 </priority>", Entry(LOC, priority=0.5)),
         ("<priority>+1.</priority>", Entry(LOC, priority=1.0)),
-        (
-            video("<video:duration>90.0</video:duration>"),
-            Entry(LOC, videos=(Video("", "", "", duration=90),)),
-        ),
+        (video("<video:duration>90.0</video:duration>"), Entry(LOC, videos=(Video("", "", "", duration=90),))),
         (video("<video:live>1</video:live>"), Entry(LOC, videos=(Video("", "", "", live=True),))),
         ("<news:news>x</news:news>", Entry(LOC, news=News("", "", "", ""))),
         (IMAGE.replace("i.png", "i\ni.png"), Entry(LOC, images=(Image("https://example.com/ii.png"),))),
@@ -115,9 +104,7 @@ def test_ours_what_can_be_meant_is_read(inner: str, expected: Entry) -> None:
 
 
 def test_sitemaps_org_urls_that_were_mended() -> None:
-    items, parser = parse(
-        urlset("\n".join(url(loc=f"https://example.com/{loc}") for loc in ("a b", "a\nb", " c ")))
-    )
+    items, parser = parse(urlset("\n".join(url(loc=f"https://example.com/{loc}") for loc in ("a b", "a\nb", " c "))))
     assert [item.loc for item in items] == [
         "https://example.com/a%20b",
         "https://example.com/ab",
@@ -129,20 +116,14 @@ def test_sitemaps_org_urls_that_were_mended() -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (
-            "http://www.google.com/schemas/sitemap-image/1.1",
-            "https://www.google.com/schemas/sitemap-image/1.1",
-        ),
+        ("http://www.google.com/schemas/sitemap-image/1.1", "https://www.google.com/schemas/sitemap-image/1.1"),
         ("http://www.google.com/schemas/sitemap-image/1.1", "http://google.com/schemas/sitemap-image/1.1/"),
         ("http://www.google.com/schemas/sitemap-image/1.1", "http://example.com/x"),
         (' xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"', ""),
         ("http://www.w3.org/1999/xhtml", "https://www.w3.org/1999/xhtml"),
         ("http://www.w3.org/1999/xhtml", "http://www.w3.org/TR/xhtml11/xhtml11_schema.html"),
         ("http://www.google.com/schemas/sitemap-news/0.9", "https://www.google.com/schemas/sitemap-news/0.9"),
-        (
-            "http://www.google.com/schemas/sitemap-video/1.1",
-            "http://www.google.com/schemas/sitemap-video/1.0",
-        ),
+        ("http://www.google.com/schemas/sitemap-video/1.1", "http://www.google.com/schemas/sitemap-video/1.0"),
         ("sitemap-mobile/1.0", "sitemap-mobile/2.0"),
     ],
 )
@@ -164,9 +145,7 @@ def test_google_extensions_under_other_namespaces_are_read_and_said_once(before:
         ]
         * 2
     )
-    assert findings(parser) == [("sitemap.extension_namespace", 3), ("retired.tag", 3)] or findings(
-        parser
-    ) == [
+    assert findings(parser) == [("sitemap.extension_namespace", 3), ("retired.tag", 3)] or findings(parser) == [
         ("retired.tag", 3),
         ("sitemap.extension_namespace", 3),
     ]
@@ -185,11 +164,7 @@ def test_sitemaps_org_an_index_holds_sitemaps_with_loc_and_lastmod_only() -> Non
     data = urlset(inner).replace(b"urlset", b"sitemapindex")
     items, parser = parse(data)
     assert items == [Child(LOC, "2024-05-08"), A]
-    assert findings(parser) == [
-        ("sitemap.unknown_element", 3),
-        ("sitemap.order", 3),
-        ("sitemap.mixed", 4),
-    ]
+    assert findings(parser) == [("sitemap.unknown_element", 3), ("sitemap.order", 3), ("sitemap.mixed", 4)]
 
 
 OWN = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -257,11 +232,7 @@ PRESS = """<?xml version="1.0" encoding="UTF-8"?>
 <news:language>en</news:language></news:publication><news:publication_date>2024-05-08T08:53:11Z</news:publication_date>
 <news:title>Cats &amp; dogs</news:title></news:news></url></urlset>"""
 REAL = {
-    "shop": (
-        SHOP,
-        Child("https://shop.example/sitemap_products_1.xml?from=1&to=2"),
-        set(),
-    ),
+    "shop": (SHOP, Child("https://shop.example/sitemap_products_1.xml?from=1&to=2"), set()),
     "blog": (
         BLOG,
         Entry(
@@ -308,9 +279,7 @@ def test_ours_a_document_cut_anywhere_gives_what_came_before() -> None:
     inner = "<lastmod>2024-05-08</lastmod><changefreq>daily</changefreq>"
     more = '<xhtml:link rel="alternate" hreflang="de" href="https://e.de/?a&amp;b"/><!-- \u20ac -->'
     more += "<news:news><news:title><![CDATA[<x>]]></news:title></news:news>"
-    data = urlset(
-        "\n".join(url(f"{inner}{IMAGE * 2}{more}", f"https://example.com/\xe9{n}") for n in range(4))
-    )
+    data = urlset("\n".join(url(f"{inner}{IMAGE * 2}{more}", f"https://example.com/\xe9{n}") for n in range(4)))
     whole, parser = parse(data)
     assert (len(whole), parser.findings) == (4, ())
     for end in range(len(data)):
@@ -327,11 +296,7 @@ def test_ours_every_rule_that_reading_names_is_in_the_table() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 family, dot, rest = node.value.partition(".")
-                if (
-                    dot
-                    and rest.replace("_", "").isalpha()
-                    and family in {rule.partition(".")[0] for rule in RULES}
-                ):
+                if dot and rest.replace("_", "").isalpha() and family in {rule.partition(".")[0] for rule in RULES}:
                     named.add(node.value)
     assert len(named) > 40
     assert named <= set(RULES)

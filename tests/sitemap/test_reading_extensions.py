@@ -37,13 +37,7 @@ NEWS = """<news:news><news:publication><news:name>The Example</news:name><news:l
 <news:keywords>business, merger</news:keywords><news:stock_tickers>NASDAQ:A</news:stock_tickers></news:news>"""
 
 ALL_IMAGES = (
-    Image(
-        "https://example.com/1.png",
-        "A & B",
-        "Limerick, Ireland",
-        "<b>T</b>",
-        license="https://example.com/cc",
-    ),
+    Image("https://example.com/1.png", "A & B", "Limerick, Ireland", "<b>T</b>", license="https://example.com/cc"),
     Image("https://cdn.example/2.png"),
 )
 WHOLE_VIDEO = Video(
@@ -86,10 +80,7 @@ WHOLE_NEWS = News(
 LINKS = """<xhtml:link rel="alternate" hreflang="de" href="https://example.com/de?a=1&amp;b=2"/>
 <xhtml:link href=" https://example.com/x " hreflang="x-default" rel="Alternate"></xhtml:link>
 <xhtml:link rel="alternate" media="only screen and (max-width: 640px)" href="https://m.example.com/a"/>"""
-VARIANTS = (
-    Alternate("de", "https://example.com/de?a=1&b=2"),
-    Alternate("x-default", "https://example.com/x"),
-)
+VARIANTS = (Alternate("de", "https://example.com/de?a=1&b=2"), Alternate("x-default", "https://example.com/x"))
 
 
 @pytest.mark.parametrize("piece", [1, 50, 1 << 30])
@@ -116,10 +107,7 @@ def test_google_retired_tags_are_named_once_each() -> None:
     _, parser = parse(urlset((url(IMAGES + VIDEO + NEWS + "<mobile:mobile/>") + "\n") * 100))
     named = [finding.sentence for finding in parser.findings]
     assert len(named) == 17
-    assert named[:2] == [
-        "image:caption is retired: leave it out",
-        "image:geo_location is retired: leave it out",
-    ]
+    assert named[:2] == ["image:caption is retired: leave it out", "image:geo_location is retired: leave it out"]
     assert "video:player_loc@autoplay is retired: leave it out" in named
     assert {finding.line for finding in parser.findings} <= set(range(3, 45))
 
@@ -191,13 +179,9 @@ NAMES += ["news:publication", "xhtml:link", "lastmod", "mobile:mobile", "q", "x:
 piece_of_xml = st.one_of(
     st.sampled_from(NAMES).map("<{}>".format),
     st.sampled_from(NAMES).map("</{}>".format),
-    st.sampled_from(NAMES).map(
-        '<{} rel="alternate" hreflang="de" href="https://example.com/" xmlns:x="q"/>'.format
-    ),
+    st.sampled_from(NAMES).map('<{} rel="alternate" hreflang="de" href="https://example.com/" xmlns:x="q"/>'.format),
     st.sampled_from(NAMES).map('<{} xmlns="http://www.google.com/schemas/sitemap-image/1.1">'.format),
-    st.sampled_from(
-        ["https://example.com/a", "yes", "1.5", "2024", "<![CDATA[<]]>", "&amp;", "&", "<!-- -->", "\n"]
-    ),
+    st.sampled_from(["https://example.com/a", "yes", "1.5", "2024", "<![CDATA[<]]>", "&amp;", "&", "<!-- -->", "\n"]),
 )
 tree = st.recursive(
     piece_of_xml,

@@ -7,18 +7,7 @@ import pytest
 from documents import findings, parse
 from msgspec.structs import replace
 
-from sitemap import (
-    Alternate,
-    Channel,
-    Directory,
-    Entry,
-    Format,
-    Image,
-    Price,
-    SitemapWriter,
-    Video,
-    WriterOptions,
-)
+from sitemap import Alternate, Channel, Directory, Entry, Format, Image, Price, SitemapWriter, Video, WriterOptions
 
 YOUTUBE = b"""<?xml version="1.0" encoding="UTF-8"?>
 <feed xmlns:yt="http://www.youtube.com/xml/schemas/2015" xmlns:media="http://search.yahoo.com/mrss/"
@@ -46,12 +35,7 @@ def test_rssboard_media_of_a_video_channel() -> None:
         view_count=1234,
     )
     assert items == [
-        Entry(
-            "https://video.example/watch?v=x1",
-            "2024-05-08T08:53:11+00:00",
-            videos=(video,),
-            title="Sailing & more",
-        )
+        Entry("https://video.example/watch?v=x1", "2024-05-08T08:53:11+00:00", videos=(video,), title="Sailing & more")
     ]
     assert (parser.format, parser.findings, parser.complete) == (Format.ATOM, (), True)
 
@@ -169,10 +153,7 @@ def atom(inner: str) -> bytes:
 
 @pytest.mark.parametrize("feed", [rss, atom])
 def test_google_media_rss_videos_wherever_their_elements_stand(feed: Callable[[str], bytes]) -> None:
-    inside, content = (
-        MEDIA.partition(">")[2].rpartition("</media:content>")[0],
-        MEDIA.partition(">")[0] + "/>",
-    )
+    inside, content = (MEDIA.partition(">")[2].rpartition("</media:content>")[0], MEDIA.partition(">")[0] + "/>")
     for inner in (
         MEDIA,
         f"<media:group>{MEDIA}</media:group>",
@@ -209,9 +190,7 @@ def test_rssboard_a_group_is_one_thing_in_several_forms() -> None:
 def test_rssboard_values_of_media_that_are_none_are_findings() -> None:
     broken = MEDIA.replace('duration="120"', 'duration="2:00"').replace('views="12"', 'views="1,2"')
     broken = broken.replace('average="3.5"', 'average="good"').replace("https://e.example/t.png", "ftp://e/t")
-    items, parser = parse(
-        rss(broken + '<media:content medium="image" url="x y"/>'), base_url="https://e.example/f/"
-    )
+    items, parser = parse(rss(broken + '<media:content medium="image" url="x y"/>'), base_url="https://e.example/f/")
     video = items[0].videos[0]
     assert (video.duration, video.view_count, video.rating, video.thumbnail_loc) == (None, None, None, "")
     assert items[0].images == (Image("https://e.example/f/x%20y"),)
@@ -237,12 +216,7 @@ def test_rss_1_a_news_site() -> None:
     <dc:date>2024-05-08T08:53:11+00:00</dc:date><slash:department>d</slash:department></item></rdf:RDF>"""
     items, parser = parse(data)
     assert items == [
-        Entry(
-            "https://news.example/1",
-            "2024-05-08T08:53:11+00:00",
-            title="Caf\xe9s",
-            summary="Long <b>story</b>",
-        )
+        Entry("https://news.example/1", "2024-05-08T08:53:11+00:00", title="Caf\xe9s", summary="Long <b>story</b>")
     ]
     assert (parser.format, findings(parser)) == (Format.RSS1, [("sitemap.encoding", 1)])
 

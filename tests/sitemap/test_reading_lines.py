@@ -17,10 +17,7 @@ LINES = {
     "lastmod in pieces": ("<lastmod\n>\n2024-05\n</lastmod>", {("lastmod.form", 5)}),
     "second lastmod": (f"{DAY}\n<lastmod>2024</lastmod>", {("sitemap.repeated", 6)}),
     "first lastmod": (f"<lastmod>2024</lastmod>\n{DAY}", {("lastmod.form", 5), ("sitemap.repeated", 6)}),
-    "changefreq": (
-        f"{DAY}\n<changefreq>Daily</changefreq>\n<priority>1</priority>",
-        {("changefreq.invalid", 6)},
-    ),
+    "changefreq": (f"{DAY}\n<changefreq>Daily</changefreq>\n<priority>1</priority>", {("changefreq.invalid", 6)}),
     "priority": (f"{DAY}\n\n<priority>1,0</priority>\n", {("priority.invalid", 7)}),
     "order": (f"<priority>0.5</priority>\n<changefreq>daily</changefreq>\n{DAY}", {("sitemap.order", 6)}),
     "unknown": (f"{DAY}\n<title>\nT</title>", {("sitemap.unknown_element", 6)}),
@@ -105,16 +102,16 @@ def test_ours_a_defect_of_a_loc_is_told_there_or_at_the_url_that_has_none(
         (f"<link>{LOC}</link>\n<enclosure type='image/png'\nurl='/i.png'/>", ("image.loc_missing", 6)),
     ],
 )
-def test_ours_a_defect_of_a_feed_is_told_where_its_element_begins(
-    inner: str, expected: tuple[str, int]
-) -> None:
+def test_ours_a_defect_of_a_feed_is_told_where_its_element_begins(inner: str, expected: tuple[str, int]) -> None:
     sound = f"<item><link>{LOC}</link></item>"
     _, parser = parse(f"<rss {FEED}>\n<channel>{sound}\n\n<item>\n{inner}\n</item></channel></rss>".encode())
     assert {(finding.rule, finding.line) for finding in parser.findings} == {expected}
 
 
 def test_ours_a_defect_of_a_whole_entry_is_told_at_its_url() -> None:
-    inner = '<xhtml:link rel="alternate" hreflang="en-UK"\nhref="https://example.com/a"/>\n<video:video>\n</video:video>'
+    inner = (
+        '<xhtml:link rel="alternate" hreflang="en-UK"\nhref="https://example.com/a"/>\n<video:video>\n</video:video>'
+    )
     report = lint(f"<urlset {URLSET}>\n\n<url>\n<loc>{LOC}</loc>\n{inner}\n</url>\n</urlset>".encode())
     assert {finding.rule for finding in report.findings} == {"hreflang.code", "video.missing_tag"}
     assert {finding.line for finding in report.findings} == {3}
@@ -160,6 +157,4 @@ def test_ours_a_packed_document_that_was_cut_off_is_told_once() -> None:
 def test_ours_what_has_no_name_has_no_wrong_name() -> None:
     packed = gzip.compress(f"<urlset {URLSET}><url><loc>{LOC}</loc></url></urlset>".encode())
     assert parse(packed, file="<stdin>")[1].findings == ()
-    assert [finding.rule for finding in parse(packed, file="sitemap.xml")[1].findings] == [
-        "sitemap.mislabelled"
-    ]
+    assert [finding.rule for finding in parse(packed, file="sitemap.xml")[1].findings] == ["sitemap.mislabelled"]

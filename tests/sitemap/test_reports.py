@@ -77,9 +77,7 @@ def test_rfc8089_sarif_names_files_elsewhere_by_file_uris(tmp_path: Path) -> Non
     assert uri == f"file://{tmp_path}/bad%20%C3%A9.xml"
 
 
-def test_ours_junit_has_a_suite_for_each_file_and_fails_what_is_over_the_threshold(
-    report: LintReport,
-) -> None:
+def test_ours_junit_has_a_suite_for_each_file_and_fails_what_is_over_the_threshold(report: LintReport) -> None:
     bad, good = JUnitXml.fromstring(as_junit(report).encode())
     assert (bad.name, good.name) == ("bad one.xml", "good.xml")
     failed = {case.name for case in bad if case.result}

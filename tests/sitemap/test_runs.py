@@ -19,10 +19,7 @@ NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 def outcome(data: bytes, cuts: list[int], *, fast: bool, piece: int) -> tuple[Any, ...]:
     """All that can be known of a document that comes in pieces cut at the given places."""
     way = read_run if fast else lambda *_: None
-    with (
-        patch.object(xml_stream, "read_run", way),
-        patch.object(xml_stream, "PIECE", piece),
-    ):
+    with patch.object(xml_stream, "read_run", way), patch.object(xml_stream, "PIECE", piece):
         parser = SitemapParser("https://example.com/sitemap.xml")
         found: list[Any] = []
 
@@ -122,14 +119,10 @@ def test_ours_a_run_is_read_as_the_parser_would(data: bytes, cuts: list[int], pi
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(plain, min_size=3, max_size=8).map("".join),
-    st.lists(
-        st.tuples(st.integers(0, 2_000), st.integers(0, 3), st.binary(max_size=4)), min_size=1, max_size=4
-    ),
+    st.lists(st.tuples(st.integers(0, 2_000), st.integers(0, 3), st.binary(max_size=4)), min_size=1, max_size=4),
     st.sampled_from([40, 150, 65_536]),
 )
-def test_ours_damage_is_seen_in_the_same_way(
-    body: str, damages: list[tuple[int, int, bytes]], piece: int
-) -> None:
+def test_ours_damage_is_seen_in_the_same_way(body: str, damages: list[tuple[int, int, bytes]], piece: int) -> None:
     data = f'<urlset xmlns="{NS}">\n{body}</urlset>'.encode()
     for place, length, put in damages:
         at = place % len(data)
@@ -141,9 +134,7 @@ def test_ours_damage_is_seen_in_the_same_way(
 @given(item())
 def test_ours_nothing_that_a_rule_finds_fault_with_is_plain(text: str) -> None:
     run = read_run("url", text.encode(), 0, 10_000)
-    found, findings, complete, *_ = outcome(
-        f'<urlset xmlns="{NS}">{text}</urlset>'.encode(), [], fast=False, piece=1
-    )
+    found, findings, complete, *_ = outcome(f'<urlset xmlns="{NS}">{text}</urlset>'.encode(), [], fast=False, piece=1)
     if run:
         assert run.items == [one for one, _ in found]
         assert complete
@@ -172,9 +163,7 @@ def test_ours_lines_of_a_long_document(piece: int) -> None:
 
 
 def test_ours_the_parser_hardly_sees_plain_items() -> None:
-    data = (
-        f'<urlset xmlns="{NS}">\n{"".join(each(5_000))}<!-- here -->{"".join(each(5_000))}</urlset>'.encode()
-    )
+    data = f'<urlset xmlns="{NS}">\n{"".join(each(5_000))}<!-- here -->{"".join(each(5_000))}</urlset>'.encode()
     seen = 0
 
     def count(name: str, *_: object) -> None:
@@ -193,13 +182,10 @@ def test_ours_the_parser_hardly_sees_plain_items() -> None:
 
 def test_sitemaps_org_an_index_is_read_in_runs_too() -> None:
     names = [
-        f"<sitemap><loc>https://example.com/{n}.xml</loc><lastmod>2024-05-08</lastmod></sitemap>\n"
-        for n in range(900)
+        f"<sitemap><loc>https://example.com/{n}.xml</loc><lastmod>2024-05-08</lastmod></sitemap>\n" for n in range(900)
     ]
     data = f'<sitemapindex xmlns="{NS}">\n{"".join(names)}</sitemapindex>'.encode()
     found, findings, complete, format_, *_ = same_both_ways(data, [], 100)
-    assert [one for one, _ in found] == [
-        Child(f"https://example.com/{n}.xml", "2024-05-08") for n in range(900)
-    ]
+    assert [one for one, _ in found] == [Child(f"https://example.com/{n}.xml", "2024-05-08") for n in range(900)]
     assert [line for _, line in found] == list(range(2, 902))
     assert (findings, complete, format_) == ((), True, Format.INDEX)

@@ -68,9 +68,7 @@ class Site:
         self.places = kept
         place = Directory(self.folder, settle=0, grace=0)
         with SitemapWriter(place, location, self.options) as writer:
-            for (_, number), some in groupby(
-                sorted(kept, key=lambda loc: (*kept[loc], loc)), kept.__getitem__
-            ):
+            for (_, number), some in groupby(sorted(kept, key=lambda loc: (*kept[loc], loc)), kept.__getitem__):
                 writer.extend((self.entries[loc] for loc in some), shard=number)
             self.names = tuple(facts.name for facts in writer.finish().files)
 
@@ -118,9 +116,7 @@ def edit(site: Site, seed: int, today: str) -> None:
 def test_ours_thirty_edits_touch_thirty_files_and_the_index(
     tmp_path: Path, count: int, options: dict[str, Any]
 ) -> None:
-    site, again = (
-        Site(tmp_path / name, WriterOptions(today="2026-03-01", **options)) for name in ("site", "again")
-    )
+    site, again = (Site(tmp_path / name, WriterOptions(today="2026-03-01", **options)) for name in ("site", "again"))
     for one in (site, again):
         one.put(plain(count))
         one.regenerate()
@@ -154,9 +150,7 @@ def check(site: Site) -> None:
     for place, name in names.items():
         data = (site.folder / name).read_bytes()
         found = [item for item in read(site.folder / name) if isinstance(item, Entry)]
-        assert [entry.loc for entry in found] == sorted(
-            loc for loc, own in site.places.items() if own == place
-        )
+        assert [entry.loc for entry in found] == sorted(loc for loc, own in site.places.items() if own == place)
         assert len(found) <= options.max_urls
         assert len(gzip.decompress(data) if options.gzip else data) <= options.max_bytes
         assert sum(entry.news is not None for entry in found) <= shard.limits.MAX_NEWS
@@ -170,9 +164,7 @@ KINDS: dict[str, Callable[[int], dict[str, Any]]] = {
     "long": lambda size: {"images": tuple(Image(f"{SITE}/{number}.png") for number in range(size))},
     "news": lambda size: {"news": NEWS},
 }
-_change = st.tuples(
-    st.integers(0, 60), st.sampled_from(["plain", "plain", "long", "news", "gone"]), st.integers(1, 8)
-)
+_change = st.tuples(st.integers(0, 60), st.sampled_from(["plain", "plain", "long", "news", "gone"]), st.integers(1, 8))
 
 
 @pytest.mark.parametrize(
@@ -211,9 +203,7 @@ def test_ours_any_history_keeps_every_limit(options: dict[str, Any], history: li
 
 
 def _page(number: int, kind: str, size: int) -> Entry:
-    return Entry(
-        f"{SITE}/{'abc'[number % 3]}/{number:03}", f"2026-01-{1 + number % 9:02}", **KINDS[kind](size)
-    )
+    return Entry(f"{SITE}/{'abc'[number % 3]}/{number:03}", f"2026-01-{1 + number % 9:02}", **KINDS[kind](size))
 
 
 def _check_stability(site: Site, before: Mapping[str, bytes], places: Places, were: dict[str, Entry]) -> None:
@@ -262,9 +252,7 @@ def test_ours_from_scratch_files_are_those_that_the_writer_fills_by_itself(
     with SitemapWriter(tmp_path / "alone", LOCATION, site.options) as writer:
         writer.extend(site.entries[loc] for loc in sorted(site.entries))
         alone = writer.finish()
-    assert site.files() == {
-        facts.name: (tmp_path / "alone" / facts.name).read_bytes() for facts in alone.files
-    }
+    assert site.files() == {facts.name: (tmp_path / "alone" / facts.name).read_bytes() for facts in alone.files}
 
 
 # Holes.
@@ -367,9 +355,7 @@ def test_sitemaps_org_the_index_says_when_a_file_changed(tmp_path: Path) -> None
         ("g", "2026-01-03"),
     ])  # fmt: skip
     site.regenerate()
-    first = {
-        f"sitemap-{n}.xml": date for n, date in enumerate(["2026-01-09", "", "2026-03-09", "2026-01-03"], 1)
-    }
+    first = {f"sitemap-{n}.xml": date for n, date in enumerate(["2026-01-09", "", "2026-03-09", "2026-01-03"], 1)}
     assert site.said() == first  # without a published index: the newest of the entries
     site.regenerate()
     assert site.said() == first
@@ -377,12 +363,7 @@ def test_sitemaps_org_the_index_says_when_a_file_changed(tmp_path: Path) -> None
         del site.entries[f"{SITE}/page/{gone}"]
     site.put([Entry(f"{SITE}/page/g", "2026-04-01T10:00:00Z")])
     site.regenerate()
-    dates = [
-        "2026-03-03",
-        "2026-03-03",
-        "2026-03-09",
-        "2026-04-01T10:00:00Z",
-    ]  # never back, and never on what stays
+    dates = ["2026-03-03", "2026-03-03", "2026-03-09", "2026-04-01T10:00:00Z"]  # never back, and never on what stays
     assert list(site.said().values()) == dates
     site.options = WriterOptions(max_urls=2, today="2026-05-05")
     site.regenerate()
@@ -416,11 +397,7 @@ def test_ours_a_published_file_that_somebody_ruined_has_changed(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     "location",
-    [
-        "https://example.com/a%20b/my%20map.xml",
-        "https://[::1]:8080/x/s&'t%5B.xml",
-        "https://example.com/s.xml.gz",
-    ],
+    ["https://example.com/a%20b/my%20map.xml", "https://[::1]:8080/x/s&'t%5B.xml", "https://example.com/s.xml.gz"],
 )
 def test_ours_the_index_is_found_again_whatever_its_address(tmp_path: Path, location: str) -> None:
     site = Site(tmp_path, WriterOptions(max_urls=2, today="2026-03-03"))
@@ -456,10 +433,7 @@ def test_ours_shards_come_in_their_order_and_within_their_limits(tmp_path: Path)
             with pytest.raises(SitemapError, match="is closed"):
                 writer.finish()
     for number in (-1, 50_001):
-        with (
-            SitemapWriter(tmp_path, LOCATION) as writer,
-            pytest.raises(SitemapError, match=f"no shard {number}"),
-        ):
+        with SitemapWriter(tmp_path, LOCATION) as writer, pytest.raises(SitemapError, match=f"no shard {number}"):
             writer.add(Entry(f"{SITE}/a/1"), shard=number)
     with pytest.raises(SitemapError, match="today is 'yesterday'"):
         WriterOptions(today="yesterday")
@@ -522,9 +496,7 @@ def _containers(thing: object, depth: int = 6) -> list[Any]:
     return found
 
 
-def test_ours_files_that_are_repacked_have_room_by_count_bytes_and_articles(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_ours_files_that_are_repacked_have_room_by_count_bytes_and_articles(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 50 < assigning._FULL_PERCENT < 100
     monkeypatch.setattr(shard.limits, "MAX_NEWS", 10)
     assignment = Assignment(LOCATION)

@@ -23,16 +23,10 @@ SHEETS = tuple(stylesheet_files("xsl"))
 SCRIPT = "<script>document.title = 'caught'</script>"
 PAGES = [
     FULL,
-    Entry(
-        "https://example.com/?a&b",
-        "2026-11-05T10:00:00Z",
-        alternates=(Alternate("en", "https://e.com/"),) * 3,
-    ),
+    Entry("https://example.com/?a&b", "2026-11-05T10:00:00Z", alternates=(Alternate("en", "https://e.com/"),) * 3),
     Entry("javascript:document.title='caught'", images=(Image("https://example.com/i.png"),) * 2),
     Entry(f'https://example.com/"{SCRIPT}', news=News("p", "en", "2026-11-05", SCRIPT)),
-    Entry(
-        "https://example.com/v", videos=(Video("https://e.com/t", "t", "d", player_loc="https://e.com/p"),)
-    ),
+    Entry("https://example.com/v", videos=(Video("https://e.com/t", "t", "d", player_loc="https://e.com/p"),)),
 ]
 
 
@@ -60,8 +54,7 @@ def check(page: Any) -> None:
 def transform(data: bytes) -> Any:
     quiet = etree.XMLParser(no_network=True, resolve_entities=False)
     sheet = etree.XSLT(
-        etree.fromstring(stylesheet_files("xsl")["sitemap.xsl"], quiet),
-        access_control=etree.XSLTAccessControl.DENY_ALL,
+        etree.fromstring(stylesheet_files("xsl")["sitemap.xsl"], quiet), access_control=etree.XSLTAccessControl.DENY_ALL
     )
     return html.document_fromstring(str(sheet(etree.fromstring(data, quiet))))
 
@@ -71,10 +64,7 @@ def test_w3_xslt_makes_a_table_of_a_urlset() -> None:
 
 
 def test_w3_xslt_makes_a_table_of_an_index() -> None:
-    children = [
-        Child("https://example.com/sitemap-1.xml", "2026-11-05"),
-        Child("https://example.com/2.xml?a&b"),
-    ]
+    children = [Child("https://example.com/sitemap-1.xml", "2026-11-05"), Child("https://example.com/2.xml?a&b")]
     page = transform(index_head() + b"".join(map(encode_child, children)) + INDEX_FOOT)
     assert rows(page) == [["Sitemap", "Last modified"], *([child.loc, child.lastmod] for child in children)]
     assert page.findtext(".//h1") == "Sitemap index"
@@ -136,9 +126,7 @@ def dom(url: str, home: Path) -> Any:
         binary(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
         f"--user-data-dir={home}", "--dump-dom", url,
     ]  # fmt: skip
-    run = subprocess.run(
-        command, capture_output=True, check=True, timeout=60, env=os.environ | {"HOME": str(home)}
-    )
+    run = subprocess.run(command, capture_output=True, check=True, timeout=60, env=os.environ | {"HOME": str(home)})
     return run.stdout
 
 

@@ -32,9 +32,7 @@ HOME = "https://example.com/"
 
 
 def urlset(*names: str) -> bytes:
-    return (
-        f"<urlset {NS}>{''.join(f'<url><loc>{HOME}{name}</loc></url>' for name in names)}</urlset>".encode()
-    )
+    return f"<urlset {NS}>{''.join(f'<url><loc>{HOME}{name}</loc></url>' for name in names)}</urlset>".encode()
 
 
 def index(*names: str) -> bytes:
@@ -196,16 +194,7 @@ def test_ours_beside_never_leaves_the_folder(tmp_path: Path) -> None:
     (deep / "a b.xml").write_bytes(urlset("2"))
     find = beside(public / "sitemap.xml", HOME + "sitemap.xml")
     assert find(HOME + "deep/a%20b.xml") == deep / "a b.xml"
-    for name in (
-        "..%2fsecret.xml",
-        "%2e%2e/secret.xml",
-        "link.xml",
-        "deep",
-        "",
-        "%00",
-        "x" * 2_000,
-        "missing.xml",
-    ):
+    for name in ("..%2fsecret.xml", "%2e%2e/secret.xml", "link.xml", "deep", "", "%00", "x" * 2_000, "missing.xml"):
         with pytest.raises(SourceError, match=r"there is no file|can have this name"):
             find(HOME + name)
     with pytest.raises(SourceError):
@@ -290,7 +279,5 @@ def test_ours_what_an_opener_raises_is_why_a_child_cannot_be_read(raised: Except
 
 
 def test_ours_limits_hold_for_each_document() -> None:
-    root = walk(
-        index("a"), Diary(), lambda _: urlset("1", "2"), limits=TreeLimits(read=ReadLimits(max_entries=1))
-    )
+    root = walk(index("a"), Diary(), lambda _: urlset("1", "2"), limits=TreeLimits(read=ReadLimits(max_entries=1)))
     assert [child.entries for child in root.children] == [1]

@@ -71,10 +71,7 @@ def test_rfc822_and_its_kin(text: str, value: date) -> None:
         ("2024-05-08 08:53:11 +0000 UTC", at(2024, 5, 8, 8, 53, 11)),  # Go
         ("2024-05-08T10:53:11+02:00[Europe/Berlin]", at(2024, 5, 8, 8, 53, 11)),  # Java; RFC 9557
         ("2024-05-08T08:53:11Z[UTC]", at(2024, 5, 8, 8, 53, 11)),
-        (
-            "Wed May 08 2024 10:53:11 GMT+0200 (Central European Summer Time)",
-            at(2024, 5, 8, 8, 53, 11),
-        ),  # JavaScript
+        ("Wed May 08 2024 10:53:11 GMT+0200 (Central European Summer Time)", at(2024, 5, 8, 8, 53, 11)),  # JavaScript
         ("2024/05/08", date(2024, 5, 8)),
         ("2024-05-08T24:00:00Z", at(2024, 5, 9, 0, 0)),
         ("2016-12-31T23:59:60Z", at(2016, 12, 31, 23, 59, 59)),
@@ -101,12 +98,7 @@ NO_DATES = [
     "12024-05-08",
     "2024-05-08T25:00:00Z",
 ]
-NO_DATES += [
-    "2024-05-08T08:53:11+99:00",
-    "\uff12\uff10\uff12\uff14-05-08",
-    "2024-05-08T08:53:11 Mars",
-    "1715158391",
-]
+NO_DATES += ["2024-05-08T08:53:11+99:00", "\uff12\uff10\uff12\uff14-05-08", "2024-05-08T08:53:11 Mars", "1715158391"]
 
 
 @pytest.mark.parametrize("text", [*NO_DATES, "1" * 9_999])
@@ -125,9 +117,7 @@ def test_sitemaps_org_only_forms_of_the_xsd_are_written() -> None:
     assert dates.normalize_date("2024-05-08T08:53:11.5-03:30") == "2024-05-08T08:53:11.5-03:30"
     assert dates.normalize_date("2024-05-08 08:53:11.5") == "2024-05-08T08:53:11.500000+00:00"
     assert dates.normalize_date("2024-05-08 08:53:11.0") == "2024-05-08T08:53:11+00:00"
-    assert (
-        dates.normalize_date("2024-05-08T08:53:11+14:30") == "2024-05-07T18:23:11+00:00"
-    )  # beyond the XSD's zones
+    assert dates.normalize_date("2024-05-08T08:53:11+14:30") == "2024-05-07T18:23:11+00:00"  # beyond the XSD's zones
     assert dates.normalize_date("0001-01-01T00:00:00+14:30") == ""  # no year that UTC could name
 
 
@@ -205,9 +195,7 @@ def test_w3c_the_newest_of_many_is_that_of_one_after_the_other(texts: list[str],
     assert dates.newest_date(texts) == newest == latest
 
 
-@pytest.mark.parametrize(
-    "text", ["2026-02-13", "2026-02-13T10:00:00+00:00", "2026-02-13T10:00:00.250000+00:00"]
-)
+@pytest.mark.parametrize("text", ["2026-02-13", "2026-02-13T10:00:00+00:00", "2026-02-13T10:00:00.250000+00:00"])
 def test_w3c_a_date_goes_there_and_back_without_loss(text: str) -> None:
     moment = parse_date(text)
     assert moment is not None

@@ -96,9 +96,7 @@ def test_sitemaps_org_uncompressed_bytes_decide(tmp_path: Path, validate: Any, e
 @pytest.mark.needs_schemas
 def test_sitemaps_org_52428800_bytes_are_the_most_in_a_file(tmp_path: Path, validate: Any) -> None:
     long = "x" * 1_900
-    published = publish(
-        tmp_path, (Entry(f"https://example.com/{number:06}/{long}") for number in range(28_000))
-    )
+    published = publish(tmp_path, (Entry(f"https://example.com/{number:06}/{long}") for number in range(28_000)))
     assert [facts.entries for facts in published.files][-1] == 2
     sizes = [facts.size for facts in published.files]
     assert sizes[0] > 52_428_800 - 2_100  # the next entry would not have fitted
@@ -126,11 +124,7 @@ def test_w3_xml_hostile_urls_come_back_as_they_were(tmp_path: Path, validate: An
 @pytest.mark.needs_schemas
 def test_rfc3986_what_a_url_may_not_hold_is_escaped(tmp_path: Path, validate: Any) -> None:
     # Browsers leave these as they are, and xsd:anyURI does not know them.
-    given = [
-        "https://[::1]:8080/?f[a]=]]>",
-        "https://[::1]:8080/?off=50%&x=%zz%41",
-        "https://[::1]:8080/a#b#c",
-    ]
+    given = ["https://[::1]:8080/?f[a]=]]>", "https://[::1]:8080/?off=50%&x=%zz%41", "https://[::1]:8080/a#b#c"]
     publish(tmp_path, [Entry(loc) for loc in given], "https://[::1]:8080/sitemap.xml")
     assert locs(validate(tmp_path / "sitemap.xml")) == [
         "https://[::1]:8080/?f%5Ba%5D=%5D%5D>",
@@ -256,9 +250,7 @@ def test_sitemaps_org_an_entry_that_cannot_be_valid_is_refused_alone(tmp_path: P
 
 
 def test_ours_an_entry_bigger_than_a_file_is_refused(tmp_path: Path) -> None:
-    big = Entry(
-        "https://example.com/b", images=tuple(Image(f"https://example.com/{n}.png") for n in range(50))
-    )
+    big = Entry("https://example.com/b", images=tuple(Image(f"https://example.com/{n}.png") for n in range(50)))
     with SitemapWriter(Directory(tmp_path), LOCATION, WriterOptions(max_bytes=1_000)) as writer:
         writer.add(Entry("https://example.com/a"))
         with pytest.raises(InvalidEntry, match="alone"):
@@ -335,9 +327,7 @@ def test_ours_names_follow_the_location(
     assert set(several) <= set(names(tmp_path / "two"))
     assert published.url == location
     for facts in published.files:
-        assert (tmp_path / "two" / facts.name).read_bytes().startswith(b"\x1f\x8b") is facts.name.endswith(
-            ".gz"
-        )
+        assert (tmp_path / "two" / facts.name).read_bytes().startswith(b"\x1f\x8b") is facts.name.endswith(".gz")
 
 
 @pytest.mark.parametrize(

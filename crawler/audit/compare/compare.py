@@ -97,8 +97,7 @@ class AuditComparison:
             if count.rule not in uncompared and compared_start != started
         }
         return self._with_comparison(
-            report,
-            AuditComparisonResult(started=started, trends=trends, uncompared=uncompared, earlier=earlier),
+            report, AuditComparisonResult(started=started, trends=trends, uncompared=uncompared, earlier=earlier)
         )
 
     def store(self, report: AuditReport, news: AuditSummary) -> None:
@@ -143,9 +142,7 @@ class AuditComparison:
             for rule in group.rules
         }
 
-    def _decider(
-        self, now: Mapping[str, RuleCoverage], report: AuditReport, media: CheckedMedia
-    ) -> _Decision:
+    def _decider(self, now: Mapping[str, RuleCoverage], report: AuditReport, media: CheckedMedia) -> _Decision:
         scope = AuditScope(
             is_doubtful=bool(report.doubts),
             is_named=bool(self._plan.config.audit.sitemaps),
@@ -184,16 +181,12 @@ def _limit(rule: str, audit: AuditConfig) -> str:
     return ""
 
 
-def _compared_sources(
-    rule: str, group: str, inputs: Sequence[SourceReport], audit: AuditConfig
-) -> tuple[str, ...]:
+def _compared_sources(rule: str, group: str, inputs: Sequence[SourceReport], audit: AuditConfig) -> tuple[str, ...]:
     """The kinds of sources, or the sitemaps, that a rule compares the crawl with."""
     if group in _SITEMAP_GROUPS or rule == "orphan.sitemap":
         return tuple(sorted({f"--sitemap {name}" for name in audit.sitemaps})) or (_OWN_SITEMAPS,)
     kinds = _SOURCES_BY_RULE.get(rule, frozenset())
-    return tuple(
-        sorted({f"--{report.source}" for report in inputs if report.used and report.source in kinds})
-    )
+    return tuple(sorted({f"--{report.source}" for report in inputs if report.used and report.source in kinds}))
 
 
 def _changed_settings(previous: Mapping[str, object], now: Mapping[str, object]) -> str:

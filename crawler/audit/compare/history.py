@@ -115,9 +115,7 @@ def is_audit_due(directory: Path, every: float, now: float) -> bool:
 
 def stored_findings(directory: Path, url: str) -> list[StoredFinding]:
     """The findings about a URL. Raises StorageError, UsageError."""
-    rows = _rows(
-        directory, "SELECT rule, since, certain, missed FROM finding WHERE url = ? ORDER BY since, id", url
-    )
+    rows = _rows(directory, "SELECT rule, since, certain, missed FROM finding WHERE url = ? ORDER BY since, id", url)
     return [StoredFinding(rule, since, bool(certain), bool(missed)) for rule, since, certain, missed in rows]
 
 

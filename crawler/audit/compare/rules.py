@@ -226,8 +226,7 @@ def replaced_by(previous: PreviousFinding, current: CurrentState) -> str:
     if not rule or rule.partition(".")[0] == previous.rule.partition(".")[0]:
         return rule
     is_milder = (
-        REPORTED_RULES[rule].severity is Severity.NOTE
-        and REPORTED_RULES[previous.rule].severity > Severity.NOTE
+        REPORTED_RULES[rule].severity is Severity.NOTE and REPORTED_RULES[previous.rule].severity > Severity.NOTE
     )
     return "" if is_milder else rule
 
@@ -242,9 +241,7 @@ def _replacing_rule(previous: PreviousFinding, current: CurrentState) -> str:
         for prefixes in _RELATED_RULES
         if previous.rule.startswith(prefixes) or (is_broken and prefixes is _ANSWER_RULES)
     ]
-    return _worst_rule(
-        rule for rule in current.rules if any(rule.startswith(prefixes) for prefixes in related)
-    )
+    return _worst_rule(rule for rule in current.rules if any(rule.startswith(prefixes) for prefixes in related))
 
 
 def _current_text(previous: PreviousFinding, current: CurrentState) -> str:

@@ -185,13 +185,10 @@ class AuditHistory:
                     fate, now, rule = decide(previous, current)
                     gone.append((row[0], previous.rule, row[7], fate))
                     if fate in (FindingStatus.RESOLVED, FindingStatus.REPLACED):
-                        resolved.append(
-                            (previous.rule, previous.url, previous.since, now, previous.file, rule)
-                        )
+                        resolved.append((previous.rule, previous.url, previous.since, now, previous.file, rule))
                 self._db.executemany("INSERT INTO temp.gone VALUES (?, ?, ?, ?)", gone)
                 self._db.executemany(
-                    "INSERT INTO main.mended (rule, url, since, now, file, became) VALUES (?, ?, ?, ?, ?, ?)",
-                    resolved,
+                    "INSERT INTO main.mended (rule, url, since, now, file, became) VALUES (?, ?, ?, ?, ?, ?)", resolved
                 )
 
     def trends(self) -> list[RuleTrend]:

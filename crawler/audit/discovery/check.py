@@ -139,9 +139,7 @@ def _decoded_text(reply: Reply) -> DiscoveryCheck:
         body.decode("utf-8")
     except UnicodeDecodeError as error:
         line = body.count(b"\n", 0, error.start) + 1
-        return check_failed(
-            "robots.text", f"line {line} of robots.txt is not UTF-8", "save the file as UTF-8"
-        )
+        return check_failed("robots.text", f"line {line} of robots.txt is not UTF-8", "save the file as UTF-8")
     return check_passed("robots.text", "robots.txt is UTF-8 and short enough")
 
 
@@ -166,9 +164,7 @@ def check_declared(body: bytes, sitemap_url: Url) -> DiscoveryCheck:
     others = f"; it names {', '.join(named[:_MAX_NAMED])}" if named else ""
     if len(named) > _MAX_NAMED:
         others += f" and {len(named) - _MAX_NAMED} more"
-    return check_failed(
-        "sitemap.declared", f"robots.txt does not name {sitemap_url}{others}", "add the line below"
-    )
+    return check_failed("sitemap.declared", f"robots.txt does not name {sitemap_url}{others}", "add the line below")
 
 
 def check_allowed(body: bytes, sitemap_url: Url, now: float) -> DiscoveryCheck:
@@ -177,13 +173,10 @@ def check_allowed(body: bytes, sitemap_url: Url, now: float) -> DiscoveryCheck:
     for crawlers in CRAWLERS:
         access = parse_robots(body, crawlers, now).can_fetch(sitemap_url)
         if isinstance(access, Blocked):
-            blocked.setdefault(access.reason, []).append(
-                "whom it does not name" if crawlers == "*" else crawlers
-            )
+            blocked.setdefault(access.reason, []).append("whom it does not name" if crawlers == "*" else crawlers)
     if not blocked:
         return check_passed(
-            "sitemap.allowed",
-            "robots.txt allows every crawler to fetch the sitemap, Googlebot and Bingbot too",
+            "sitemap.allowed", "robots.txt allows every crawler to fetch the sitemap, Googlebot and Bingbot too"
         )
     message = "robots.txt blocks the sitemap: " + "; ".join(
         f"{reason} ({_name_crawlers(crawlers)})" for reason, crawlers in blocked.items()
@@ -332,14 +325,10 @@ class SetContents:
                 yield check_passed("hosts.declared", f"{message} names it")
             else:
                 self.missing.append(host)
-                remedy = (
-                    "remove these URLs from the sitemap if they are a mistake, or add the line below there"
-                )
+                remedy = "remove these URLs from the sitemap if they are a mistake, or add the line below there"
                 yield check_failed("hosts.declared", f"{message} does not name it", remedy)
         if self._submits.full:
-            yield check_unknown(
-                "hosts.declared", f"the hosts beyond the first {MAX_HOSTS} whose URLs it lists"
-            )
+            yield check_unknown("hosts.declared", f"the hosts beyond the first {MAX_HOSTS} whose URLs it lists")
 
 
 def _ignore(_: Finding) -> None:
@@ -360,20 +349,12 @@ def check_discovery(name: str, config: Config) -> Declaration:
     seed, sitemap_url, _ = plan_scope(config)
     robots_url = f"{origin_of(sitemap_url)}/robots.txt"
     public = _public_config(config)
-    with Downloader(
-        public, list(dict.fromkeys((origin_of(sitemap_url), origin_of(seed)))), MAX_BYTES
-    ) as downloader:
+    with Downloader(public, list(dict.fromkeys((origin_of(sitemap_url), origin_of(seed)))), MAX_BYTES) as downloader:
         checker = _DiscoveryChecker(downloader, sitemap_url, robots_url, published_file(config, sitemap_url))
-        assumed = (
-            () if config.site.sitemap_url or config.output.directory else tuple(checker.find_other_sitemap())
-        )
+        assumed = () if config.site.sitemap_url or config.output.directory else tuple(checker.find_other_sitemap())
         checks = (*assumed, *checker.checks())
     return Declaration(
-        name=name,
-        sitemap_url=checker.sitemap_url,
-        robots_url=robots_url,
-        checks=checks,
-        missing=checker.missing,
+        name=name, sitemap_url=checker.sitemap_url, robots_url=robots_url, checks=checks, missing=checker.missing
     )
 
 

@@ -14,9 +14,7 @@ from crawler.state.database import storage_errors
 MAX_EVIDENCE: Final = 20  # sources and spellings of a page in a finding
 
 # A browser that is redirected to a page requests that page too, and only that request counts as a visit.
-_COUNTS_FOR_PAGE: Final = (
-    f"(u.url = c.url OR c.ok + c.dead > 0 OR c.moved = 0 OR v.state != '{State.INDEXABLE}')"
-)
+_COUNTS_FOR_PAGE: Final = f"(u.url = c.url OR c.ok + c.dead > 0 OR c.moved = 0 OR v.state != '{State.INDEXABLE}')"
 _SUMS: Final = f"""SELECT h.id, i.source, min(nullif(c.first, '')), max(c.last), sum(c.people * {_COUNTS_FOR_PAGE}),
   sum(c.bots * {_COUNTS_FOR_PAGE}), sum(c.engines * {_COUNTS_FOR_PAGE}), sum(c.ok), sum(c.moved), sum(c.dead),
   sum(c.clicks),
@@ -72,15 +70,11 @@ class UrlEvidence:
         spelled, source, account, *_ = row
         entry = None
         if source == SourceKind.SITEMAP:
-            entry = self._db.execute(
-                "SELECT file, line FROM entry WHERE url = ? LIMIT 1", (spelled,)
-            ).fetchone()
+            entry = self._db.execute("SELECT file, line FROM entry WHERE url = ? LIMIT 1", (spelled,)).fetchone()
         return f"{entry[0]}:{entry[1]}" if entry else _decode_report(account).name
 
 
-def _add_source(
-    known: SourceStats, source: SourceKind, first: str, last: str, numbers: list[int]
-) -> SourceStats:
+def _add_source(known: SourceStats, source: SourceKind, first: str, last: str, numbers: list[int]) -> SourceStats:
     if source is SourceKind.LOG:  # a log knows the days of visits; exports state the period that they cover
         known = msgspec.structs.replace(known, first="", last="")
     elif SourceKind.LOG in known.sources:

@@ -10,12 +10,7 @@ import msgspec
 
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFinding
-from crawler.audit.health.entries import (
-    PublishedEntry,
-    check_duplicate_spellings,
-    check_entry,
-    check_outside_site,
-)
+from crawler.audit.health.entries import PublishedEntry, check_duplicate_spellings, check_entry, check_outside_site
 from crawler.audit.health.lastmod import ObservedDates, check_lastmod
 from crawler.audit.health.media import ListedMedia, MediaRole
 from crawler.audit.health.visit import VisitedUrl
@@ -46,9 +41,7 @@ ORDER BY e.page, e.id"""
 _FIND_PLACE: Final = "SELECT file, line FROM entry WHERE url = ? AND door = '' LIMIT 1"
 _ALIAS_URLS: Final = "SELECT door FROM entry WHERE door != '' GROUP BY door ORDER BY min(id) LIMIT ?"
 _PUT_ALIAS_RESULT: Final = "INSERT OR REPLACE INTO door VALUES (?, ?, ?, ?, ?, ?)"
-_MEDIA: Final = (
-    "SELECT id, url, loc, file, line, media FROM entry WHERE id > ? AND media != x'' ORDER BY id LIMIT ?"
-)
+_MEDIA: Final = "SELECT id, url, loc, file, line, media FROM entry WHERE id > ? AND media != x'' ORDER BY id LIMIT ?"
 _DISTRUST: Final = "SELECT value FROM site.about WHERE key = 'last_modified_distrusted'"
 
 PackedMedia = tuple[list[str], list[tuple[str, str, str]], list[tuple[str, str]]]

@@ -37,9 +37,7 @@ _CUT: Final = ("only the beginning was read", "reading stopped after", "read by 
 _PAGES: Final = """SELECT v.id, u.url, c.page FROM site.visit v JOIN site.url u ON u.id = v.id
   JOIN site.content c ON c.id = v.content
   WHERE v.id > ? AND v.state = ? AND c.page IS NOT NULL ORDER BY v.id LIMIT ?"""
-_ENTRIES: Final = (
-    "SELECT id, url, media FROM entry WHERE id > ? AND url != '' AND media != x'' ORDER BY id LIMIT ?"
-)
+_ENTRIES: Final = "SELECT id, url, media FROM entry WHERE id > ? AND url != '' AND media != x'' ORDER BY id LIMIT ?"
 # URLs of one cluster come together, so that each is looked up once.
 _SPEAKERS: Final = "SELECT min(cluster), url FROM temp.speaker GROUP BY url ORDER BY 1, 2"
 _COLUMNS: Final = "url TEXT NOT NULL, by TEXT NOT NULL, label TEXT NOT NULL, language TEXT NOT NULL"
@@ -120,8 +118,7 @@ class SiteVersions:
             own_alternates=tuple(page.alternates),
             listed=listed,
             faults=tuple(fault for fault in page.faults if fault.startswith(_FAULT)),
-            is_whole=len(page.alternates) < MAX_ALTERNATES
-            and not any(text in visited.reason for text in _CUT),
+            is_whole=len(page.alternates) < MAX_ALTERNATES and not any(text in visited.reason for text in _CUT),
         )
 
     def _listed(self, url: str) -> Iterator[ListedHreflang]:

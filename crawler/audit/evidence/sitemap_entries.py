@@ -22,9 +22,7 @@ BATCH_ROWS: Final = 5_000  # entries in one transaction
 _ONE_PER_FILE_RULES: Final = ("location.outside",)  # a fault of the place of the file, and not of each entry
 MAX_FILES: Final = 20  # files of an index whose entries are counted one by one
 
-_PUT: Final = (
-    "INSERT INTO entry (input, url, loc, file, line, lastmod, media, door) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_PUT: Final = "INSERT INTO entry (input, url, loc, file, line, lastmod, media, door) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _PLACES: Final = """
 SELECT e.file, e.line, min(e.url), count(*) FROM temp.place p JOIN entry e ON e.file = p.file AND e.line = p.line
 GROUP BY 1, 2"""
@@ -73,9 +71,7 @@ class SitemapEntryCollector:
         """End a source. ``document`` is its first document, None when it could not be opened."""
         self._flush()
         report = self._report
-        report.format = ", ".join(
-            f"{name} ({count:,})" if count > 1 else name for name, count in self._formats.items()
-        )
+        report.format = ", ".join(f"{name} ({count:,})" if count > 1 else name for name, count in self._formats.items())
         report.notes += self._files
         files, entries = self._more
         if files:
@@ -216,9 +212,7 @@ def _read_problems(root: Document) -> list[str]:
             problems.append(f"{name} could not be read to its end")
         if document.format is Format.INDEX:
             problems += (
-                f"{name} line {finding.line}: {finding.sentence}"
-                if finding.line
-                else f"{name}: {finding.sentence}"
+                f"{name} line {finding.line}: {finding.sentence}" if finding.line else f"{name}: {finding.sentence}"
                 for finding in document.of_index.all()
                 if finding.rule in ("index.child_unreadable", "index.too_deep")
             )

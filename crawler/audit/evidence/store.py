@@ -22,9 +22,7 @@ _encode_finding = msgspec.msgpack.Encoder().encode
 _PUT_FINDING: Final = """INSERT INTO finding (rule, rank, certain, url, value, file, state, times, others, key)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
-_GET_FINDINGS: Final = (
-    "SELECT value, since, new FROM finding WHERE rule = ? AND {which} ORDER BY rank DESC, url, id"
-)
+_GET_FINDINGS: Final = "SELECT value, since, new FROM finding WHERE rule = ? AND {which} ORDER BY rank DESC, url, id"
 
 _decode_finding = msgspec.msgpack.Decoder(AuditFinding).decode
 
@@ -54,8 +52,7 @@ class FindingStore:
         """The resolved findings of a rule; see :class:`crawler.audit.finding.AuditFindings`."""
         with storage_errors():
             rows = self._db.execute(
-                "SELECT rule, url, since, now, file, became FROM mended WHERE rule = ?"
-                " ORDER BY became, since, url, id",
+                "SELECT rule, url, since, now, file, became FROM mended WHERE rule = ? ORDER BY became, since, url, id",
                 (rule,),
             )
             yield from (ResolvedFinding(*row) for row in rows)
@@ -112,8 +109,7 @@ class ClaimStore:
         report.name = report.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         with storage_errors():
             row = self._db.execute(
-                "INSERT INTO input (source, account) VALUES (?, ?)",
-                (report.source, msgspec.msgpack.encode(report)),
+                "INSERT INTO input (source, account) VALUES (?, ?)", (report.source, msgspec.msgpack.encode(report))
             )
         assert row.lastrowid is not None  # noqa: S101 - SQLite answers an INSERT with its row
         return row.lastrowid
@@ -128,12 +124,8 @@ class ClaimStore:
     def end(self, number: int, report: SourceReport) -> None:
         """Store the final report of a source."""
         with storage_errors():
-            (report.urls,) = self._db.execute(
-                "SELECT count(*) FROM claim WHERE input = ?", (number,)
-            ).fetchone()
-            self._db.execute(
-                "UPDATE input SET account = ? WHERE id = ?", (msgspec.msgpack.encode(report), number)
-            )
+            (report.urls,) = self._db.execute("SELECT count(*) FROM claim WHERE input = ?", (number,)).fetchone()
+            self._db.execute("UPDATE input SET account = ? WHERE id = ?", (msgspec.msgpack.encode(report), number))
 
     def reports(self) -> list[SourceReport]:
         """The reports of all sources, in reading order."""

@@ -44,9 +44,7 @@ _UNMATCHED_URLS: Final = """SELECT DISTINCT c.url, v.id, v.state, v.target FROM 
   LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
   WHERE NOT EXISTS (SELECT 1 FROM home h WHERE h.url = c.url)
     AND (v.id IS NOT NULL OR c.dead = 0 OR c.ok + c.moved > 0)"""
-_STATE_OF_URL: Final = (
-    "SELECT v.id, v.state, v.target FROM site.url u JOIN site.visit v ON v.id = u.id WHERE u.url = ?"
-)
+_STATE_OF_URL: Final = "SELECT v.id, v.state, v.target FROM site.url u JOIN site.visit v ON v.id = u.id WHERE u.url = ?"
 _IS_LISTED: Final = (
     "SELECT EXISTS (SELECT 1 FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ? AND i.source = ?)"
 )
@@ -182,9 +180,7 @@ class UrlMatcher:
             # inserting while the query runs is safe: each insert is for a URL that was already read
             rows = self._db.execute(_UNMATCHED_URLS)
             matches = ((url, self._match(Url(url), *row)) for url, *row in rows)
-            self._db.executemany(
-                "INSERT INTO home VALUES (?, ?)", (row for row in matches if row[1] is not None)
-            )
+            self._db.executemany("INSERT INTO home VALUES (?, ?)", (row for row in matches if row[1] is not None))
 
     def _match(self, url: Url, number: int | None, state: str | None, target: str | None) -> int | None:
         if number is None:
@@ -222,18 +218,7 @@ class UrlMatcher:
             yield from self._same_content("digest")
             yield from self._same_content("text")
             for row in self._db.execute(_EXTRA_PARAMS, (_INDEXABLE,)):
-                (
-                    number,
-                    url,
-                    digest,
-                    text,
-                    packed,
-                    bare_number,
-                    bare_url,
-                    bare_digest,
-                    bare_text,
-                    bare_packed,
-                ) = row
+                (number, url, digest, text, packed, bare_number, bare_url, bare_digest, bare_text, bare_packed) = row
                 is_titled = not is_paginated(url) and _title(packed) == _title(bare_packed) != ""
                 if is_titled or digest == bare_digest or compare(bare_text, text) == Delta(known=True):
                     yield self._duplicate(url, number, url, bare_digest, "")
@@ -246,9 +231,7 @@ class UrlMatcher:
 
         Pages with next to no text without their scripts are left out: the scripts may make them different.
         """
-        for content, number, url, is_uncrawled in self._db.execute(
-            _SAME_CONTENT.format(column), (_INDEXABLE,)
-        ):
+        for content, number, url, is_uncrawled in self._db.execute(_SAME_CONTENT.format(column), (_INDEXABLE,)):
             if column == "digest" or not is_bare(load_snapshot(content) or ""):
                 digest = blake2b(content, digest_size=16).digest()
                 yield self._duplicate(digest.hex(), number, url, digest, "", is_uncrawled=bool(is_uncrawled))

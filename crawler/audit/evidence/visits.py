@@ -66,9 +66,7 @@ class VisitLookup:
     def _trail(self, first: VisitedUrl) -> list[VisitedUrl]:
         trail, urls = [first], {first.url}
         last = first
-        while (
-            last.state in _LEADING_STATES and last.target and last.target not in urls and len(urls) < MAX_HOPS
-        ):
+        while last.state in _LEADING_STATES and last.target and last.target not in urls and len(urls) < MAX_HOPS:
             urls.add(last.target)
             last, _ = self._row(last.target)
             if not last.state:

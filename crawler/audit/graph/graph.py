@@ -87,9 +87,7 @@ class LinkGraph:
         for first, last in self.edges.blocks():
             begin, end = int(self.edges.start[first]), int(self.edges.start[last])
             degrees = np.diff(self.edges.start[first : last + 1])
-            counts = ~np.repeat(noindexed[first:last], degrees) | (
-                self.edges.flags[begin:end] != DiscoveredBy.NOFOLLOW
-            )
+            counts = ~np.repeat(noindexed[first:last], degrees) | (self.edges.flags[begin:end] != DiscoveredBy.NOFOLLOW)
             mask[self.edges.to[begin:end][counts]] = True
         return mask
 

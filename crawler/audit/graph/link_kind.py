@@ -49,9 +49,7 @@ PAGE_STATES: Final = frozenset({State.INDEXABLE, State.OUT_OF_SCOPE, State.EXCLU
 
 CLICK_FLAGS: Final = DiscoveredBy.LINK | DiscoveredBy.FRAME
 HEAD_FLAGS: Final = DiscoveredBy.ALTERNATE | DiscoveredBy.PAGINATION | DiscoveredBy.AMP | DiscoveredBy.FEED
-EVIDENCE_FLAGS: Final = (
-    CLICK_FLAGS | DiscoveredBy.NOFOLLOW | DiscoveredBy.CANONICAL | DiscoveredBy.REFRESH | HEAD_FLAGS
-)
+EVIDENCE_FLAGS: Final = CLICK_FLAGS | DiscoveredBy.NOFOLLOW | DiscoveredBy.CANONICAL | DiscoveredBy.REFRESH | HEAD_FLAGS
 """The flags that connect two URLs. Sitemaps and earlier runs are no links; ``target`` has the redirects."""
 _FLAGS: Final = 1 << 13  # all flags of DiscoveredBy
 

@@ -40,11 +40,7 @@ class LinkSuggestions:
         self._graph = graph
         self._urls = urls
         self._titles = titles
-        fit = (
-            graph.nodes.in_states(State.INDEXABLE)
-            & graph.reached
-            & ((graph.ways & np.uint8(LinkKind.FOLLOWED)) != 0)
-        )
+        fit = graph.nodes.in_states(State.INDEXABLE) & graph.reached & ((graph.ways & np.uint8(LinkKind.FOLLOWED)) != 0)
         fit[graph.start] = graph.pages[graph.start]
         fit[[*orphans]] = False
         self._fit = fit
@@ -82,16 +78,11 @@ class LinkSuggestions:
             scores[node] = 1 - prod(1 - score for score in node_reasons.values())
         own = url_shape(self._urls[orphan])
         best = sorted(scores, key=scores.__getitem__, reverse=True)[: 8 * MAX_SUGGESTIONS]
-        return {
-            node: scores[node] * (_PEER_SCORE if url_shape(self._urls[node]) == own else 1.0) for node in best
-        }
+        return {node: scores[node] * (_PEER_SCORE if url_shape(self._urls[node]) == own else 1.0) for node in best}
 
     def _already_linking(self, orphan: int) -> Container[int]:
         """The pages that link to the orphan already, in any of its spellings, and the orphan itself."""
-        return {
-            orphan,
-            *self._graph.linking(orphan, DiscoveredBy.LINK | DiscoveredBy.FRAME | DiscoveredBy.NOFOLLOW),
-        }
+        return {orphan, *self._graph.linking(orphan, DiscoveredBy.LINK | DiscoveredBy.FRAME | DiscoveredBy.NOFOLLOW)}
 
     def _by_breadcrumb(self, breadcrumb: Sequence[str], reasons: Reasons) -> None:
         nodes = [self._by_url[url] for url in reversed(breadcrumb) if url in self._by_url]

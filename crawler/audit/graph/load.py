@@ -40,9 +40,7 @@ def unpack_many(packed: Sequence[bytes]) -> UnpackedLinks:
     total = np.cumsum(numbers[places])
     base = np.concatenate([[0], total])[begins]  # within a group, ids are stored as differences
     return UnpackedLinks(
-        np.repeat(pages, counts),
-        total - np.repeat(base, counts),
-        np.repeat(flags.astype(np.uint16), counts),
+        np.repeat(pages, counts), total - np.repeat(base, counts), np.repeat(flags.astype(np.uint16), counts)
     )
 
 
@@ -62,9 +60,7 @@ def _numbers(packed: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int
     return numbers, first
 
 
-def _group_heads(
-    numbers: NDArray[np.int64], first: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _group_heads(numbers: NDArray[np.int64], first: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The place of each group of links, which begins with its flags and its size, and its page; in order."""
     heads, pages = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     here, ends, page = first[:-1], first[1:], np.arange(len(first) - 1)
@@ -96,9 +92,7 @@ _BEHIND_ALIASES: Final = f"""SELECT v.id, p.id FROM url u JOIN visit v ON v.id =
   WHERE u.url >= ?2 AND u.url < ?3"""  # noqa: S608
 
 _FIND_URL: Final = "SELECT v.id, u.url FROM visit v JOIN url u USING (id) WHERE u.url = ?"
-_START: Final = (
-    "SELECT v.id, u.url FROM visit v JOIN url u USING (id) WHERE v.found & ? ORDER BY v.id LIMIT 1"
-)
+_START: Final = "SELECT v.id, u.url FROM visit v JOIN url u USING (id) WHERE v.found & ? ORDER BY v.id LIMIT 1"
 
 
 _Named = msgspec.defstruct(  # decodes the title and skips all other fields
@@ -179,9 +173,7 @@ def _nodes(db: sqlite3.Connection) -> Nodes:
 def _link_aliases(db: sqlite3.Connection, nodes: Nodes, start: Url) -> None:
     """Treat the other names of the site as redirects: the crawl does not request them."""
     for origin in alias_origins(start):
-        for number, target in db.execute(
-            _BEHIND_ALIASES, (f"{origin_of(start)}/", f"{origin}/", f"{origin}0")
-        ):
+        for number, target in db.execute(_BEHIND_ALIASES, (f"{origin_of(start)}/", f"{origin}/", f"{origin}0")):
             node = nodes.node(number)
             nodes.state[node], nodes.target[node] = STATE_CODES[State.REDIRECT], nodes.node(target)
 
@@ -206,9 +198,7 @@ def _edges(db: sqlite3.Connection, nodes: Nodes) -> Edges:
 
 def _node_of_id(ids: NDArray[np.int64]) -> NDArray[np.int32]:
     """The node of each id, or -1. Ten times as fast as a search, for four bytes an id."""
-    nodes = np.full(
-        int(ids[-1]) + 2 if len(ids) else 1, -1, np.int32
-    )  # the last item stands for all greater ids
+    nodes = np.full(int(ids[-1]) + 2 if len(ids) else 1, -1, np.int32)  # the last item stands for all greater ids
     nodes[ids] = np.arange(len(ids), dtype=np.int32)
     return nodes
 

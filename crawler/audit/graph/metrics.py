@@ -42,9 +42,7 @@ def reachable(edges: Edges, target: Int32Array, start: int, evidence: int = EVID
     frontier = np.array([start], np.int32)
     while len(frontier):
         unseen[frontier] = False
-        frontier = _unique(
-            np.concatenate([target[frontier], _targets(edges, frontier, evidence, unseen)]), unseen
-        )
+        frontier = _unique(np.concatenate([target[frontier], _targets(edges, frontier, evidence, unseen)]), unseen)
     return ~unseen
 
 

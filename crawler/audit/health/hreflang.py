@@ -49,9 +49,7 @@ def parse_language(text: str) -> Language | None:
     if found is None:
         return None
     name, script, region = found.groups()
-    return Language(
-        _SAME_LANGUAGE.get(name.lower(), name.lower()), (script or "").capitalize(), (region or "").upper()
-    )
+    return Language(_SAME_LANGUAGE.get(name.lower(), name.lower()), (script or "").capitalize(), (region or "").upper())
 
 
 @lru_cache(maxsize=10_000)
@@ -132,9 +130,7 @@ class HreflangLookup(Protocol):
         """The data of a URL in canonical form; nearly empty for a URL that the crawl did not request."""
 
 
-def check_hreflang_cluster(
-    page: PageHreflang, others: HreflangLookup
-) -> tuple[list[AuditFinding], list[HreflangLink]]:
+def check_hreflang_cluster(page: PageHreflang, others: HreflangLookup) -> tuple[list[AuditFinding], list[HreflangLink]]:
     """The findings about the versions of an indexable page, at most one for each rule, and the other wrong labels.
 
     :func:`states_wrong_language` decides about wrong labels, by all pages that name the same URL.
@@ -151,9 +147,7 @@ def check_hreflang_cluster(
         ("cluster.swapped", checks.swapped_labels()),
         ("cluster.no_default", checks.missing_x_default()),
     )
-    findings = [
-        _finding(rule, page, faults, page.alternates) for rule, found in rules if (faults := list(found))
-    ]
+    findings = [_finding(rule, page, faults, page.alternates) for rule, found in rules if (faults := list(found))]
     return findings, checks.wrong_labels()
 
 
@@ -167,9 +161,7 @@ def states_wrong_language(page: PageHreflang, links: Sequence[HreflangLink], oth
     return len(contradicting) > sum(_is_label_right(others.lookup(url), page) for url in agreeing)
 
 
-def check_page_language(
-    page: PageHreflang, links: Sequence[HreflangLink], others: HreflangLookup
-) -> AuditFinding:
+def check_page_language(page: PageHreflang, links: Sequence[HreflangLink], others: HreflangLookup) -> AuditFinding:
     """The finding that a page states another language than its labels."""
     faults = []
     for link in links:
@@ -196,9 +188,7 @@ def _is_label_right(page: PageHreflang, other: PageHreflang) -> bool:
     )
 
 
-def _finding(
-    rule: str, page: PageHreflang, faults: list[tuple[str, str]], alternates: list[Alternate]
-) -> AuditFinding:
+def _finding(rule: str, page: PageHreflang, faults: list[tuple[str, str]], alternates: list[Alternate]) -> AuditFinding:
     """A finding of several faults: pairs of a sentence and the URL that it is about."""
     more = len(faults) - 1
     versions = [url for _, url in faults if url and url != page.url]
@@ -305,9 +295,7 @@ class _ClusterChecks:
         labels = {version.hreflang.lower() for version in self._page.own_alternates}
         if len(labels) < 2 or any(version.hreflang.lower() == X_DEFAULT for version in self._named):
             return
-        if self._page.is_whole and not any(
-            self._is_reported_at(version.href) for version in self._page.own_alternates
-        ):
+        if self._page.is_whole and not any(self._is_reported_at(version.href) for version in self._page.own_alternates):
             yield f"{len(labels)} languages are named, and no x-default", ""
 
     def _is_reported_at(self, url: str) -> bool:
@@ -315,9 +303,7 @@ class _ClusterChecks:
         if url >= self._page.url:
             return False
         other = self._others.lookup(url)
-        return other.visited.is_page and any(
-            version.href == self._page.url for version in other.own_alternates
-        )
+        return other.visited.is_page and any(version.href == self._page.url for version in other.own_alternates)
 
     def _mislabelled(self) -> Iterator[tuple[str, str, str]]:
         """Label, URL and own language of the versions that contradict their label."""

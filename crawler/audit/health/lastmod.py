@@ -56,9 +56,7 @@ def _why_late(claimed: tuple[float, float], observed: ObservedDates) -> list[str
     if observed.same_since is not None and begins > observed.same_since + _DAY and ends < observed.seen_at:
         earlier, now = _times_text(observed.same_since, observed.seen_at)
         return [f"the page had the same content on {earlier} and on {now}"]
-    if observed.seen_before is not None or (
-        observed.changed and _range_end(observed.changed) + _DAY >= begins
-    ):
+    if observed.seen_before is not None or (observed.changed and _range_end(observed.changed) + _DAY >= begins):
         return []  # it did change, perhaps on that day
     stated = _stated_dates(observed)
     if not stated or any(_range_end(date) + _DAY >= begins for date, _ in stated):

@@ -105,9 +105,7 @@ def _is_permanent(visited: VisitedUrl) -> bool:
 
 
 def _is_no_page(visited: VisitedUrl) -> bool:
-    return visited.state == State.NOINDEX or bool(
-        why_gone(visited) or why_refused(visited) or why_blocked(visited)
-    )
+    return visited.state == State.NOINDEX or bool(why_gone(visited) or why_refused(visited) or why_blocked(visited))
 
 
 def _end_of_trail_text(trail: Sequence[VisitedUrl]) -> str:

@@ -49,9 +49,7 @@ def why_failing(visited: VisitedUrl) -> str:
     """Why a URL failed today, in words, or "": transient failures, and redirect loops."""
     state, status = visited.state, visited.status
     if state == State.REDIRECT and visited.is_endless:
-        return (
-            f"redirects ({status}) to {visited.target}, and from there in a circle: it never reaches a page"
-        )
+        return f"redirects ({status}) to {visited.target}, and from there in a circle: it never reaches a page"
     if state == State.CLIENT_ERROR:
         return visited.reason if status in TRANSIENT and status != _TOO_MANY_REQUESTS else ""
     if state == State.SERVER_ERROR:

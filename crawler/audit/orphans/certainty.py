@@ -15,9 +15,7 @@ from crawler.model import State
 from crawler.units import count_text
 
 REFUSED_STATUSES: Final = frozenset({401, 403, 407, 451})  # the page exists, but not for us
-_EMPTY_STATUSES: Final = frozenset(
-    {204, 205, *range(300, 400)}
-)  # answers in which a browser sees no page either
+_EMPTY_STATUSES: Final = frozenset({204, 205, *range(300, 400)})  # answers in which a browser sees no page either
 
 
 _TRUST: Final = "--trust-blocked assumes that they lead nowhere else"

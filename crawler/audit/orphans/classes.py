@@ -22,9 +22,7 @@ _ONLY_SOURCE_RULES: Final = (
     ("orphan.log", frozenset({SourceKind.LOG})),
     ("orphan.list", frozenset({SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL})),
 )
-_LINKED_KINDS: Final = (
-    LinkKind.FOLLOWED | LinkKind.NOINDEX | LinkKind.CANONICAL | LinkKind.NOFOLLOW | LinkKind.REDIRECT
-)
+_LINKED_KINDS: Final = LinkKind.FOLLOWED | LinkKind.NOINDEX | LinkKind.CANONICAL | LinkKind.NOFOLLOW | LinkKind.REDIRECT
 _FAILING_STATES: Final = frozenset({State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER})
 _NAMING_SOURCES: Final = frozenset(
     {SourceKind.SEARCH, SourceKind.ANALYTICS, SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL}

@@ -73,9 +73,7 @@ def _is_same(page: DuplicateCandidate, other: DuplicateCandidate) -> bool:
     """
     if _is_exact(page, other):
         return True
-    return (
-        bool(page.title) and page.title == other.title and _sorted_query(page.url) == _sorted_query(other.url)
-    )
+    return bool(page.title) and page.title == other.title and _sorted_query(page.url) == _sorted_query(other.url)
 
 
 def _is_exact(page: DuplicateCandidate, other: DuplicateCandidate) -> bool:
@@ -112,13 +110,11 @@ def is_bare(markup: str) -> bool:
 
 # "p" may also mean a product, and at the root it is a WordPress post
 _PAGE_PATH: Final = re.compile(
-    r"/(?:(?:(?:comments?-)?page|seite|pagina)[/-]?\d+|p[/-]?\d{1,3})(?:/|\.html?|\.php)?(?:\?|$)",
-    re.IGNORECASE,
+    r"/(?:(?:(?:comments?-)?page|seite|pagina)[/-]?\d+|p[/-]?\d{1,3})(?:/|\.html?|\.php)?(?:\?|$)", re.IGNORECASE
 ).search
 
 _PAGE_QUERY: Final = re.compile(
-    r"[?&](?:page|paged|pg|pagenum|start|offset)=\d+(?:&|$)|//[^/]+/[^?]+\?(?:.*&)?p=\d{1,3}(?:&|$)",
-    re.IGNORECASE,
+    r"[?&](?:page|paged|pg|pagenum|start|offset)=\d+(?:&|$)|//[^/]+/[^?]+\?(?:.*&)?p=\d{1,3}(?:&|$)", re.IGNORECASE
 ).search
 
 

@@ -10,11 +10,7 @@ from crawler.audit.finding import HistogramBar, SiteSection
 MAX_TILES: Final = 40  # sections that get a tile; more would be slivers
 _MIN_VISIBLE: Final = 0.01  # the length of the shortest bar, so that it is visible
 _WIDTH, _HEIGHT = 100.0, 46.0  # of the treemap: a wide screen's; the browser stretches it
-_PHONE, _LETTER, _MARGIN = (
-    290,
-    7,
-    12,
-)  # pixels: the width on a phone, a small letter, and the margin of a name
+_PHONE, _LETTER, _MARGIN = (290, 7, 12)  # pixels: the width on a phone, a small letter, and the margin of a name
 _SHADES: Final = (0.0, 0.01, 0.05, 0.10, 0.25)  # shares of orphans above which a tile is one shade darker
 
 
@@ -87,9 +83,7 @@ def treemap_tiles(sections: Sequence[SiteSection]) -> list[Tile]:
     """The tiles of the treemap, the largest first; the smallest sections share one."""
     import squarify  # noqa: PLC0415 - only the HTML report needs it
 
-    largest = sorted(
-        (section for section in sections if section.pages > 0), key=lambda section: -section.pages
-    )
+    largest = sorted((section for section in sections if section.pages > 0), key=lambda section: -section.pages)
     shown, rest = largest[:MAX_TILES], largest[MAX_TILES:]
     named: list[tuple[str, str | None, int, int]] = [
         (section.path, section.path, section.pages, section.orphans) for section in shown

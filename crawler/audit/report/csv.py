@@ -70,8 +70,7 @@ RESOLVED_COLUMNS: Final = ("Rule", "URL", "Found since", "Now", "File", "Became"
 def write_resolved(resolved: Iterable[ResolvedFinding], file: BinaryIO) -> None:
     """Write the findings that only the previous audit has; an empty "Became" means resolved. Raises OSError."""
     rows = (
-        (finding.rule, finding.url, finding.since, finding.now, finding.file, finding.became)
-        for finding in resolved
+        (finding.rule, finding.url, finding.since, finding.now, finding.file, finding.became) for finding in resolved
     )
     _table(RESOLVED_COLUMNS, (map(cell_text, row) for row in rows), file)
 

@@ -99,9 +99,7 @@ def rule_trends(report: AuditReport) -> dict[str, RuleTrend]:
     return {trend.rule: trend for trend in report.compared.trends} if report.compared else {}
 
 
-def _resolved_findings(
-    compared: AuditComparisonResult, findings: AuditFindings
-) -> Iterator[ResolvedFindings]:
+def _resolved_findings(compared: AuditComparisonResult, findings: AuditFindings) -> Iterator[ResolvedFindings]:
     counts = {trend.rule: trend for trend in compared.trends if trend.mended or trend.became}
     for rule in REPORTED_RULES:
         if trend := counts.get(rule):
@@ -172,9 +170,7 @@ class KeyFigure(Struct, frozen=True):
     tone: str = ""
 
 
-def write_html(
-    report: AuditReport, findings: AuditFindings, path: Path, *, limit: int = MAX_FINDINGS
-) -> None:
+def write_html(report: AuditReport, findings: AuditFindings, path: Path, *, limit: int = MAX_FINDINGS) -> None:
     """Write the page, with the ``limit`` most important findings in it. Raises OSError when the disk refuses."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only the HTML report needs it
 
@@ -235,9 +231,7 @@ def _inline_assets() -> dict[str, Any]:
     return {"style": Markup(sheet), "script": Markup(script), "policy": policy}  # noqa: S704 - both are our own
 
 
-def _families(
-    report: AuditReport, findings: AuditFindings, taken: dict[str, int]
-) -> Iterator[RuleFamilyView]:
+def _families(report: AuditReport, findings: AuditFindings, taken: dict[str, int]) -> Iterator[RuleFamilyView]:
     for group in RULE_GROUPS:
         classes = [_class(count, report, findings, taken) for count in group.counts(report)]
         if classes:
@@ -263,9 +257,7 @@ def _included_count(count: RuleCount, findings: AuditFindings, taken: dict[str, 
     """How many findings the included ones stand for."""
     number = taken[count.rule]
     return (
-        count.total
-        if number == count.total
-        else sum(finding.times for finding in islice(findings(count.rule), number))
+        count.total if number == count.total else sum(finding.times for finding in islice(findings(count.rule), number))
     )
 
 
@@ -274,13 +266,9 @@ def _site_figures(report: AuditReport) -> Iterator[KeyFigure]:
     yield KeyFigure("URLs known", report.urls, "from anywhere")
     yield KeyFigure("indexable pages", report.pages, of_urls)
     yield KeyFigure(
-        "reached by links",
-        report.reached,
-        of_pages.format(percent_text(share_of(report.reached, report.pages))),
+        "reached by links", report.reached, of_pages.format(percent_text(share_of(report.reached, report.pages)))
     )
-    yield KeyFigure(
-        "in a sitemap", report.listed, of_pages.format(percent_text(share_of(report.listed, report.pages)))
-    )
+    yield KeyFigure("in a sitemap", report.listed, of_pages.format(percent_text(share_of(report.listed, report.pages))))
 
 
 def _figure(family: RuleFamilyView) -> KeyFigure:

@@ -79,8 +79,7 @@ def _columns(chunk: Sequence[AuditFinding]) -> dict[str, list[Any]]:
         "inlinks": [finding.inlinks for finding in chunk],
         "weight": [round(finding.weight, 2) for finding in chunk],
         "visits": [
-            max(finding.people, finding.sessions, finding.views, finding.users, finding.clicks)
-            for finding in chunk
+            max(finding.people, finding.sessions, finding.views, finding.users, finding.clicks) for finding in chunk
         ],
         "group": [finding.group for finding in chunk],
         "lastmod": [finding.lastmod for finding in chunk],

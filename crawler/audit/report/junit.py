@@ -5,14 +5,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from crawler.audit.finding import (
-    AuditFinding,
-    AuditFindings,
-    AuditReport,
-    ResolvedFinding,
-    RuleCount,
-    RuleTrend,
-)
+from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, ResolvedFinding, RuleCount, RuleTrend
 from crawler.audit.report.threshold import failing_counts
 from crawler.audit.rules import REPORTED_RULES, RuleGroup, reported_groups, why_unproven
 from crawler.audit.verdict import why_inconclusive, why_not_checked_or_absent, why_uncertain
@@ -33,9 +26,7 @@ def as_junit(report: AuditReport, findings: AuditFindings, fail_on: Sequence[str
     return junit_xml(
         f"siteatlas audit {report.url}",
         [
-            JUnitSuite(
-                group.title, [_case(rule, group, report, findings, failing.get(rule)) for rule in rules]
-            )
+            JUnitSuite(group.title, [_case(rule, group, report, findings, failing.get(rule)) for rule in rules])
             for group, rules in reported_groups(report)
         ],
     )
@@ -88,9 +79,7 @@ def _passed_case(rule: str, group: RuleGroup, report: AuditReport) -> JUnitCase:
 
 
 def _line(finding: AuditFinding) -> str:
-    where = (
-        f" ({finding.file}:{finding.line})" if finding.line else f" ({finding.file})" if finding.file else ""
-    )
+    where = f" ({finding.file}:{finding.line})" if finding.line else f" ({finding.file})" if finding.file else ""
     doubt = "" if finding.is_certain else "inconclusive: "
     since = "new: " if finding.is_new else ""
     return f"{since}{doubt}{finding.url}{where}: {finding.sentence}"

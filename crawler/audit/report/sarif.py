@@ -21,9 +21,7 @@ MAX_RESULTS: Final = 25_000  # results: GitHub refuses a run with more
 _FIELDS_OUTSIDE_PROPERTIES: Final = {"rule", "url", "sentence", "file", "line", "is_certain"}
 
 
-def write_sarif(
-    report: AuditReport, findings: AuditFindings, file: BinaryIO, most: int = MAX_RESULTS
-) -> None:
+def write_sarif(report: AuditReport, findings: AuditFindings, file: BinaryIO, most: int = MAX_RESULTS) -> None:
     """Write a log of one run with at most ``limit`` results, those of the worst rules first. Raises OSError.
 
     An inconclusive finding is a result of the kind "review" and so of the level "none" (section 3.27.10). The
@@ -60,17 +58,13 @@ def write_sarif(
     def extra(finding: AuditFinding) -> dict[str, Any]:
         mark = _fingerprint(finding)
         fingerprints[mark] += 1
-        result = _more(finding) | {
-            "partialFingerprints": {"primaryLocationLineHash": f"{mark}:{fingerprints[mark]}"}
-        }
+        result = _more(finding) | {"partialFingerprints": {"primaryLocationLineHash": f"{mark}:{fingerprints[mark]}"}}
         if is_compared:
             result["baselineState"] = "new" if finding.is_new else "unchanged"
         return result
 
     results = chain.from_iterable(map(_result, findings(rule.id)) for rule in rules)
-    log = sarif(
-        rules, islice(results, most), report.version, site=report.url, more=extra, properties=properties
-    )
+    log = sarif(rules, islice(results, most), report.version, site=report.url, more=extra, properties=properties)
     file.writelines(piece.encode() for piece in log)
 
 
@@ -84,15 +78,10 @@ def _result(finding: AuditFinding) -> AuditFinding:
 def _more(finding: AuditFinding) -> dict[str, Any]:
     """The parts of a result beside its rule, message and location."""
     fields = {
-        name: value
-        for name, value in asdict(finding).items()
-        if value and name not in _FIELDS_OUTSIDE_PROPERTIES
+        name: value for name, value in asdict(finding).items() if value and name not in _FIELDS_OUTSIDE_PROPERTIES
     }
     level = {} if finding.is_certain else {"kind": "review", "level": "none"}
-    return {
-        **level,
-        "properties": {"url": finding.url, "conclusive": finding.is_certain, **to_builtins(fields)},
-    }
+    return {**level, "properties": {"url": finding.url, "conclusive": finding.is_certain, **to_builtins(fields)}}
 
 
 def _fingerprint(finding: AuditFinding) -> str:

@@ -9,14 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Self, TextIO
 
-from crawler.audit.finding import (
-    AuditComparisonResult,
-    AuditFinding,
-    AuditFindings,
-    AuditReport,
-    RuleCount,
-    RuleTrend,
-)
+from crawler.audit.finding import AuditComparisonResult, AuditFinding, AuditFindings, AuditReport, RuleCount, RuleTrend
 from crawler.audit.report.html_data import ISLAND_RULE, OrphanIsland, find_orphan_islands, visit_texts
 from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RuleGroup, needs_complete
 from crawler.audit.source_record import SourceReport
@@ -142,17 +135,13 @@ def resolved_lines(
     yield ""
     yield page.paint(f"No longer found: {_resolved_text(trends.values())}", "1")
     for rule in (rule for rule in REPORTED_RULES if rule in trends):
-        yield from page.wrap(
-            f"{_resolved_text([trends[rule]])}  {REPORTED_RULES[rule].title}  {rule}", 2, _INDENT
-        )
+        yield from page.wrap(f"{_resolved_text([trends[rule]])}  {REPORTED_RULES[rule].title}  {rule}", 2, _INDENT)
         left = trends[rule].mended + trends[rule].became
         for finding in islice(findings.resolved(rule), None if verbose else MAX_NAMED):
             left -= 1
             yield f"{'':{_INDENT}}{safe(finding.url)}"
             place = f"in {safe(finding.file)}; " if finding.file and finding.file != finding.url else ""
-            yield from page.wrap(
-                f"{place}found since {safe(finding.since)}; {safe(finding.now)}", _INDENT + 2
-            )
+            yield from page.wrap(f"{place}found since {safe(finding.since)}; {safe(finding.now)}", _INDENT + 2)
         if left > 0:
             yield f"{'':{_INDENT}}… {left:,} more"
 
@@ -167,9 +156,7 @@ def uncompared_lines(compared: AuditComparisonResult | None, page: TextFormatter
     for rule, started in compared.earlier.items():
         reasons.setdefault(f"compared with the audit of {utc_minute(started)}: {{}}", []).append(rule)
     for template, rules in reasons.items():
-        titles = "; ".join(
-            lower_first(REPORTED_RULES[rule].title) for rule in REPORTED_RULES if rule in rules
-        )
+        titles = "; ".join(lower_first(REPORTED_RULES[rule].title) for rule in REPORTED_RULES if rule in rules)
         yield from page.wrap(template.replace("{}", titles, 1), 0, 2)
 
 
@@ -177,12 +164,7 @@ _COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "
 
 
 def write_text(
-    report: AuditReport,
-    findings: AuditFindings,
-    file: TextIO,
-    *,
-    verbose: bool = False,
-    written: Iterable[Path] = (),
+    report: AuditReport, findings: AuditFindings, file: TextIO, *, verbose: bool = False, written: Iterable[Path] = ()
 ) -> None:
     """Write the summary, with ``verbose`` of all findings; ``written`` are the paths of the other reports.
 
@@ -400,23 +382,17 @@ def _closing_lines(
         certain[REPORTED_RULES[count.rule].severity] += count.certain
     inconclusive = sum(count.open_ for count in report.counts)
     totals = [count_text(number, severity.value) for severity, number in certain.items()]
-    yield from page.wrap(
-        ", ".join([*totals, *([f"{inconclusive:,} inconclusive"] if inconclusive else [])]), 0, 2
-    )
+    yield from page.wrap(", ".join([*totals, *([f"{inconclusive:,} inconclusive"] if inconclusive else [])]), 0, 2)
     paths = list(written)
     folders = {path.parent if path.suffix == ".csv" else path for path in paths}
     yield from (
-        page.wrap(f"written: {', '.join(safe(str(count)) for count in sorted(folders))}", 0, 2)
-        if paths
-        else ()
+        page.wrap(f"written: {', '.join(safe(str(count)) for count in sorted(folders))}", 0, 2) if paths else ()
     )
     yield from page.wrap(f"next: {_next_step(report, paths, verbose=verbose)}", 0, 2)
 
 
 def _next_step(report: AuditReport, paths: list[Path], *, verbose: bool) -> str:
-    advice = next(
-        (f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes all of it"
-    )
+    advice = next((f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes all of it")
     if not verbose and any(count.total > 1 for count in report.counts):
         advice = f"-v names them all; {advice}"
     if report.exit_code == Incomplete.exit_code:

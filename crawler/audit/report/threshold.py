@@ -47,8 +47,7 @@ def inconclusive_counts(report: AuditReport, fail_on: Sequence[str]) -> list[Rul
     return [
         count
         for count in _counts(report)
-        if (count.open_ and count.rule in chosen.always)
-        or (count.rule in chosen.new and is_open(report, count))
+        if (count.open_ and count.rule in chosen.always) or (count.rule in chosen.new and is_open(report, count))
     ]
 
 
@@ -62,15 +61,12 @@ def why_not_new(report: AuditReport, fail_on: Sequence[str]) -> list[str]:
             reason = report.why_uncompared or uncompared.get(count.rule, "inconclusive, and not found before")
             rules.setdefault(reason, []).append(count.rule)
     sentences = [
-        f"whether findings of {', '.join(names)} are new is not known ({reason})"
-        for reason, names in rules.items()
+        f"whether findings of {', '.join(names)} are new is not known ({reason})" for reason, names in rules.items()
     ]
     return [*sentences, *([_NEXT_AUDIT_NOTE] if sentences and report.compared is None else [])]
 
 
-_NEXT_AUDIT_NOTE: Final = (
-    "the next audit is compared with this one, if the directory of --state is kept until then"
-)
+_NEXT_AUDIT_NOTE: Final = "the next audit is compared with this one, if the directory of --state is kept until then"
 
 
 def _counts(report: AuditReport) -> list[RuleCount]:
@@ -116,14 +112,10 @@ def _choose(name: str, known: Sequence[str]) -> Collection[str]:
         raise UsageError("--fail-on new: needs a name after it, such as new:orphan; new alone means all")
     if name in set(Severity):
         return [rule for rule, definition in REPORTED_RULES.items() if definition.severity >= Severity(name)]
-    return _LINT_GROUPS.get(name) or rules_named(
-        name, REPORTED_RULES, known, "siteatlas audit --rules names them all"
-    )
+    return _LINT_GROUPS.get(name) or rules_named(name, REPORTED_RULES, known, "siteatlas audit --rules names them all")
 
 
-def rules_named(
-    name: str, rules: Collection[str], others: Sequence[str] = (), remedy: str = ""
-) -> frozenset[str]:
+def rules_named(name: str, rules: Collection[str], others: Sequence[str] = (), remedy: str = "") -> frozenset[str]:
     """The rules that a name stands for: an id, or a family such as ``lastmod`` or ``lastmod.*``.
 
     Raises UsageError if there is none; it names the nearest rule, family or one of ``others``, or else the ``remedy``.

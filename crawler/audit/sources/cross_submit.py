@@ -121,17 +121,13 @@ def reportable_findings(
     return tuple(_merge_repeats(_selected(findings, rules, unpacked), private, once))
 
 
-def _selected(
-    findings: Iterable[Finding], rules: Collection[str], unpacked: Collection[str]
-) -> Iterator[Finding]:
+def _selected(findings: Iterable[Finding], rules: Collection[str], unpacked: Collection[str]) -> Iterator[Finding]:
     for finding in findings:
         if finding.rule in rules and not (finding.rule == "sitemap.mislabelled" and finding.file in unpacked):
             yield finding
 
 
-def _merge_repeats(
-    findings: Iterable[Finding], reasons: Collection[str], rules: Collection[str]
-) -> Iterator[Finding]:
+def _merge_repeats(findings: Iterable[Finding], reasons: Collection[str], rules: Collection[str]) -> Iterator[Finding]:
     """The findings; those that are one fault of a file become one with their number."""
     merged: dict[tuple[str, str] | int, Finding] = {}
     for number, finding in enumerate(findings):

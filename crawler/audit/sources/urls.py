@@ -66,9 +66,7 @@ class SourceUrlParser:
             return RejectReason.UNREAD
         try:
             # "//a" is a path in the request line of a log, and would be a host in a link
-            url = join_url(
-                self._start, f"{self.origin}{text}" if text.startswith("/") else text, self._params
-            )
+            url = join_url(self._start, f"{self.origin}{text}" if text.startswith("/") else text, self._params)
         except InvalidUrl:
             return RejectReason.UNREAD
         if origin_of(url) in self.alias_origins:
@@ -100,9 +98,7 @@ def find_files(path: str, flag: str) -> list[str]:
             return [path]
         names = [name for name in glob.glob(path, recursive=True) if Path(name).is_file()]  # noqa: PTH207 - with folders
     except (OSError, ValueError) as error:
-        raise UsageError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or error} ({flag})"
-        ) from None
+        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error} ({flag})") from None
     if not names:
         raise UsageError(f"there is no file {path}; name files, folders or globs that match ({flag})")
     return names

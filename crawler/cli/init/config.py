@@ -102,9 +102,7 @@ directory = {directory}
 """
 
 
-def new_config(
-    sites: Mapping[str, tuple[str, str]], *, file: str, state: str, cron: str, is_scheduled: bool
-) -> str:
+def new_config(sites: Mapping[str, tuple[str, str]], *, file: str, state: str, cron: str, is_scheduled: bool) -> str:
     """The text of a configuration. ``sites`` are start URL and output directory by name; one site needs no name.
 
     ``file`` is the name of the file, ``state`` the directory of the state; ``is_scheduled`` switches ``cron`` on.
@@ -124,16 +122,12 @@ def new_config(
     host = (urlsplit(urls[0]).hostname or "").removeprefix("www.")
     comment = "" if is_scheduled else "# "
     parts.append(
-        _OPTIONAL_SECTIONS.format(
-            whom=sites_text, off=comment, cron=cron, host=host, show_key=_show_key(sites)
-        )
+        _OPTIONAL_SECTIONS.format(whom=sites_text, off=comment, cron=cron, host=host, show_key=_show_key(sites))
     )
     if not is_single:
         parts.append("\n# The sections of a site override the sections above, which all sites share.\n")
         parts += [
-            _NAMED_SITE.format(
-                name=name, url=_toml_string(url), public=_public(url), directory=_toml_string(directory)
-            )
+            _NAMED_SITE.format(name=name, url=_toml_string(url), public=_public(url), directory=_toml_string(directory))
             for name, (url, directory) in sites.items()
         ]
     return "".join(parts)
@@ -213,9 +207,7 @@ def example_config() -> str:
         for key, setting in type(section).model_fields.items():
             flag = flags.get(f"{name}.{key}")
             text = f"{setting.description} ({flag})" if flag else str(setting.description)
-            lines += textwrap.wrap(
-                text, 112, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
-            )
+            lines += textwrap.wrap(text, 112, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
             value = getattr(section, key)
             lines.append(f"# {key} =" if value is None else f"{key} = {_toml(value)}")
         lines.append("")

@@ -26,9 +26,7 @@ def crontab(kit: InitKit) -> str:
     if kit.moment.zone:
         notes.append(f"The configuration uses {kit.moment.zone}; cron uses the time zone of this machine.")
     if kit.secret_names():
-        notes.append(
-            f"The configuration reads secrets from the environment: set {', '.join(kit.secret_names())} here."
-        )
+        notes.append(f"The configuration reads secrets from the environment: set {', '.join(kit.secret_names())} here.")
     # Exit code 4 is a run that was cut short; the next one continues it. cron mails output, not exit codes.
     command = shlex.join((*kit.program, "run", "--config", str(kit.config), "--quiet"))
     return _CRONTAB_TEXT.format(

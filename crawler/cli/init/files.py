@@ -52,17 +52,10 @@ def install_steps(kit: InitKit) -> Iterator[Step]:
     number = _user_id(kit.user)
     user = shlex.quote(kit.user)
     if number is None:
-        yield (
-            f"{_sudo_prefix()}useradd --system --shell /usr/sbin/nologin {user}",
-            "creates the account that runs it",
-        )
+        yield (f"{_sudo_prefix()}useradd --system --shell /usr/sbin/nologin {user}", "creates the account that runs it")
     owners = {path: _owner_id(path) for path in kit.writes}
-    foreign = [
-        path for path, owner in owners.items() if owner not in (None, number) and path not in kit.outputs
-    ]
-    if new := [
-        path for path, owner in owners.items() if owner is None or (owner != number and path not in foreign)
-    ]:
+    foreign = [path for path, owner in owners.items() if owner not in (None, number) and path not in kit.outputs]
+    if new := [path for path, owner in owners.items() if owner is None or (owner != number and path not in foreign)]:
         meaning = "creates the directories that it writes to"
         yield f"{_sudo_prefix()}{shlex.join(['install', '-d', '-o', kit.user, *map(str, new)])}", meaning
     if foreign:
@@ -275,11 +268,7 @@ def _build_kit(options: InitOptions, text: str) -> InitKit:
         sites[site_name] = config
         file_name = plan.sitemap_url.partition("?")[0].rpartition("/")[2]
         places.append(SitePaths(site_name, plan.output / file_name, plan.state))
-        writes += [
-            plan.output,
-            Path(config.state.directory),
-            Path(config.daemon.directory or config.state.directory),
-        ]
+        writes += [plan.output, Path(config.state.directory), Path(config.daemon.directory or config.state.directory)]
     check_distinct_paths(places, source)
     first = next(iter(sites.values()))
     return InitKit(
@@ -328,9 +317,7 @@ def _daemon(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
     result.files[unit] = systemd.daemon_unit(kit)
     result.steps.append(enable_step([unit], unit.name, options.starts("the daemon")))
     if not any(site_config.schedule.is_timed for site_config in kit.sites.values()):
-        result.notes.append(
-            f"{options.config} has no [schedule] with cron or every: the daemon would run no site"
-        )
+        result.notes.append(f"{options.config} has no [schedule] with cron or every: the daemon would run no site")
 
 
 def _cron(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
@@ -343,9 +330,7 @@ def _cron(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
 def _github(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
     if options.github:
         folder = kit.config.parent
-        root = next(
-            (directory for directory in (folder, *folder.parents) if (directory / ".git").exists()), folder
-        )
+        root = next((directory for directory in (folder, *folder.parents) if (directory / ".git").exists()), folder)
         result.files[relative_path(root / github.WORKFLOW_FILE)] = github.workflow(kit, root)
         files = shlex.join([str(options.config), str(relative_path(root / github.WORKFLOW_FILE))])
         result.steps.append(

@@ -40,11 +40,7 @@ OutputOption = Annotated[
 ConfigFileOption = Annotated[
     Path,
     typer.Option(
-        "--config",
-        metavar="FILE",
-        help="TOML file of the configuration.",
-        envvar="SITEATLAS_CONFIG",
-        show_envvar=False,
+        "--config", metavar="FILE", help="TOML file of the configuration.", envvar="SITEATLAS_CONFIG", show_envvar=False
     ),
 ]
 SystemdOption = Annotated[bool, typer.Option("--systemd", help="Write a systemd service and its timer.")]
@@ -55,22 +51,17 @@ CronOption = Annotated[bool, typer.Option("--cron", help="Write lines for a cron
 GithubOption = Annotated[
     bool, typer.Option("--github", help="Write a GitHub Actions workflow that commits the sitemap.")
 ]
-KubernetesOption = Annotated[
-    bool, typer.Option("--kubernetes", help="Write a Kubernetes CronJob with a volume.")
-]
+KubernetesOption = Annotated[bool, typer.Option("--kubernetes", help="Write a Kubernetes CronJob with a volume.")]
 UserOption = Annotated[
     str,
     typer.Option(
-        "--user",
-        metavar="NAME",
-        help="Account of the systemd service.  [default: yours, or siteatlas if you are root]",
+        "--user", metavar="NAME", help="Account of the systemd service.  [default: yours, or siteatlas if you are root]"
     ),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 PrintOption = Annotated[bool, typer.Option("--print", help="Print the files instead of writing them.")]
 ExampleOption = Annotated[
-    bool,
-    typer.Option("--example", help="Print every setting with its default and meaning, and exit."),
+    bool, typer.Option("--example", help="Print every setting with its default and meaning, and exit.")
 ]
 
 

@@ -38,13 +38,9 @@ def timer_schedule(schedules: Iterable[ScheduleConfig], url: str) -> TimerSchedu
     Without one it is once a day, early in the morning, at a minute derived from ``url``, so that not all sites are
     crawled at the same time. Raises UsageError for a bad expression.
     """
-    times = {
-        (schedule.cron, schedule.every, schedule.timezone) for schedule in schedules if schedule.is_timed
-    }
+    times = {(schedule.cron, schedule.every, schedule.timezone) for schedule in schedules if schedule.is_timed}
     if len(times) > 1:
-        note = (
-            "the sites have different schedules, which only siteatlas schedule supports: here all run daily"
-        )
+        note = "the sites have different schedules, which only siteatlas schedule supports: here all run daily"
         return TimerSchedule(_daily(url), note=note)
     for cron, every, timezone in times:
         zone = "" if timezone == "local" else timezone
@@ -110,9 +106,7 @@ def _interval(seconds: float, url: str) -> TimerSchedule:
     else:
         step = max((n for n in _MINUTE_STEPS if n * _MINUTE <= seconds), default=1)
         interval, cron = step * _MINUTE, f"*/{step} * * * *" if step > 1 else "* * * * *"
-    note = (
-        f"cron cannot say every {seconds:g} seconds; this is every {interval}" if interval != seconds else ""
-    )
+    note = f"cron cannot say every {seconds:g} seconds; this is every {interval}" if interval != seconds else ""
     return TimerSchedule(cron, note=note)
 
 
@@ -158,9 +152,7 @@ class InitKit(Struct, frozen=True, kw_only=True):
     @property
     def description(self) -> str:
         """A description of the sitemaps, in a few words."""
-        return (
-            f"Sitemap of {self.urls[0]}" if len(self.sites) == 1 else f"Sitemaps of {len(self.sites)} sites"
-        )
+        return f"Sitemap of {self.urls[0]}" if len(self.sites) == 1 else f"Sitemaps of {len(self.sites)} sites"
 
     @property
     def first_config(self) -> Config:
@@ -199,9 +191,7 @@ class InitKit(Struct, frozen=True, kw_only=True):
         yield Path(self.program[0])
         yield from self.writes
         for config in self.sites.values():
-            yield from (
-                Path(text) for text in (config.fetch.source, config.upload.sftp_key) if text.startswith("/")
-            )
+            yield from (Path(text) for text in (config.fetch.source, config.upload.sftp_key) if text.startswith("/"))
 
 
 def _extras(config: Config) -> Iterator[str]:

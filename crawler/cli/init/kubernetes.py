@@ -152,9 +152,7 @@ def cronjob(kit: InitKit) -> str:
 def unmounted_directories(sites: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The directories in the tables of a configuration that a run writes to and that are on no volume."""
     directories = [
-        tables.get(name, {}).get("directory", "")
-        for tables in sites.values()
-        for name in ("output", "state", "daemon")
+        tables.get(name, {}).get("directory", "") for tables in sites.values() for name in ("output", "state", "daemon")
     ]
     return [
         path

@@ -105,9 +105,7 @@ MADE_BY_NOTE: Final = 'written by "siteatlas init"'
 
 def service_unit(kit: InitKit) -> str:
     """The service of one run of all sites, for a timer."""
-    head = _UNIT.format(
-        path=f"{_UNITS}/{kit.name}.service", what=_escaped(kit.description), made=MADE_BY_NOTE
-    )
+    head = _UNIT.format(path=f"{_UNITS}/{kit.name}.service", what=_escaped(kit.description), made=MADE_BY_NOTE)
     run = _ONESHOT.format(command=_command(kit.program), config=_argument(str(kit.config)))
     return "".join((head, run, _secrets(kit), _hardened(kit)))
 
@@ -159,9 +157,7 @@ def _hardened(kit: InitKit) -> str:
         user=kit.user,
         hook=_HOOK if any(config.hook.command for config in kit.sites.values()) else "",
         home=f"# It needs {at_home}.\nProtectHome=read-only" if at_home else "ProtectHome=yes",
-        tmp=f"# It needs {in_tmp}, which a private /tmp would hide.\nPrivateTmp=no"
-        if in_tmp
-        else "PrivateTmp=yes",
+        tmp=f"# It needs {in_tmp}, which a private /tmp would hide.\nPrivateTmp=no" if in_tmp else "PrivateTmp=yes",
     )
 
 
@@ -179,9 +175,7 @@ def _secrets(kit: InitKit) -> str:
         lines.append(f"# Lines such as NAME=value, for {names}; for root to read only.")
         lines.append(f"EnvironmentFile={_escaped(str(environment_file(kit)))}")
     if files := kit.secret_files():
-        lines.append(
-            "# Secrets that only root and this service can read; siteatlas looks for them there first."
-        )
+        lines.append("# Secrets that only root and this service can read; siteatlas looks for them there first.")
         lines += [f"LoadCredential={_escaped(f'{credential_name(file)}:{file}')}" for file in files]
     return "".join(f"{line}\n" for line in ("", *lines)) if lines else ""
 

@@ -11,9 +11,7 @@ def robots_topic(url: Url, policy: CrawlRules) -> StoryTopic:
     """What the last known robots.txt says about the URL."""
     rules = policy.robots
     if rules is None:
-        return StoryTopic(
-            "robots", ["no run has fetched robots.txt of this origin"], {"allowed": None, "rule": ""}
-        )
+        return StoryTopic("robots", ["no run has fetched robots.txt of this origin"], {"allowed": None, "rule": ""})
     access = rules.can_fetch(url)
     is_allowed = not isinstance(access, Blocked)
     if isinstance(access, Blocked):
@@ -106,11 +104,7 @@ def canonical_topic(story: UrlStory, policy: CrawlRules) -> StoryTopic | None:
     lines = [_canonical(page, story.url), *page.canonical_faults]
     if not policy.obey_canonical:
         lines.append("it is not obeyed, as configured")
-    values = {
-        "named": list(page.canonicals),
-        "faults": page.canonical_faults,
-        "obeyed": policy.obey_canonical,
-    }
+    values = {"named": list(page.canonicals), "faults": page.canonical_faults, "obeyed": policy.obey_canonical}
     return StoryTopic("canonical", lines, values)
 
 
@@ -143,12 +137,7 @@ def target_topic(story: UrlStory) -> StoryTopic | None:
         return None
     lines = [f"> {hop.url}  {_hop(hop)}" for hop in story.hops]
     values = [
-        {
-            "url": hop.url,
-            "state": hop.state.value if hop.state else None,
-            "reason": hop.reason,
-            "listed": hop.is_listed,
-        }
+        {"url": hop.url, "state": hop.state.value if hop.state else None, "reason": hop.reason, "listed": hop.is_listed}
         for hop in story.hops
     ]
     return StoryTopic("leads_to", lines, values)

@@ -36,9 +36,7 @@ def lastmod_topic(story: UrlStory) -> StoryTopic | None:
     visit, history, position = story.last_visit, story.history, story.position
     if not position and story.end[0] is not State.INDEXABLE:
         return None
-    is_decided = (
-        visit is not None and visit.seen_at is not None and bool(visit.lastmod or visit.lastmod_source)
-    )
+    is_decided = visit is not None and visit.seen_at is not None and bool(visit.lastmod or visit.lastmod_source)
     observed: LastVisit | UrlHistory | None = visit if is_decided else history
     if observed is None or (not position and observed.seen_at is None):
         return None
@@ -50,9 +48,7 @@ def lastmod_topic(story: UrlStory) -> StoryTopic | None:
     source = position.lastmod_source if position else observed.lastmod_source
     lines = [f"{date}, from {source or 'a source that is not kept'}" if date else "none is known"]
     if position and position.lastmod != observed.lastmod:
-        lines.append(
-            f"observed by now: {observed.lastmod or 'none'} ({observed.lastmod_source or 'no source'})"
-        )
+        lines.append(f"observed by now: {observed.lastmod or 'none'} ({observed.lastmod_source or 'no source'})")
     latest = visit if visit and visit.seen_at is not None else history
     rejected = list(_rejected_dates(latest, source, story.distrust)) if latest else []
     values = {
@@ -86,9 +82,7 @@ def _rejected_dates(observed: LastVisit | UrlHistory, source: str, distrust: str
     if observed.last_modified and not observed.header_date:
         lines.append(f'Last-Modified "{observed.last_modified}" is not believed: {_header_fault(observed)}')
     elif observed.last_modified and source != HEADER:
-        lines.append(
-            f'Last-Modified "{observed.last_modified}" was not taken{f": {distrust}" if distrust else ""}'
-        )
+        lines.append(f'Last-Modified "{observed.last_modified}" was not taken{f": {distrust}" if distrust else ""}')
     if observed.page_date and source != observed.page_date_source:
         lines.append(f"{observed.page_date_source} {observed.page_date} was not taken")
     return lines
@@ -182,9 +176,7 @@ def explain(text: str, story: UrlStory, policy: CrawlRules, near: list[tuple[Url
     """Explain a URL. ``near`` are known URLs that the user may mean, with the difference in words."""
     topics = _known_topics(story, policy) if story.is_known else _unknown_topics(story, policy, near)
     present = [topic for topic in topics if topic is not None]
-    return Explanation(
-        text, story.url, story.is_known, story.position is not None, _summary_text(story), present
-    )
+    return Explanation(text, story.url, story.is_known, story.position is not None, _summary_text(story), present)
 
 
 def _known_topics(story: UrlStory, policy: CrawlRules) -> list[StoryTopic | None]:
@@ -207,9 +199,7 @@ def _known_topics(story: UrlStory, policy: CrawlRules) -> list[StoryTopic | None
     ]
 
 
-def _unknown_topics(
-    story: UrlStory, policy: CrawlRules, near: list[tuple[Url, str]]
-) -> list[StoryTopic | None]:
+def _unknown_topics(story: UrlStory, policy: CrawlRules, near: list[tuple[Url, str]]) -> list[StoryTopic | None]:
     unlinked = "no page that was read links to it"
     run_lines = _run(story)
     if story.run and story.run.completeness not in ("", "complete"):
@@ -376,13 +366,9 @@ def _run(story: UrlStory) -> StoryTopic | None:
     if run is None:
         return None
     if run.ended is None:
-        lines = [
-            f"{run_text(run.number, story.starts)} is active, or was cut short: the same command continues it"
-        ]
+        lines = [f"{run_text(run.number, story.starts)} is active, or was cut short: the same command continues it"]
     else:
-        lines = [
-            f"{run_text(run.number, story.starts)}: {', '.join(filter(None, (run.completeness, run.outcome)))}"
-        ]
+        lines = [f"{run_text(run.number, story.starts)}: {', '.join(filter(None, (run.completeness, run.outcome)))}"]
     lines += [text for text in (run.because, run.refusal) if text]
     values = {
         "number": run.number,

@@ -53,9 +53,7 @@ def predict(url: Url, policy: CrawlRules) -> StoryTopic:
 
 def _why_refused(url: Url, policy: CrawlRules) -> Verdict | None:
     is_start = url == policy.start
-    refusal = policy.scope.admit(
-        url, 0 if is_start else 1, DiscoveredBy.SEED if is_start else DiscoveredBy.LINK
-    )
+    refusal = policy.scope.admit(url, 0 if is_start else 1, DiscoveredBy.SEED if is_start else DiscoveredBy.LINK)
     if refusal or policy.robots is None or not policy.obey_robots:
         return refusal
     answer = policy.robots.can_fetch(url)

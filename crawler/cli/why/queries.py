@@ -38,9 +38,7 @@ _SELECT_VISIT: Final = """SELECT v.state, v.reason, v.found, v.depth, v.kind, v.
 _SELECT_HISTORY: Final = """SELECT state, reason, first_run, last_run, changed_run, full_run, failures, status, target,
   last_modified, header_date, page_date, page_date_source, seen_at, lastmod, lastmod_source, evidence, content
   FROM memory WHERE id = ?"""
-_SELECT_POSITION: Final = (
-    "SELECT file, grp, coalesce(shard, 0), lastmod, lastmod_source, kept FROM {} WHERE id = ?"
-)
+_SELECT_POSITION: Final = "SELECT file, grp, coalesce(shard, 0), lastmod, lastmod_source, kept FROM {} WHERE id = ?"
 _SELECT_PARENT: Final = """SELECT v.source, v.found, u.url, s.target, c.links FROM visit v JOIN url u ON u.id = v.id
   LEFT JOIN visit s ON s.id = v.source LEFT JOIN content c ON c.id = s.content WHERE v.id = ?"""
 _SELECT_HOP: Final = """SELECT coalesce(v.state, m.state), coalesce(v.reason, m.reason, ''), coalesce(v.target,
@@ -90,9 +88,7 @@ class UrlStories:
         clicks = int(graph.depth[node])
         referrers = [
             ReferringPage(
-                self._url(graph, lead.node),
-                lead.way.word,
-                self._url(graph, lead.via) if lead.via >= 0 else "",
+                self._url(graph, lead.node), lead.way.word, self._url(graph, lead.via) if lead.via >= 0 else ""
             )
             for lead in graph.referrers(node, MAX_REFERRERS)
         ]

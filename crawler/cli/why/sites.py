@@ -48,11 +48,7 @@ class KnownSite:
 
     def url(self, text: str) -> Url:
         """The canonical form of a URL, or of a path of this site. Raises InvalidUrl."""
-        return (
-            join_url(self.start, text, self.params)
-            if text.startswith("/")
-            else normalize_url(text, self.params)
-        )
+        return join_url(self.start, text, self.params) if text.startswith("/") else normalize_url(text, self.params)
 
     def sources(self, url: Url) -> list[str]:
         """What the sources of the last audit say about a URL, if this is the state of a finished audit."""
@@ -75,11 +71,7 @@ class KnownSite:
         obey, agent = self.config.obey, self.config.fetch.user_agent
         stored = self.robots.get(origin_of(url))
         policy = CrawlRules(
-            self.scope,
-            self.start,
-            obey_robots=obey.robots,
-            obey_noindex=obey.noindex,
-            obey_canonical=obey.canonical,
+            self.scope, self.start, obey_robots=obey.robots, obey_noindex=obey.noindex, obey_canonical=obey.canonical
         )
         if stored is None:
             return policy
@@ -94,9 +86,7 @@ class KnownSite:
 
 
 @contextmanager
-def known_sites(
-    file: Path | None, flags: Mapping[str, Any], names: Sequence[str]
-) -> Iterator[list[KnownSite]]:
+def known_sites(file: Path | None, flags: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[KnownSite]]:
     """Open the sites of a configuration, or without one all in the state directory. At least one.
 
     Raises UsageError, StorageError.
@@ -149,9 +139,7 @@ def site_for_url(text: str, sites: Sequence[KnownSite]) -> KnownSite:
         return max(ranked, key=lambda item: item[:3])[3]
     shown = ", ".join(site.scope.directory for site in sites[:_MAX_NAMED])
     more = f" and {len(sites) - _MAX_NAMED} more" if len(sites) > _MAX_NAMED else ""
-    raise UsageError(
-        f"no crawled site covers {text!a}: there is state of {shown}{more}; choose one with --config"
-    )
+    raise UsageError(f"no crawled site covers {text!a}: there is state of {shown}{more}; choose one with --config")
 
 
 def _has_url(site: KnownSite, text: str) -> bool:
@@ -174,9 +162,7 @@ def _url_params(config: Config, start: Url) -> UrlParams:
         read_from = read_source(config, start)
     except UsageError:  # the source is gone, the state is not
         read_from = None
-    return UrlParams(
-        config.urls.drop_params, config.urls.keep_params, read_from.mirror if read_from else None
-    )
+    return UrlParams(config.urls.drop_params, config.urls.keep_params, read_from.mirror if read_from else None)
 
 
 def _stored_config(about: Mapping[str, str], directory: Path) -> Config:

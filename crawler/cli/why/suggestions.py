@@ -36,25 +36,15 @@ def nearest_urls(
     ``known`` are those that equal one of ``spelled`` or the URL itself, ignoring case; ``neighbours`` are in the
     directory of the URL.
     """
-    order = {
-        text.lower(): (number, how) for number, (text, how) in reversed(list(enumerate(spelled.items())))
-    }
+    order = {text.lower(): (number, how) for number, (text, how) in reversed(list(enumerate(spelled.items())))}
     order[url.lower()] = (-1, "")
-    ranked = sorted(
-        (order[other.lower()], other not in spelled, other) for other in known if other.lower() in order
-    )
+    ranked = sorted((order[other.lower()], other not in spelled, other) for other in known if other.lower() in order)
     if ranked:
-        named = [
-            (other, _join_with_and(how, "in another case" if cased else ""))
-            for (_, how), cased, other in ranked
-        ]
+        named = [(other, _join_with_and(how, "in another case" if cased else "")) for (_, how), cased, other in ranked]
         return named[:MAX_SUGGESTIONS]
     start = url.partition("?")[0].rindex("/") + 1
     alike = get_close_matches(
-        url[start:],
-        [candidate[start:] for candidate in neighbours],
-        n=MAX_SUGGESTIONS,
-        cutoff=_MIN_SIMILARITY,
+        url[start:], [candidate[start:] for candidate in neighbours], n=MAX_SUGGESTIONS, cutoff=_MIN_SIMILARITY
     )
     return [(Url(url[:start] + candidate), "looks alike") for candidate in alike]
 

@@ -24,8 +24,7 @@ least one URL is unknown.
 @with_flags("state.directory")
 def why(
     urls: Annotated[
-        list[str],
-        typer.Argument(metavar="URL", help="URLs in any spelling, or paths of the site.", show_default=False),
+        list[str], typer.Argument(metavar="URL", help="URLs in any spelling, or paths of the site.", show_default=False)
     ],
     config: Annotated[
         Path | None,
@@ -38,8 +37,7 @@ def why(
         ),
     ] = None,
     site: Annotated[
-        list[str] | None,
-        typer.Option("--site", metavar="NAME", help="The site of the configuration."),
+        list[str] | None, typer.Option("--site", metavar="NAME", help="The site of the configuration.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanations as JSON.")] = False,
     verbose: TraceOption = False,

@@ -66,9 +66,7 @@ def discovery_text(found: int) -> list[str]:
 
 def distance_text(clicks: int | None) -> str:
     """The distance from the start over followed links; None: there is no path."""
-    return (
-        "no followed link leads there" if clicks is None else f"{count_text(clicks, 'click')} from the start"
-    )
+    return "no followed link leads there" if clicks is None else f"{count_text(clicks, 'click')} from the start"
 
 
 def state_text(state: State | None, reason: str = "") -> str:

@@ -31,9 +31,7 @@ _NO_METADATA = ResponseMetadata(0.0)
 IDLE_SECONDS = 60.0  # to wait when only leases that are out can bring more
 # states that more evidence may revise
 _REVISABLE = {State.NOFOLLOW, State.TOO_DEEP, State.UNLINKED, State.TRAP}
-_SELECT_URL = (
-    "SELECT u.id, v.found, v.depth, v.state FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"
-)
+_SELECT_URL = "SELECT u.id, v.found, v.depth, v.state FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"
 _INSERT_VISIT = """INSERT INTO visit (id, origin, kind, state, found, depth, source, reason)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _SELECT_PENDING = """SELECT v.id, u.url, v.depth, v.attempts, v.kind, v.found FROM visit v JOIN url u ON u.id = v.id
@@ -172,9 +170,7 @@ class SqliteFrontier:
         ahead = self._ahead.setdefault(origin, deque())
         if not ahead:
             with storage_errors():
-                rows = self._db.execute(
-                    _SELECT_PENDING, (origin, now, READ_AHEAD + len(self._out))
-                ).fetchall()
+                rows = self._db.execute(_SELECT_PENDING, (origin, now, READ_AHEAD + len(self._out))).fetchall()
             ahead.extend(
                 Lease(number, url, depth, attempts, DocumentKind(kind), found)
                 for number, url, depth, attempts, kind, found in rows
@@ -205,11 +201,7 @@ class SqliteFrontier:
                 number = self._ensure_known(find)
                 if find.kind is DocumentKind.PAGE:
                     targets.append((number, find.found))
-            content = (
-                outcome.content
-                if outcome.page is None
-                else self._contents.store(outcome, outcome.page, targets)
-            )
+            content = outcome.content if outcome.page is None else self._contents.store(outcome, outcome.page, targets)
             metadata = outcome.sighting or _NO_METADATA
             self._db.execute(
                 _SETTLE_VISIT,
@@ -245,13 +237,7 @@ class SqliteFrontier:
         with self._batch.change():
             self._db.execute(
                 "UPDATE visit SET attempts = ?, due = ?, reason = ?, trail = trail || ? WHERE id = ?",
-                (
-                    lease.attempts + 1,
-                    retry.due,
-                    retry.reason,
-                    retry.request.line() if retry.request else "",
-                    lease.id,
-                ),
+                (lease.attempts + 1, retry.due, retry.reason, retry.request.line() if retry.request else "", lease.id),
             )
         del self._out[lease.id]
 
@@ -269,8 +255,7 @@ class SqliteFrontier:
     def verdict_of(self, url: Url) -> Verdict | None:
         with storage_errors():
             row = self._db.execute(
-                "SELECT v.state, v.reason, v.target FROM visit v JOIN url u ON u.id = v.id WHERE u.url = ?",
-                (url,),
+                "SELECT v.state, v.reason, v.target FROM visit v JOIN url u ON u.id = v.id WHERE u.url = ?", (url,)
             ).fetchone()
         return Verdict(State(row[0]), row[1], row[2]) if row else None
 
@@ -288,9 +273,7 @@ class SqliteFrontier:
         hops, number = 0, lease.id
         with storage_errors():
             while True:
-                found, source = self._db.execute(
-                    "SELECT found, source FROM visit WHERE id = ?", (number,)
-                ).fetchone()
+                found, source = self._db.execute("SELECT found, source FROM visit WHERE id = ?", (number,)).fetchone()
                 if found != DiscoveredBy.REDIRECT or source is None:
                     return hops
                 hops, number = hops + 1, source

@@ -90,9 +90,7 @@ class Novelty:
             if not has_news:
                 yield page
 
-    def _has_news_flags(
-        self, template: UrlTemplate, pages: list[TemplateMember], behind: int
-    ) -> Iterator[bool]:
+    def _has_news_flags(self, template: UrlTemplate, pages: list[TemplateMember], behind: int) -> Iterator[bool]:
         """For each page in turn, whether it has content that no page before it has, nor another template of the path.
 
         The last ``behind`` pages of the template are not before these.
@@ -127,9 +125,7 @@ class Novelty:
         if member.state is State.INDEXABLE and member.content is not None:
             row = self._db.execute("SELECT text FROM content WHERE id = ?", (member.content,)).fetchone()
             markup = (load_snapshot(row[0]) or "") if row else ""
-        return TemplatePage(
-            member.url, markup, (*self._brought.get(member.id, ()), *self._listed_targets(member))
-        )
+        return TemplatePage(member.url, markup, (*self._brought.get(member.id, ()), *self._listed_targets(member)))
 
     def _listed_targets(self, member: TemplateMember) -> Iterator[Url]:
         """The linked pages that a sitemap had named before any page linked to them."""
@@ -148,18 +144,14 @@ _SPARE_MEMBERS: Final = 100  # beyond twice the room, before the deeper ones are
 _SELECT_MEMBERS: Final = """SELECT v.id, u.url, p.url, v.depth, v.state, v.status, v.content FROM visit v
   JOIN url u ON u.id = v.id JOIN url p ON p.id = v.source WHERE v.kind = ? AND {}"""
 
-_IS_POSTPONED: Final = (
-    f"v.state = '{State.TRAP}' AND v.status IS NULL AND v.reason LIKE '{url_templates.TRAP_PREFIX}%'"
-)
+_IS_POSTPONED: Final = f"v.state = '{State.TRAP}' AND v.status IS NULL AND v.reason LIKE '{url_templates.TRAP_PREFIX}%'"
 
 _POSTPONED: Final = _SELECT_MEMBERS.format(_IS_POSTPONED)
 _POSTPONED_AND_REMEMBERED: Final = _SELECT_MEMBERS.format(
     f"{_IS_POSTPONED} AND EXISTS (SELECT 1 FROM memory m WHERE m.id = v.id AND m.state != '{State.TRAP}')"  # noqa: S608
 )
 
-_ADMITTED: Final = _SELECT_MEMBERS.format(
-    f"(v.attempts > 0 OR v.state = '{State.PENDING}' OR {_IS_POSTPONED})"
-)
+_ADMITTED: Final = _SELECT_MEMBERS.format(f"(v.attempts > 0 OR v.state = '{State.PENDING}' OR {_IS_POSTPONED})")
 
 _DISCOVERED: Final = f"""SELECT v.source, u.url FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = '{State.INDEXABLE}' AND v.source IS NOT NULL"""  # noqa: S608
@@ -195,9 +187,7 @@ class TrapDetector:
         self._out = out
         self._state_counts = state_counts
         self._trap_limit = patience
-        self._slack: Counter[str] = (
-            Counter()
-        )  # by path: how many more URLs of an endless template are visited
+        self._slack: Counter[str] = Counter()  # by path: how many more URLs of an endless template are visited
         self.notes: dict[str, str] = {}  # by path
         self._is_counted = False
         self._count()
@@ -290,16 +280,12 @@ class TrapDetector:
 
     def _listed(self, templates: Set[UrlTemplate]) -> Counter[UrlTemplate]:
         """The number of URLs of each template that an earlier run knew and a sitemap lists, even our own."""
-        listed = (
-            url_templates.template_of(url) for (url,) in self._db.execute(_LISTED, (DiscoveredBy.SITEMAP,))
-        )
+        listed = (url_templates.template_of(url) for (url,) in self._db.execute(_LISTED, (DiscoveredBy.SITEMAP,)))
         return Counter(template for template in listed if template in templates)
 
     def _members(self, query: str) -> Iterator[TemplateMember]:
         if self._trap_limit:
-            for number, url, parent, depth, state, status, content in self._db.execute(
-                query, (DocumentKind.PAGE,)
-            ):
+            for number, url, parent, depth, state, status, content in self._db.execute(query, (DocumentKind.PAGE,)):
                 if template := url_templates.shared_template(url, parent, self._is_known):
                     yield TemplateMember(depth, url, number, template, State(state), status, content)
 
@@ -308,9 +294,7 @@ class TrapDetector:
 
     def _novelty_by_path(self, paths: set[str]) -> dict[str, Novelty]:
         """The novelty of the last pages of each template of these paths."""
-        last: defaultdict[str, defaultdict[UrlTemplate, list[TemplateMember]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
+        last: defaultdict[str, defaultdict[UrlTemplate, list[TemplateMember]]] = defaultdict(lambda: defaultdict(list))
         limit = KEPT_PAGES * self._trap_limit
         for member in self._members(_ADMITTED):
             if member.template.path in paths and member.status == _OK_STATUS:
@@ -355,9 +339,7 @@ class TrapDetector:
             rooms[path] = max(0, room - sum(listed[template] for template in templates))
         paths = {template: path for path, templates in vain.items() for template in templates}
         # the URLs that an earlier run visited are visited again
-        remembered = [
-            member for member in self._members(_POSTPONED_AND_REMEMBERED) if member.template in paths
-        ]
+        remembered = [member for member in self._members(_POSTPONED_AND_REMEMBERED) if member.template in paths]
         self._readmit(remembered)
         nearest = self._nearest(_ADMITTED, paths, rooms)
         waiting = self._nearest(_POSTPONED, paths, dict.fromkeys(rooms, 1))
@@ -384,9 +366,7 @@ class TrapDetector:
         for template in templates:
             for page in novelty.pages_without_news(template, last):
                 if not self._is_remembered(page.url):
-                    reason = (
-                        f"{url_templates.TRAP_PREFIX}others like {template} were read, and it has nothing new"
-                    )
+                    reason = f"{url_templates.TRAP_PREFIX}others like {template} were read, and it has nothing new"
                     self._move(page, State.TRAP, reason)
 
     def _admit_more(self, templates: set[UrlTemplate]) -> bool:

@@ -32,23 +32,15 @@ class CommandChannel:
     """
 
     def __init__(
-        self,
-        command: Sequence[str],
-        on: Iterable[Occasion],
-        timeout: float = 300.0,
-        grace: float = _KILL_GRACE,
+        self, command: Sequence[str], on: Iterable[Occasion], timeout: float = 300.0, grace: float = _KILL_GRACE
     ) -> None:
         program = shutil.which(command[0]) if command and command[0] else None
         if program is None:
             name = command[0] if command else ""
-            raise UsageError(
-                f"hook.command: there is no program {name!r} that can be run; give its full path"
-            )
+            raise UsageError(f"hook.command: there is no program {name!r} that can be run; give its full path")
         if any("\0" in word for word in command):
             raise UsageError("hook.command: a word of a command cannot have a NUL character in it")
-        self.key = (
-            f"hook {hashlib.sha256(chr(0).join(command).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
-        )
+        self.key = f"hook {hashlib.sha256(chr(0).join(command).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
         self.occasions = frozenset(on)
         self._command = [program, *command[1:]]
         self._name = os.path.basename(program)  # noqa: PTH119 - a word
@@ -110,17 +102,13 @@ class CommandChannel:
         if code == 0:
             return SendResult.accepted(f"the hook {self._name} ran{detail}")
         if code == _TEMPORARY_EXIT_CODE:
-            return SendResult.deferred(
-                f"the hook {self._name} asks to be run again later (exit code 75){detail}"
-            )
+            return SendResult.deferred(f"the hook {self._name} asks to be run again later (exit code 75){detail}")
         ending = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
         return SendResult.refused(f"the hook {self._name} {ending}{detail}")
 
 
 async def _write_message(pipe: ByteSendStream, message: bytes) -> None:
-    with suppress(
-        anyio.BrokenResourceError, anyio.ClosedResourceError, OSError
-    ):  # the command need not read it
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):  # the command need not read it
         async with pipe:
             await pipe.send(message)
 

@@ -23,13 +23,7 @@ from typing_extensions import override
 
 from crawler.errors import UsageError
 from crawler.notify.channels.http import quote_message
-from crawler.notify.channels.message import (
-    SAMPLE_NOTICES,
-    MessageTemplate,
-    TemplateError,
-    delivery_id,
-    render_mail,
-)
+from crawler.notify.channels.message import SAMPLE_NOTICES, MessageTemplate, TemplateError, delivery_id, render_mail
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 
 SmtpSecurity = Literal["none", "starttls", "tls"]
@@ -67,9 +61,7 @@ def _context(ca_file: Path | None) -> ssl.SSLContext:
     return context
 
 
-def parse_server(
-    address: str, security: SmtpSecurity, login: str = "", ca_file: Path | None = None
-) -> SmtpServer:
+def parse_server(address: str, security: SmtpSecurity, login: str = "", ca_file: Path | None = None) -> SmtpServer:
     """The server at ``host:port``, or ``host`` with the default port; ``login`` is ``user:password``, "" for none.
 
     Raises UsageError for an invalid address, for a login that would be sent in the clear (it is not shown), and for a
@@ -129,9 +121,7 @@ async def _client(server: SmtpServer) -> aiosmtplib.SMTP:
         start_tls=server.security == "starttls",
         tls_context=_context(server.ca_file),
         # where this machine has no full name, smtplib takes its address (RFC 5321 section 4.1.4)
-        local_hostname=await to_thread.run_sync(
-            lambda: smtplib.SMTP().local_hostname, abandon_on_cancel=True
-        ),
+        local_hostname=await to_thread.run_sync(lambda: smtplib.SMTP().local_hostname, abandon_on_cancel=True),
         timeout=None,
     )
 
@@ -155,9 +145,7 @@ def _no_response(server: SmtpServer, error: Exception) -> SendResult:
         case aiosmtplib.SMTPServerDisconnected() | ConnectionResetError() | BrokenPipeError():
             return _later(server, "hung up")
         case aiosmtplib.SMTPException() as known:
-            return _answer(
-                server, f"cannot do that: {quote_message(str(known), _secrets(server))}", is_later=False
-            )
+            return _answer(server, f"cannot do that: {quote_message(str(known), _secrets(server))}", is_later=False)
         case ssl.SSLCertVerificationError(verify_message=message):
             return _later(server, f"has a bad certificate: {quote_message(message)}")
         case OSError(errno=number, strerror=text) as unreachable:
@@ -183,9 +171,7 @@ def _answer(server: SmtpServer, text: str, is_later: bool) -> SendResult:
 
 
 def _replies(server: SmtpServer, replies: Mapping[str, _Reply]) -> str:
-    return "; ".join(
-        f"{quote_message(address)}: {_reply(server, reply)}" for address, reply in replies.items()
-    )
+    return "; ".join(f"{quote_message(address)}: {_reply(server, reply)}" for address, reply in replies.items())
 
 
 def _reply(server: SmtpServer, reply: _Reply) -> str:

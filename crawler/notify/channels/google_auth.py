@@ -54,9 +54,7 @@ class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
         Raises UsageError, which does not quote the content.
         """
         is_env, is_json = setting.startswith("env:"), setting.lstrip().startswith("{")
-        text = reveal_secret(
-            setting if is_env or is_json or setting.startswith("file:") else f"file:{setting}"
-        )
+        text = reveal_secret(setting if is_env or is_json or setting.startswith("file:") else f"file:{setting}")
         if is_env and not text.lstrip().startswith("{"):  # as GOOGLE_APPLICATION_CREDENTIALS has it
             try:
                 text = Path(text).read_text(encoding="utf-8")
@@ -80,9 +78,7 @@ class AccessTokens:
 
             signer = _signer(account.private_key, account.private_key_id)
         except ImportError:
-            raise UsageError(
-                "Search Console wants another package: pip install 'siteatlas[google]'"
-            ) from None
+            raise UsageError("Search Console wants another package: pip install 'siteatlas[google]'") from None
         try:
             self._origin = display_origin(account.token_uri)
         except ValueError as error:

@@ -105,9 +105,7 @@ class HttpSender:
     as in :class:`crawler.fetch.limits.TransportOptions`, "" for none.
     """
 
-    def __init__(
-        self, user_agent: str, timeout: float = 30.0, ca_file: Path | None = None, proxy: str = ""
-    ) -> None:
+    def __init__(self, user_agent: str, timeout: float = 30.0, ca_file: Path | None = None, proxy: str = "") -> None:
         self._timeout = timeout
         self._hidden = _secrets_of_proxy(proxy)
         limits = FetchLimits(connect=timeout, first_byte=timeout, idle=timeout, total=timeout, body=_BODY)

@@ -17,10 +17,7 @@ from crawler.url.normalize import InvalidUrl, normalize_url
 _KEY: Final = re.compile(r"[A-Za-z0-9-]{8,128}", re.ASCII).fullmatch
 _NAME: Final = "IndexNow"
 _HEADERS: Final = {"Content-Type": "application/json; charset=utf-8"}
-_REFUSED: Final = {
-    400: "400: the message is malformed",
-    422: "422: URLs are not of this host, or the key is malformed",
-}
+_REFUSED: Final = {400: "400: the message is malformed", 422: "422: URLs are not of this host, or the key is malformed"}
 _TOO_MANY: Final = 429
 
 FetchUrl = Callable[[Url], Awaitable[Reply | Failure]]
@@ -36,9 +33,7 @@ class IndexNowChannel:
 
     key: Final = "indexnow"
 
-    def __init__(
-        self, http: HttpSender, fetch: FetchUrl, secret: str, section: IndexNowConfig, scheme: str
-    ) -> None:
+    def __init__(self, http: HttpSender, fetch: FetchUrl, secret: str, section: IndexNowConfig, scheme: str) -> None:
         if not _KEY(secret):
             raise UsageError(
                 "the IndexNow key is invalid (it is not shown): it must have 8 to 128 letters, digits and dashes"
@@ -88,11 +83,7 @@ class IndexNowChannel:
                 return result
         result = result_of(response, _NAME)
         # a refusal without a documented status is about the request's path, not about the batch
-        return (
-            replace(result, reception=SendStatus.DEFERRED)
-            if result.reception is SendStatus.REFUSED
-            else result
-        )
+        return replace(result, reception=SendStatus.DEFERRED) if result.reception is SendStatus.REFUSED else result
 
     def _documented(self, response: NotifyResponse, host: str, count: int) -> SendResult | None:
         """The result of a documented status; None for all others."""

@@ -25,11 +25,7 @@ _FILE: Final = "<template>"  # Jinja2's name in tracebacks for a template withou
 _BUILTIN_TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _environment: Final = ImmutableSandboxedEnvironment(
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-    autoescape=False,
+    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False
 )
 
 
@@ -227,9 +223,7 @@ _SAMPLE_AUDITED: Final = AuditSummary(
     pages=120,
     uncompared=0,
     severities={"error": 0, "warning": 2, "note": 0},
-    groups=[
-        GroupSummary(name="orphans", title="Orphans", total=2, new=1, mended=1, severities={"warning": 2})
-    ],
+    groups=[GroupSummary(name="orphans", title="Orphans", total=2, new=1, mended=1, severities={"warning": 2})],
     first=[
         NewFinding(
             rule="orphan.sitemap",
@@ -245,9 +239,7 @@ _SAMPLE_WITHOUT_CHANGES: Final = replace(_SAMPLE_CHANGED, counts=ChangeCounts(),
 
 SAMPLE_NOTICES: Final = (
     _SAMPLE_CHANGED,
-    replace(
-        _SAMPLE_WITHOUT_CHANGES, occasion=Occasion.TROUBLE, exit_code=3, message="publish refused: a sample"
-    ),
+    replace(_SAMPLE_WITHOUT_CHANGES, occasion=Occasion.TROUBLE, exit_code=3, message="publish refused: a sample"),
     replace(_SAMPLE_WITHOUT_CHANGES, occasion=Occasion.RECOVERY, message="published: a sample"),
     replace(
         _SAMPLE_WITHOUT_CHANGES,

@@ -120,11 +120,7 @@ class SearchConsoleChannel:
         if isinstance(response, SendResult):
             return response
         status = await self.read_status()
-        detail = (
-            status.sentence
-            if isinstance(status, SearchConsoleStatus)
-            else f"what it says of it: {status.message}"
-        )
+        detail = status.sentence if isinstance(status, SearchConsoleStatus) else f"what it says of it: {status.message}"
         return SendResult.accepted(f"submitted to {_NAME}; {detail}")
 
     async def read_status(self) -> SearchConsoleStatus | SendResult:
@@ -174,9 +170,7 @@ class SearchConsoleChannel:
                     " check the clock of this machine, and that the key was not deleted"
                 )
             case 403 if reasons & _DISABLED_REASONS:
-                return (
-                    "enable the Google Search Console API in the Google Cloud project of the service account"
-                )
+                return "enable the Google Search Console API in the Google Cloud project of the service account"
             case 403:
                 return (
                     f"the service account {self._email} is no owner of the property {self._site}:"
@@ -203,9 +197,7 @@ def _reasons(response: dict[str, Any]) -> tuple[frozenset[str], str]:
     error = response.get("error")
     if not isinstance(error, dict):
         return frozenset(), ""
-    parts = [
-        part for name in ("errors", "details") for part in _list(error.get(name)) if isinstance(part, dict)
-    ]
+    parts = [part for name in ("errors", "details") for part in _list(error.get(name)) if isinstance(part, dict)]
     reasons = frozenset(str(part.get("reason", "")) for part in parts) | {str(error.get("status", ""))}
     message = error.get("message")
     return reasons, message if isinstance(message, str) else ""

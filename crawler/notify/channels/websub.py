@@ -23,9 +23,7 @@ class WebSubChannel:
 
     def __init__(self, http: HttpSender, hub: str, feed_url: str) -> None:
         if not feed_url:
-            raise UsageError(
-                "a WebSub hub needs a feed, and none is published: set output.recent (--recent atom)"
-            )
+            raise UsageError("a WebSub hub needs a feed, and none is published: set output.recent (--recent atom)")
         try:
             self._what = f"the hub {display_origin(hub)}"
             self.key = f"websub {display_origin(hub)} {hashlib.sha256(hub.encode()).hexdigest()[:8]}"
@@ -39,6 +37,4 @@ class WebSubChannel:
     async def send(self, notice: Notice) -> SendResult:  # noqa: ARG002 - the hub fetches the feed itself
         """See :class:`crawler.notify.channels.channel.MessageChannel`."""
         form = urlencode({"hub.mode": "publish", "hub.url": self._feed_url, "hub.topic": self._feed_url})
-        return result_of(
-            await self._http.send("POST", self._hub, headers=_HEADERS, body=form.encode()), self._what
-        )
+        return result_of(await self._http.send("POST", self._hub, headers=_HEADERS, body=form.encode()), self._what)

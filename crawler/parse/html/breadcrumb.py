@@ -27,9 +27,7 @@ def _structured(nodes: list[JsonLdNode]) -> list[str]:
     for node in nodes:
         if "BreadcrumbList" in node.types:
             value = node.values.get("itemListElement")
-            items = [
-                item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)
-            ]
+            items = [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
             items.sort(key=_position)
             if hrefs := [href for href in map(_href, items) if href]:
                 return hrefs

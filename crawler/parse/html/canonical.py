@@ -9,9 +9,7 @@ from crawler.parse.html.links import MAX_FAULTS, HeaderLink, PageUrls
 from crawler.parse.html.outline import Outline
 
 
-def read_canonicals(
-    outline: Outline, headers: list[HeaderLink], urls: PageUrls
-) -> tuple[list[Url], list[str]]:
+def read_canonicals(outline: Outline, headers: list[HeaderLink], urls: PageUrls) -> tuple[list[Url], list[str]]:
     """The distinct canonical URLs in the order stated, and a sentence for each statement that does not count."""
     faults: list[str] = []
     stated: list[tuple[Url, str, str]] = []

@@ -12,8 +12,7 @@ _datetime = re.compile(
     r"(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(?:[.,]([0-9]{1,9})[0-9]*)?[ ]?(Z|z|[+-][0-9]{2}:?[0-9]{2}|[+-][0-9]{2})?)?"
 ).fullmatch
 _duration = re.compile(
-    r"P(?:([0-9]{1,3})D)?(?:T(?:([0-9]{1,4})H)?(?:([0-9]{1,6})M)?(?:([0-9]{1,8})(?:[.,][0-9]+)?S)?)?",
-    re.IGNORECASE,
+    r"P(?:([0-9]{1,3})D)?(?:T(?:([0-9]{1,4})H)?(?:([0-9]{1,6})M)?(?:([0-9]{1,8})(?:[.,][0-9]+)?S)?)?", re.IGNORECASE
 ).fullmatch
 MAX_DATE_TEXT: Final = 64
 _METAS: Final = ("article:modified_time", "og:updated_time")
@@ -39,9 +38,7 @@ def w3c_date(text: str) -> str:
     day, minutes, seconds, fraction, zone = match.groups()
     offset = _offset(zone) if zone else ""
     value = (
-        f"{day}T{minutes}{seconds or ':00'}{'.' + fraction if fraction else ''}{offset}"
-        if minutes and zone
-        else day
+        f"{day}T{minutes}{seconds or ':00'}{'.' + fraction if fraction else ''}{offset}" if minutes and zone else day
     )
     try:
         datetime.fromisoformat(f"{day}T{minutes or '00:00'}{seconds or ':00'}{offset}")

@@ -15,14 +15,10 @@ from crawler.parse.html.outline import Outline
 from sitemap import Alternate
 
 MAX_ALTERNATES: Final = 1_000
-_code = re.compile(
-    r"([a-z]{2,3})(?:-([a-z]{4}))?(?:-([a-z]{2}|[0-9]{3}))?", re.ASCII | re.IGNORECASE
-).fullmatch
+_code = re.compile(r"([a-z]{2,3})(?:-([a-z]{4}))?(?:-([a-z]{2}|[0-9]{3}))?", re.ASCII | re.IGNORECASE).fullmatch
 
 
-def read_alternates(
-    outline: Outline, headers: list[HeaderLink], urls: PageUrls
-) -> tuple[list[Alternate], list[str]]:
+def read_alternates(outline: Outline, headers: list[HeaderLink], urls: PageUrls) -> tuple[list[Alternate], list[str]]:
     """At most ``MAX_ALTERNATES`` distinct alternates in the order stated, and a sentence for each that is invalid."""
     stated: list[tuple[str, str, Url | None]] = []
     for element in outline.named("link"):

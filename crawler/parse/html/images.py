@@ -33,7 +33,7 @@ _is_tracker = re.compile(
     r"^https?://(?:[^/]+\.)?(?:facebook\.com/tr\b|doubleclick\.net/|google-analytics\.com/|googletagmanager\.com/"
     r"|scorecardresearch\.com/|quantserve\.com/|bat\.bing\.com/|mc\.yandex\.(?:ru|com)/watch|top-fwz1\.mail\.ru/"
     r"|counter\.yadro\.ru/|hm\.baidu\.com/|analytics\.twitter\.com/|pixel\.[^/]+/|px\.ads\.linkedin\.com/"
-    r"|www\.googleadservices\.com/|stats\.wp\.com/|pixel\.wp\.com/)",
+    r"|www\.googleadservices\.com/|stats\.wp\.com/|pixel\.wp\.com/)"
 ).search
 _tiny = re.compile(r"\s*\+?0*[01](?:\.0*)?\s*(?:px)?\s*").fullmatch
 _hidden = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|(?:width|height)\s*:\s*[01]px)", re.IGNORECASE).search

@@ -23,8 +23,7 @@ _ENDINGS: Final = ("-->", "//]]>", "// ]]>", "/*]]>*/", "/* ]]> */", "]]>")
 _PADDING: Final = " \t\r\n\f\ufeff\xa0;"
 # A string, or a defect outside strings.
 _lexeme = re.compile(
-    r"\"(?:[^\"\\]++|\\.)*+(?:\"|\\?\Z)|(//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z))|(,)(?=\s*+[\]}])",
-    re.DOTALL,
+    r"\"(?:[^\"\\]++|\\.)*+(?:\"|\\?\Z)|(//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z))|(,)(?=\s*+[\]}])", re.DOTALL
 )
 _bracket = re.compile(r"\"(?:[^\"\\]++|\\.)*+(?:\"|\\?\Z)|([\[\]{}])", re.DOTALL)
 _control = re.compile(r"[\x00-\x1f\x7f]")

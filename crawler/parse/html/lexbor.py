@@ -9,16 +9,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborCSSSelector, LexborDocumentOptions, LexborHTMLParser, LexborNode
 
-from crawler.parse.html.outline import (
-    ELEMENTS,
-    LINK,
-    MEDIA_OWNERS,
-    NOFOLLOW,
-    Element,
-    Outline,
-    anchor_flags,
-    is_jsonld,
-)
+from crawler.parse.html.outline import ELEMENTS, LINK, MEDIA_OWNERS, NOFOLLOW, Element, Outline, anchor_flags, is_jsonld
 
 _OPTIONS: Final = LexborDocumentOptions.WO_EVENTS.value
 # An element that the query misses is found from another: a source from the img beside it, a video from its source.

@@ -21,8 +21,7 @@ ELEMENTS: Final = frozenset({"base", "link", "meta", "script", "img", "source", 
 """The elements that rules need, besides those with an ``itemprop``."""
 
 PAGE_TYPES: Final = frozenset(
-    {"", "text/html", "application/xhtml+xml"}
-    | {"application/rss+xml", "application/atom+xml", "application/rdf+xml"}
+    {"", "text/html", "application/xhtml+xml"} | {"application/rss+xml", "application/atom+xml", "application/rdf+xml"}
 )
 """Media types of an alternate that a crawl can use: pages and feeds, not a JSON or oEmbed version of a page."""
 
@@ -59,17 +58,7 @@ class Outline:
     the last element that has one.
     """
 
-    __slots__ = (
-        "_has_itemprop",
-        "_named",
-        "anchors",
-        "crumbs",
-        "language",
-        "last_owner",
-        "links",
-        "metas",
-        "title",
-    )
+    __slots__ = ("_has_itemprop", "_named", "anchors", "crumbs", "language", "last_owner", "links", "metas", "title")
 
     def __init__(self) -> None:
         self.anchors: dict[str, None] = {}
@@ -101,9 +90,7 @@ class Outline:
                 self.add_link(attributes["href"], flags)
         elif element.tag == "meta":
             content = element.get("content")
-            for name in (
-                {element.get("property").lower(), element.get("name").lower()} - {""} if content else ()
-            ):
+            for name in {element.get("property").lower(), element.get("name").lower()} - {""} if content else ():
                 self.metas.setdefault(name, []).append(content)
         elif element.tag in {"iframe", "frame"} and attributes.get("src"):
             self.add_link(attributes["src"], FRAME)

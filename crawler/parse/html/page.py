@@ -45,9 +45,7 @@ def read_page(document: FetchedDocument, options: ReadOptions, resolver: UrlReso
     return _read(document, options, resolver, now, lexbor.read_outline)
 
 
-def scan_page(
-    document: FetchedDocument, options: ReadOptions, resolver: UrlResolver, now: float, why: str
-) -> Page:
+def scan_page(document: FetchedDocument, options: ReadOptions, resolver: UrlResolver, now: float, why: str) -> Page:
     """The same by a linear scan, for a document on which the parser hung or crashed (``why``: ``parse.timeout``).
 
     It finds what :func:`read_page` finds, or less where only a tree can tell. It may find more in markup that

@@ -220,9 +220,7 @@ class _Scanner:
         start = self.at
         end = self._script_end(start) if name == "script" else _RAW[name](self.text, start)
         if name == "title" and not self.has_title and not self.templates and not self.islands:
-            self.outline.title = decode_text_references(
-                self.text[start : end.start() if end else None][:16_384]
-            )
+            self.outline.title = decode_text_references(self.text[start : end.start() if end else None][:16_384])
             self.has_title = True
         if end is None:
             return False

@@ -34,9 +34,7 @@ _ID: Final = r"([A-Za-z0-9_-]{11})(?![A-Za-z0-9_-])"
 _youtube = re.compile(
     rf"https?://(?:www\.|m\.)?(?:youtube(?:-nocookie)?\.com/(?:embed/|v/|shorts/|live/|watch\?(?:[^#]*&)?v=)|youtu\.be/){_ID}"
 ).match
-_vimeo = re.compile(
-    r"https?://(?:player\.vimeo\.com/video/|(?:www\.)?vimeo\.com/(?:[a-z]+/)*)([0-9]{4,})"
-).match
+_vimeo = re.compile(r"https?://(?:player\.vimeo\.com/video/|(?:www\.)?vimeo\.com/(?:[a-z]+/)*)([0-9]{4,})").match
 _dailymotion = re.compile(
     r"https?://(?:www\.|geo\.)?(?:dailymotion\.com/(?:embed/)?video/|dailymotion\.com/player[^?]*\?(?:[^#]*&)?video="
     r"|dai\.ly/)([A-Za-z0-9]{5,})"
@@ -45,7 +43,7 @@ _other_site = re.compile(
     r"https?://(?:fast\.wistia\.(?:net|com)/embed/|(?:www\.)?loom\.com/embed/|player\.twitch\.tv/\?|streamable\.com/[eo]/"
     r"|play\.vidyard\.com/|players\.brightcove\.net/|cdn\.jwplayer\.com/players/|rutube\.ru/play/embed/"
     r"|(?:www\.)?tiktok\.com/(?:embed|player)/|embed\.ted\.com/|player\.bilibili\.com/|(?:www\.)?facebook\.com/plugins/video"
-    r"|vk\.com/video_ext\.php|tube\.[^/]+/videos/embed/|[^/]+/videos/embed/[0-9a-zA-Z-]{20,})",
+    r"|vk\.com/video_ext\.php|tube\.[^/]+/videos/embed/|[^/]+/videos/embed/[0-9a-zA-Z-]{20,})"
 ).match
 
 
@@ -64,9 +62,7 @@ def find_embedded_video(url: str) -> EmbeddedVideo | None:
         if name == "videoseries":
             return None
         return EmbeddedVideo(
-            f"youtube:{name}",
-            f"https://www.youtube.com/embed/{name}",
-            f"https://i.ytimg.com/vi/{name}/hqdefault.jpg",
+            f"youtube:{name}", f"https://www.youtube.com/embed/{name}", f"https://i.ytimg.com/vi/{name}/hqdefault.jpg"
         )
     if match := _vimeo(url):
         return EmbeddedVideo(f"vimeo:{match[1]}", f"https://player.vimeo.com/video/{match[1]}")
@@ -140,11 +136,7 @@ def finish_draft(draft: VideoDraft, page: str) -> Video | str:
     player = "" if draft.player == page else draft.player
     missing = [
         field_name
-        for field_name, value in (
-            ("thumbnail", draft.thumbnail),
-            ("title", title),
-            ("description", description),
-        )
+        for field_name, value in (("thumbnail", draft.thumbnail), ("title", title), ("description", description))
         if not value
     ]
     if missing:
@@ -369,9 +361,7 @@ class VideoCollector:
             draft.keys.add(player.key)
             return
         draft.keys.add(url)
-        if _is_file(url) or media_type.lower().startswith(
-            ("video/", "application/vnd.apple", "application/x-mpegurl")
-        ):
+        if _is_file(url) or media_type.lower().startswith(("video/", "application/vnd.apple", "application/x-mpegurl")):
             draft.content = draft.content or url
         else:
             draft.player = draft.player or url

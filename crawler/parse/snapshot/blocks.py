@@ -30,8 +30,7 @@ MAX_DEPTH: Final = 64
 _CHAIN: Final = 100  # bytes up to which a chain of names is not hashed
 
 _data = re.compile(
-    r"<script\b(?=[^>]{0,200}ld\+json)[^>]*+(?:>(.*?)(?:</script\b[^>]*+(?:>|\Z)|\Z)|\Z)",
-    re.DOTALL | re.IGNORECASE,
+    r"<script\b(?=[^>]{0,200}ld\+json)[^>]*+(?:>(.*?)(?:</script\b[^>]*+(?:>|\Z)|\Z)|\Z)", re.DOTALL | re.IGNORECASE
 )
 _FACT_PROPERTIES: Final = frozenset(
     ("price", "lowPrice", "highPrice", "priceCurrency", "availability", "product:price:amount")
@@ -174,9 +173,7 @@ class _ParserState(Struct):
         reading = TEXTS[raw]
         if reading.compared_text:
             text, place = reading.compared_text, self.place + self.leaf
-            blocks.append(
-                ContentBlock(text, reading.text, place, self.heading, self.is_frame, False, reading.is_link)
-            )
+            blocks.append(ContentBlock(text, reading.text, place, self.heading, self.is_frame, False, reading.is_link))
             if self.in_heading:
                 self.heading = mask_variable_text(reading.text[:200])
                 self.in_heading = False
@@ -230,9 +227,7 @@ def _extract_jsonld(markup: str) -> tuple[str, list[AnyBlock]]:
         while stack and len(blocks) < MAX_BLOCKS:
             path, value = stack.pop()
             if isinstance(value, dict):
-                inner = sorted(
-                    (str(name), item) for name, item in value.items() if name not in STAMP_PROPERTIES
-                )
+                inner = sorted((str(name), item) for name, item in value.items() if name not in STAMP_PROPERTIES)
                 stack.extend((f"{path}.{name}"[-200:], item) for name, item in reversed(inner))
             elif isinstance(value, list):
                 stack.extend((path, item) for item in reversed(value))

@@ -124,9 +124,7 @@ def _differences(version: PageVersion, surplus: dict[str, int], gone: bool) -> l
     return differences
 
 
-def _unchanged_neighbour(
-    version: PageVersion, changed: Container[int], at: int, step: int
-) -> tuple[int, int]:
+def _unchanged_neighbour(version: PageVersion, changed: Container[int], at: int, step: int) -> tuple[int, int]:
     """The index of the nearest unchanged entry with a text in one direction, and its key, or 0 at the end."""
     at += step
     while 0 <= at < len(version.entries):

@@ -79,9 +79,7 @@ def mask_variable_text(text: str) -> str:
     return _run("#", "".join(parts)) + text[MAX_MASKED_TEXT:]
 
 
-_asset = re.compile(
-    r"\.(?:png|jpe?g|gif|webp|avif|svg|ico|bmp|mp4|webm|mp3|ogg|pdf|css|js)\Z", re.IGNORECASE
-).search
+_asset = re.compile(r"\.(?:png|jpe?g|gif|webp|avif|svg|ico|bmp|mp4|webm|mp3|ogg|pdf|css|js)\Z", re.IGNORECASE).search
 _session_name = re.compile(
     r"(?:.*(?:csrf|xsrf|token|nonce|session|sessid|signature|cachebust)|sid|_|cb|rnd|rand|random|utm_.*|gclid|fbclid)\Z",
     re.IGNORECASE | re.DOTALL,
@@ -188,8 +186,7 @@ TAG_EFFECTS: Final = Memo(_read_tag)
 def _read_attributes(text: str) -> dict[str, str]:
     """Attributes by name in lower case, the first of each name, with character references decoded."""
     attributes = {
-        name.lower(): double or single or plain
-        for name, double, single, plain in reversed(_attribute.findall(text))
+        name.lower(): double or single or plain for name, double, single, plain in reversed(_attribute.findall(text))
     }
     return {name: unescape(value) for name, value in attributes.items()} if "&" in text else attributes
 
@@ -241,8 +238,7 @@ def _any_of(names: list[str]) -> str:
     """A pattern for names in any case. Unlike a list of alternatives, it fails at the first wrong letter."""
     heads = sorted({name[0] for name in names if name})
     tails = "|".join(
-        f"[{head}{head.upper()}]" + _any_of([name[1:] for name in names if name[:1] == head])
-        for head in heads
+        f"[{head}{head.upper()}]" + _any_of([name[1:] for name in names if name[:1] == head]) for head in heads
     )
     return (f"(?:{tails})" if heads else "") + ("?" if heads and "" in names else "")
 
@@ -283,11 +279,7 @@ def split_markup_like(markup: str, known: str, pieces: list[str]) -> list[str]:
     ends = list(accumulate(map(len, pieces)))
     shared = min(bisect_right(ends, agree), len(pieces) - 3)  # the last tag may have no end
     shared -= 1 - shared % 2  # up to and including a tag
-    return (
-        [*pieces[:shared], *_text_border.split(markup[ends[shared - 1] :])]
-        if shared > 1
-        else split_markup(markup)
-    )
+    return [*pieces[:shared], *_text_border.split(markup[ends[shared - 1] :])] if shared > 1 else split_markup(markup)
 
 
 def _common_prefix(old: Sequence[str], new: Sequence[str]) -> int:

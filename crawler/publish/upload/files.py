@@ -37,9 +37,7 @@ def file_names(plan: CrawlPlan, run: Run) -> list[str]:
     lead = set_names[0] if len(set_names) == 1 else lead_file_name(plan)
     stylesheets = stylesheet_names(plan.config.output.stylesheet)
     feed = [_name(url)] if (url := recent_feed_url(plan)) else []
-    extras = [
-        name for name in (*stylesheets, *feed) if name not in set_names and (plan.output / name).is_file()
-    ]
+    extras = [name for name in (*stylesheets, *feed) if name not in set_names and (plan.output / name).is_file()]
     return [*extras, *sorted(name for name in set_names if name != lead), lead]
 
 
@@ -92,10 +90,7 @@ def local_file(path: Path, known: FileDigests | None) -> LocalFile:
 
 def digests_of(files: Sequence[LocalFile]) -> dict[str, FileDigests]:
     """The digests to store for these files."""
-    return {
-        local.name: FileDigests(local.size, local.inode, local.mtime, local.sha256, local.md5)
-        for local in files
-    }
+    return {local.name: FileDigests(local.size, local.inode, local.mtime, local.sha256, local.md5) for local in files}
 
 
 def _name(url: str) -> str:

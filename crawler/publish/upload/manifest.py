@@ -105,9 +105,7 @@ class UploadManifest:
 
     def unlisted_before(self, before: float) -> list[tuple[str, UploadedFile]]:
         """The files that have not been needed since then or earlier."""
-        return [
-            (name, sent) for name, sent in self._sent.items() if sent.left is not None and sent.left <= before
-        ]
+        return [(name, sent) for name, sent in self._sent.items() if sent.left is not None and sent.left <= before]
 
     def forget(self, name: str) -> None:
         """Drop a file that is gone, or not ours."""

@@ -131,9 +131,7 @@ def _response_error(response: dict[str, Any], act: str, bucket: str) -> UploadEr
     details, meta = response.get("Error", {}), response.get("ResponseMetadata", {})
     status = int(meta.get("HTTPStatusCode") or 0)
     code = _plain_word(str(details.get("Code") or status))
-    region = _plain_word(
-        str(meta.get("HTTPHeaders", {}).get("x-amz-bucket-region") or details.get("Region") or "")
-    )
+    region = _plain_word(str(meta.get("HTTPHeaders", {}).get("x-amz-bucket-region") or details.get("Region") or ""))
     values = {"act": act, "bucket": bucket, "code": code, "region": f" ({region})" if region else ""}
     if code in _TRANSIENT_ERRORS:
         return UploadError(_TRANSIENT_ERRORS[code], again=True)
@@ -143,9 +141,7 @@ def _response_error(response: dict[str, Any], act: str, bucket: str) -> UploadEr
         hint = ", or upload.s3_endpoint is no S3 endpoint" if code.isdecimal() else ""
         return UploadError(_BUSY.format_map(values) + hint, again=True)
     if code.startswith("KMS."):
-        return UploadError(
-            f"the key that encrypts the bucket {bucket} cannot be used ({code}): look at it in AWS KMS"
-        )
+        return UploadError(f"the key that encrypts the bucket {bucket} cannot be used ({code}): look at it in AWS KMS")
     sentence = _PERMANENT_ERRORS.get(code) or _PERMANENT_ERRORS.get(str(status))
     if sentence:
         return UploadError(sentence.format_map(values))
@@ -254,8 +250,7 @@ class S3Target:
         response = await self._request("put_object", f"putting {local.name} there", headers, local)
         if not (etag := _etag(response)):
             raise UploadError(
-                f"it does not say that it took {local.name}: is upload.s3_endpoint an S3 endpoint?",
-                again=True,
+                f"it does not say that it took {local.name}: is upload.s3_endpoint an S3 endpoint?", again=True
             )
         return RemoteFile(local.size, etag)
 
@@ -378,9 +373,7 @@ def _check_endpoint(url: str) -> None:
                 "upload.s3_endpoint must be https://host:port and nothing else; keys have their own settings"
             )
     if not is_valid:
-        raise UsageError(
-            f"upload.s3_endpoint must be a URL like https://s3.example.com, not {mask_password(url)!r}"
-        )
+        raise UsageError(f"upload.s3_endpoint must be a URL like https://s3.example.com, not {mask_password(url)!r}")
 
 
 def _first_line(error: Exception) -> str:

@@ -90,26 +90,14 @@ _SFTP_ERROR_TEXTS: Final[tuple[tuple[_SftpExceptionTypes, str, bool], ...]] = (
         False,
     ),
     (asyncssh.ChannelOpenError, "it opens no SFTP session: turn the sftp subsystem on there", False),
-    (
-        asyncssh.SFTPPermissionDenied,
-        "it does not allow {act}: give the user the right to write in {directory}",
-        False,
-    ),
-    (
-        asyncssh.SFTPNoSuchFile,
-        "{directory} is no directory there, which {act} needs: correct upload.to",
-        False,
-    ),
+    (asyncssh.SFTPPermissionDenied, "it does not allow {act}: give the user the right to write in {directory}", False),
+    (asyncssh.SFTPNoSuchFile, "{directory} is no directory there, which {act} needs: correct upload.to", False),
     (
         (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection, asyncssh.ConnectionLost),
         "the connection was cut in the middle of {act}",
         True,
     ),
-    (
-        asyncssh.SFTPFailure,
-        "{act} failed there without a reason: is its disk full, or a directory in the way?",
-        True,
-    ),
+    (asyncssh.SFTPFailure, "{act} failed there without a reason: is its disk full, or a directory in the way?", True),
     (asyncssh.SFTPError, "{act} failed there ({kind})", True),
     (socket.gaierror, "the name {host} cannot be resolved", True),
     (asyncssh.Error, "the connection was cut in the middle of {act} ({kind})", True),
@@ -168,9 +156,7 @@ class SftpTarget:
     configuration files of OpenSSH are not read.
     """
 
-    def __init__(
-        self, section: UploadConfig, address: SftpAddress, mode: int, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, section: UploadConfig, address: SftpAddress, mode: int, say: Callable[[str], None]) -> None:
         self.display_name = address.display_name
         self._address, self._mode, self._say = address, mode, say
         self._timeout = section.timeout
@@ -262,9 +248,7 @@ class SftpTarget:
                     await file.fsync()
         remote = _remote_file(await client.lstat(draft))
         if remote.size != local.size:
-            raise UploadError(
-                f"of {local.name} {remote.size:,} bytes arrived, not {local.size:,}", again=True
-            )
+            raise UploadError(f"of {local.name} {remote.size:,} bytes arrived, not {local.size:,}", again=True)
         await self._rename(client, draft, self._path(local.name))
         return remote
 

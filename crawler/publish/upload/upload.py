@@ -24,14 +24,7 @@ from crawler.fetch.retry_loop import Retries, Sleep
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.publish.upload.files import digests_of, lead_file_name, local_files
 from crawler.publish.upload.manifest import UploadManifest
-from crawler.publish.upload.target import (
-    LocalFile,
-    RemoteFile,
-    UploadError,
-    UploadTarget,
-    connect_target,
-    target_name,
-)
+from crawler.publish.upload.target import LocalFile, RemoteFile, UploadError, UploadTarget, connect_target, target_name
 from crawler.state.lock import hold_lock
 from crawler.state.runs import Run
 
@@ -185,17 +178,13 @@ class _Transfer:
         self._target, self._manifest, self._index = target, manifest, index
         self._retries, self._say = retries, say
 
-    async def run(
-        self, files: list[LocalFile], clock: Callable[[], float], grace_period: float
-    ) -> UploadResult:
+    async def run(self, files: list[LocalFile], clock: Callable[[], float], grace_period: float) -> UploadResult:
         """Upload ``files``, the index or only file last. Raises UploadError, StorageError."""
         if not files:
             return UploadResult(destination=self._target.display_name)
         listed = {local.name for local in files}
         async with self._target:
-            remote = await self._retries.run(
-                lambda: self._target.list_files({*listed, *self._manifest.names()})
-            )
+            remote = await self._retries.run(lambda: self._target.list_files({*listed, *self._manifest.names()}))
             if pending := self._manifest.pending():
                 await self._retries.run(lambda: self._target.remove_leftovers(pending))
             missing = await self._missing(files, remote)
@@ -261,9 +250,7 @@ class _Transfer:
                     await self._retries.run(partial(self._target.remove, name))
                     removed += 1
             except UploadError as error:
-                self._say(
-                    f"{name} left the set and could not be removed from {self._target.display_name}: {error}"
-                )
+                self._say(f"{name} left the set and could not be removed from {self._target.display_name}: {error}")
                 break
             self._manifest.forget(name)
         return removed

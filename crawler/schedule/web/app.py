@@ -47,19 +47,14 @@ log = logging.getLogger(__name__)
 
 
 def build_app(
-    board: Callable[[], ScheduleStatus],
-    settings: Callable[[], DaemonConfig],
-    trouble: Callable[[], str] = str,
+    board: Callable[[], ScheduleStatus], settings: Callable[[], DaemonConfig], trouble: Callable[[], str] = str
 ) -> ASGIApp:
     """The ASGI application. ``trouble`` says what is wrong with the daemon itself, or "".
 
     The event loop calls all three for each request. A site whose state cannot be read is shown as such.
     """
     endpoints = _Endpoints(board, settings, trouble)
-    public = [
-        Route(f"{_PUBLISHED}{{name}}/{{file}}", endpoints.published),
-        Route("/{path:path}", endpoints.by_host),
-    ]
+    public = [Route(f"{_PUBLISHED}{{name}}/{{file}}", endpoints.published), Route("/{path:path}", endpoints.by_host)]
     private = [
         Route("/", endpoints.all_sites),
         Route("/sites/{name}", endpoints.site),
@@ -88,10 +83,7 @@ class _Endpoints:
     """The endpoints, and what they share."""
 
     def __init__(
-        self,
-        board: Callable[[], ScheduleStatus],
-        settings: Callable[[], DaemonConfig],
-        trouble: Callable[[], str],
+        self, board: Callable[[], ScheduleStatus], settings: Callable[[], DaemonConfig], trouble: Callable[[], str]
     ) -> None:
         self._get_status = board
         self._trouble = trouble
@@ -217,9 +209,7 @@ async def _error_page(request: Request, error: Exception) -> Response:
     status, reason, headers = 500, "", None
     if isinstance(error, HTTPException):
         status, reason, headers = error.status_code, error.detail, error.headers
-    response = render_page(
-        "trouble.html", status, code=status, reason=reason, **_frame(request, is_page=False)
-    )
+    response = render_page("trouble.html", status, code=status, reason=reason, **_frame(request, is_page=False))
     response.headers.update(headers or {})
     return response
 

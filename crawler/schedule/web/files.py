@@ -32,9 +32,7 @@ REPORT_POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
-_PUBLISHED_POLICY: Final = (
-    "default-src 'self'; style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-)
+_PUBLISHED_POLICY: Final = "default-src 'self'; style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _STYLESHEETS: Final = frozenset({"sitemap.css", "sitemap.xsl"})
 _REPORT_TYPES: Final = {
     "audit.html": "text/html; charset=utf-8",
@@ -244,9 +242,7 @@ def list_reports(directory: Path) -> list[tuple[str, int, float]]:
     """The files of an audit that exist: name, bytes and Unix time, the tables last. Blocks."""
     names = [*_REPORT_TYPES, *(f"csv/{rule}.csv" for rule in REPORTED_RULES)]
     return [
-        (name, facts.st_size, facts.st_mtime)
-        for name in names
-        if (facts := _regular(directory / name)) is not None
+        (name, facts.st_size, facts.st_mtime) for name in names if (facts := _regular(directory / name)) is not None
     ]
 
 

@@ -22,9 +22,7 @@ from crawler.state.runs import Run
 _Sample = Callable[[SiteStatus, SiteSnapshot], float | None]
 
 
-def exposition(
-    board: ScheduleStatus, snapshots: Mapping[str, SiteSnapshot], accept: str
-) -> tuple[bytes, str]:
+def exposition(board: ScheduleStatus, snapshots: Mapping[str, SiteSnapshot], accept: str) -> tuple[bytes, str]:
     """All metrics in the format that the header ``accept`` chooses, and its media type."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(SiteMetrics(board, snapshots))
@@ -81,9 +79,7 @@ class SiteMetrics(Collector):
 
     def _changes(self) -> Metric:
         family = GaugeMetricFamily(
-            "siteatlas_site_last_run_changes",
-            "URLs that the last run changed, by kind",
-            labels=["site", "kind"],
+            "siteatlas_site_last_run_changes", "URLs that the last run changed, by kind", labels=["site", "kind"]
         )
         for site in self._status.sites:
             run = self._snapshot(site).last_ended
@@ -93,9 +89,7 @@ class SiteMetrics(Collector):
 
     def _findings(self) -> Metric:
         family = GaugeMetricFamily(
-            "siteatlas_site_last_audit_findings",
-            "Findings of the last audit, by severity",
-            labels=["site", "severity"],
+            "siteatlas_site_last_audit_findings", "Findings of the last audit, by severity", labels=["site", "severity"]
         )
         for site in self._status.sites:
             audit = self._snapshot(site).audit.last

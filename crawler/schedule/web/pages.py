@@ -19,14 +19,7 @@ from crawler.publish.changes import Change, ChangeCounts, counts_text
 from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.schedule.web.files import list_reports
 from crawler.schedule.web.site_status import URGENT, Condition, Tone, condition, trend_points
-from crawler.schedule.web.snapshots import (
-    MAX_RUNS,
-    READ_ERRORS,
-    SiteSnapshot,
-    changes_of,
-    query_runs,
-    reason_of,
-)
+from crawler.schedule.web.snapshots import MAX_RUNS, READ_ERRORS, SiteSnapshot, changes_of, query_runs, reason_of
 from crawler.state.runs import PublishedFile, Run
 from crawler.units import clock_text, count_text, outcome_text, size_text
 from sitemap import safe
@@ -215,9 +208,7 @@ def _table(site: SiteStatus, snapshot: SiteSnapshot, before: int | None) -> RunT
             runs = query_runs(site.state, lambda records: records.last(MAX_RUNS, before))
         except READ_ERRORS as error:
             return RunTable(error=reason_of(error))
-    return RunTable(
-        runs=runs, older=runs[-1].number if len(runs) == MAX_RUNS and runs[-1].number > 1 else None
-    )
+    return RunTable(runs=runs, older=runs[-1].number if len(runs) == MAX_RUNS and runs[-1].number > 1 else None)
 
 
 def _run(site: SiteStatus, runs: Sequence[Run], number: int | None) -> Run | None:
@@ -288,12 +279,7 @@ def _templates() -> "tuple[Environment, str]":
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     templates.filters.update(
-        shown=safe,
-        amount=size_text_short,
-        took=unbroken_duration,
-        moment=time_text,
-        w3c=w3c_time,
-        number=number_text,
+        shown=safe, amount=size_text_short, took=unbroken_duration, moment=time_text, w3c=w3c_time, number=number_text
     )
     templates.globals.update(
         style=Markup(sheet),  # noqa: S704 - a file of ours

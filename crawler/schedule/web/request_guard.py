@@ -21,9 +21,7 @@ MAX_HEADERS: Final = 100
 METHODS: Final = ("GET", "HEAD")
 _HTTP_VERSIONS: Final = ("1.0", "1.1")
 _ABSOLUTE: Final = b"http://"
-_UNKNOWN_HOST: Final = (
-    "this host name is not served: use an IP address or localhost, or add it to daemon.allowed_hosts"
-)
+_UNKNOWN_HOST: Final = "this host name is not served: use an IP address or localhost, or add it to daemon.allowed_hosts"
 _SECURITY: Final = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",

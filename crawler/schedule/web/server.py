@@ -30,9 +30,7 @@ _SERVICE_UNAVAILABLE: Final = (
 )
 
 
-async def serve_on(
-    listener: socket.socket, application: ASGIApp, settings: DaemonConfig, stop: anyio.Event
-) -> None:
+async def serve_on(listener: socket.socket, application: ASGIApp, settings: DaemonConfig, stop: anyio.Event) -> None:
     """Answer requests on a socket of :func:`bind` until ``stop`` is set.
 
     Clients that are being answered then have ``settings.client_timeout`` seconds to read the rest. Catches no signals,
@@ -148,9 +146,7 @@ class _ClientProtocol(H11Protocol):
     def _replace_idle(self) -> bool:
         clients = cast("set[_ClientProtocol]", self.connections)
         idle = min(
-            (client for client in clients if client.is_idle),
-            key=lambda client: client.waited_since,
-            default=None,
+            (client for client in clients if client.is_idle), key=lambda client: client.waited_since, default=None
         )
         if idle is not None:
             idle.drop()
@@ -257,10 +253,7 @@ def _remove_stale(path: Path) -> None:
             raise FileExistsError(0, "there is another file")
     except FileNotFoundError:
         return
-    with (
-        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe,
-        contextlib.suppress(ConnectionRefusedError),
-    ):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, contextlib.suppress(ConnectionRefusedError):
         probe.connect(str(path))
         raise FileExistsError(0, os.strerror(errno.EADDRINUSE))
     path.unlink()

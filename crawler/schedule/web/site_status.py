@@ -91,6 +91,5 @@ def trend_points(runs: Iterable[Run]) -> str:
     step, scale = CHART_WIDTH / (len(listed) - 1), CHART_HEIGHT - 2 * _MARGIN
     heights = [(number - low) / (high - low) if high > low else 0.5 for number in listed]
     return " ".join(
-        f"{index * step:.1f},{CHART_HEIGHT - _MARGIN - height * scale:.1f}"
-        for index, height in enumerate(heights)
+        f"{index * step:.1f},{CHART_HEIGHT - _MARGIN - height * scale:.1f}" for index, height in enumerate(heights)
     )

@@ -71,9 +71,7 @@ class SiteSnapshot(Struct, frozen=True, kw_only=True):
     @property
     def names(self) -> frozenset[str]:
         """The names of these, and of the files before them: readers of an old index may ask for those."""
-        return frozenset(file.name for run in self.runs for file in run.files) | {
-            file.name for file in self.files
-        }
+        return frozenset(file.name for run in self.runs for file in run.files) | {file.name for file in self.files}
 
 
 class _Entry(Struct, frozen=True):
@@ -137,16 +135,10 @@ def reason_of(error: BaseException) -> str:
 def _read(state: Path, before: SiteSnapshot) -> SiteSnapshot:
     search_console, pending = _notifications(state)
     known = replace(
-        before,
-        search_console=search_console,
-        notify_pending=pending,
-        audit=_audit_status(state, before),
-        error="",
+        before, search_console=search_console, notify_pending=pending, audit=_audit_status(state, before), error=""
     )
     try:
-        return replace(
-            known, standing=state_status(state, MAX_RUNS) if (state / STATE_DB.file).is_file() else None
-        )
+        return replace(known, standing=state_status(state, MAX_RUNS) if (state / STATE_DB.file).is_file() else None)
     except READ_ERRORS as error:
         return replace(known, error=reason_of(error))
 
@@ -167,9 +159,7 @@ def _notifications(state: Path) -> tuple[SubmissionStatus | None, str | None]:
     except READ_ERRORS:  # the page of the site says why
         return None, None
     pending = (
-        f"{channel.key} is still to be notified of {message}"
-        for channel in channels
-        for message in channel.outstanding
+        f"{channel.key} is still to be notified of {message}" for channel in channels for message in channel.outstanding
     )
     return next((channel.reading for channel in channels if channel.reading), None), next(pending, "")
 

@@ -109,9 +109,7 @@ def report(runs: list[Run], count: int) -> str:
                 spread(cost.cpu for cost in costs),
                 f"{max(cost.peak for cost in costs) / MIB:.0f}",
                 spread(
-                    run.cost.cpu / _cpu(runs, run.round, task)
-                    for run in runs
-                    if (run.who, run.task) == (who, task)
+                    run.cost.cpu / _cpu(runs, run.round, task) for run in runs if (run.who, run.task) == (who, task)
                 ),
             ]
         )

@@ -23,9 +23,7 @@ def site() -> Iterator[Site]:
 
 
 def image(url: str, role: MediaRole = MediaRole.IMAGE) -> ListedMedia:
-    return ListedMedia(
-        url=normalize_url(url), role=role, page="https://example.com/", file="sitemap.xml", line=2
-    )
+    return ListedMedia(url=normalize_url(url), role=role, page="https://example.com/", file="sitemap.xml", line=2)
 
 
 async def check(site: Site, media: Iterable[ListedMedia], **settings: dict[str, object]) -> CheckedMedia:
@@ -85,9 +83,7 @@ async def test_rfc9110_what_has_no_first_byte_is_asked_for_whole(site: Site) -> 
 
 
 async def test_rfc9309_robots_txt_of_the_host_is_obeyed(site: Site) -> None:
-    site.routes["/robots.txt"] = Answer(
-        "User-agent: *\nDisallow: /secret", headers={"Content-Type": "text/plain"}
-    )
+    site.routes["/robots.txt"] = Answer("User-agent: *\nDisallow: /secret", headers={"Content-Type": "text/plain"})
     site.routes["/way.png"] = Answer("", 302, {"Location": "/secret/a.png"})
     checked = await check(site, [image(f"{site.url}secret/a.png"), image(f"{site.url}way.png")])
     assert (checked.findings, checked.requested) == ([], 0)

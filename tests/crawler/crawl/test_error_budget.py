@@ -41,9 +41,7 @@ class Night:
             trouble.record_failure(self.now, f"answered {status}", lane.delay)
             self.is_given_up = trouble.is_spent(self.now)
             if before < 3:
-                waiting.append(
-                    (self.now + (wait or RetryPolicy().pause(before, str(page))), page, before + 1)
-                )
+                waiting.append((self.now + (wait or RetryPolicy().pause(before, str(page))), page, before + 1))
             else:
                 self.failed += 1
 

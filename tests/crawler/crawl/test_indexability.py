@@ -159,9 +159,7 @@ def test_ours_a_feed_is_told_to_be_one() -> None:
 def test_ours_wrong_types_and_parse_failures_are_told_apart() -> None:
     assert judge(reply(), Page(is_html=False)).state is State.WRONG_TYPE
     assert "labelled text/html" in judge(reply(), Page(is_html=False)).reason
-    failed = judge(
-        reply(), Page(is_html=False, faults=["could not be read (parse.crash)"], fallback="parse.crash")
-    )
+    failed = judge(reply(), Page(is_html=False, faults=["could not be read (parse.crash)"], fallback="parse.crash"))
     assert failed == Verdict(State.PARSE_FAILED, "could not be read (parse.crash)")
     assert judge(reply(), None).state is State.PARSE_FAILED
     scanned = judge(reply(), Page(fallback="parse.timeout"))
@@ -172,10 +170,7 @@ def test_ours_wrong_types_and_parse_failures_are_told_apart() -> None:
 def test_google_noindex_is_quoted() -> None:
     page = Page(noindex='meta robots "noindex"', canonicals=[OTHER])
     assert judge(reply(), page) == Verdict(State.NOINDEX, 'meta robots "noindex"')
-    assert (
-        judge(reply(), page, IndexabilityJudge(SCOPE, respect_noindex=False)).state
-        is State.CANONICAL_ELSEWHERE
-    )
+    assert judge(reply(), page, IndexabilityJudge(SCOPE, respect_noindex=False)).state is State.CANONICAL_ELSEWHERE
 
 
 def test_google_one_canonical_elsewhere_keeps_the_page_out() -> None:
@@ -219,9 +214,7 @@ def test_ours_rules_are_tried_in_order_and_can_be_printed() -> None:
 
 
 def test_ours_failures_have_states() -> None:
-    assert JUDGE.failure(Failure("net.refused", "refused", True)) == Verdict(
-        State.UNREACHABLE, "net.refused: refused"
-    )
+    assert JUDGE.failure(Failure("net.refused", "refused", True)) == Verdict(State.UNREACHABLE, "net.refused: refused")
     assert JUDGE.failure(Failure("body.bomb", "x", False)).state is State.BAD_ANSWER
     assert JUDGE.failure(Failure("http.bad_response", "x", True)).state is State.BAD_ANSWER
     assert JUDGE.failure(Failure("time.total_deadline", "x", True)).state is State.UNREACHABLE

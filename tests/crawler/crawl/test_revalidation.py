@@ -52,12 +52,7 @@ def test_ours_a_page_is_recalled_with_its_links_if_it_was_read_alike(tmp_path: P
     for reading, kind in (("other settings", DocumentKind.PAGE), ("r", DocumentKind.SITEMAP)):
         otherwise = PreviousVisits(db, 2, reading, "server", 0).get(number, kind)
         assert otherwise
-        assert (otherwise.page, otherwise.digest, otherwise.text, otherwise.validates) == (
-            None,
-            b"",
-            b"t",
-            False,
-        )
+        assert (otherwise.page, otherwise.digest, otherwise.text, otherwise.validates) == (None, b"", b"t", False)
     moved = PreviousVisits(db, 2, "r", "another server", 0).get(number, DocumentKind.PAGE)
     assert moved
     assert (moved.page, moved.validates) == (again.page, False)

@@ -76,11 +76,7 @@ def test_rfc9110_codings_are_undone_in_reverse_order(outer: str, inner: str, dat
 
 
 @settings(max_examples=80, deadline=None)
-@given(
-    name=st.sampled_from(list(COMPRESSORS)),
-    cut=st.floats(0.001, 0.999),
-    size=st.sampled_from([1, 50, 10_000]),
-)
+@given(name=st.sampled_from(list(COMPRESSORS)), cut=st.floats(0.001, 0.999), size=st.sampled_from([1, 50, 10_000]))
 def test_ours_every_cut_is_noticed(name: str, cut: float, size: int) -> None:
     whole = COMPRESSORS[name](os.urandom(900) + b"the quick brown fox " * 300)
     part = whole[: max(1, int(len(whole) * cut))]
@@ -123,9 +119,7 @@ def test_rfc8878_all_frames_are_decoded(size: int) -> None:
 
 @pytest.mark.parametrize("size", [1, 100_000])
 def test_rfc7932_garbage_behind_the_stream_is_an_error(size: int) -> None:
-    assert (
-        code_of(brotli.compress(b"page" * 50) + b"garbage", "br", size=size) is FailureCode.BODY_DECODE_ERROR
-    )
+    assert code_of(brotli.compress(b"page" * 50) + b"garbage", "br", size=size) is FailureCode.BODY_DECODE_ERROR
 
 
 @ALL
@@ -201,12 +195,7 @@ def test_ours_unknown_coding_is_passed_over_when_the_body_is_text() -> None:
 
 @pytest.mark.parametrize(
     ("values", "names"),
-    [
-        (["gzip"], ["gzip"]),
-        (["GZip , identity", "br"], ["gzip", "br"]),
-        (["", " , "], []),
-        (["identity"], []),
-    ],
+    [(["gzip"], ["gzip"]), (["GZip , identity", "br"], ["gzip", "br"]), (["", " , "], []), (["identity"], [])],
 )
 def test_rfc9110_content_encoding_fields(values: list[str], names: list[str]) -> None:
     assert split_codings(values) == names

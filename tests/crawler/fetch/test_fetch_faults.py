@@ -30,9 +30,7 @@ async def test_ours_refused_connection(case: tuple[type, str]) -> None:
 
 
 @pytest.mark.parametrize("step", [rst(), fin()])
-async def test_ours_connection_closed_before_the_answer(
-    fetcher: Fetcher, server: HostileServer, step: Step
-) -> None:
+async def test_ours_connection_closed_before_the_answer(fetcher: Fetcher, server: HostileServer, step: Step) -> None:
     server.greet(step)
     server.route("/", answer(PAGE))
     got = await failed(fetcher, server.url())
@@ -137,9 +135,7 @@ async def test_ours_dripping_body_is_too_slow(fetcher: Fetcher, server: HostileS
 async def test_ours_endless_body_within_the_rate_ends_at_the_total_deadline(
     fetcher: Fetcher, server: HostileServer
 ) -> None:
-    server.route(
-        "/", send(OK + b"\r\n"), *[step for _ in range(100) for step in (send(b"x" * 500), sleep(0.05))]
-    )
+    server.route("/", send(OK + b"\r\n"), *[step for _ in range(100) for step in (send(b"x" * 500), sleep(0.05))])
     got = await failed(fetcher, server.url())
     assert got.code == "time.total_deadline"
     assert 0.85 < got.elapsed < 1.3
@@ -181,9 +177,7 @@ CODED = {
 
 
 @pytest.mark.parametrize("kind", TRUNCATED)
-async def test_rfc9112_incomplete_answers_are_failures(
-    fetcher: Fetcher, server: HostileServer, kind: str
-) -> None:
+async def test_rfc9112_incomplete_answers_are_failures(fetcher: Fetcher, server: HostileServer, kind: str) -> None:
     server.route("/", *TRUNCATED[kind])
     got = await failed(fetcher, server.url())
     assert got.transient
@@ -192,9 +186,7 @@ async def test_rfc9112_incomplete_answers_are_failures(
 
 
 @pytest.mark.parametrize("kind", CODED)
-async def test_ours_incomplete_codings_are_failures(
-    fetcher: Fetcher, server: HostileServer, kind: str
-) -> None:
+async def test_ours_incomplete_codings_are_failures(fetcher: Fetcher, server: HostileServer, kind: str) -> None:
     coding, data = CODED[kind]
     server.route("/", answer(data, f"Content-Encoding: {coding}"))
     got = await failed(fetcher, server.url())
@@ -228,10 +220,7 @@ async def test_ours_plain_page_labelled_gzip_is_asked_for_again_plainly(
     server.route("/", answer(PAGE, "Content-Encoding: gzip"))
     server.route("/", answer(PAGE))
     assert (await reply(fetcher, server.url())).body == PAGE
-    assert [request.header("accept-encoding") for request in server.requests] == [
-        "gzip, deflate, br, zstd",
-        "identity",
-    ]
+    assert [request.header("accept-encoding") for request in server.requests] == ["gzip, deflate, br, zstd", "identity"]
 
 
 @pytest.mark.parametrize("coding", ["gzip", "br", "zstd", "deflate"])
@@ -261,9 +250,7 @@ async def test_ours_codings(fetcher: Fetcher, server: HostileServer) -> None:
     assert (got.code, got.transient) == ("body.bomb", False)
 
 
-async def test_ours_endless_body_is_cut_and_the_connection_closed(
-    fetcher: Fetcher, server: HostileServer
-) -> None:
+async def test_ours_endless_body_is_cut_and_the_connection_closed(fetcher: Fetcher, server: HostileServer) -> None:
     server.route("/", send(OK + b"\r\n"), repeat(b"x" * 65536, 100_000), fin())
     result = await fetcher.fetch(Url(server.url()), body=BodyLimits(decoded=1_000_000))
     assert isinstance(result, Reply)
@@ -293,10 +280,6 @@ async def test_ours_cancelling_leaks_nothing(fetcher: Fetcher, server: HostileSe
                 for path in ("/head", "/body", "/chunk", "/"):
                     group.start_soon(fetcher.fetch, Url(server.url(path)))
     await all_closed(server, most=4)
-    ours = [
-        entry
-        for entry in psutil.Process().net_connections()
-        if entry.raddr and entry.raddr.port == server.port
-    ]
+    ours = [entry for entry in psutil.Process().net_connections() if entry.raddr and entry.raddr.port == server.port]
     assert len(ours) <= 4
     assert (await reply(fetcher, server.url())).body == PAGE

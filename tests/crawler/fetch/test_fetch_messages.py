@@ -45,9 +45,7 @@ async def test_rfc9110_every_status_is_a_reply_and_no_redirect_is_followed(
     assert not server.seen("/next")
 
 
-async def test_rfc9110_304_with_content_length_of_the_page_has_no_body(
-    fetcher: Fetcher, server: HostileServer
-) -> None:
+async def test_rfc9110_304_with_content_length_of_the_page_has_no_body(fetcher: Fetcher, server: HostileServer) -> None:
     server.route("/", send(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 900000000\r\nETag: x\r\n\r\n"))
     got = await reply(fetcher, server.url())
     assert (got.status, got.body) == (304, b"")
@@ -58,26 +56,20 @@ async def test_rfc9112_reason_phrase_may_be_missing(fetcher: Fetcher, server: Ho
     assert (await reply(fetcher, server.url())).body == b"x"
 
 
-async def test_rfc9112_obsolete_line_folding_is_read_as_a_space(
-    fetcher: Fetcher, server: HostileServer
-) -> None:
+async def test_rfc9112_obsolete_line_folding_is_read_as_a_space(fetcher: Fetcher, server: HostileServer) -> None:
     server.route("/", send(OK + b"Link: </a>;\r\n  rel=next\r\nContent-Length: 1\r\n\r\nx"))
     value = (await reply(fetcher, server.url())).header("link")
     assert value is not None
     assert value.split() == ["</a>;", "rel=next"]
 
 
-async def test_rfc9110_header_bytes_over_127_are_kept_as_latin_1(
-    fetcher: Fetcher, server: HostileServer
-) -> None:
+async def test_rfc9110_header_bytes_over_127_are_kept_as_latin_1(fetcher: Fetcher, server: HostileServer) -> None:
     server.route("/", send(OK + b"Location: /caf\xc3\xa9/\xe9\r\nServer: \xff\r\nContent-Length: 1\r\n\r\nx"))
     got = await reply(fetcher, server.url())
     assert got.header("location") == b"/caf\xc3\xa9/\xe9".decode("latin-1")
 
 
-async def test_ours_unreadable_bytes_in_an_unused_header_cost_nothing(
-    fetcher: Fetcher, server: HostileServer
-) -> None:
+async def test_ours_unreadable_bytes_in_an_unused_header_cost_nothing(fetcher: Fetcher, server: HostileServer) -> None:
     server.route("/", send(OK + b"X-Who: \xff\r\nETag: a\r\nContent-Length: 1\r\n\r\nx"))
     got = await reply(fetcher, server.url())
     assert (got.body, got.header("etag")) == (b"x", "a")
@@ -110,9 +102,7 @@ async def test_rfc9110_repeated_headers_keep_their_order(fetcher: Fetcher, serve
         OK + b"Location\r\nContent-Length: 5\r\n\r\nhello",
     ],
 )
-async def test_rfc9112_broken_framing_is_refused(
-    fetcher: Fetcher, server: HostileServer, head: bytes
-) -> None:
+async def test_rfc9112_broken_framing_is_refused(fetcher: Fetcher, server: HostileServer, head: bytes) -> None:
     server.route("/", send(head), sleep(0.2), fin())
     got = await failed(fetcher, server.url())
     assert (got.code, got.transient) == ("http.bad_response", True)
@@ -130,9 +120,7 @@ async def test_rfc9112_chunked_wins_over_content_length(fetcher: Fetcher, server
     assert (await reply(fetcher, server.url())).body == b"hello"
 
 
-async def test_rfc9112_bytes_behind_content_length_belong_to_nobody(
-    fetcher: Fetcher, server: HostileServer
-) -> None:
+async def test_rfc9112_bytes_behind_content_length_belong_to_nobody(fetcher: Fetcher, server: HostileServer) -> None:
     smuggled = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
     server.route("/a", send(OK + b"Content-Length: 1\r\n\r\na" + smuggled))
     server.route("/b", answer(b"b"))
@@ -151,9 +139,7 @@ async def test_ours_headers_over_the_limit_are_refused(fetcher: Fetcher, server:
     assert (await reply(fetcher, server.url("/fine"))).body == b"x"
 
 
-async def test_ours_endless_interim_answers_end_at_the_deadline(
-    fetcher: Fetcher, server: HostileServer
-) -> None:
+async def test_ours_endless_interim_answers_end_at_the_deadline(fetcher: Fetcher, server: HostileServer) -> None:
     early = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
     server.route("/", *[step for _ in range(300) for step in (send(early), sleep(0.02))])
     assert await code(fetcher, server.url()) == "time.first_byte"
@@ -167,14 +153,10 @@ async def test_rfc9110_a_few_interim_answers_are_passed_over(fetcher: Fetcher, s
 # --- what is sent
 
 
-async def test_rfc6454_credentials_go_to_their_origin_only(
-    case: tuple[type, str], server: HostileServer
-) -> None:
+async def test_rfc6454_credentials_go_to_their_origin_only(case: tuple[type, str], server: HostileServer) -> None:
     with HostileServer() as other:
         origin = server.origin()
-        secrets = Credentials(
-            origin, (("X-Api-Key", "k3y"),), ("user", "pässword"), (("sid", "1"), ("b", "2"))
-        )
+        secrets = Credentials(origin, (("X-Api-Key", "k3y"),), ("user", "pässword"), (("sid", "1"), ("b", "2")))
         identity = Identity(user_agent="T", credentials=(secrets,))
         async with Fetcher(case[0](), identity, policy(server, other)) as fetcher:
             for url in (server.url(), other.url(), server.url(host="localhost")):

@@ -30,25 +30,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = above / "site"
     for name in (
         *("index.html", "page.html", "guide/index.html", "guide/first.html", "both.html", "both/index.html"),
-        *(
-            "blog.html",
-            "blog/post.html",
-            "feed.rss",
-            "plain",
-            "LOUD.HTML",
-            "empty.html",
-            "a b.html",
-            "50%.html",
-        ),
-        *(
-            "naïve.html",
-            ".hidden.html",
-            ".git/config",
-            "..html",
-            "...html",
-            "data.tar.unknown",
-            "twice/a/b.html",
-        ),
+        *("blog.html", "blog/post.html", "feed.rss", "plain", "LOUD.HTML", "empty.html", "a b.html", "50%.html"),
+        *("naïve.html", ".hidden.html", ".git/config", "..html", "...html", "data.tar.unknown", "twice/a/b.html"),
     ):
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -154,9 +137,7 @@ async def test_ours_a_folder_answers_what_a_static_server_would(fetcher: Fetcher
 
 @pytest.mark.anyio
 async def test_ours_the_suffix_says_the_type_and_a_name_without_one_says_none(fetcher: Fetcher) -> None:
-    types = {
-        path: (await ask(fetcher, path)).header("content-type") for path in ("/", "/LOUD.HTML", "/feed.rss")
-    }
+    types = {path: (await ask(fetcher, path)).header("content-type") for path in ("/", "/LOUD.HTML", "/feed.rss")}
     assert types == {"/": "text/html", "/LOUD.HTML": "text/html", "/feed.rss": "application/rss+xml"}
     assert (await ask(fetcher, "/plain")).header("content-type") is None
     assert (await ask(fetcher, "/data.tar.unknown")).header("content-type") == "application/octet-stream"
@@ -188,9 +169,7 @@ async def test_rfc9110_conditions_are_answered_as_a_server_would(fetcher: Fetche
 
 
 @pytest.mark.anyio
-async def test_ours_a_large_file_is_read_in_pieces_and_within_the_limits(
-    fetcher: Fetcher, site: Path
-) -> None:
+async def test_ours_a_large_file_is_read_in_pieces_and_within_the_limits(fetcher: Fetcher, site: Path) -> None:
     before = open_files()
     whole = await ask(fetcher, "/large.html")
     assert whole.body == b"<p>" * PIECE_BYTES
@@ -204,9 +183,7 @@ async def test_ours_a_large_file_is_read_in_pieces_and_within_the_limits(
 
 
 @pytest.mark.anyio
-async def test_ours_a_folder_stands_for_the_directory_and_nothing_above_it(
-    case: tuple[type, str], site: Path
-) -> None:
+async def test_ours_a_folder_stands_for_the_directory_and_nothing_above_it(case: tuple[type, str], site: Path) -> None:
     async with Fetcher(FolderTransports(case[0](), site, f"{HOME}/project/"), IDENTITY) as fetcher:
         for path, status in (
             *(("/project/", 200), ("/project/guide/", 200), ("/project/page", 200), ("/project/guide", 301)),

@@ -98,18 +98,14 @@ async def test_ours_rebinding_connects_to_the_address_that_was_checked(
     assert server.connections == 0
 
 
-@pytest.mark.parametrize(
-    "host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:7f00:1]", "0.0.0.0", "10.0.0.1"]
-)
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:7f00:1]", "0.0.0.0", "10.0.0.1"])
 async def test_ours_public_seed_never_leads_to_a_private_address(case: tuple[type, str], host: str) -> None:
     async with make(case, "https://example.com") as fetcher:
         assert await code(fetcher, f"http://{host}:8000/") == "policy.private_address"
         assert await code(fetcher, "http://169.254.169.254/") == "policy.metadata_address"
 
 
-async def test_ours_private_seed_opens_its_own_port_only(
-    case: tuple[type, str], server: HostileServer
-) -> None:
+async def test_ours_private_seed_opens_its_own_port_only(case: tuple[type, str], server: HostileServer) -> None:
     with HostileServer() as other:
         async with make(case, server.origin()) as fetcher:
             assert await body(fetcher, server.url()) == b"page"
@@ -128,9 +124,7 @@ async def test_rfc8305_a_dead_address_does_not_matter_when_another_answers(
         assert await body(fetcher, f"{origin}/") == b"page"
 
 
-async def test_ours_refused_name_is_resolved_again_next_time(
-    case: tuple[type, str], server: HostileServer
-) -> None:
+async def test_ours_refused_name_is_resolved_again_next_time(case: tuple[type, str], server: HostileServer) -> None:
     names = Names(site_example=[["127.0.0.2"], ["127.0.0.1"]])
     origin = server.origin("site.example")
     async with make(case, origin, resolver=names) as fetcher:
@@ -138,9 +132,7 @@ async def test_ours_refused_name_is_resolved_again_next_time(
         assert await body(fetcher, f"{origin}/") == b"page"
 
 
-async def test_ours_name_with_only_dead_addresses_is_refused(
-    case: tuple[type, str], server: HostileServer
-) -> None:
+async def test_ours_name_with_only_dead_addresses_is_refused(case: tuple[type, str], server: HostileServer) -> None:
     names = Names(site_example=[["127.0.0.2", "127.0.0.3"]])
     origin = server.origin("site.example")
     async with make(case, origin, resolver=names) as fetcher:
@@ -216,8 +208,7 @@ async def test_rfc9110_https_with_a_given_authority_and_a_pinned_name(
 
 
 @pytest.mark.parametrize(
-    ("fault", "expected"),
-    [("expired", "tls.expired"), ("wrong_host", "tls.hostname"), ("stranger", "tls.untrusted")],
+    ("fault", "expected"), [("expired", "tls.expired"), ("wrong_host", "tls.hostname"), ("stranger", "tls.untrusted")]
 )
 async def test_rfc5280_bad_certificates_are_told_apart(
     case: tuple[type, str], certificates: Certificates, fault: str, expected: str
@@ -262,9 +253,7 @@ async def test_rfc8446_plain_http_on_a_tls_port(case: tuple[type, str], server: 
     assert not server.requests
 
 
-async def test_rfc8446_body_cut_without_close_notify(
-    case: tuple[type, str], certificates: Certificates
-) -> None:
+async def test_rfc8446_body_cut_without_close_notify(case: tuple[type, str], certificates: Certificates) -> None:
     with HostileServer(tls=certificates.good) as server:
         server.route("/", send(b"HTTP/1.1 200 OK\r\n\r\nhalf"), sleep(0.1), cut())
         origin = server.origin("localhost")

@@ -33,28 +33,9 @@ def test_curl_host_port_and_addresses(text: str, door: str, addresses: tuple[str
 @pytest.mark.parametrize(
     "text",
     [
-        *(
-            "",
-            "h.test",
-            "h.test:80",
-            "h.test:80:",
-            "h.test:0:10.0.0.5",
-            "h.test:65536:10.0.0.5",
-            "h.test:x:10.0.0.5",
-        ),
-        *(
-            "*:443:10.0.0.5",
-            "+h.test:80:10.0.0.5",
-            "-h.test:80",
-            "h.test:80:elsewhere.test",
-            "h.test:80:10.0.0.256",
-        ),
-        *(
-            "127.0.0.1:80:10.0.0.5",
-            "[::1]:80:10.0.0.5",
-            "2130706433:80:10.0.0.5",
-            "http://h.test:80:10.0.0.5",
-        ),
+        *("", "h.test", "h.test:80", "h.test:80:", "h.test:0:10.0.0.5", "h.test:65536:10.0.0.5", "h.test:x:10.0.0.5"),
+        *("*:443:10.0.0.5", "+h.test:80:10.0.0.5", "-h.test:80", "h.test:80:elsewhere.test", "h.test:80:10.0.0.256"),
+        *("127.0.0.1:80:10.0.0.5", "[::1]:80:10.0.0.5", "2130706433:80:10.0.0.5", "http://h.test:80:10.0.0.5"),
         *("u@h.test:80:10.0.0.5", "h.test/x:80:10.0.0.5", "h.test:80:10.0.0.5,", "a b:80:10.0.0.5"),
     ],
 )
@@ -77,9 +58,7 @@ async def unknown(host: str, port: int) -> list[str]:
 
 
 @pytest.mark.anyio
-async def test_ours_an_override_is_for_its_host_and_port_only(
-    case: tuple[type, str], server: HostileServer
-) -> None:
+async def test_ours_an_override_is_for_its_host_and_port_only(case: tuple[type, str], server: HostileServer) -> None:
     door, addresses = read_override(f"www.example.com:{server.port}:127.0.0.1")
     resolver = resolver_with_overrides({door: addresses}, unknown)
     policy = AddressPolicy.for_seeds([f"http://{door}"])

@@ -65,9 +65,7 @@ class Simulation:
     st.integers(1, 8),
     st.sampled_from([0.0, 0.5, 10.0]),
     st.sampled_from([0.0, 0.3]),
-    st.lists(
-        st.tuples(st.sampled_from([200, 404, 500, 503, 429]), st.floats(0.001, 2.0)), min_size=1, max_size=20
-    ),
+    st.lists(st.tuples(st.sampled_from([200, 404, 500, 503, 429]), st.floats(0.001, 2.0)), min_size=1, max_size=20),
 )
 def test_ours_never_too_many_and_never_too_close(
     concurrency: int, rate: float, delay: float, answers: list[tuple[int, float]]
@@ -185,8 +183,7 @@ def test_ours_a_lane_slows_when_latency_rises_and_recovers() -> None:
 def test_ours_noise_does_not_slow_a_lane() -> None:
     spread = [0.02, 0.04, 0.03, 0.09, 0.05, 0.11, 0.02, 0.06]
     run = Simulation(
-        OriginThrottle(ThrottleOptions(4, 10.0)),
-        lambda now, out: reply(200, spread[len(run.starts) % 8], at=now),
+        OriginThrottle(ThrottleOptions(4, 10.0)), lambda now, out: reply(200, spread[len(run.starts) % 8], at=now)
     )
     run.run(400)
     assert run.lane.allowed == 4
@@ -242,13 +239,7 @@ def test_ours_an_origin_that_refuses_everything_is_down_after_some_minutes(wait:
 
 def test_ours_failures_that_are_no_failures_to_connect_open_nothing() -> None:
     lane = OriginThrottle(ThrottleOptions(4, 0))
-    for code in (
-        "policy.private_address",
-        "body.bomb",
-        "time.total_deadline",
-        "http.bad_response",
-        "internal.error",
-    ):
+    for code in ("policy.private_address", "body.bomb", "time.total_deadline", "http.bad_response", "internal.error"):
         for _ in range(6):
             lane.start(NOW)
             lane.finish(NOW, Failure(code, "x", False))

@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.lastmod.policy import (
-    SEEN_TO_CHANGE,
-    LastmodPolicy,
-    SourcedDate,
-    date_of_known_page,
-    why_distrusted,
-)
+from crawler.lastmod.policy import SEEN_TO_CHANGE, LastmodPolicy, SourcedDate, date_of_known_page, why_distrusted
 from crawler.model import ResponseMetadata
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
@@ -27,9 +21,7 @@ def w3c(moment: float) -> str:
 
 
 def said(header: str = "", page: str = "") -> ResponseMetadata:
-    return ResponseMetadata(
-        NOW + 100, header_date=header, page_date=page, page_date_source=PAGE if page else ""
-    )
+    return ResponseMetadata(NOW + 100, header_date=header, page_date=page, page_date_source=PAGE if page else "")
 
 
 def changed(
@@ -71,15 +63,11 @@ def test_ours_the_time_of_the_answer_in_the_page_is_no_evidence() -> None:
     assert changed(page=w3c(NOW + 99)) == SourcedDate("2027-01-15", SEEN_TO_CHANGE)
 
 
-@pytest.mark.parametrize(
-    "published", ["2027-01-15", "2027-01-15T07:00:00+00:00", "2027-01-15T00:00:00+00:00"]
-)
+@pytest.mark.parametrize("published", ["2027-01-15", "2027-01-15T07:00:00+00:00", "2027-01-15T00:00:00+00:00"])
 def test_ours_a_second_change_on_one_day_is_told_by_its_second(published: str) -> None:
     before = SourcedDate(published, SEEN_TO_CHANGE)
     assert changed(before=before) == SourcedDate("2027-01-15T08:00:00+00:00", SEEN_TO_CHANGE)
-    assert changed(page="2027-01-15", before=before) == SourcedDate(
-        "2027-01-15T08:00:00+00:00", SEEN_TO_CHANGE
-    )
+    assert changed(page="2027-01-15", before=before) == SourcedDate("2027-01-15T08:00:00+00:00", SEEN_TO_CHANGE)
 
 
 def test_ours_the_other_policies_go_by_what_is_stated() -> None:
@@ -88,9 +76,7 @@ def test_ours_the_other_policies_go_by_what_is_stated() -> None:
     assert changed(header, page, policy="page") == SourcedDate(page, PAGE)
     assert changed(header, page, policy="none") == SourcedDate()
     assert changed(header, policy="page") == SourcedDate()
-    assert date_of_known_page(BEFORE, said(header), None, NOW, "header") == SourcedDate(
-        header, "Last-Modified"
-    )
+    assert date_of_known_page(BEFORE, said(header), None, NOW, "header") == SourcedDate(header, "Last-Modified")
     assert date_of_known_page(BEFORE, said(), None, NOW, "header") == BEFORE
     assert date_of_known_page(BEFORE, said("2015-01-01T00:00:00+00:00"), None, NOW, "header") == BEFORE
     assert date_of_known_page(BEFORE, said(page="2015-01-01"), None, NOW, "page") == BEFORE

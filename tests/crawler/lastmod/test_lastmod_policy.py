@@ -6,13 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.fetch import http_date
-from crawler.lastmod.policy import (
-    LastmodPolicy,
-    SourcedDate,
-    credible_last_modified,
-    date_of_new_page,
-    schema_form,
-)
+from crawler.lastmod.policy import LastmodPolicy, SourcedDate, credible_last_modified, date_of_new_page, schema_form
 from crawler.model import ResponseMetadata
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
@@ -26,9 +20,7 @@ def w3c(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
 
 
-def seen(
-    header: str | None = "", in_page: str = "", date: str | None = None, elapsed: float = 1.0
-) -> ResponseMetadata:
+def seen(header: str | None = "", in_page: str = "", date: str | None = None, elapsed: float = 1.0) -> ResponseMetadata:
     """What an answer of NOW says, as a run remembers it."""
     moment = credible_last_modified(header or "", http(NOW) if date is None else date, NOW, elapsed)
     stated = "" if moment is None else w3c(moment)
@@ -133,9 +125,7 @@ def test_sitemaps_org_dates_in_pages_in_the_form_of_the_schema(stated: str, writ
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    st.text(max_size=40) | st.from_regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.Zz+-]{0,14}", fullmatch=True)
-)
+@given(st.text(max_size=40) | st.from_regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.Zz+-]{0,14}", fullmatch=True))
 def test_ours_any_text_is_a_date_or_nothing_and_stays_what_it_is(text: str) -> None:
     once = schema_form(text, NOW)
     assert once == "" or schema_form(once, NOW) == once

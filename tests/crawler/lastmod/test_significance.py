@@ -20,9 +20,7 @@ def said(before: Site, after: Site, learnt: dict[int, ChangeHistory] | None = No
     kept = {page: take_snapshot(body.encode()) for page, body in before.items()}
     now = {page: take_snapshot(body.encode()) for page, body in after.items()}
     deltas: dict[int, Delta] = {n: compare(kept[n], now[n]) for n in now if n in kept and kept[n] != now[n]}
-    made = build_significance_model(
-        learnt or {}, deltas.values, ((content_keys(each), 1.0) for each in now.values())
-    )
+    made = build_significance_model(learnt or {}, deltas.values, ((content_keys(each), 1.0) for each in now.values()))
     if learnt is not None:
         learnt.update(made.change_history)
     return {page for page, delta in deltas.items() if made.significant_changes(delta)}
@@ -31,8 +29,7 @@ def said(before: Site, after: Site, learnt: dict[int, ChangeHistory] | None = No
 def own(page: int, number: int = 0) -> str:
     """A sentence that only this page has."""
     return " ".join(
-        WORDS[(page * 7 + number * 5 + at * (page % 11 + 1)) % 12] + "xyzuvw"[(page >> at) % 6]
-        for at in range(9)
+        WORDS[(page * 7 + number * 5 + at * (page % 11 + 1)) % 12] + "xyzuvw"[(page >> at) % 6] for at in range(9)
     )
 
 
@@ -50,18 +47,13 @@ def site(size: int, make: Callable[[int], str] = article) -> Site:
 
 def test_ours_a_counter_among_the_paragraphs_of_every_article() -> None:
     before = site(200, lambda n: article(n, f"<p>{n * 3} views</p>"))
-    after = site(
-        200, lambda n: article(n, f"<p>{n * 3 + n % 7 + 1} views</p>" + "<p>New: tides.</p>" * (n == 9))
-    )
+    after = site(200, lambda n: article(n, f"<p>{n * 3 + n % 7 + 1} views</p>" + "<p>New: tides.</p>" * (n == 9)))
     assert said(before, after) == {9}
 
 
 def test_ours_a_counter_inside_a_sentence_of_its_own_page() -> None:
     learnt: dict[int, ChangeHistory] = {}
-    sites = [
-        site(60, lambda n, g=g: article(n, f"<p>{own(n, 8)} was read {n + g * 7} times</p>"))
-        for g in range(3)
-    ]
+    sites = [site(60, lambda n, g=g: article(n, f"<p>{own(n, 8)} was read {n + g * 7} times</p>")) for g in range(3)]
     for before, after in pairwise(sites):
         assert said(before, after, learnt) == set()
 
@@ -101,9 +93,7 @@ def test_ours_a_shared_text_for_another_on_one_page_is_a_change() -> None:
     "sentence", ["<p>Revised for the new law.</p>", "<p class=note>Revised.</p>", "<h2>Revised</h2>"]
 )
 @pytest.mark.parametrize("count", [5, 10, 50])
-def test_ours_one_sentence_for_many_edited_pages_is_a_change_there_and_its_end_too(
-    sentence: str, count: int
-) -> None:
+def test_ours_one_sentence_for_many_edited_pages_is_a_change_there_and_its_end_too(sentence: str, count: int) -> None:
     plain = site(200)
     revised = {n: article(n, sentence if n < count else "") for n in plain}
     assert said(plain, revised) == set(range(count))
@@ -147,10 +137,7 @@ def test_ours_what_comes_anew_with_every_visit_is_no_change(noise: str, every: i
         return page
 
     before, after = site(200, made(1)), site(200, made(2))
-    edited = {
-        20: after[20].replace("<h1>", "<p>Mind the tide.</p><h1>"),
-        33: after[33].replace("<h1>", "<h1>Great "),
-    }
+    edited = {20: after[20].replace("<h1>", "<p>Mind the tide.</p><h1>"), 33: after[33].replace("<h1>", "<h1>Great ")}
     assert said(before, {**after, **edited}) == {20, 33}
 
 
@@ -193,9 +180,7 @@ def test_ours_many_pages_may_be_edited_in_one_run_and_again(share: float) -> Non
 def test_ours_a_new_page_in_the_menu_changes_the_list_that_names_it_only() -> None:
     def made(links: list[str], menu: str) -> Callable[[int], str]:
         items = "".join(f"<li><a href=/{each}>{each}</a>" for each in links)
-        return lambda n: article(n, f"<ul>{items}</ul>" if n == 5 else "").replace(
-            "Home</a>", f"Home</a>{menu}"
-        )
+        return lambda n: article(n, f"<ul>{items}</ul>" if n == 5 else "").replace("Home</a>", f"Home</a>{menu}")
 
     before = site(60, made(["a", "b"], "<ul><li><a href=/a>a</a></ul>"))
     after = site(60, made(["a", "b", "new"], "<ul><li><a href=/a>a</a><li><a href=/new>new</a></ul>"))
@@ -204,9 +189,7 @@ def test_ours_a_new_page_in_the_menu_changes_the_list_that_names_it_only() -> No
 
 def test_ours_a_sidebar_of_one_section_is_no_change() -> None:
     def made(posts: list[int]) -> Callable[[int], str]:
-        side = "<div class=side><h3>Latest posts</h3><ul>" + "".join(
-            f"<li><a href=/{p}>{own(p, 2)}</a>" for p in posts
-        )
+        side = "<div class=side><h3>Latest posts</h3><ul>" + "".join(f"<li><a href=/{p}>{own(p, 2)}</a>" for p in posts)
         return lambda n: article(n, side=side + "</ul></div>" if n % 4 == 0 else "")
 
     assert said(site(200, made([1, 2, 3])), site(200, made([7, 1, 2]))) == set()
@@ -218,9 +201,7 @@ def test_ours_a_new_design_is_no_change() -> None:
     after = site(
         80,
         lambda n: (
-            article(n, f"<p>{n + 1} views</p>")
-            .replace("class=", "id=x class=new-")
-            .replace("<p>", "<p class=t>")
+            article(n, f"<p>{n + 1} views</p>").replace("class=", "id=x class=new-").replace("<p>", "<p class=t>")
         ),
     )
     edited = {3: after[3].replace(own(3), own(777))}
@@ -238,9 +219,7 @@ def test_ours_a_place_that_always_shows_something_else_is_learnt() -> None:
     learnt: dict[int, ChangeHistory] = {}
 
     def made(run: int) -> Site:
-        return site(
-            200, lambda n: article(n, f"<div class=luck>{own(n + run * 1_000, run)}</div>" if n < 8 else "")
-        )
+        return site(200, lambda n: article(n, f"<div class=luck>{own(n + run * 1_000, run)}</div>" if n < 8 else ""))
 
     runs = [said(made(run), made(run + 1), learnt) for run in range(8)]
     assert runs[-1] == set()
@@ -282,9 +261,7 @@ def test_ours_a_pool_of_texts_on_a_small_site_shows_in_the_long_run() -> None:
 def test_ours_many_states_may_change_in_both_directions_at_once() -> None:
     before = site(20, lambda n: article(n, "<p>Sold out</p>" if n < 6 else "<p>In stock</p>"))
     flipped = {0, 1, 2, 3, 7, 9, 11}
-    after = site(
-        20, lambda n: article(n, "<p>Sold out</p>" if (n < 6) != (n in flipped) else "<p>In stock</p>")
-    )
+    after = site(20, lambda n: article(n, "<p>Sold out</p>" if (n < 6) != (n in flipped) else "<p>In stock</p>"))
     assert said(before, after) == flipped
 
 

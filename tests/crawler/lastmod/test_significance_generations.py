@@ -40,9 +40,7 @@ class Watcher:
         """The known pages that are said to have changed."""
         now = {path: take_snapshot(body) for path, body in bodies.items()}
         deltas: dict[str, Delta] = {
-            path: compare(self.kept[path], kept)
-            for path, kept in now.items()
-            if self.kept.get(path, kept) != kept
+            path: compare(self.kept[path], kept) for path, kept in now.items() if self.kept.get(path, kept) != kept
         }
         made = build_significance_model(
             self.learnt, deltas.values, ((content_keys(kept), 1.0) for kept in now.values())

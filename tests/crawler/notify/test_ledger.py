@@ -9,25 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from crawler.errors import StorageError, UsageError
-from crawler.notify.ledger import (
-    LEDGER_DB,
-    DeliveryCursor,
-    HealthNotice,
-    Ledger,
-    SentMessage,
-    audit_channel_key,
-)
+from crawler.notify.ledger import LEDGER_DB, DeliveryCursor, HealthNotice, Ledger, SentMessage, audit_channel_key
 from crawler.notify.ledger_status import NotifyStatus, notify_status
 from crawler.notify.notice import Occasion, SendStatus
 
 SENT = SentMessage(
-    at=1.0,
-    channel="x",
-    occasion=Occasion.CHANGES,
-    host="h",
-    urls=2,
-    reception=SendStatus.ACCEPTED,
-    said="took",
+    at=1.0, channel="x", occasion=Occasion.CHANGES, host="h", urls=2, reception=SendStatus.ACCEPTED, said="took"
 )
 
 

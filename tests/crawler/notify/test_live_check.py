@@ -94,11 +94,7 @@ def test_ours_the_public_site_is_asked_and_not_the_source_and_gets_none_of_its_s
 ) -> None:
     site.run(["/"])
     with Double() as staging:
-        secrets = {
-            "fetch__source": staging.home,
-            "fetch__basic_auth": "me:SECRET",
-            "fetch__headers": {"X-A": "SECRET"},
-        }
+        secrets = {"fetch__source": staging.home, "fetch__basic_auth": "me:SECRET", "fetch__headers": {"X-A": "SECRET"}}
         assert is_live(site, **secrets)
         assert not staging.asked
     assert "SECRET" not in str(site.double.headers)
@@ -111,9 +107,7 @@ def test_ours_a_host_is_found_where_resolve_says(tmp_path: Path) -> None:
         port = double.port
         double.home = f"http://www.example.com:{port}"
         at = {"fetch__resolve": [f"www.example.com:{port}:127.0.0.1"]}
-        site = Site(
-            double, tmp_path, indexnow__endpoint=f"http://127.0.0.1:{port}/indexnow", scope__hosts=[], **at
-        )
+        site = Site(double, tmp_path, indexnow__endpoint=f"http://127.0.0.1:{port}/indexnow", scope__hosts=[], **at)
         anyio.run(lambda: send_notifications(site.plan, "shop"))
         for pages in (["/"], ["/", "/a"]):
             site.run(pages)
@@ -138,10 +132,7 @@ def test_ours_a_host_that_only_pages_name_may_not_be_private(site: Site) -> None
         ({"indexnow__key": "env:NOT_SET"}, "NOT_SET is not set"),
         ({"indexnow__key": "file:/no/such/file"}, "cannot read the secret file:/no/such/file"),
         ({"indexnow__key_url": "nonsense"}, "--indexnow-key-url cannot be used"),
-        (
-            {"webhook__secret": "env:EMPTY", "webhook__urls": ["https://a.example/"]},
-            "webhook.secret names a secret",
-        ),
+        ({"webhook__secret": "env:EMPTY", "webhook__urls": ["https://a.example/"]}, "webhook.secret names a secret"),
         ({"webhook__template": "/no/such.j2", "webhook__urls": ["https://a.example/"]}, "/no/such.j2"),
         ({"hook__command": ["/no/such/program"]}, "/no/such/program"),
         ({"email__to": ["nobody"]}, "email.to"),

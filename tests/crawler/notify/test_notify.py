@@ -40,9 +40,7 @@ def site(double: Double) -> Iterator[Site]:
         yield Site(double, folder)
 
 
-def tell(
-    site: Site, run: int | None = None, *, exit_code: int = 0, now: float = NOW, **kw: Any
-) -> NotifyResult:
+def tell(site: Site, run: int | None = None, *, exit_code: int = 0, now: float = NOW, **kw: Any) -> NotifyResult:
     """What is told after a run, or without one."""
     settings = {name: kw.pop(name) for name in list(kw) if "__" in name}
     ended = None
@@ -150,9 +148,7 @@ def test_indexnow_org_a_key_file_in_a_directory_is_for_what_lies_below(site: Sit
     site.double.files["/shop/key.txt"] = KEY.encode()
     begun(site, "/")
     key_url = site.url("/shop/key.txt")
-    answer = tell(
-        site, site.run(["/", "/shop/a", "/blog/a", site.other("/shop/b")]), indexnow__key_url=key_url
-    )
+    answer = tell(site, site.run(["/", "/shop/a", "/blog/a", site.other("/shop/b")]), indexnow__key_url=key_url)
     assert site.double.taken == {site.url("/shop/a"): 1}
     assert site.double.messages[0]["keyLocation"] == key_url
     assert "2 URLs lie outside" in answer.notes[0]
@@ -160,9 +156,7 @@ def test_indexnow_org_a_key_file_in_a_directory_is_for_what_lies_below(site: Sit
 
 
 @pytest.mark.parametrize("trouble", ["key file", "403"])
-def test_indexnow_org_a_host_whose_key_is_wrong_keeps_no_other_from_being_told(
-    site: Site, trouble: str
-) -> None:
+def test_indexnow_org_a_host_whose_key_is_wrong_keeps_no_other_from_being_told(site: Site, trouble: str) -> None:
     begun(site, "/")
     other = f"localhost:{site.double.port}/{KEY}.txt"
     site.double.files[other] = 404 if trouble == "key file" else KEY.encode()
@@ -183,9 +177,7 @@ def test_indexnow_org_a_host_whose_key_is_wrong_keeps_no_other_from_being_told(
 
 
 @pytest.mark.parametrize("status", [400, 422])
-def test_indexnow_org_a_batch_that_is_refused_is_set_aside_and_the_others_are_sent(
-    site: Site, status: int
-) -> None:
+def test_indexnow_org_a_batch_that_is_refused_is_set_aside_and_the_others_are_sent(site: Site, status: int) -> None:
     begun(site, "/")
     site.double.says += [Say(), Say(status), Say(status)]
     answer = tell(site, site.run(["/", *(f"/{n}" for n in range(8))]), indexnow__batch=2)
@@ -318,9 +310,7 @@ def test_ours_two_processes_never_tell_at_once(site: Site) -> None:
 
 def test_ours_a_ledger_that_cannot_be_used_ends_nothing(site: Site) -> None:
     begun(site, "/a")
-    (site.plan.state / LEDGER_DB.file).write_bytes(
-        b"not a database, and long enough to be taken for one" * 100
-    )
+    (site.plan.state / LEDGER_DB.file).write_bytes(b"not a database, and long enough to be taken for one" * 100)
     answer = tell(site, site.run(["/a", "/b"]))
     assert answer.untold
     assert LEDGER_DB.file in answer.notes[0]
@@ -359,12 +349,8 @@ def only_for(path: Path, mode: int) -> Iterator[None]:
         path.chmod(before)
 
 
-@pytest.mark.parametrize(
-    "setting", [{"indexnow__key": "env:NOT_SET"}, {"hook__command": ["/no/such/program"]}]
-)
-def test_ours_a_configuration_that_broke_during_the_run_ends_nothing(
-    site: Site, setting: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("setting", [{"indexnow__key": "env:NOT_SET"}, {"hook__command": ["/no/such/program"]}])
+def test_ours_a_configuration_that_broke_during_the_run_ends_nothing(site: Site, setting: dict[str, Any]) -> None:
     begun(site, "/a")
     answer = tell(site, site.run(["/a", "/b"]), **setting)
     assert answer.untold
@@ -543,11 +529,7 @@ def test_ours_no_secret_is_in_the_ledger_or_in_what_is_told(
     chat = f"{site.double.home}/services/T0/xoxb-SECRET-path"
     monkeypatch.setenv("HIDDEN", KEY if who == "engine" else chat)
     (tmp_path / "sign").write_text("SECRET-signing-key\n")
-    signed = {
-        "indexnow__key": "",
-        "webhook__urls": ["env:HIDDEN"],
-        "webhook__secret": f"file:{tmp_path}/sign",
-    }
+    signed = {"indexnow__key": "", "webhook__urls": ["env:HIDDEN"], "webhook__secret": f"file:{tmp_path}/sign"}
     secret: dict[str, Any] = {"indexnow__key": "env:HIDDEN"} if who == "engine" else signed
     tell(site, site.run(["/"]), **secret)
     said = ""

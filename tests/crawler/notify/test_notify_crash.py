@@ -23,13 +23,9 @@ class Children:
         self._server = server
         self.pid = 0
 
-    def tell(
-        self, site: Site, run: int, kill_at: int = 0, *, warms: bool = False, **settings: Any
-    ) -> tuple[int, int]:
+    def tell(self, site: Site, run: int, kill_at: int = 0, *, warms: bool = False, **settings: Any) -> tuple[int, int]:
         """Its exit status, negative for a signal, and the calls of functions; at number ``kill_at`` it kills itself."""
-        tables = site.tables(
-            fetch__transport="httpx", **settings
-        )  # the other one has threads, which no fork has
+        tables = site.tables(fetch__transport="httpx", **settings)  # the other one has threads, which no fork has
         order = {"tables": tables, "run": run, "kill_at": kill_at, "warms": warms}
         assert self._server.stdin
         assert self._server.stdout

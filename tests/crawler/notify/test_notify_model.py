@@ -32,9 +32,7 @@ STEP = st.fixed_dictionaries(
 
 
 def pages_of(site: Site, names: set[str]) -> list[str]:
-    return [
-        site.other(name.partition(":")[2]) if name.startswith("other:") else name for name in sorted(names)
-    ]
+    return [site.other(name.partition(":")[2]) if name.startswith("other:") else name for name in sorted(names)]
 
 
 def set_out(site: Site, step: dict[str, Any]) -> None:
@@ -62,9 +60,7 @@ def test_ours_whatever_happens_everything_that_changed_is_taken_once(steps: list
 @pytest.mark.timeout(600)
 @settings(max_examples=1_500, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(STEP, min_size=1, max_size=8))
-def test_ours_whatever_happens_everything_that_changed_is_taken_once_at_length(
-    steps: list[dict[str, Any]],
-) -> None:
+def test_ours_whatever_happens_everything_that_changed_is_taken_once_at_length(steps: list[dict[str, Any]]) -> None:
     play(steps)
 
 
@@ -103,9 +99,7 @@ def every_url_was_taken_as_often_as_it_was_told(site: Site) -> None:
         ordered = sorted(found)
         assert all(before[1] <= after[0] for before, after in pairwise(ordered)), ordered
         for after, until in ordered:
-            expected.update(
-                change.url for change in feeds.between(after, until) if f"://{host}/" in change.url
-            )
+            expected.update(change.url for change in feeds.between(after, until) if f"://{host}/" in change.url)
     assert site.double.taken == expected
     first, last = feeds.publishing()[0], feeds.publishing()[-1]
     assert {change.url for change in feeds.between(first, last)} <= set(expected)

@@ -72,12 +72,8 @@ def test_ours_a_pause_can_be_cancelled() -> None:
     assert trio.run(run, clock=MockClock(autojump_threshold=0)) == pytest.approx(7)
 
 
-@pytest.mark.parametrize(
-    "error", [ValueError("https://user:SECRET@example.com"), RuntimeError(), OSError(28, "x")]
-)
-def test_ours_what_breaks_is_told_without_what_it_says(
-    error: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.parametrize("error", [ValueError("https://user:SECRET@example.com"), RuntimeError(), OSError(28, "x")])
+def test_ours_what_breaks_is_told_without_what_it_says(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
     async def send() -> SendResult:
         raise error
 

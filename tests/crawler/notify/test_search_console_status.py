@@ -85,17 +85,13 @@ def test_google_reads_later_and_what_it_found_is_told_once_and_until_it_is_repai
     first = tell(site, site.run(["/"]))
     assert "Google has not read it yet" in first.deliveries[0].said
     assert kept(site) == first.reading
-    assert first.reading == SubmissionStatus(
-        channel=KEY, at=NOW, pending=True, sentence="Google has not read it yet"
-    )
+    assert first.reading == SubmissionStatus(channel=KEY, at=NOW, pending=True, sentence="Google has not read it yet")
     read(site, google, 2, 1)
     early = idle(site, NOW + 6 * HOURS - 1)
     assert (early.reading, early.notes, looks(google)) == (first.reading, (), 1)
     found = idle(site, NOW + 6 * HOURS)
     assert (found.untold, found.deliveries, looks(google)) == (False, (), 2)
-    assert found.notes == (
-        "search console: Google finds errors in the sitemap (2): see Sitemaps in Search Console",
-    )
+    assert found.notes == ("search console: Google finds errors in the sitemap (2): see Sitemaps in Search Console",)
     assert (
         kept(site)
         == found.reading
@@ -131,9 +127,7 @@ def test_ours_what_is_read_when_it_is_submitted_is_kept_too(site: Site, google: 
     assert looks(google) == 1
 
 
-def test_ours_a_person_always_sees_it_anew_but_a_dry_run_and_others_ask_nobody(
-    site: Site, google: Console
-) -> None:
+def test_ours_a_person_always_sees_it_anew_but_a_dry_run_and_others_ask_nobody(site: Site, google: Console) -> None:
     tell(site, site.run(["/"]))
     for _ in range(2):
         assert tell(site).reading
@@ -208,11 +202,7 @@ def test_ours_who_could_not_submit_is_not_asked_as_well(site: Site, google: Cons
 
 
 def test_ours_commands_show_what_google_says(
-    site: Site,
-    google: Console,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    site: Site, google: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = site.plan.config.search_console
     file = tmp_path / "sites.toml"

@@ -147,6 +147,4 @@ async def test_ours_sitemaps_and_feeds_are_read_too() -> None:
         assert page.links == [("https://a.example/news", DiscoveredBy.FEED)]
         assert not page.is_html
         page = await pool.read(document("/linked.xml", urlset, "application/xml"))
-        assert page.links == [
-            ("https://a.example/x", DiscoveredBy.SITEMAP)
-        ]  # and a sitemap that a page links to
+        assert page.links == [("https://a.example/x", DiscoveredBy.SITEMAP)]  # and a sitemap that a page links to

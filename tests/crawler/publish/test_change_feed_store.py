@@ -101,9 +101,7 @@ def test_ours_a_change_seen_by_a_run_that_published_nothing_is_in_the_next_feed(
         (None, "removed", "nothing leads there any longer"),
     ],
 )
-def test_ours_what_is_gone_is_told_with_its_cause(
-    history: History, seen: Seen | None, kind: str, reason: str
-) -> None:
+def test_ours_what_is_gone_is_told_with_its_cause(history: History, seen: Seen | None, kind: str, reason: str) -> None:
     history.run({"/": HOME, "/a": Seen(lastmod="2025-01-01")})
     feed = history.run({"/": HOME, **({"/a": seen} if seen else {})})
     target = seen.target or "" if seen else ""
@@ -162,9 +160,7 @@ def test_ours_recording_again_leaves_the_same_feed(history: History) -> None:
 def test_ours_between_runs_only_the_outcome_counts(history: History) -> None:
     gone = Seen(State.CLIENT_ERROR, "answered 404, not found")
     history.run({"/": HOME, "/a": Seen(lastmod="2025-01-01"), "/m": PAGE})
-    history.run(
-        {"/": HOME, "/a": gone, "/fleeting": PAGE, "/m": Seen(State.REDIRECT, "301 to /n", "/n"), "/n": PAGE}
-    )
+    history.run({"/": HOME, "/a": gone, "/fleeting": PAGE, "/m": Seen(State.REDIRECT, "301 to /n", "/n"), "/n": PAGE})
     history.run(
         {
             "/": HOME,

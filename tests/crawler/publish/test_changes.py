@@ -10,9 +10,7 @@ PATHS = "abcde"
 GONE = {ChangeKind.REMOVED, ChangeKind.MOVED, ChangeKind.DEINDEXED}
 
 runs = st.lists(
-    st.fixed_dictionaries(
-        {path: st.sampled_from(["stay", "stay", "edit", "drop", "hide", *PATHS]) for path in PATHS}
-    ),
+    st.fixed_dictionaries({path: st.sampled_from(["stay", "stay", "edit", "drop", "hide", *PATHS]) for path in PATHS}),
     min_size=1,
     max_size=6,
 )
@@ -24,9 +22,7 @@ def feeds_of(history: list[dict[str, str]]) -> tuple[list[list[Change]], list[se
     """The feed of each run, and the pages that are listed before the first run and after each."""
     listed, feeds, sets = set("abc"), [], [set("abc")]
     for number, events in enumerate(history, 1):
-        after = {
-            path for path in PATHS if events[path] == "edit" or (events[path] == "stay" and path in listed)
-        }
+        after = {path for path in PATHS if events[path] == "edit" or (events[path] == "stay" and path in listed)}
         feed = []
         for path in PATHS:
             event = events[path]
@@ -49,9 +45,7 @@ def _kind(event: str) -> ChangeKind:
 def _change(number: int, path: str, kind: ChangeKind, target: str = "") -> Change:
     was = f"before {number}" if kind is not ChangeKind.ADDED else ""
     now = f"in {number}" if kind not in GONE else ""
-    return Change(
-        url=Url(path), kind=kind, target=target, lastmod=now, before=was, reason="", run=number, at=""
-    )
+    return Change(url=Url(path), kind=kind, target=target, lastmod=now, before=was, reason="", run=number, at="")
 
 
 def whole(feeds: list[list[Change]]) -> list[Change]:
@@ -72,9 +66,7 @@ def test_ours_the_changes_between_any_two_runs_are_the_difference_of_their_sets(
     assert {url for url, change in told.items() if change.kind is ChangeKind.ADDED} == after - before
     assert {url for url, change in told.items() if change.kind in GONE} == before - after
     touched = {change.url for feed in feeds[first:last] for change in feed}
-    assert {
-        url for url, change in told.items() if change.kind is ChangeKind.CHANGED
-    } == touched & before & after
+    assert {url for url, change in told.items() if change.kind is ChangeKind.CHANGED} == touched & before & after
     for change in told.values():
         own = [each for feed in feeds[first:last] for each in feed if each.url == change.url]
         assert change.run == own[-1].run
@@ -103,10 +95,7 @@ def test_ours_a_move_leads_to_where_the_page_went_last(history: list[dict[str, s
 def test_ours_what_two_changes_come_to() -> None:
     a, b = "a", "b"
     moved = [[_change(1, a, ChangeKind.MOVED, b)], [_change(2, b, ChangeKind.MOVED, "c")]]
-    assert [(each.url, each.kind, each.target) for each in whole(moved)] == [
-        ("a", "moved", "c"),
-        ("b", "moved", "c"),
-    ]
+    assert [(each.url, each.kind, each.target) for each in whole(moved)] == [("a", "moved", "c"), ("b", "moved", "c")]
     assert whole([[_change(1, a, ChangeKind.ADDED)], [_change(2, a, ChangeKind.REMOVED)]]) == []
     (back,) = whole([[_change(1, a, ChangeKind.DEINDEXED)], [_change(2, a, ChangeKind.ADDED)]])
     assert (back.kind, back.before, back.lastmod) == ("changed", "before 1", "in 2")

@@ -42,9 +42,7 @@ FAILED = {State.SERVER_ERROR: 2, State.UNREACHABLE: 1}
         ),
     ],
 )
-def test_ours_a_verdict_names_what_it_comes_from(
-    coverage: Coverage, kind: CompletenessLevel, because: str
-) -> None:
+def test_ours_a_verdict_names_what_it_comes_from(coverage: Coverage, kind: CompletenessLevel, because: str) -> None:
     assert completeness(coverage) == Completeness(kind, because)
 
 
@@ -66,7 +64,5 @@ def test_ours_a_verdict_names_what_it_comes_from(
         (State.ROBOTS, None, False),
     ],
 )
-def test_ours_a_failure_is_what_may_be_well_another_time(
-    state: State, status: int | None, failed: bool
-) -> None:
+def test_ours_a_failure_is_what_may_be_well_another_time(state: State, status: int | None, failed: bool) -> None:
     assert is_failure(state, status) is failed

@@ -39,9 +39,7 @@ def test_ours_a_feed_file_has_a_line_of_json_for_each_change(history: History, t
     assert feed_file(tmp_path, 3).read_bytes() == b""
 
 
-def test_ours_a_missing_file_is_written_again_and_a_forgotten_one_goes(
-    history: History, tmp_path: Path
-) -> None:
+def test_ours_a_missing_file_is_written_again_and_a_forgotten_one_goes(history: History, tmp_path: Path) -> None:
     for number in range(3):
         history.run({"/": HOME, f"/{number}": Seen()}, keep=2)
         write_feeds(history.changes, tmp_path)

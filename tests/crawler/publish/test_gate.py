@@ -22,9 +22,7 @@ def facts(**other: Any) -> GateFacts:
     return GateFacts(**{**whole, **other})
 
 
-def gone(
-    state: State, count: int = 50, status: int | None = None, target: str = "", reason: str = ""
-) -> LostPages:
+def gone(state: State, count: int = 50, status: int | None = None, target: str = "", reason: str = "") -> LostPages:
     return LostPages(state=state, status=status, target=target, count=count, url=PAGE, reason=reason)
 
 
@@ -61,9 +59,7 @@ def start(state: State, status: int | None = 200, target: Url | None = None, **o
         facts(start=start(State.REDIRECT, 301, PAGE, is_listed=True)),  # "/" became "/en/"
         facts(start=start(State.REDIRECT, 301, PAGE, was_published=False)),  # and it always did
         facts(start=start(State.NOINDEX, was_published=False)),
-        facts(
-            start=start(State.CLIENT_ERROR, 404, was_published=False)
-        ),  # something is published: it is the place
+        facts(start=start(State.CLIENT_ERROR, 404, was_published=False)),  # something is published: it is the place
         facts(published=0, start=start(State.CLIENT_ERROR, 401, was_published=False)),
         facts(start=start(State.EXCLUDED)),
     ],
@@ -75,10 +71,7 @@ def test_ours_a_set_that_is_plausible_passes(passing: GateFacts) -> None:
 @pytest.mark.parametrize(
     ("refused", "said"),
     [
-        (
-            facts(start=start(State.SERVER_ERROR, 503, is_listed=True)),
-            "the start URL https://a.example/ failed",
-        ),
+        (facts(start=start(State.SERVER_ERROR, 503, is_listed=True)), "the start URL https://a.example/ failed"),
         (facts(start=start(State.CLIENT_ERROR, 429)), "failed (the evidence)"),
         (facts(start=start(State.BAD_ANSWER, was_published=False)), "failed (the evidence)"),
         (facts(failed=21), "21 of 100 pages failed, over the 20% that --max-failed allows"),
@@ -131,10 +124,7 @@ def test_ours_a_site_in_trouble_is_refused_whatever_is_accepted(refused: GateFac
             facts(gone=[gone(state, 6) for state in (State.TRAP, State.ROBOTS, State.UNLINKED)] * 2),
             "12 for other reasons",
         ),
-        (
-            facts(alike=IdenticalPages(21, PAGE)),
-            "21 of the 100 published pages, which differed, now all say the same",
-        ),
+        (facts(alike=IdenticalPages(21, PAGE)), "21 of the 100 published pages, which differed, now all say the same"),
     ],
 )
 def test_ours_a_set_that_lost_too_much_is_refused_until_it_is_accepted(refused: GateFacts, said: str) -> None:

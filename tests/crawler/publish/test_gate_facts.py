@@ -93,14 +93,10 @@ def test_ours_pages_that_leave_are_counted_by_the_way_they_do(tables: Tables) ->
     tables.put("listing", "new", page)
     found = gate_facts(tables.db, HOME)
     assert (found.published, found.listed, found.failed, found.visited) == (20, 3, 1, 2)
-    assert found.start == StartUrlStatus(
-        HOME, Verdict(State.INDEXABLE), 200, was_published=True, is_listed=True
-    )
+    assert found.start == StartUrlStatus(HOME, Verdict(State.INDEXABLE), 200, was_published=True, is_listed=True)
     assert found.alike is None
 
-    def way(
-        state: State, status: int | None, count: int, path: str, reason: str = "", target: str = ""
-    ) -> LostPages:
+    def way(state: State, status: int | None, count: int, path: str, reason: str = "", target: str = "") -> LostPages:
         return LostPages(
             state=state, status=status, count=count, url=Url(f"{HOME}{path}"), reason=reason, target=target
         )
@@ -154,11 +150,7 @@ def test_ours_what_a_run_did_not_see_is_counted(tables: Tables) -> None:
     tables.visit("a", State.SERVER_ERROR, 500)
     tables.visit("b", State.CLIENT_ERROR, 429)
     tables.visit("c", State.CLIENT_ERROR, 404)
-    answers = [
-        ("https://a.example", 90, 200),
-        ("https://b.example", 200, 503),
-        ("https://c.example", 200, None),
-    ]
+    answers = [("https://a.example", 90, 200), ("https://b.example", 200, 503), ("https://c.example", 200, None)]
     for origin, at, status in [*answers, ("https://old.example", 90, 503), ("https://d.example", 200, 404)]:
         tables.db.execute(
             "INSERT INTO robots (origin, fetched_at, status, body, said) VALUES (?, ?, ?, x'', '')",

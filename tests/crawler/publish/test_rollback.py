@@ -28,9 +28,7 @@ def back(history: History, pages: dict[str, Seen]) -> ChangeCounts:
     """Publish a set of these pages again, as the run after the last one."""
     number = history.number + 1
     run = Run(number=number, started=START + number * DAY, ended=START, version="", outcome=ROLLED_BACK)
-    again = [
-        RestoredPage(Url(SITE + path), page.lastmod, "news", 2, "news-2.xml") for path, page in pages.items()
-    ]
+    again = [RestoredPage(Url(SITE + path), page.lastmod, "news", 2, "news-2.xml") for path, page in pages.items()]
     with transaction(history.db):
         counts = restore_published(history.db, run, again, WHY)
     history.number = number
@@ -39,15 +37,9 @@ def back(history: History, pages: dict[str, Seen]) -> ChangeCounts:
 
 def test_ours_the_next_run_compares_with_the_set_that_is_published_again(history: History) -> None:
     history.run({"/": OLD, "/gone": OLD, "/edited": OLD})
-    now = {
-        "/": OLD,
-        "/edited": Seen(lastmod="2026-01-02", changed=1, evidence="its text changed"),
-        "/new": NEW,
-    }
+    now = {"/": OLD, "/edited": Seen(lastmod="2026-01-02", changed=1, evidence="its text changed"), "/new": NEW}
     history.run(now)
-    assert back(history, {"/": OLD, "/gone": OLD, "/edited": OLD}) == ChangeCounts(
-        added=1, changed=1, removed=1
-    )
+    assert back(history, {"/": OLD, "/gone": OLD, "/edited": OLD}) == ChangeCounts(added=1, changed=1, removed=1)
     step = {each.url.removeprefix(SITE): each for each in history.changes.of_run(3)}
     assert {path: each.kind for path, each in step.items()} == {
         "/edited": "changed",

@@ -4,14 +4,7 @@ from hypothesis import strategies as st
 
 from crawler.model import Failure, Reply, Url
 from crawler.robots import rules as robots
-from crawler.robots.rules import (
-    Allowed,
-    Blocked,
-    RobotsAccess,
-    parse_robots,
-    product_token,
-    robots_from_response,
-)
+from crawler.robots.rules import Allowed, Blocked, RobotsAccess, parse_robots, product_token, robots_from_response
 
 US = "Siteatlas/1.0 (+https://example.com/bot)"
 NOW = 1_800_000_000.0
@@ -268,9 +261,7 @@ def test_ours_very_long_lines_and_many_rules_are_read_in_time() -> None:
 @given(
     st.binary(max_size=200)
     | st.lists(
-        st.sampled_from(
-            ["User-agent: *", "Disallow: /a*b$", "Allow:/", "Crawl-delay: nan", "\x85", "Sitemap: //["]
-        )
+        st.sampled_from(["User-agent: *", "Disallow: /a*b$", "Allow:/", "Crawl-delay: nan", "\x85", "Sitemap: //["])
     )
     .map("\r".join)
     .map(str.encode)

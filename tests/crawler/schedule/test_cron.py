@@ -56,10 +56,7 @@ def test_debian_cron_goes_by_the_clock_where_there_is_a_star() -> None:
     spring, autumn = "2026-03-29T00:30+01:00", "2026-10-25T01:30+02:00"
     assert shown("0 */2 * * *", BERLIN, spring, 2) == ["29 04:00 +0200", "29 06:00 +0200"]
     assert shown("0 */2 * * *", BERLIN, autumn, 3) == ["25 02:00 +0200", "25 02:00 +0100", "25 04:00 +0100"]
-    assert shown("0 */2 * * *", LORD_HOWE, "2026-04-05T00:30+11:00", 2) == [
-        "05 02:00 +1030",
-        "05 04:00 +1030",
-    ]
+    assert shown("0 */2 * * *", LORD_HOWE, "2026-04-05T00:30+11:00", 2) == ["05 02:00 +1030", "05 04:00 +1030"]
     assert shown("*/45 1 * * *", LORD_HOWE, "2026-04-05T00:30+11:00", 3) == [
         "05 01:00 +1100",
         "05 01:45 +1100",
@@ -161,9 +158,7 @@ def test_ours_a_site_of_a_schedule_has_its_places_and_its_words(tmp_path: Path) 
     assert site.recent == "sitemap-recent.atom"
     assert site == scheduled_site("shop", plan_crawl(site.config))
     assert scheduled_site("shop", plan_crawl(configured({}, tmp_path))).schedule is None
-    every = scheduled_site(
-        "shop", plan_crawl(configured({"every": "6h", "jitter": "90s"}, tmp_path))
-    ).schedule
+    every = scheduled_site("shop", plan_crawl(configured({"every": "6h", "jitter": "90s"}, tmp_path))).schedule
     assert every is not None
     assert every.describe() == "every 6 hours, up to 90 seconds later"
 
@@ -224,11 +219,7 @@ def test_ours_a_delay_is_always_the_same_and_ends_before_the_next_slot(
 
 def test_ours_delays_differ_by_site_and_by_slot() -> None:
     slots = [Cron.of("0 3 * * *", BERLIN).next_after(day * DAY) for day in range(20_000, 20_050)]
-    delays = {
-        Schedule(site, Cron("0 3 * * *", BERLIN), 600).start_time(slot) - slot
-        for site in "ab"
-        for slot in slots
-    }
+    delays = {Schedule(site, Cron("0 3 * * *", BERLIN), 600).start_time(slot) - slot for site in "ab" for slot in slots}
     assert len(delays) == 100
     assert max(delays) - min(delays) > 500
 

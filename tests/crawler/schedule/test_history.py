@@ -18,9 +18,7 @@ from crawler.schedule.site_state import Attempt, PlannedAttempt, Trigger
 from crawler.state.runs import RunStatus
 
 
-def begun(
-    history: History, site: str = "shop", slot: float = 100.0, because: Trigger = Trigger.DUE
-) -> Attempt:
+def begun(history: History, site: str = "shop", slot: float = 100.0, because: Trigger = Trigger.DUE) -> Attempt:
     return history.begin(PlannedAttempt(site, slot, because, 1), slot + 0.25)
 
 
@@ -29,14 +27,7 @@ def test_ours_what_was_begun_and_ended_is_there_for_the_next_daemon(tmp_path: Pa
         history.store_handled("shop", 50.0)
         first = begun(history)
         ended = replace(
-            first,
-            ended=200.5,
-            fate=RunStatus.FAILED,
-            exit_code=-9,
-            run=7,
-            outcome="nothing",
-            told="é",
-            untold=True,
+            first, ended=200.5, fate=RunStatus.FAILED, exit_code=-9, run=7, outcome="nothing", told="é", untold=True
         )
         history.end(ended)
         second = begun(history, slot=300.0, because=Trigger.RETRY)
@@ -44,11 +35,7 @@ def test_ours_what_was_begun_and_ended_is_there_for_the_next_daemon(tmp_path: Pa
     with History(tmp_path / "new" / "place") as history:
         assert history.attempts("shop", 9) == [second, ended]
         assert history.attempts("blog", 9) == [other]
-        assert (history.handled("shop"), history.handled("blog"), history.handled("?")) == (
-            300.0,
-            100.0,
-            None,
-        )
+        assert (history.handled("shop"), history.handled("blog"), history.handled("?")) == (300.0, 100.0, None)
         assert [first.number, second.number, other.number] == [1, 2, 3]
 
 

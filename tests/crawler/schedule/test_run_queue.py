@@ -26,9 +26,7 @@ DUE, MISSED, FIRST, RETRY, RESUMED, TELL = (
 PLAIN = ScheduleConfig(run_on_start=False, retry_delay=300, max_retry_delay=1_000, retries=3)
 
 
-def hourly(
-    site: str = "a", schedule: ScheduleConfig = PLAIN, every: float = HOUR, jitter: float = 0.0
-) -> SiteSchedule:
+def hourly(site: str = "a", schedule: ScheduleConfig = PLAIN, every: float = HOUR, jitter: float = 0.0) -> SiteSchedule:
     return SiteSchedule(site, Schedule(site, Interval(every), jitter), schedule)
 
 
@@ -56,11 +54,7 @@ class Desk:
 
     def since_done(self, site: str) -> list[Attempt]:
         mine = [each for each in self.notes if each.site == site]
-        done = [
-            number
-            for number, each in enumerate(mine)
-            if each.fate is RunStatus.DONE and each.because is not TELL
-        ]
+        done = [number for number, each in enumerate(mine) if each.fate is RunStatus.DONE and each.because is not TELL]
         return mine[done[-1] :] if done else mine
 
     def save(self) -> None:
@@ -88,9 +82,7 @@ class Desk:
         self.agenda.mark_started(attempt)
         return attempt
 
-    def end(
-        self, attempt: Attempt | None, fate: RunStatus, after: float = 0.0, *, untold: bool = False
-    ) -> None:
+    def end(self, attempt: Attempt | None, fate: RunStatus, after: float = 0.0, *, untold: bool = False) -> None:
         assert attempt is not None
         self.now += after
         ended = replace(attempt, ended=self.now, fate=fate, untold=untold)
@@ -265,9 +257,7 @@ def test_ours_a_run_that_begins_takes_over_from_telling() -> None:
 
 
 def test_ours_no_more_run_at_once_than_may_and_that_which_was_due_first_goes_first() -> None:
-    desk = Desk(
-        *(hourly(name, every=every) for name, every in (("a", 300.0), ("b", 200.0), ("c", 250.0))), now=10.0
-    )
+    desk = Desk(*(hourly(name, every=every) for name, every in (("a", 300.0), ("b", 200.0), ("c", 250.0))), now=10.0)
     assert desk.begin(200).site == "b"  # type: ignore[union-attr]
     assert not desk.agenda.is_overdue(350)
     one = desk.begin(350)
@@ -360,9 +350,7 @@ class Machine(RuleBasedStateMachine):
 
     def made(self, every: float) -> Iterable[SiteSchedule]:
         for number, name in enumerate(self.names):
-            yield hourly(
-                name, replace_schedule(run_on_start=number % 2 == 0), every * (1 + number), number * 100.0
-            )
+            yield hourly(name, replace_schedule(run_on_start=number % 2 == 0), every * (1 + number), number * 100.0)
 
     @rule()
     def begin(self) -> None:
@@ -384,12 +372,7 @@ class Machine(RuleBasedStateMachine):
         self.highest[attempt.site] = attempt.slot
 
     @precondition(lambda self: self.open)
-    @rule(
-        which=st.integers(0, 9),
-        fate=st.sampled_from(RunStatus),
-        after=st.floats(0, 5_000),
-        untold=st.booleans(),
-    )
+    @rule(which=st.integers(0, 9), fate=st.sampled_from(RunStatus), after=st.floats(0, 5_000), untold=st.booleans())
     def end(self, which: int, fate: RunStatus, after: float, untold: bool) -> None:
         attempt = self.open.pop(sorted(self.open)[which % len(self.open)])
         self.desk.end(attempt, fate, after, untold=untold)

@@ -50,9 +50,7 @@ def sites(number: int, folder: Path) -> list[ScheduledSite]:
     for each in range(number):
         url = {"url": f"https://www.example.org/{each}/"}
         state, output = {"directory": str(folder)}, {"directory": str(folder / "out" / str(each))}
-        config = Config.model_validate(
-            {"site": url, "state": state, "output": output, "schedule": asked(each)}
-        )
+        config = Config.model_validate({"site": url, "state": state, "output": output, "schedule": asked(each)})
         found.append(scheduled_site(f"site-{each}", plan_crawl(config)))
     return found
 
@@ -61,38 +59,24 @@ def due(site: ScheduledSite, begin: float, end: float) -> list[float]:
     """What was due, by another way than ours; the place of a site in its interval is the one thing that is asked."""
     section = site.config.schedule
     if section.cron:
-        return [
-            float(slot) for slot in cron_oracle.slots(section.cron, ZoneInfo(section.timezone), begin, end)
-        ]
+        return [float(slot) for slot in cron_oracle.slots(section.cron, ZoneInfo(section.timezone), begin, end)]
     assert section.every is not None
     assert site.schedule is not None
     phase = site.schedule.next_slot(0.0) % section.every
     first = math.ceil((begin - phase) / section.every)
-    return [
-        phase + number * section.every for number in range(first, int((end - phase) // section.every) + 1)
-    ]
+    return [phase + number * section.every for number in range(first, int((end - phase) // section.every) + 1)]
 
 
 def world(begin: datetime, days: float, look: float, folder: Path, seed: int) -> World:
     chance = random.Random(seed)
     sleeps = [(chance.uniform(0, days * DAY), chance.uniform(600, 9 * HOUR)) for _ in range(4)]
     steps = []
-    for size in (
-        40.0,
-        20 * 60.0,
-        HOUR,
-        3 * HOUR,
-        7 * HOUR,
-    ):  # forward, and back again; and the other way round
+    for size in (40.0, 20 * 60.0, HOUR, 3 * HOUR, 7 * HOUR):  # forward, and back again; and the other way round
         for sign in (1, -1):
             when = chance.uniform(0, days * DAY - 12 * HOUR)
             steps += [(when, sign * size), (when + chance.uniform(60, 12 * HOUR), -sign * size)]
-    crashes = sorted(
-        (chance.uniform(0, days * DAY), chance.expovariate(1 / HOUR)) for _ in range(int(days * 2 / 3))
-    )
-    return World(
-        sites(200, folder), begin.timestamp(), days, 6, look, [*sleeps, *steps], crashes, "site-5", seed
-    )
+    crashes = sorted((chance.uniform(0, days * DAY), chance.expovariate(1 / HOUR)) for _ in range(int(days * 2 / 3)))
+    return World(sites(200, folder), begin.timestamp(), days, 6, look, [*sleeps, *steps], crashes, "site-5", seed)
 
 
 def live(begin: datetime, days: float, look: float, folder: Path, seed: int, *, is_durable: bool) -> Judge:

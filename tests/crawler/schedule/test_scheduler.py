@@ -73,9 +73,7 @@ def scheduler(history: History, hand: Hand, *sites: ScheduledSite) -> Scheduler:
     return Scheduler(sites, history, hand, sites[0].config.daemon, hand.clock, look=0.01)
 
 
-async def test_ours_a_stop_stops_the_runs_and_the_next_daemon_goes_on(
-    history: History, tmp_path: Path
-) -> None:
+async def test_ours_a_stop_stops_the_runs_and_the_next_daemon_goes_on(history: History, tmp_path: Path) -> None:
     hand, sites = Hand(), [made(tmp_path), made(tmp_path, "b")]
     for because in (Trigger.FIRST, Trigger.RESUMED):
         stop, daemon = anyio.Event(), scheduler(history, hand, *sites)
@@ -104,9 +102,7 @@ async def test_ours_the_end_of_a_run_makes_room_at_once(history: History, tmp_pa
         stop.set()
 
 
-async def test_ours_nobody_waits_longer_because_the_clock_was_set_back(
-    history: History, tmp_path: Path
-) -> None:
+async def test_ours_nobody_waits_longer_because_the_clock_was_set_back(history: History, tmp_path: Path) -> None:
     hand, stop = Hand(), anyio.Event()
     hand.ends["a"] = RunResult(exit_code=5, fate=RunStatus.FAILED)
     daemon = scheduler(history, hand, made(tmp_path, retry_delay=60))
@@ -120,9 +116,7 @@ async def test_ours_nobody_waits_longer_because_the_clock_was_set_back(
         stop.set()
 
 
-async def test_ours_a_run_that_takes_too_long_is_ended_and_has_failed(
-    history: History, tmp_path: Path
-) -> None:
+async def test_ours_a_run_that_takes_too_long_is_ended_and_has_failed(history: History, tmp_path: Path) -> None:
     hand, stop = Hand(), anyio.Event()
     daemon = scheduler(history, hand, made(tmp_path, run_timeout=0.02, retry_delay=60))
     async with anyio.create_task_group() as tasks:

@@ -24,10 +24,7 @@ def path(tmp_path: Path) -> Path:
 def test_ours_a_database_that_another_process_writes_to_is_waited_for(path: Path) -> None:
     with closing(STATE_DB.open(path)) as writer, closing(STATE_DB.open(path, timeout=0)) as second:
         writer.execute("BEGIN IMMEDIATE")
-        with (
-            pytest.raises(StorageError, match="another process is writing to it; run again"),
-            transaction(second),
-        ):
+        with pytest.raises(StorageError, match="another process is writing to it; run again"), transaction(second):
             pass
 
 

@@ -111,9 +111,7 @@ def site() -> Iterator[Site]:
         yield ready
 
 
-def test_ours_what_version_1_published_stays_with_its_dates(
-    tmp_path: Path, site: Site, process: Forked
-) -> None:
+def test_ours_what_version_1_published_stays_with_its_dates(tmp_path: Path, site: Site, process: Forked) -> None:
     state = version_1(tmp_path, site.url, finished=True)
     site.routes["/p3"] = Answer("", 500)
     site.routes["/p4"] = Answer("", 410)
@@ -163,9 +161,7 @@ def test_ours_killed_at_any_call_of_the_migration_the_state_is_of_the_one_versio
     kill_while_it_migrates(tmp_path, site, process, finished=finished, count=40)
 
 
-def kill_while_it_migrates(
-    tmp_path: Path, site: Site, process: Forked, *, finished: bool, count: int
-) -> None:
+def kill_while_it_migrates(tmp_path: Path, site: Site, process: Forked, *, finished: bool, count: int) -> None:
     base, folder = tmp_path / "base", tmp_path / "again"
     base.mkdir()
     state = version_1(base, site.url, finished=finished).relative_to(base)

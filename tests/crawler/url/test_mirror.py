@@ -92,9 +92,7 @@ def test_ours_a_public_url_is_asked_for_at_the_same_path_of_the_source() -> None
 
 
 paths = st.text("ab/.%~7", max_size=12).map(lambda text: f"/{text}")
-places = st.sampled_from(
-    ["http://h.test", "http://h.test/a/", "http://h.test:8080/a/b/", "http://www.example.com"]
-)
+places = st.sampled_from(["http://h.test", "http://h.test/a/", "http://h.test:8080/a/b/", "http://www.example.com"])
 
 
 @given(st.sampled_from(["https://www.example.com/", "https://www.example.com/a/"]), places, paths)

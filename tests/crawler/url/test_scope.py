@@ -75,10 +75,7 @@ def test_ours_patterns() -> None:
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [
-        (
-            "re:a(b",
-            'exclude: "re:a(b" is no regular expression: missing ), unterminated subpattern at position 4',
-        ),
+        ("re:a(b", 'exclude: "re:a(b" is no regular expression: missing ), unterminated subpattern at position 4'),
         ("re:*", "at position 3"),
         ("print", 'write "*print*"'),
         ("", "can match no URL"),
@@ -103,14 +100,8 @@ def test_ours_a_seed_is_crawled_wherever_it_lies_and_listed_only_by_the_rules() 
 
 def test_ours_sitemap_files_need_only_be_on_a_host_of_ours() -> None:
     scope = Scope(Url("https://h.test/docs/s.xml"), include=("/docs/a*",))
-    assert admit(scope, "https://h.test/sitemap.xml", 0, DiscoveredBy.SITEMAP, DocumentKind.SITEMAP) == (
-        "",
-        "",
-    )
-    assert admit(scope, "http://h.test/sitemap.xml", 0, DiscoveredBy.SITEMAP, DocumentKind.SITEMAP) == (
-        "",
-        "",
-    )
+    assert admit(scope, "https://h.test/sitemap.xml", 0, DiscoveredBy.SITEMAP, DocumentKind.SITEMAP) == ("", "")
+    assert admit(scope, "http://h.test/sitemap.xml", 0, DiscoveredBy.SITEMAP, DocumentKind.SITEMAP) == ("", "")
     assert (
         admit(scope, "https://cdn.test/sitemap.xml", 0, DiscoveredBy.SITEMAP, DocumentKind.SITEMAP)[0]
         == State.OUT_OF_SCOPE
@@ -153,13 +144,11 @@ def test_ours_path_traps(where: str, trapped: bool) -> None:
 
 def test_ours_trap_limits_can_be_set_and_the_reason_names_them() -> None:
     assert (
-        why_path_is_trap("/a/a", CrawlBounds(max_repeats=1))
-        == 'trap.path_repetition: "/a" more than 1 times in a row'
+        why_path_is_trap("/a/a", CrawlBounds(max_repeats=1)) == 'trap.path_repetition: "/a" more than 1 times in a row'
     )
     assert why_path_is_trap("/a/a/a/a/a", CrawlBounds(max_repeats=5)) == ""
     assert (
-        why_path_is_trap("/a/b/c", CrawlBounds(max_segments=2))
-        == "trap.path_segments: 3 path segments; the limit is 2"
+        why_path_is_trap("/a/b/c", CrawlBounds(max_segments=2)) == "trap.path_segments: 3 path segments; the limit is 2"
     )
 
 
@@ -209,9 +198,7 @@ def test_ours_subdomains_are_crawled_and_not_listed() -> None:
 
 
 def test_sitemaps_org_named_hosts_are_listed_and_need_a_cross_submit() -> None:
-    scope = Scope(
-        Url("https://h.test/docs/s.xml"), hosts=("example.org", "www.example.net:8443", "*.a.example.com")
-    )
+    scope = Scope(Url("https://h.test/docs/s.xml"), hosts=("example.org", "www.example.net:8443", "*.a.example.com"))
     for url in (
         *("https://example.org/", "http://example.org/x", "https://deep.www.example.org/"),
         *("https://www.example.net:8443/a", "http://b.a.example.com/", "https://a.example.com/"),

@@ -2,15 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.url.normalize import (
-    InvalidUrl,
-    host_of,
-    join_url,
-    normalize_url,
-    origin_of,
-    path_and_query,
-    path_of,
-)
+from crawler.url.normalize import InvalidUrl, host_of, join_url, normalize_url, origin_of, path_and_query, path_of
 from crawler.url.params import UrlParams
 from crawler.url.resolve import UrlResolver
 
@@ -55,14 +47,7 @@ def test_whatwg_parsing(text: str, expected: str) -> None:
     [
         *("", "/x", "example.com/x", "//example.com/", "http://", "http:///", "https://?x", "http://:80/"),
         *("http://example.com:65536/", "http://example.com:8a/", "http://[::1/", "http://[1::2::3]/"),
-        *(
-            "http://256.1.1.1/",
-            "http://1.2.3.4.5/",
-            "http://a b/",
-            "http://a%00b/",
-            "http://a<b/",
-            "http://a^b/",
-        ),
+        *("http://256.1.1.1/", "http://1.2.3.4.5/", "http://a b/", "http://a%00b/", "http://a<b/", "http://a^b/"),
         *("http://.../", 'http://a"b/', "http://a{b}/", "http://a`b/", "http://0x7f.0x100000000../"),
     ],
 )
@@ -157,23 +142,9 @@ def test_ours_params_can_be_chosen_and_keep_wins() -> None:
 
 RFC3986_5_4 = [
     # normal, 5.4.1
-    *(
-        ("g", "b/c/g"),
-        ("./g", "b/c/g"),
-        ("g/", "b/c/g/"),
-        ("/g", "g"),
-        ("?y", "b/c/d;p?y"),
-        ("g?y", "b/c/g?y"),
-    ),
+    *(("g", "b/c/g"), ("./g", "b/c/g"), ("g/", "b/c/g/"), ("/g", "g"), ("?y", "b/c/d;p?y"), ("g?y", "b/c/g?y")),
     *(("#s", "b/c/d;p?q"), ("g#s", "b/c/g"), ("g?y#s", "b/c/g?y"), (";x", "b/c/;x"), ("g;x", "b/c/g;x")),
-    *(
-        ("g;x?y#s", "b/c/g;x?y"),
-        ("", "b/c/d;p?q"),
-        (".", "b/c/"),
-        ("./", "b/c/"),
-        ("..", "b/"),
-        ("../", "b/"),
-    ),
+    *(("g;x?y#s", "b/c/g;x?y"), ("", "b/c/d;p?q"), (".", "b/c/"), ("./", "b/c/"), ("..", "b/"), ("../", "b/")),
     *(("../g", "b/g"), ("../..", ""), ("../../", ""), ("../../g", "g")),
     # abnormal, 5.4.2
     *(("../../../g", "g"), ("../../../../g", "g"), ("/./g", "g"), ("/../g", "g"), ("g.", "b/c/g.")),
@@ -257,18 +228,7 @@ def test_ours_a_refusal_shows_no_password() -> None:
 def test_ours_resolver_depends_on_the_directory_only_where_it_must() -> None:
     resolver = UrlResolver()
     for base in ("https://h.test/a/1", "https://h.test/b/2", "https://h.test/a/3", "http://h.test/a/1"):
-        for href in (
-            "x",
-            "/x",
-            "//g.test/",
-            "?q",
-            "#f",
-            "",
-            "../x",
-            "http://g.test/x",
-            "https:y",
-            "https:/y",
-        ):
+        for href in ("x", "/x", "//g.test/", "?q", "#f", "", "../x", "http://g.test/x", "https:y", "https:/y"):
             assert resolver.resolve(base, href) == join_url(base, href)
             assert resolver.resolve(base, href) == join_url(base, href)
 
@@ -296,10 +256,7 @@ NAUGHTY = st.one_of(
 
 
 @settings(max_examples=300, deadline=None)
-@given(
-    NAUGHTY,
-    st.sampled_from(["http://{}", "https://h.test/{}", "https://h.test/?{}", "http://h.test{}/", "{}"]),
-)
+@given(NAUGHTY, st.sampled_from(["http://{}", "https://h.test/{}", "https://h.test/?{}", "http://h.test{}/", "{}"]))
 def test_ours_the_canonical_form_is_stable(text: str, frame: str) -> None:
     try:
         once = normalize_url(frame.format(text))
@@ -313,32 +270,12 @@ def test_ours_the_canonical_form_is_stable(text: str, frame: str) -> None:
 
 
 PLAIN = st.one_of(
-    NAUGHTY,
-    st.text("./abA~", max_size=12),
-    st.from_regex(r"(\.\./){0,4}[a-z.]{0,3}/?[a-z.]{0,3}", fullmatch=True),
+    NAUGHTY, st.text("./abA~", max_size=12), st.from_regex(r"(\.\./){0,4}[a-z.]{0,3}/?[a-z.]{0,3}", fullmatch=True)
 )
 BASES = [
-    *(
-        "https://h.test/a/b?c",
-        "http://h.test/",
-        "http://h.test/a//b/",
-        "http://h.test/a/b/c/d",
-        "http://h.test:81/a/",
-    ),
-    *(
-        "http://h.test/;v=1/x",
-        "http://h.test/../a/x",
-        "http://H.test/a/x",
-        "http://0x7f.1/a/",
-        "http://h.test:80/a/",
-    ),
-    *(
-        "http://h.test/a;jsessionid=1/x",
-        "http://h.test/%7e/x",
-        "http://[::1]/a/b",
-        "http://h.test",
-        "ftp://h.test/a/b",
-    ),
+    *("https://h.test/a/b?c", "http://h.test/", "http://h.test/a//b/", "http://h.test/a/b/c/d", "http://h.test:81/a/"),
+    *("http://h.test/;v=1/x", "http://h.test/../a/x", "http://H.test/a/x", "http://0x7f.1/a/", "http://h.test:80/a/"),
+    *("http://h.test/a;jsessionid=1/x", "http://h.test/%7e/x", "http://[::1]/a/b", "http://h.test", "ftp://h.test/a/b"),
 ]
 
 

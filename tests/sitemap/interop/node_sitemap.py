@@ -151,9 +151,7 @@ def _video(video: dict[str, Any]) -> Video:
         live=yes("live"),
         tags=tuple(video.get("tag", ())),
         category=video.get("category", ""),
-        gallery_loc=(video["gallery_loc"], video.get("gallery_loc:title", ""))
-        if "gallery_loc" in video
-        else None,
+        gallery_loc=(video["gallery_loc"], video.get("gallery_loc:title", "")) if "gallery_loc" in video else None,
         prices=_prices(video),
         allow_embed=yes("player_loc:allow_embed"),
         autoplay=video.get("player_loc:autoplay", ""),
@@ -164,12 +162,7 @@ def _prices(video: dict[str, Any]) -> tuple[Price, ...]:
     if "price" not in video:
         return ()
     return (
-        Price(
-            video["price"],
-            video["price:currency"],
-            video.get("price:type", ""),
-            video.get("price:resolution", ""),
-        ),
+        Price(video["price"], video["price:currency"], video.get("price:type", ""), video.get("price:resolution", "")),
     )
 
 
@@ -189,10 +182,7 @@ def _video_item(video: Video) -> dict[str, Any]:
     def yes(value: bool | None) -> str | None:
         return None if value is None else "yes" if value else "no"
 
-    (countries_how, countries), (platform_how, platform) = (
-        video.restriction or ("", ""),
-        video.platform or ("", ""),
-    )
+    (countries_how, countries), (platform_how, platform) = (video.restriction or ("", ""), video.platform or ("", ""))
     (uploader, info), (gallery, gallery_title) = video.uploader or ("", ""), video.gallery_loc or ("", "")
     price = video.prices[0] if video.prices else Price("", "")
     return {"tag": list(video.tags)} | _stated(

@@ -109,19 +109,14 @@ def translated(number: int, languages: int = 60) -> Entry:
     hosts = [f"{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(languages)]
     return Entry(
         f"{SITE}/{number}",
-        alternates=tuple(
-            Alternate(host, f"https://{host}.example.com/{number}/a-page?x=1&y=2") for host in hosts
-        ),
+        alternates=tuple(Alternate(host, f"https://{host}.example.com/{number}/a-page?x=1&y=2") for host in hosts),
     )
 
 
 def dated(entries: Iterable[Entry]) -> list[Entry]:
     """The entries with one form of date: others write the same instant in another."""
     moments = [(entry, dates.to_instant(entry.lastmod)) for entry in entries]
-    return [
-        replace(entry, lastmod=moment.astimezone(UTC).isoformat() if moment else "")
-        for entry, moment in moments
-    ]
+    return [replace(entry, lastmod=moment.astimezone(UTC).isoformat() if moment else "") for entry, moment in moments]
 
 
 def publish(folder: Path, entries: Iterable[Entry], name: str = "sitemap.xml", **options: Any) -> Published:

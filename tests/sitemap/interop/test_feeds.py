@@ -81,9 +81,7 @@ def unpacked(path: Path) -> bytes:
 @pytest.mark.parametrize("form", FEEDS)
 def test_ours_feedparser_reads_a_feed_without_anything_optional(tmp_path: Path, form: Format) -> None:
     bare = Channel("Boats", f"{SITE}/")
-    published = publish(
-        tmp_path, [Entry(f"{SITE}/1", lastmod="2024-02-29")], "feed.xml", format=form, channel=bare
-    )
+    published = publish(tmp_path, [Entry(f"{SITE}/1", lastmod="2024-02-29")], "feed.xml", format=form, channel=bare)
     feed = feedparser.parse((tmp_path / published.files[0].name).read_bytes())
     assert not feed.bozo
     assert [entry.link for entry in feed.entries] == [f"{SITE}/1"]
@@ -92,14 +90,9 @@ def test_ours_feedparser_reads_a_feed_without_anything_optional(tmp_path: Path, 
 
 @pytest.mark.parametrize("form", FEEDS)
 @pytest.mark.parametrize("count", [1, 2_001, pytest.param(50_001, marks=pytest.mark.slow)])
-def test_ours_ultimate_sitemap_parser_reads_every_url_of_a_feed(
-    tmp_path: Path, form: Format, count: int
-) -> None:
+def test_ours_ultimate_sitemap_parser_reads_every_url_of_a_feed(tmp_path: Path, form: Format, count: int) -> None:
     limit = 50_000 if count > 50_000 else 1_000
-    entries = [
-        Entry(f"{SITE}/{number}?a&b", lastmod="2024-02-29T12:00:00+00:00", title="T")
-        for number in range(count)
-    ]
+    entries = [Entry(f"{SITE}/{number}?a&b", lastmod="2024-02-29T12:00:00+00:00", title="T") for number in range(count)]
     published = publish(tmp_path, entries, "feed.xml", format=form, channel=channel(form), max_urls=limit)
     pages = usp_reader.pages(tmp_path, published.url)
     assert [page.url for page in pages] == [entry.loc for entry in entries]
@@ -162,19 +155,12 @@ def test_ours_what_django_syndicates_is_read(tmp_path: Path, form: Format, djang
     moment = datetime(2024, 2, 29, 23, 59, 59, tzinfo=UTC)
     for number in range(3):
         loc = f"{SITE}/{number}?a=1&b=2"
-        feed.add_item(
-            f"{TEXT} {number}", loc, TEXT, pubdate=moment, updateddate=moment, unique_id=f"urn:x:{number}"
-        )
+        feed.add_item(f"{TEXT} {number}", loc, TEXT, pubdate=moment, updateddate=moment, unique_id=f"urn:x:{number}")
     path = tmp_path / "feed.xml"
     with path.open("w", encoding="utf-8") as file:
         feed.write(file, "utf-8")
     assert read(path, form) == [
-        Entry(
-            f"{SITE}/{number}?a=1&b=2",
-            lastmod="2024-02-29T23:59:59+00:00",
-            title=f"{TEXT} {number}",
-            summary=TEXT,
-        )
+        Entry(f"{SITE}/{number}?a=1&b=2", lastmod="2024-02-29T23:59:59+00:00", title=f"{TEXT} {number}", summary=TEXT)
         for number in range(3)
     ]
 
@@ -182,12 +168,7 @@ def test_ours_what_django_syndicates_is_read(tmp_path: Path, form: Format, djang
 @pytest.mark.parametrize("form", FEEDS)
 def test_ours_a_video_goes_through_a_feed(tmp_path: Path, form: Format) -> None:
     film = Video(
-        f"{SITE}/t.jpg",
-        "Title",
-        "Description",
-        content_loc="https://media.example/1.mp4",
-        duration=90,
-        tags=("a", "b"),
+        f"{SITE}/t.jpg", "Title", "Description", content_loc="https://media.example/1.mp4", duration=90, tags=("a", "b")
     )
     entry = Entry(f"{SITE}/1", lastmod="2024-02-29T00:00:00+00:00", title="T", summary="S", videos=(film,))
     published = publish(tmp_path, [entry], "feed.xml", format=form, channel=channel(form))

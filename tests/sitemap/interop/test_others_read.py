@@ -62,11 +62,7 @@ def with_ultimate_sitemap_parser() -> Reader:
 
 
 READERS = ("with_lxml", "with_npm_sitemap", "with_ultimate_sitemap_parser")
-SIZES = (
-    1,
-    *(pytest.param(size, marks=pytest.mark.slow) for size in (49_999, 50_000)),
-    50_001,
-)  # the last is two files
+SIZES = (1, *(pytest.param(size, marks=pytest.mark.slow) for size in (49_999, 50_000)), 50_001)  # the last is two files
 
 
 def plain(count: int) -> list[Entry]:
@@ -82,9 +78,7 @@ def rows_of(entries: list[Entry]) -> list[Row]:
 
 @pytest.mark.needs_schemas
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize(
-    "count", [*SIZES, pytest.param(1_000_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
-)
+@pytest.mark.parametrize("count", [*SIZES, pytest.param(1_000_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
 def test_ours_others_read_every_url_at_the_limits(
     tmp_path: Path, request: pytest.FixtureRequest, count: int, reader: str
 ) -> None:
@@ -98,10 +92,7 @@ def test_ours_others_read_every_url_at_the_limits(
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(
     ("count", "max_bytes"),
-    [
-        (600, 1_000_000),
-        pytest.param(15_000, limits.MAX_BYTES, marks=[pytest.mark.slow, pytest.mark.timeout(600)]),
-    ],
+    [(600, 1_000_000), pytest.param(15_000, limits.MAX_BYTES, marks=[pytest.mark.slow, pytest.mark.timeout(600)])],
 )
 def test_ours_others_read_every_url_where_bytes_decide(
     tmp_path: Path, request: pytest.FixtureRequest, count: int, max_bytes: int, reader: str
@@ -146,9 +137,7 @@ def test_ours_npm_sitemap_reads_retired_tags_that_were_asked_for(tmp_path: Path,
 def test_ours_others_read_lists_of_urls(tmp_path: Path) -> None:
     entries = [Entry(entry.loc) for entry in PAGES]
     published = publish(tmp_path, entries, "sitemap.txt", format=Format.TEXT)
-    assert [page.url for page in usp_reader.pages(tmp_path, published.url)] == [
-        entry.loc for entry in entries
-    ]
+    assert [page.url for page in usp_reader.pages(tmp_path, published.url)] == [entry.loc for entry in entries]
 
 
 def test_ours_ultimate_sitemap_parser_reads_every_field_it_knows(tmp_path: Path) -> None:

@@ -40,9 +40,7 @@ RICH = [
 
 
 @pytest.mark.parametrize("suffix", ["", "gz"])
-def test_ours_every_field_that_npm_sitemap_writes_is_read(
-    tmp_path: Path, npm_sitemap: Path, suffix: str
-) -> None:
+def test_ours_every_field_that_npm_sitemap_writes_is_read(tmp_path: Path, npm_sitemap: Path, suffix: str) -> None:
     node_sitemap.write(map(node_sitemap.item, RICH), tmp_path, limit=4, base=f"{SITE}/", suffix=suffix)
     assert len(list(tmp_path.glob("sitemap-[0-9]*"))) == 3
     assert dated(entries_of(tmp_path, "sitemap-index.xml")) == dated(RICH)
@@ -51,9 +49,7 @@ def test_ours_every_field_that_npm_sitemap_writes_is_read(
 def test_ours_all_urls_that_npm_sitemap_writes_are_read(tmp_path: Path, npm_sitemap: Path) -> None:
     items = [{"url": f"{SITE}/{number}"} for number in range(20_001)]
     node_sitemap.write(items, tmp_path, limit=10_000, base=f"{SITE}/", suffix="gz")
-    assert [entry.loc for entry in entries_of(tmp_path, "sitemap-index.xml")] == [
-        item["url"] for item in items
-    ]
+    assert [entry.loc for entry in entries_of(tmp_path, "sitemap-index.xml")] == [item["url"] for item in items]
 
 
 def test_ours_what_xml_sitemap_writer_writes_is_read(tmp_path: Path) -> None:

@@ -24,9 +24,7 @@ from crawler.audit.sources.exports.json import JsonRows
 from crawler.errors import UsageError
 
 MAX_TABLES: Final = 100  # of one file that are searched for a column of URLs
-_ISSUE_NAMES: Final = frozenset(
-    {"issue", "problem", "problème", "problema", "probleem", "проблема", "問題", "问题"}
-)
+_ISSUE_NAMES: Final = frozenset({"issue", "problem", "problème", "problema", "probleem", "проблема", "問題", "问题"})
 _MAX_QUOTED: Final = 200  # characters of a quoted text
 _MARKUP_STARTS: Final = ("<?xml", "<!doctype", "<html", "<urlset", "<sitemapindex", "<rss")
 
@@ -78,9 +76,7 @@ def choose_parts(opened: OpenedExport, request: TableRequest) -> ChosenTable:
     tables = [table for table in candidates if table.columns]
     if not tables:
         raise UsageError(_no_table_error(request, candidates))
-    best = max(
-        tables, key=lambda table: (len(table.columns.by_role) if table.columns else 0, bool(table.header))
-    )
+    best = max(tables, key=lambda table: (len(table.columns.by_role) if table.columns else 0, bool(table.header)))
     _refuse_wrong_kind(request, best.format)
     same = [table for table in tables if table.header == best.header]
     others = [table.part.name for table in tables if table.header != best.header]
@@ -98,9 +94,7 @@ def _refuse_wrong_kind(request: TableRequest, product: str) -> None:
     """Raise UsageError for an analytics export as --search, or the reverse: users mix them up easily."""
     source = source_of(product)
     if {request.source, source} == {SourceKind.SEARCH, SourceKind.ANALYTICS}:
-        raise UsageError(
-            f"{request.name}: this is a {product.removesuffix(' pages')} export: give it as --{source}"
-        )
+        raise UsageError(f"{request.name}: this is a {product.removesuffix(' pages')} export: give it as --{source}")
 
 
 def _candidates(opened: OpenedExport, request: TableRequest) -> Iterator[_TableCandidate]:

@@ -163,9 +163,7 @@ def columns_text(sample: Sequence[list[str]]) -> str:
     """The names of the columns, for a message."""
     width = _usual_width(sample)
     header = next((row for row in sample if len(row) >= width), [])
-    names = [
-        re.sub(r"[^\w .:%#()/+-]", " ", name)[:40].strip() or "(no name)" for name in header[:_MAX_NAMED]
-    ]
+    names = [re.sub(r"[^\w .:%#()/+-]", " ", name)[:40].strip() or "(no name)" for name in header[:_MAX_NAMED]]
     return ", ".join(names) + (", …" if len(header) > _MAX_NAMED else "")
 
 
@@ -174,15 +172,11 @@ def header_of(sample: Sequence[list[str]], reader: CellUrlParser) -> list[str]:
     return _split_header(sample, reader)[0]
 
 
-def _split_header(
-    sample: Sequence[list[str]], reader: CellUrlParser
-) -> tuple[list[str], Sequence[list[str]]]:
+def _split_header(sample: Sequence[list[str]], reader: CellUrlParser) -> tuple[list[str], Sequence[list[str]]]:
     """The header and the rows after it. Titles before it are narrower. A first row with a URL is no header."""
     width = _usual_width(sample)
     at = next((i for i, row in enumerate(sample) if len(row) >= width), 0)
-    if at == len(sample) or any(
-        reader.parse(cell) is not RejectReason.UNREAD for cell in sample[at][:_MAX_COLUMNS]
-    ):
+    if at == len(sample) or any(reader.parse(cell) is not RejectReason.UNREAD for cell in sample[at][:_MAX_COLUMNS]):
         return [], sample
     return sample[at], sample[at + 1 :]
 
@@ -203,9 +197,7 @@ def _named_column(named: str, header: Sequence[str], width: int) -> int:
     raise UsageError(f'has no column "{named}"')
 
 
-def _url_column(
-    header: Sequence[str], body: Sequence[list[str]], source: SourceKind, reader: CellUrlParser
-) -> int:
+def _url_column(header: Sequence[str], body: Sequence[list[str]], source: SourceKind, reader: CellUrlParser) -> int:
     """The index of the column with the URLs, -1 without one."""
     best, place = (False, False, 0, 0, 0), -1
     for at in range(min(max(map(len, [header, *body])), _MAX_COLUMNS)):
@@ -226,11 +218,7 @@ def _url_column(
 
 
 def _guess_roles(
-    others: dict[ColumnRole, int],
-    url: int,
-    header: Sequence[str],
-    rows: Sequence[list[str]],
-    source: SourceKind,
+    others: dict[ColumnRole, int], url: int, header: Sequence[str], rows: Sequence[list[str]], source: SourceKind
 ) -> dict[ColumnRole, int]:
     """The roles of columns by their cells, where the header has no known name."""
     rows = [row for row in rows[:_SAMPLE_ROWS] if len(row) > url]
@@ -239,8 +227,7 @@ def _guess_roles(
         return {**others, **_response_columns(others, rows, width)}
     order = _ROLE_ORDER.get(source, ())
     if any(role in others for role in (*order, *_COUNT_ROLES)) or (
-        source == SourceKind.BACKLINKS
-        and (width > _MAX_COUNT_COLUMNS or any(map(is_other_url_column, header)))
+        source == SourceKind.BACKLINKS and (width > _MAX_COUNT_COLUMNS or any(map(is_other_url_column, header)))
     ):
         return others
     # the numbers after the URL, in the order of the products
@@ -253,16 +240,12 @@ def _nearly_all(cells: Sequence[str], is_one: Callable[[str], object]) -> bool:
     return all(map(is_one, cells)) and any(cell.startswith(("200", "text/html")) for cell in cells)
 
 
-def _response_columns(
-    others: dict[ColumnRole, int], rows: Sequence[list[str]], width: int
-) -> dict[ColumnRole, int]:
+def _response_columns(others: dict[ColumnRole, int], rows: Sequence[list[str]], width: int) -> dict[ColumnRole, int]:
     """The columns with the status and the type of answers; one that is only called so is none (-1)."""
     by_role: dict[ColumnRole, int] = {}
     for role, is_one in ((ColumnRole.STATUS, _is_status), (ColumnRole.TYPE, _is_type)):
         named = others.get(role, -1)
-        columns = {
-            at: [row[at].strip() for row in rows if at < len(row) and row[at].strip()] for at in range(width)
-        }
+        columns = {at: [row[at].strip() for row in rows if at < len(row) and row[at].strip()] for at in range(width)}
         if rows and not any(map(is_one, columns.get(named, ()))):
             # without a name it takes more to believe it: three digits may be anything
             named = next((at for at, cells in columns.items() if _nearly_all(cells, is_one)), -1)

@@ -83,9 +83,7 @@ class ExportText:
         line = begun + self._read_safely(MAX_LINE, whole_lines=True)
         while len(line) >= MAX_LINE and not line.endswith(("\n", "\r")):
             self.overlong += 1
-            while (rest := self._read_safely(HEAD_BYTES, whole_lines=True)) and not rest.endswith(
-                ("\n", "\r")
-            ):
+            while (rest := self._read_safely(HEAD_BYTES, whole_lines=True)) and not rest.endswith(("\n", "\r")):
                 pass
             line = self._read_safely(MAX_LINE, whole_lines=True)
         return line

@@ -94,16 +94,7 @@ _URL_NAMES: Final = {
     SourceKind.ANALYTICS: _VISITED_NAMES,
     SourceKind.BACKLINKS: _TARGET_NAMES,
     SourceKind.LIST: _PAGE_NAMES,
-    SourceKind.CRAWL: (
-        "address",
-        "url",
-        "page url",
-        "final url",
-        "crawled url",
-        "adresse",
-        "dirección",
-        "indirizzo",
-    ),
+    SourceKind.CRAWL: ("address", "url", "page url", "final url", "crawled url", "adresse", "dirección", "indirizzo"),
 }
 _OTHER_URL_NAMES: Final = frozenset(
     _names("""
@@ -116,19 +107,7 @@ referring page url | referring page | source url | source | source page | linkin
 """Columns of URLs that are not the subject of the table."""
 _RATING_NAMES: Final = frozenset(
     {
-        *(
-            "rating",
-            "rank",
-            "ranking",
-            "authority",
-            "score",
-            "ascore",
-            "trust",
-            "flow",
-            "strength",
-            "dr",
-            "ur",
-        ),
+        *("rating", "rank", "ranking", "authority", "score", "ascore", "trust", "flow", "strength", "dr", "ur"),
         *("position", "place", "traffic", "value", "volume", "difficulty", "toxicity", "spam", "ctr", "rate"),
         *("percent", "id", "code", "status", "size", "depth", "level", "year", "age"),
     }
@@ -177,8 +156,7 @@ referring domains | ref. domains | ref domains | refdomains | linking domains | 
 | sitios web con enlaces | domini di riferimento | siti con link
 """),
     ColumnRole.FIRST: _names(
-        "first seen | first indexed date | first found | source first found date | firstindexeddate"
-        " | date first seen"
+        "first seen | first indexed date | first found | source first found date | firstindexeddate | date first seen"
     ),
     ColumnRole.LAST: _names(
         "last seen | last check | lastseendate | last crawled | last found | source crawl date | zuletzt gecrawlt"
@@ -198,13 +176,7 @@ referring domains | ref. domains | ref domains | refdomains | linking domains | 
 }
 _ROLES_OF_SOURCE: Final[dict[SourceKind, tuple[ColumnRole, ...]]] = {
     SourceKind.SEARCH: (ColumnRole.CLICKS, ColumnRole.IMPRESSIONS, ColumnRole.DAY, ColumnRole.LAST),
-    SourceKind.ANALYTICS: (
-        ColumnRole.SESSIONS,
-        ColumnRole.VIEWS,
-        ColumnRole.USERS,
-        ColumnRole.HOST,
-        ColumnRole.DAY,
-    ),
+    SourceKind.ANALYTICS: (ColumnRole.SESSIONS, ColumnRole.VIEWS, ColumnRole.USERS, ColumnRole.HOST, ColumnRole.DAY),
     SourceKind.BACKLINKS: (ColumnRole.LINKS, ColumnRole.DOMAINS, ColumnRole.FIRST, ColumnRole.LAST),
     SourceKind.LIST: (),
     SourceKind.CRAWL: (ColumnRole.STATUS, ColumnRole.INDEXABLE, ColumnRole.TYPE),

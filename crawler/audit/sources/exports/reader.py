@@ -49,9 +49,7 @@ def check_export(name: str, source: SourceKind, options: ExportOptions) -> None:
     if source == SourceKind.CRAWL and (state := find_state(name)):
         check_state(state)
     else:
-        choose_parts(
-            open_export(name, _refuse_url), TableRequest(name, source, CellUrlParser(None), options.column)
-        )
+        choose_parts(open_export(name, _refuse_url), TableRequest(name, source, CellUrlParser(None), options.column))
 
 
 def export_hint(name: str) -> str:
@@ -232,14 +230,10 @@ class _ExportReader:
                 "it has 1,000 rows, all that the web interface of Search Console exports: there may be more pages"
             )
         if self._unread_example:
-            example = "".join(
-                character if character.isprintable() else " " for character in self._unread_example
-            )
+            example = "".join(character if character.isprintable() else " " for character in self._unread_example)
             report.notes.append(f'rows that name no URL were left out, the first of them "{example}"')
         if report.source == SourceKind.CRAWL and report.beside:
-            report.notes.append(
-                f"{report.beside:,} of its URLs are no pages that answered 200 and can be indexed"
-            )
+            report.notes.append(f"{report.beside:,} of its URLs are no pages that answered 200 and can be indexed")
         self._note_other_site()
 
     def _note_other_site(self) -> None:
@@ -252,9 +246,7 @@ class _ExportReader:
             message = f"{report.foreign:,} of its {report.rows:,} URLs are outside the audited scope"
             report.notes.append(message)
         elif report.used:
-            message = (
-                f"{report.foreign:,} of its {report.rows:,} URLs are of other sites, most of them of {name}"
-            )
+            message = f"{report.foreign:,} of its {report.rows:,} URLs are of other sites, most of them of {name}"
             report.notes.append(message)
         else:
             others = " and other sites" if more else ""

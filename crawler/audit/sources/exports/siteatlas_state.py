@@ -29,11 +29,7 @@ def find_state(name: str) -> Path | None:
                 return path if file.read(16) == b"SQLite format 3\x00" else None
         if not path.is_dir():
             return None
-        states = (
-            [path / STATE_DB.file]
-            if (path / STATE_DB.file).is_file()
-            else sorted(path.glob(f"*/{STATE_DB.file}"))
-        )
+        states = [path / STATE_DB.file] if (path / STATE_DB.file).is_file() else sorted(path.glob(f"*/{STATE_DB.file}"))
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {error.strerror or error}") from None
     if len(states) != 1:

@@ -147,9 +147,7 @@ class RequestCounts:
         return PackedCounts(
             names=self.names,
             targets=list(self.targets),
-            packed=[
-                count.packed.to_bytes((count.packed.bit_length() + 7) // 8, "little") for count in counts
-            ],
+            packed=[count.packed.to_bytes((count.packed.bit_length() + 7) // 8, "little") for count in counts],
             which=[
                 table.setdefault((count.first, count.last, count.answered, count.status), len(table))
                 for count in counts
@@ -219,11 +217,7 @@ class LogClaimBuilder:
     """Makes claims from ``counts``, and updates the ``report`` of the source."""
 
     def __init__(
-        self,
-        addresses: SourceUrlParser,
-        report: SourceReport,
-        counts: RequestCounts,
-        most: int = MAX_TARGETS,
+        self, addresses: SourceUrlParser, report: SourceReport, counts: RequestCounts, most: int = MAX_TARGETS
     ) -> None:
         self.counts = counts
         self._addresses = addresses
@@ -247,9 +241,7 @@ class LogClaimBuilder:
     def take_rarest(self) -> Iterator[SourceRecord]:
         """The claims of the less requested half of the targets; the others stay in memory."""
         targets, limit = self.counts.targets, 1
-        while len(rare := [key for key, count in targets.items() if count.requests <= limit]) * 2 < len(
-            targets
-        ):
+        while len(rare := [key for key, count in targets.items() if count.requests <= limit]) * 2 < len(targets):
             limit *= 2
         for target in sorted(rare):
             self.counts.size -= len(target)

@@ -48,15 +48,12 @@ def _plain(match: re.Match[bytes]) -> bytes:
 
 
 _MONTHS: Final = {
-    name: number
-    for number, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), start=1)
+    name: number for number, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), start=1)
 }
 
 _common = re.compile(rb"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d)[^ ]* ?([+-]\d\d:?\d\d|Z?)").match
 
-_iso = re.compile(
-    rb"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::\d\d(?:[.,]\d+)?)?)? ?([+-]\d\d:?\d\d|Z|UTC|)$"
-).match
+_iso = re.compile(rb"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::\d\d(?:[.,]\d+)?)?)? ?([+-]\d\d:?\d\d|Z|UTC|)$").match
 
 _epoch = re.compile(rb"\d{9,19}(?:\.\d+)?$").match
 

@@ -52,18 +52,7 @@ _ALIASES: Final = {
     "main": "combined",
     **{name.lower().removeprefix("aws "): name for name in _OTHER_FORMATS},
 }
-NAMES: Final = (
-    "combined",
-    "common",
-    "vhost",
-    *_JSON_NAMES,
-    *_COLUMN_NAMES,
-    "alb",
-    "elb",
-    "s3",
-    "envoy",
-    "haproxy",
-)
+NAMES: Final = ("combined", "common", "vhost", *_JSON_NAMES, *_COLUMN_NAMES, "alb", "elb", "s3", "envoy", "haproxy")
 """The names that --log-format accepts."""
 
 _address = re.compile(rb"[0-9A-Fa-f:.]*[:.][0-9A-Fa-f:.]*").fullmatch

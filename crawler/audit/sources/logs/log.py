@@ -47,9 +47,7 @@ class LogBlock(NamedTuple):
 class AccessLog:
     """One log being read. Another process can read it too, by its ``format`` option and its first lines, ``sample``."""
 
-    def __init__(
-        self, file: LogFile, reader: LogReader, addresses: SourceUrlParser, options: LogOptions
-    ) -> None:
+    def __init__(self, file: LogFile, reader: LogReader, addresses: SourceUrlParser, options: LogOptions) -> None:
         self.format = options.format
         self.sample = file.sample()
         self.report = SourceReport(source=SourceKind.LOG, name=file.name, format=reader.name)
@@ -117,8 +115,7 @@ class AccessLog:
         report, file, odd = self.report, self._file, self._counter.unread_example
         if file.read_error:
             yield (
-                f"{file.name} is damaged and was read up to there ({file.read_error}); {report.rows:,} lines "
-                "were read"
+                f"{file.name} is damaged and was read up to there ({file.read_error}); {report.rows:,} lines were read"
             )
         if report.unread * 2 > report.rows:
             example = f", for example {quote_line(odd)}" if odd else ""

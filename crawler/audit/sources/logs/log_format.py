@@ -70,9 +70,7 @@ _PORT_FIELDS: Final = frozenset({"server_port", "p"})
 _nginx = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _apache = re.compile(r"%[!,\d]*[<>]?(?:\{([^}]*)\}(\^?[a-zA-Z]{1,2})|([a-zA-Z%]))")
 _directive = re.compile(r"\s*log_format\s+\S+\s+(?:escape=\S+\s+)?(.*?);?\s*$", re.DOTALL)
-_logformat = re.compile(
-    r'\s*(?:LogFormat|CustomLog\s+\S+)\s+"((?:[^"\\]|\\.)*)".*$', re.DOTALL | re.IGNORECASE
-)
+_logformat = re.compile(r'\s*(?:LogFormat|CustomLog\s+\S+)\s+"((?:[^"\\]|\\.)*)".*$', re.DOTALL | re.IGNORECASE)
 
 _string = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 
@@ -180,8 +178,7 @@ def _format_parts(text: str) -> list[tuple[str, str]]:
 def _needed_parts(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """The parts up to the last needed field; anything may follow after a space."""
     last = max(
-        (place for place, (field, _) in enumerate(pieces) if field in (*_ROW_FIELDS, *_REQUEST_PARTS)),
-        default=-1,
+        (place for place, (field, _) in enumerate(pieces) if field in (*_ROW_FIELDS, *_REQUEST_PARTS)), default=-1
     )
     after = pieces[last + 1][1] if 0 <= last < len(pieces) - 1 else ""
     end, space, _ = after.partition(" ")
@@ -219,9 +216,7 @@ def _expression(pieces: list[tuple[str, str]]) -> str:
     used: set[str] = set()
     for place, (field, literal) in enumerate(pieces):
         follows = pieces[place + 1][0] if place + 1 < len(pieces) else ""
-        after = next(
-            (literal or " " for name, literal in pieces[place + 1 :] if name in ("", _REST_FIELD)), ""
-        )
+        after = next((literal or " " for name, literal in pieces[place + 1 :] if name in ("", _REST_FIELD)), "")
         if not field:
             source += re.escape(literal)
         elif field == _REST_FIELD:

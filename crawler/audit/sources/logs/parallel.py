@@ -26,17 +26,13 @@ _PIPE: Final = 2**20  # bytes of a pipe's buffer, where that can be set
 _decode = msgspec.msgpack.Decoder(CountedLines).decode
 
 
-def count_in_parallel(
-    blocks: Iterator[LogBlock], processes: int
-) -> Generator[tuple[LogBlock, CountedLines | None]]:
+def count_in_parallel(blocks: Iterator[LogBlock], processes: int) -> Generator[tuple[LogBlock, CountedLines | None]]:
     """Blocks in order, with the counts of a worker; None for blocks that the caller must count.
 
     The blocks of one job of a worker come as one, the last of them. Raises Incomplete when a worker ends unexpectedly.
     Close the generator to end all workers.
     """
-    yield from (
-        (block, None) for block in (islice(blocks, BLOCKS_BEFORE_WORKERS) if processes > 1 else blocks)
-    )
+    yield from ((block, None) for block in (islice(blocks, BLOCKS_BEFORE_WORKERS) if processes > 1 else blocks))
     turns = _TurnQueue(processes)
     try:
         for block in blocks:

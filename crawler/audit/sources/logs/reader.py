@@ -54,10 +54,7 @@ def is_log(name: str) -> bool:
 
 
 def read_logs(
-    paths: Sequence[str],
-    addresses: SourceUrlParser,
-    options: LogOptions,
-    progress: Callable[[LogProgress], None],
+    paths: Sequence[str], addresses: SourceUrlParser, options: LogOptions, progress: Callable[[LogProgress], None]
 ) -> Generator[tuple[SourceReport, Iterator[SourceRecord]]]:
     """The report and the claims of each file, to consume in this order. A URL may have several claims.
 
@@ -93,20 +90,15 @@ def _open_reader(file: LogFile, format_text: str) -> LogReader:
         if reader and format_text and sample:
             if len(reader.rows(b"\n".join(sample))[1]) == len(sample):
                 raise UsageError(
-                    f"the log {file.name} does not have the format of --log-format; it begins"
-                    f" {quote_line(sample[0])}"
+                    f"the log {file.name} does not have the format of --log-format; it begins {quote_line(sample[0])}"
                 )
             reader = choose_reader(format_text, sample)  # a fresh one: the first lines are read again
     except LogFormatError as error:
-        raise UsageError(
-            f"--log-format {quote_line(format_text.encode())} does not fit {file.name}: {error}"
-        ) from None
+        raise UsageError(f"--log-format {quote_line(format_text.encode())} does not fit {file.name}: {error}") from None
     if reader:
         return reader
     if b"\0" in sample[0] or _binary(sample[0][:MAX_SHOWN]):
-        raise UsageError(
-            f"the log {file.name} is neither text nor compressed as .gz, .zst, .bz2, .xz or .zip"
-        )
+        raise UsageError(f"the log {file.name} is neither text nor compressed as .gz, .zst, .bz2, .xz or .zip")
     raise UsageError(
         f"the format of the log {file.name} is unknown; it begins {quote_line(sample[0])}; name the format"
         f" (--log-format: {', '.join(NAMES)}, or nginx's log_format or Apache's LogFormat as it stands)"

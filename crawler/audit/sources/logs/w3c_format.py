@@ -83,12 +83,4 @@ class W3cLogReader:
         target = stem + (b"?" + query if query else b"")
         is_page_request = cell(b"cs-method") in (b"GET", b"HEAD", b"")
         host = next((cell(name) for name in _HOSTS if cell(name)), b"")
-        return (
-            cell(b"c-ip"),
-            when,
-            target if is_page_request else None,
-            cell(b"sc-status"),
-            agent,
-            host,
-            None,
-        )
+        return (cell(b"c-ip"), when, target if is_page_request else None, cell(b"sc-status"), agent, host, None)

@@ -27,16 +27,12 @@ RULES = ("entry.gone", "orphan.log", "lastmod.invalid", "location.outside", "clu
 
 
 def gone(name: str, file: str = FILE, **fields: object) -> AuditFinding:
-    return replace(
-        AuditFinding(rule="entry.gone", url=f"{SITE}{name}", sentence="404", file=file, line=3), **fields
-    )
+    return replace(AuditFinding(rule="entry.gone", url=f"{SITE}{name}", sentence="404", file=file, line=3), **fields)
 
 
 def lint(line: int, times: int = 1) -> AuditFinding:
     sentence = f"line {line}: no date" if times == 1 else f"and {times} more like these"
-    return AuditFinding(
-        rule="lastmod.invalid", url=FILE, sentence=sentence, file=FILE, line=line, times=times
-    )
+    return AuditFinding(rule="lastmod.invalid", url=FILE, sentence=sentence, file=FILE, line=line, times=times)
 
 
 @dataclass
@@ -117,9 +113,7 @@ def test_ours_what_was_not_kept_is_compared_with_by_nobody(audits: Audits) -> No
 
 
 def test_ours_lines_files_and_spellings_may_change(audits: Audits) -> None:
-    audits(
-        gone("a"), gone("b"), gone("c/", file=f"{SITE}2.xml"), gone("two"), gone("two", file=f"{SITE}2.xml")
-    )
+    audits(gone("a"), gone("b"), gone("c/", file=f"{SITE}2.xml"), gone("two"), gone("two", file=f"{SITE}2.xml"))
     audits(
         gone("a", line=99),
         gone("b", file=f"{SITE}2.xml"),
@@ -163,9 +157,7 @@ def test_ours_what_was_inconclusive_is_new_when_it_is_certain_and_was_never_mend
 
 def test_ours_of_a_rule_that_could_not_be_compared_nothing_is_new(audits: Audits) -> None:
     audits()
-    audits(
-        gone("a"), AuditFinding(rule="orphan.log", url=f"{SITE}o", sentence=""), comparable=("entry.gone",)
-    )
+    audits(gone("a"), AuditFinding(rule="orphan.log", url=f"{SITE}o", sentence=""), comparable=("entry.gone",))
     assert audits.new == ["a"]
 
 
@@ -209,9 +201,7 @@ def test_ours_the_policy_is_told_what_is_known_of_the_url(audits: Audits) -> Non
     with audits.past([other]) as (db, past):
         db.execute("INSERT INTO entry VALUES (1, 1, ?, '', ?, 1, '', x'', '', NULL)", (f"{SITE}a", FILE))
         past.compare("2026-11-02", RULES)
-        past.resolve_missing(
-            lambda before, today: (asked.append((before, today)) or FindingStatus.RESOLVED, "", "")
-        )  # type: ignore[func-returns-value]
+        past.resolve_missing(lambda before, today: (asked.append((before, today)) or FindingStatus.RESOLVED, "", ""))  # type: ignore[func-returns-value]
     ((before, today),) = asked
     assert before == PreviousFinding("entry.gone", f"{SITE}a", FILE, "client error", "2026-11-01")
     assert today == CurrentState(rules=("orphan.log",), is_listed=True)
@@ -227,26 +217,18 @@ def test_ours_the_last_audits_are_remembered_as_a_whole_and_no_more(tmp_path: Pa
     assert not stored_findings(tmp_path, f"{SITE}b")  # it was not seen for as long
 
 
-def test_ours_a_state_that_was_begun_anew_counts_its_audits_anew_and_is_compared_all_the_same(
-    audits: Audits,
-) -> None:
+def test_ours_a_state_that_was_begun_anew_counts_its_audits_anew_and_is_compared_all_the_same(audits: Audits) -> None:
     audits(gone("a"), gone("b"))
     audits(gone("b"), fate=FindingStatus.INCONCLUSIVE)
     audits.number = 0
     audits(gone("b"), gone("c"), fate=FindingStatus.INCONCLUSIVE)
     assert [each.number for each in finished_audits(audits.directory)] == [1]
     assert (audits.new, audits.trend("entry.gone")) == (["c"], (1, 1, 0, 1))
-    assert stored_findings(audits.directory, f"{SITE}a") == [
-        StoredFinding("entry.gone", "2026-11-01", True, True)
-    ]
-    assert stored_findings(audits.directory, f"{SITE}b") == [
-        StoredFinding("entry.gone", "2026-11-01", True, False)
-    ]
+    assert stored_findings(audits.directory, f"{SITE}a") == [StoredFinding("entry.gone", "2026-11-01", True, True)]
+    assert stored_findings(audits.directory, f"{SITE}b") == [StoredFinding("entry.gone", "2026-11-01", True, False)]
 
 
-def test_ours_who_looks_while_an_audit_is_kept_sees_the_one_before_and_nobody_else_may(
-    audits: Audits,
-) -> None:
+def test_ours_who_looks_while_an_audit_is_kept_sees_the_one_before_and_nobody_else_may(audits: Audits) -> None:
     audits(gone("a"))
     with audits.past([gone("b")]) as (db, past):
         past.compare("2026-11-02", RULES)
@@ -254,9 +236,7 @@ def test_ours_who_looks_while_an_audit_is_kept_sees_the_one_before_and_nobody_el
 
         def look(statement: str) -> None:
             if statement.startswith("DELETE FROM past.audit"):
-                modes = {
-                    oct(each.stat().st_mode) for each in audits.directory.glob(f"{AUDIT_HISTORY_DB.file}*")
-                }
+                modes = {oct(each.stat().st_mode) for each in audits.directory.glob(f"{AUDIT_HISTORY_DB.file}*")}
                 seen.append(([each.number for each in finished_audits(audits.directory)], modes))
 
         db.set_trace_callback(look)

@@ -19,9 +19,7 @@ from crawler.model import State
 SITE = "https://www.example.com/"
 FILE = f"{SITE}sitemap.xml"
 ENTRY = AuditFinding(rule="entry.gone", url=f"{SITE}a", sentence="the URL answered 404", file=FILE, line=3)
-LINT = AuditFinding(
-    rule="sitemap.unknown_element", url=FILE, sentence="line 3: <x> is unknown", file=FILE, line=3
-)
+LINT = AuditFinding(rule="sitemap.unknown_element", url=FILE, sentence="line 3: <x> is unknown", file=FILE, line=3)
 REST = AuditFinding(rule="lastmod.invalid", url=FILE, sentence="and 7 more like these", file=FILE, times=7)
 ONCE = AuditFinding(rule="location.outside", url=f"{SITE}a", sentence="outside", file=FILE, line=3)
 DOOR = AuditFinding(rule="entry.outside", url="http://www.example.com/a", sentence="2 …", file=FILE, times=2)
@@ -31,11 +29,7 @@ DOOR = AuditFinding(rule="entry.outside", url="http://www.example.com/a", senten
     ("one", "other", "is_same"),
     [
         (ENTRY, replace(ENTRY, line=90, sentence="the URL answered 410", status=410), True),
-        (
-            ENTRY,
-            replace(ENTRY, file=f"{SITE}sitemap-2.xml"),
-            True,
-        ),  # the entry moved to another file of the set
+        (ENTRY, replace(ENTRY, file=f"{SITE}sitemap-2.xml"), True),  # the entry moved to another file of the set
         (ENTRY, replace(ENTRY, url=f"{SITE}A/"), True),  # in another spelling
         (ENTRY, replace(ENTRY, url=f"{SITE}b"), False),
         (ENTRY, replace(ENTRY, rule="entry.failed"), False),
@@ -66,11 +60,7 @@ def test_ours_a_finding_is_known_again_by_what_does_not_move(
             "",
         ),  # what is certain is, and the one before saw all
         (RuleCoverage(limit="--max-clicks 5"), RuleCoverage(limit="--max-clicks 3"), "--max-clicks 5 before"),
-        (
-            RuleCoverage(sources=("--search",)),
-            RuleCoverage(sources=("--analytics", "--search")),
-            "--analytics",
-        ),
+        (RuleCoverage(sources=("--search",)), RuleCoverage(sources=("--analytics", "--search")), "--analytics"),
         (RuleCoverage(sources=("--analytics", "--search")), RuleCoverage(sources=("--search",)), ""),
     ],
 )

@@ -143,9 +143,7 @@ def test_ours_a_robots_txt_that_is_missing_is_to_be_made(site: Www) -> None:
 
 
 @pytest.mark.parametrize(("flag", "status"), [("flag-down", "503"), ("flag-forbidden", "403")])
-def test_ours_what_a_robots_txt_lacks_that_does_not_answer_is_not_known(
-    site: Www, flag: str, status: str
-) -> None:
+def test_ours_what_a_robots_txt_lacks_that_does_not_answer_is_not_known(site: Www, flag: str, status: str) -> None:
     site.put(flag)
     found = site.check()
     assert found.checks[0].status is CheckStatus.PROBLEM
@@ -188,9 +186,7 @@ def test_google_a_sitemap_behind_a_redirect_is_told(site: Www) -> None:
     site.robots(f"Sitemap: {site.url}old/sitemap.xml\n")
     site.put("new/old/sitemap.xml", urlset(f"{site.url}new/old/"))
     faults = site.faults("old/sitemap.xml")
-    assert faults == {
-        "sitemap.direct": f"{site.url}old/sitemap.xml redirects to {site.url}new/old/sitemap.xml"
-    }
+    assert faults == {"sitemap.direct": f"{site.url}old/sitemap.xml redirects to {site.url}new/old/sitemap.xml"}
 
 
 def test_ours_packed_sitemaps_are_judged_by_what_is_in_them(site: Www) -> None:
@@ -208,9 +204,7 @@ def test_ours_what_is_served_is_held_against_the_file_that_was_published(site: W
     assert site.faults(output=str(tmp_path)) == {}
 
 
-def test_sitemaps_org_other_hosts_must_name_a_sitemap_that_lists_their_urls(
-    site: Www, tmp_path: Path
-) -> None:
+def test_sitemaps_org_other_hosts_must_name_a_sitemap_that_lists_their_urls(site: Www, tmp_path: Path) -> None:
     with nginx(tmp_path) as shop:
         (tmp_path / "robots.txt").write_text("User-agent: *\n")
         site.put("sitemap.xml", urlset(site.url, f"{shop.url}boats"))
@@ -226,9 +220,7 @@ def test_sitemaps_org_other_hosts_must_name_a_sitemap_that_lists_their_urls(
         (fault,) = (each for each in found.checks if each.status is CheckStatus.PROBLEM)
         assert (fault.about, f"such as {shop.url}boats, whose" in fault.message) == ("hosts.declared", True)
         assert fault.remedy.startswith("remove these URLs from the sitemap if they are a mistake, or ")
-        assert f"if the sitemap may list its URLs, add to {home}/robots.txt (" in "\n".join(
-            discovery_lines(found)
-        )
+        assert f"if the sitemap may list its URLs, add to {home}/robots.txt (" in "\n".join(discovery_lines(found))
         (tmp_path / "robots.txt").write_text(f"Sitemap: {site.url}sitemap.xml\n")
         assert check_discovery("", site_with_shop).is_ok
 

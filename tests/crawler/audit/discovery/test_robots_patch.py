@@ -46,8 +46,7 @@ def test_ours_what_is_there_stays_and_twice_is_once(tmp_path: Path, before: byte
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["sitemap:https://EXAMPLE.com:443/sitemap.xml", "Site-map: https://example.com/%73itemap.xml # ours"],
+    "line", ["sitemap:https://EXAMPLE.com:443/sitemap.xml", "Site-map: https://example.com/%73itemap.xml # ours"]
 )
 def test_google_a_line_in_another_spelling_is_one(tmp_path: Path, line: str) -> None:
     (tmp_path / "robots.txt").write_text(f"User-agent: *\n{line}")

@@ -53,12 +53,7 @@ def xml(body: str | bytes, status: int = 200) -> Answer:
 
 def plan_of(site: str, state: Path, /, **settings: dict[str, object]) -> CrawlPlan:
     pace = {"rate": 0}
-    sections = {
-        "site": {"url": site},
-        "state": {"directory": str(state)},
-        "pace": pace,
-        "fetch": {"retries": 0},
-    }
+    sections = {"site": {"url": site}, "state": {"directory": str(state)}, "pace": pace, "fetch": {"retries": 0}}
     return plan_audit(Config.model_validate(sections | settings))
 
 
@@ -91,9 +86,7 @@ def site() -> Iterator[Site]:
         yield running
 
 
-def test_sitemaps_org_all_formats_are_read_that_robots_txt_and_an_index_name(
-    site: Site, tmp_path: Path
-) -> None:
+def test_sitemaps_org_all_formats_are_read_that_robots_txt_and_an_index_name(site: Site, tmp_path: Path) -> None:
     packed = gzip.compress(urlset(f"{site.url}packed", url(f"{site.url}dated", "2026-03-04")).encode())
     rss = f"<rss version='2.0'><channel><item><link>{site.url}item</link></item></channel></rss>"
     site.routes |= {
@@ -115,14 +108,7 @@ def test_sitemaps_org_all_formats_are_read_that_robots_txt_and_an_index_name(
     assert (second.format, third.format) == ("text", "urlset")
     assert all(each.complete and each.bytes for each in read.accounts)
     assert first.bytes > len(packed)
-    assert (
-        f"{site.url}dated",
-        f"{site.url}dated",
-        f"{site.url}two.xml.gz",
-        3,
-        "2026-03-04",
-        b"",
-    ) in read.entries
+    assert (f"{site.url}dated", f"{site.url}dated", f"{site.url}two.xml.gz", 3, "2026-03-04", b"") in read.entries
     assert (f"{site.url}one", f"{site.url}one?utm_source=x", f"{site.url}one.xml", 2, "", b"") in read.entries
     below = [f"{site.url}{name}" for name in ("one.xml", "two.xml.gz", "feed.xml")]
     assert read.names == [first.name, *below, second.name, third.name]
@@ -136,11 +122,7 @@ def test_ours_every_finding_of_lint_is_told_with_its_entry(site: Site, tmp_path:
     read = Read(site.url, tmp_path)
     told = {each.rule: each for each in read.findings}
     outside = told["location.outside"]
-    assert (outside.url, outside.file, outside.line) == (
-        f"{site.url}outside",
-        f"{site.url}shop/sitemap.xml",
-        3,
-    )
+    assert (outside.url, outside.file, outside.line) == (f"{site.url}outside", f"{site.url}shop/sitemap.xml", 3)
     assert told["duplicate.loc"].url == f"{site.url}shop/a"
     assert told["lastmod.invalid"].line == 5
 
@@ -182,11 +164,7 @@ def test_sitemaps_org_pages_outside_of_the_directory_are_told_once_a_file(site: 
 def test_ours_what_one_rule_finds_too_often_is_counted(site: Site, tmp_path: Path) -> None:
     site.routes["/sitemap.xml"] = xml(urlset(*(f"{site.url}p{n}#x" for n in range(250))))
     found = [each for each in Read(site.url, tmp_path).findings if each.rule == "sitemap.loc_fragment"]
-    assert (len(found), sum(each.times for each in found), found[-1].sentence) == (
-        101,
-        250,
-        "and 150 more like these",
-    )
+    assert (len(found), sum(each.times for each in found), found[-1].sentence) == (101, 250, "and 150 more like these")
 
 
 def test_sitemaps_org_another_host_lets_its_urls_be_listed(site: Site, tmp_path: Path) -> None:
@@ -194,9 +172,7 @@ def test_sitemaps_org_another_host_lets_its_urls_be_listed(site: Site, tmp_path:
         other.routes["/robots.txt"] = Answer(f"Sitemap: {site.url}sitemap.xml")
         elsewhere = third.url.replace("127.0.0.1", "localhost")
         site.routes["/sitemap.xml"] = xml(urlset(f"{other.url}a", f"{elsewhere}b"))
-        read = Read(
-            site.url, tmp_path, scope={"hosts": [each.split("/")[2] for each in (other.url, elsewhere)]}
-        )
+        read = Read(site.url, tmp_path, scope={"hosts": [each.split("/")[2] for each in (other.url, elsewhere)]})
         said = [(each.rule, each.url) for each in read.findings if each.rule.startswith("location.")]
         assert said == [("location.other_host", f"{elsewhere}b")]
         assert other.paths == third.paths == ["/robots.txt"]
@@ -210,10 +186,7 @@ def test_sitemaps_org_another_host_lets_its_urls_be_listed(site: Site, tmp_path:
         ({"/robots.txt": "Sitemap: {url}broken.xml", "/broken.xml": xml("", 500)}, "answered 500"),
         ({"/robots.txt": "Sitemap: {url}one.xml\nUser-agent: *\nDisallow: /*.xml"}, "robots.txt line 3"),
         ({"/sitemap.xml": xml(index("{url}page", "{url}one.xml"))}, "no sitemap"),
-        (
-            {"/sitemap.xml": xml(f"<urlset {NS}><url><loc>{{url}}cut</loc></url>")},
-            "could not be read to its end",
-        ),
+        ({"/sitemap.xml": xml(f"<urlset {NS}><url><loc>{{url}}cut</loc></url>")}, "could not be read to its end"),
         ({"/robots.txt": "Sitemap: {url}page"}, "is no sitemap"),
     ],
 )
@@ -221,9 +194,7 @@ def test_ours_what_cannot_be_read_makes_a_source_incomplete(
     site: Site, tmp_path: Path, routes: dict[str, Route], fault: str
 ) -> None:
     one = {"/one.xml": xml(urlset("{url}one")), "/page": Answer("<!doctype html><title>page</title>")}
-    site.routes |= one | {
-        name: Answer(body) if isinstance(body, str) else body for name, body in routes.items()
-    }
+    site.routes |= one | {name: Answer(body) if isinstance(body, str) else body for name, body in routes.items()}
     accounts = Read(site.url, tmp_path).accounts
     incomplete = [each for each in accounts if not each.complete]
     assert incomplete
@@ -248,9 +219,7 @@ def test_ours_a_sitemap_that_redirects_is_judged_where_it_is(site: Site, tmp_pat
         ),
     ],
 )
-def test_ours_a_site_without_a_sitemap_is_no_fault(
-    site: Site, tmp_path: Path, usual: Answer, said: str
-) -> None:
+def test_ours_a_site_without_a_sitemap_is_no_fault(site: Site, tmp_path: Path, usual: Answer, said: str) -> None:
     site.routes["/sitemap.xml"] = usual
     read = Read(site.url, tmp_path)
     assert (read.accounts, read.findings, read.entries) == ([], [], [])
@@ -388,21 +357,8 @@ def test_google_each_fault_of_an_entry_is_found_and_nothing_else(site: Site, tmp
         "/right": page(head=modified.format("2026-02-01T10:00:00Z")),
         "/sitemap.xml": xml(
             urlset(
-                *(
-                    "{url}",
-                    "{url}good",
-                    "{url}gone",
-                    "{url}failed",
-                    "{url}moved",
-                    "{url}quiet",
-                    "{url}secret",
-                ),
-                *(
-                    "{url}copy",
-                    "{url}good?utm_source=letter",
-                    "{url}good?utm_source=post",
-                    "{url}gone?gclid=1",
-                ),
+                *("{url}", "{url}good", "{url}gone", "{url}failed", "{url}moved", "{url}quiet", "{url}secret"),
+                *("{url}copy", "{url}good?utm_source=letter", "{url}good?utm_source=post", "{url}gone?gclid=1"),
                 *(url(f"{{url}}{name}", "2026-02-01") for name in ("late", "early", "right")),
             )
         ),
@@ -424,9 +380,7 @@ def test_google_each_fault_of_an_entry_is_found_and_nothing_else(site: Site, tmp
     assert (moved.file, moved.line, moved.status) == (f"{site.url}sitemap.xml", 6, 301)
     (copy,) = found.findings["entry.canonical"]
     for each in (moved, copy):  # it is said there, and no duplicate
-        assert (
-            f"{site.url}good is listed too ({site.url}sitemap.xml line 3): remove this entry" in each.evidence
-        )
+        assert f"{site.url}good is listed too ({site.url}sitemap.xml line 3): remove this entry" in each.evidence
     (several,) = found.findings["entry.duplicate"]
     assert {each.removeprefix(site.url) for each in several.spellings} == {
         *("good?utm_source=letter", "good?utm_source=post")
@@ -434,11 +388,7 @@ def test_google_each_fault_of_an_entry_is_found_and_nothing_else(site: Site, tmp
 
 
 def test_ours_an_entry_that_was_not_asked_for_is_not_judged(site: Site, tmp_path: Path) -> None:
-    site.routes |= {
-        "/": page("/good"),
-        "/good": page(),
-        "/sitemap.xml": xml(urlset("{url}gone", "{url}good")),
-    }
+    site.routes |= {"/": page("/good"), "/good": page(), "/sitemap.xml": xml(urlset("{url}gone", "{url}good"))}
     found = audited(site, tmp_path, audit={"max_unlinked": 0})
     assert not [rule for rule in found.findings if rule.startswith("entry.")]
 
@@ -454,9 +404,7 @@ def test_ours_a_date_between_two_audits_that_saw_the_same_is_late(site: Site, tm
 def test_ours_a_date_before_a_change_that_was_seen_is_early(site: Site, tmp_path: Path) -> None:
     site.routes |= {"/": page("/a"), "/a": page(), "/sitemap.xml": xml(urlset(url("{url}a", "2026-02-01")))}
     audited(site, tmp_path, clock=clock("2026-03-01"))
-    site.routes["/a"] = page(
-        head="<title>Other words</title>", says="All of this was written anew, and says more."
-    )
+    site.routes["/a"] = page(head="<title>Other words</title>", says="All of this was written anew, and says more.")
     (early,) = audited(site, tmp_path, clock=clock("2026-04-01")).findings["entry.lastmod_early"]
     assert "the page had other content on 2026-03-01" in early.sentence
     (early,) = audited(site, tmp_path, clock=clock("2026-05-01")).findings["entry.lastmod_early"]
@@ -478,8 +426,7 @@ def variants(how: str, **labels: str) -> str:
         return ", ".join(f'<{path}>; rel="alternate"; hreflang="{label}"' for label, path in named)
     if how == "sitemap":
         return "".join(
-            f'<xhtml:link rel="alternate" hreflang="{label}" href="{{url}}{path[1:]}"/>'
-            for label, path in named
+            f'<xhtml:link rel="alternate" hreflang="{label}" href="{{url}}{path[1:]}"/>' for label, path in named
         )
     return "".join(f'<link rel="alternate" hreflang="{label}" href="{path}">' for label, path in named)
 
@@ -501,9 +448,7 @@ def test_google_a_sound_cluster_yields_nothing(site: Site, tmp_path: Path, how: 
     assert not [rule for rule in found.findings if rule.startswith(("cluster.", "hreflang.", "entry."))]
 
 
-def test_google_faults_of_clusters_as_pages_headers_and_sitemaps_state_them(
-    site: Site, tmp_path: Path
-) -> None:
+def test_google_faults_of_clusters_as_pages_headers_and_sitemaps_state_them(site: Site, tmp_path: Path) -> None:
     three = {"en": "/en", "de": "/de", "fr": "/fr", "x_default": "/en"}
     html = variants("html", **three)
     site.routes |= {
@@ -566,11 +511,7 @@ def test_ours_entries_under_another_name_of_the_site_are_asked_for(site: Site, t
         "/c": page(says="third"),
         "/moved": Answer("", 301, {"Location": f"{home}c"}),
         "/sitemap.xml": xml(
-            urlset(
-                *(f"{www}{name}" for name in ("a", "b", "c", "moved", "lost")),
-                f"{home}c",
-                f"https{home[4:]}a",
-            )
+            urlset(*(f"{www}{name}" for name in ("a", "b", "c", "moved", "lost")), f"{home}c", f"https{home[4:]}a")
         ),
     }
     found = findings(plan)
@@ -590,9 +531,7 @@ def test_ours_entries_under_another_name_of_the_site_are_asked_for(site: Site, t
     assert f"listed under {www[:-1]}, and the site is {home[:-1]}" in found["entry.outside"][0].sentence
 
 
-def test_ours_entries_under_another_name_that_cannot_be_asked_for_are_counted(
-    site: Site, tmp_path: Path
-) -> None:
+def test_ours_entries_under_another_name_that_cannot_be_asked_for_are_counted(site: Site, tmp_path: Path) -> None:
     _, www, plan = with_www(site, tmp_path)
     site.routes |= {"/": page("/a"), "/a": page()}
     site.routes["/sitemap.xml"] = xml(urlset(*(f"{www}p{number}" for number in range(MAX_ALIAS_URLS + 50))))

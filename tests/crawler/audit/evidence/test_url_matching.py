@@ -68,40 +68,24 @@ def test_ours_claims_of_one_source_for_one_url_add_up_whatever_their_order(desk:
     number = desk.claims.begin(SourceReport(source=SourceKind.LOG, name="log"))
     some = [
         SourceRecord(
-            url=page,
-            first="2026-03-02",
-            last="2026-03-04",
-            people=2,
-            ok=2,
-            status=200,
-            agents={"Googlebot": 1},
+            url=page, first="2026-03-02", last="2026-03-04", people=2, ok=2, status=200, agents={"Googlebot": 1}
         ),
         SourceRecord(
-            url=page,
-            first="2026-03-01",
-            last="2026-03-09",
-            bots=3,
-            dead=3,
-            status=404,
-            agents={"Googlebot": 2, "b": 1},
+            url=page, first="2026-03-01", last="2026-03-09", bots=3, dead=3, status=404, agents={"Googlebot": 2, "b": 1}
         ),
         SourceRecord(url=page, first="2026-03-05", last="2026-03-05", people=1, moved=1, status=301),
         SourceRecord(url=page),
     ]
     for claim in some:
         desk.claims.put(number, [claim])
-    row = desk.db.execute(
-        "SELECT first, last, people, bots, ok, moved, dead, status, agents FROM claim"
-    ).fetchall()
+    row = desk.db.execute("SELECT first, last, people, bots, ok, moved, dead, status, agents FROM claim").fetchall()
     assert row == [("2026-03-01", "2026-03-09", 3, 3, 2, 1, 3, 404, '{"Googlebot":3,"b":1}')]
 
 
 def test_ours_the_account_of_a_source_is_kept_as_it_ended(desk: Desk) -> None:
     account = SourceReport(source=SourceKind.LIST, name="list.txt")
     number = desk.claims.begin(account)
-    desk.claims.put(
-        number, [SourceRecord(url=url("/a")), SourceRecord(url=url("/b")), SourceRecord(url=url("/a"))]
-    )
+    desk.claims.put(number, [SourceRecord(url=url("/a")), SourceRecord(url=url("/b")), SourceRecord(url=url("/a"))])
     account.rows, account.used = 4, 3
     desk.claims.end(number, account)
     (kept,) = desk.claims.reports()
@@ -162,14 +146,10 @@ def test_ours_strangers_are_what_was_not_visited_or_is_linked_by_nofollow_only(d
 def test_ours_what_is_known_of_a_page_is_told_of_all_its_spellings(desk: Desk) -> None:
     page = desk.visit("/a")
     desk.claim(
-        SourceKind.LOG,
-        SourceRecord(url=url("/a"), first="2026-02-02", last="2026-02-03", people=1, ok=1),
-        name="x.log",
+        SourceKind.LOG, SourceRecord(url=url("/a"), first="2026-02-02", last="2026-02-03", people=1, ok=1), name="x.log"
     )
     desk.claim(
-        SourceKind.LOG,
-        SourceRecord(url=url("/A/"), first="2026-01-01", last="2026-01-01", bots=2, ok=2),
-        name="y.log",
+        SourceKind.LOG, SourceRecord(url=url("/A/"), first="2026-01-01", last="2026-01-01", bots=2, ok=2), name="y.log"
     )
     desk.claim(SourceKind.SEARCH, SourceRecord(url=url("/a"), clicks=3, impressions=40), name="Pages.csv")
     desk.homes.match_all()
@@ -220,9 +200,7 @@ def test_ours_another_audit_begins_with_empty_tables(tmp_path: Path) -> None:
     ],
 )
 def test_ours_sources_name_the_site_in_many_ways(text: str, meant: str) -> None:
-    assert SourceUrlParser(url("/"), DEFAULT_PARAMS, lambda each: each.startswith(f"{SITE}/")).parse(
-        text
-    ) == url(meant)
+    assert SourceUrlParser(url("/"), DEFAULT_PARAMS, lambda each: each.startswith(f"{SITE}/")).parse(text) == url(meant)
 
 
 @pytest.mark.parametrize(
@@ -239,10 +217,7 @@ def test_ours_sources_name_the_site_in_many_ways(text: str, meant: str) -> None:
     ],
 )
 def test_ours_what_is_no_page_of_the_site_is_told_apart(text: str, stray: RejectReason) -> None:
-    assert (
-        SourceUrlParser(url("/"), DEFAULT_PARAMS, lambda each: each.startswith(f"{SITE}/")).parse(text)
-        is stray
-    )
+    assert SourceUrlParser(url("/"), DEFAULT_PARAMS, lambda each: each.startswith(f"{SITE}/")).parse(text) is stray
 
 
 def test_ours_the_days_are_those_of_the_log_whatever_time_exports_are_about(desk: Desk) -> None:

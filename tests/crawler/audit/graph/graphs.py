@@ -134,8 +134,6 @@ class Plainly:
 
     def inlinks(self, node: int) -> int:
         return sum(
-            to == node
-            and self.homes[source] != self.homes[to]
-            and LinkKind.FOLLOWED in self.kinds(source, flags)
+            to == node and self.homes[source] != self.homes[to] and LinkKind.FOLLOWED in self.kinds(source, flags)
             for (source, to), flags in self.links.items()
         )

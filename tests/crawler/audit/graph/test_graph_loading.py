@@ -96,9 +96,7 @@ def test_ours_the_graph_is_what_the_frontier_kept(tmp_path: Path) -> None:
 def page_of(of: Url) -> Page:
     """A page with much before its title and after it, or little."""
     if of == url("/deep"):
-        return Page(
-            title=of.upper(), canonicals=[of], breadcrumb=[url("/"), url("/a")], expires=1.5, images=["x"]
-        )
+        return Page(title=of.upper(), canonicals=[of], breadcrumb=[url("/"), url("/a")], expires=1.5, images=["x"])
     return Page(title=of.upper())
 
 
@@ -117,6 +115,4 @@ def test_ours_many_pages_are_unpacked_as_one_would_be(pages: list[list[tuple[int
     packed = [pack_links(links) for links in pages]
     found = unpack_many(packed)
     expected = [(place, *link) for place, each in enumerate(packed) for link in unpack_links(each)]
-    assert (
-        list(zip(found.page.tolist(), found.target.tolist(), found.flags.tolist(), strict=True)) == expected
-    )
+    assert list(zip(found.page.tolist(), found.target.tolist(), found.flags.tolist(), strict=True)) == expected

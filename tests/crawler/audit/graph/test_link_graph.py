@@ -94,14 +94,7 @@ def test_ours_a_link_on_a_copy_of_another_page_is_a_way_by_canonical() -> None:
 
 def test_ours_a_page_that_only_its_own_other_spellings_lead_to_is_an_orphan() -> None:
     # 1 links to itself, to its old address 2 and to its copy 3; nobody else knows any of them
-    links = [
-        (1, 1, LINK),
-        (1, 2, LINK),
-        (1, 3, LINK),
-        (3, 1, LINK),
-        (3, 1, DiscoveredBy.CANONICAL),
-        (3, 3, LINK),
-    ]
+    links = [(1, 1, LINK), (1, 2, LINK), (1, 3, LINK), (3, 1, LINK), (3, 1, DiscoveredBy.CANONICAL), (3, 3, LINK)]
     made = graph([PAGE, PAGE, MOVED, COPY], links, {2: 1, 3: 1})
     assert made.ways.tolist() == [0, 0, 0, 0]
     assert made.inlinks.tolist() == [0, 0, 0, 0]
@@ -115,9 +108,7 @@ def test_ours_a_nofollow_page_does_not_help_itself_by_its_old_address() -> None:
 
 
 def test_ours_what_asks_neither_to_be_indexed_nor_followed_invites_nobody() -> None:
-    made = graph(
-        [PAGE, State.NOINDEX, PAGE, PAGE], [(0, 1, LINK), (1, 2, DiscoveredBy.NOFOLLOW), (1, 3, LINK)]
-    )
+    made = graph([PAGE, State.NOINDEX, PAGE, PAGE], [(0, 1, LINK), (1, 2, DiscoveredBy.NOFOLLOW), (1, 3, LINK)])
     assert made.touched.tolist() == [True] * 4
     assert made.crawlable.tolist() == [False, True, False, True]
     assert graph([PAGE] * 2, [(0, 1, DiscoveredBy.NOFOLLOW)]).crawlable[1]
@@ -128,9 +119,7 @@ def test_ours_pages_that_nothing_leads_to_invite_all_the_same() -> None:
 
 
 def test_ours_nobody_clicks_what_only_the_head_names_also_by_way_of_a_redirect() -> None:
-    made = graph(
-        [PAGE, MOVED, GONE], [(0, 1, DiscoveredBy.ALTERNATE), (0, 2, DiscoveredBy.CANONICAL)], {1: 2}
-    )
+    made = graph([PAGE, MOVED, GONE], [(0, 1, DiscoveredBy.ALTERNATE), (0, 2, DiscoveredBy.CANONICAL)], {1: 2})
     assert (made.visitor_link_kinds(2), ways(made, 2)) == (0, LinkKind.REDIRECT | LinkKind.CANONICAL)
     assert graph([PAGE, MOVED, GONE], [(0, 1, LINK)], {1: 2}).visitor_link_kinds(2) == LinkKind.REDIRECT
 
@@ -144,12 +133,7 @@ def test_ours_sitemaps_lead_nowhere() -> None:
 def test_ours_what_is_only_named_in_the_head_is_touched() -> None:
     made = graph(
         [PAGE] * 5,
-        [
-            (0, 1, DiscoveredBy.ALTERNATE),
-            (0, 2, DiscoveredBy.PAGINATION),
-            (0, 3, DiscoveredBy.AMP),
-            (1, 4, LINK),
-        ],
+        [(0, 1, DiscoveredBy.ALTERNATE), (0, 2, DiscoveredBy.PAGINATION), (0, 3, DiscoveredBy.AMP), (1, 4, LINK)],
     )
     assert [ways(made, node) for node in (1, 2, 3, 4)] == [
         LinkKind.HEAD,
@@ -231,9 +215,7 @@ def test_ours_the_arrays_say_what_the_rules_say(site: tuple[list[State], list[Li
 
 @given(sites())
 @settings(max_examples=150, deadline=None)
-def test_ours_weights_solve_the_equation_of_pagerank(
-    site: tuple[list[State], list[Link], dict[int, int]],
-) -> None:
+def test_ours_weights_solve_the_equation_of_pagerank(site: tuple[list[State], list[Link], dict[int, int]]) -> None:
     states, links, targets = site
     made, plain = graph(states, links, targets), Plainly(states, links, targets)
     pages = [node for node, state in enumerate(states) if state is PAGE]
@@ -261,11 +243,7 @@ def test_ours_islands_are_the_components_of_what_is_not_touched(
     states, links, targets = site
     made, plain = graph(states, links, targets), Plainly(states, links, targets)
     parts = [{node} for node in range(len(states)) if node not in plain.touched]
-    pairs = [
-        (source, to)
-        for source, to, found in links
-        if found & ~(DiscoveredBy.SITEMAP | DiscoveredBy.PREVIOUS_RUN)
-    ]
+    pairs = [(source, to) for source, to, found in links if found & ~(DiscoveredBy.SITEMAP | DiscoveredBy.PREVIOUS_RUN)]
     for pair in (*pairs, *targets.items()):
         if not plain.touched & set(pair):
             joined = set().union(*(part for part in parts if part & set(pair)))

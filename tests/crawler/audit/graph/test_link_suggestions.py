@@ -45,9 +45,7 @@ class Web:
         targets = {node[path]: node[to] for path, to in self.targets.items()}
         made = graph([self.states[path] for path in paths], links, targets)
         lost = [node[path] for path in orphans]
-        hubs = LinkSuggestions(
-            made, [HOME + path for path in paths], [self.titles[path] for path in paths], lost
-        )
+        hubs = LinkSuggestions(made, [HOME + path for path in paths], [self.titles[path] for path in paths], lost)
         return lambda path: hubs.suggest(node[path], [HOME + each for each in self.crumbs.get(path, [])])
 
     def check(self, parents: dict[str, str]) -> None:
@@ -182,15 +180,7 @@ def test_ours_what_cannot_carry_a_link_is_not_suggested() -> None:
     web.targets["/boats"] = "/boats/"
     found = {hub.url.removeprefix(HOME) for hub in web.hubs("/boats/too.html")("/boats/lost.html")}
     assert "/harbour" in found
-    assert not found & {
-        "/boats/",
-        "/boats",
-        "/boats/index.html",
-        "/old",
-        "/boats/too.html",
-        "/all",
-        "/boats/lost.html",
-    }
+    assert not found & {"/boats/", "/boats", "/boats/index.html", "/old", "/boats/too.html", "/all", "/boats/lost.html"}
 
 
 def test_ours_where_nothing_speaks_for_a_page_nothing_is_suggested() -> None:

@@ -18,16 +18,12 @@ def entry(lastmod: str = "", loc: str = PAGE, **more: object) -> PublishedEntry:
     return PublishedEntry(loc=loc, url=PAGE, file="sitemap.xml", line=4, lastmod=lastmod, **more)  # type: ignore[arg-type]
 
 
-def visited(
-    state: str, status: int | None = 200, reason: str = "", target: str = "", **more: object
-) -> VisitedUrl:
+def visited(state: str, status: int | None = 200, reason: str = "", target: str = "", **more: object) -> VisitedUrl:
     return VisitedUrl(url=PAGE, state=state, status=status, reason=reason, target=target, **more)  # type: ignore[arg-type]
 
 
 FINE = VisitedUrl(url="https://example.com/b", state=State.INDEXABLE, status=200)
-GONE = VisitedUrl(
-    url="https://example.com/c", state=State.CLIENT_ERROR, status=404, reason="answered 404, not found"
-)
+GONE = VisitedUrl(url="https://example.com/c", state=State.CLIENT_ERROR, status=404, reason="answered 404, not found")
 
 
 @pytest.mark.parametrize(
@@ -71,9 +67,7 @@ def test_google_only_canonical_pages_that_answer_belong_in_a_sitemap(
     assert (found.rule, found.sentence) == (rule, sentence)
     assert found.rule in RULES
     assert (found.url, found.file, found.line, found.lastmod) == (PAGE, "sitemap.xml", 4, "2026-01-01")
-    assert ("list https://example.com/b instead" in found.evidence) is (
-        seen.end is FINE and not seen.is_endless
-    )
+    assert ("list https://example.com/b instead" in found.evidence) is (seen.end is FINE and not seen.is_endless)
     assert ("it leads to no page: take it out of the sitemap" in found.evidence) is (seen.end is GONE)
 
 
@@ -100,13 +94,7 @@ def test_ours_what_is_not_known_is_not_held_against_an_entry(seen: VisitedUrl) -
 
 def test_google_spellings_of_one_page_are_listed_once() -> None:
     page = VisitedUrl(url=PAGE, state=State.INDEXABLE, status=200)
-    locs = [
-        PAGE,
-        "https://example.com/%61",
-        "https://EXAMPLE.com/a",
-        PAGE + "?utm_source=x",
-        "https://example.com/a/",
-    ]
+    locs = [PAGE, "https://example.com/%61", "https://EXAMPLE.com/a", PAGE + "?utm_source=x", "https://example.com/a/"]
     found = check_duplicate_spellings(page, [entry(loc=loc) for loc in locs])
     assert found is not None
     assert found.url == PAGE
@@ -178,9 +166,7 @@ NOW = at("2026-06-15")
         ("2026-03-10", {}, ""),
     ],
 )  # fmt: skip
-def test_google_lastmod_is_the_date_of_the_last_change(
-    lastmod: str, known: dict[str, object], rule: str
-) -> None:
+def test_google_lastmod_is_the_date_of_the_last_change(lastmod: str, known: dict[str, object], rule: str) -> None:
     observed = ObservedDates(seen_at=NOW, page_date_source="JSON-LD dateModified", **known)  # type: ignore[arg-type]
     found = check_lastmod(entry(lastmod), observed)
     assert (found.rule if found else "") == (f"entry.lastmod_{rule}" if rule else "")
@@ -228,9 +214,7 @@ def reply(status: int, label: str) -> Reply:
         (MediaRole.IMAGE, Failure("policy.private_address", "no", False), ""),
     ],
 )  # fmt: skip
-def test_google_what_is_listed_beside_a_page_can_be_had(
-    role: MediaRole, answer: Reply | Failure, said: str
-) -> None:
+def test_google_what_is_listed_beside_a_page_can_be_had(role: MediaRole, answer: Reply | Failure, said: str) -> None:
     medium = ListedMedia(url=PAGE + ".png", role=role, page=PAGE, file="sitemap.xml", line=3)
     found = check_media_url(medium, answer)
     assert (found.sentence if found else "") == said

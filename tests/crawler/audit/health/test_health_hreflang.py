@@ -101,13 +101,9 @@ def test_google_a_cluster_may_be_stated_in_all_three_ways_at_once() -> None:
     said = alternates(site.named)
     for number, label in enumerate(FIVE):
         if number % 2:
-            site.change(
-                label, listed=(ListedHreflang("a.xml", number, said), ListedHreflang("b.xml", 1, said))
-            )
+            site.change(label, listed=(ListedHreflang("a.xml", number, said), ListedHreflang("b.xml", 1, said)))
         else:
-            site.change(
-                label, own_alternates=said if number else (), listed=(ListedHreflang("a.xml", number, said),)
-            )
+            site.change(label, own_alternates=said if number else (), listed=(ListedHreflang("a.xml", number, said),))
     assert site.found() == {}
 
 
@@ -191,21 +187,16 @@ def test_google_a_page_under_another_language_than_its_own() -> None:
 def test_ours_a_page_that_alone_calls_another_wrongly_is_told_itself() -> None:
     site = Site("en", "de", "fr")
     site.change(
-        "en",
-        own_alternates=alternates({"en": at("en"), "nl": at("de"), "fr": at("fr"), "x-default": at("en")}),
+        "en", own_alternates=alternates({"en": at("en"), "nl": at("de"), "fr": at("fr"), "x-default": at("en")})
     )
     assert site.found() == {"cluster.label": ["en"]}
-    assert site.sentence("en", "cluster.label") == (
-        f'{at("de")} is named for nl, and its html element says lang="de"'
-    )
+    assert site.sentence("en", "cluster.label") == (f'{at("de")} is named for nl, and its html element says lang="de"')
 
 
 def test_ours_a_page_that_alone_calls_itself_wrongly_is_told() -> None:
     site = Site("en", "de", "fr")
     site.change("de", own_alternates=alternates(site.named | {"nl": at("de")}))
-    assert site.sentence("de", "cluster.label") == (
-        f'{at("de")} is named for nl, and its html element says lang="de"'
-    )
+    assert site.sentence("de", "cluster.label") == (f'{at("de")} is named for nl, and its html element says lang="de"')
 
 
 def test_google_swapped_labels_are_told_as_such() -> None:
@@ -238,9 +229,7 @@ def test_google_one_label_for_two_pages() -> None:
     site.change("en", own_alternates=said)
     site.change("fr", language="")
     assert site.found() == {"cluster.conflict": ["en"]}
-    assert f"the page names two URLs for de: {at('de')} and {at('fr')}" in site.sentence(
-        "en", "cluster.conflict"
-    )
+    assert f"the page names two URLs for de: {at('de')} and {at('fr')}" in site.sentence("en", "cluster.conflict")
 
 
 def test_ours_a_page_and_a_sitemap_that_disagree() -> None:

@@ -14,9 +14,7 @@ MEMBERS = VisitedUrl(
     url=f"{HOME}members", state=State.CLIENT_ERROR, status=401, reason="answered 401, it asks for a login"
 )
 BLOCKED = VisitedUrl(url=f"{HOME}private", state=State.ROBOTS, reason="robots.txt line 2: Disallow: /private")
-FAILING = VisitedUrl(
-    url=f"{HOME}failing", state=State.SERVER_ERROR, status=500, reason="answered 500, internal error"
-)
+FAILING = VisitedUrl(url=f"{HOME}failing", state=State.SERVER_ERROR, status=500, reason="answered 500, internal error")
 BUSY = VisitedUrl(url=f"{HOME}busy", state=State.SERVER_ERROR, status=503, reason="answered 503, unavailable")
 PLAN = VisitedUrl(url=f"{HOME}plan.pdf", state=State.WRONG_TYPE, status=200)
 
@@ -62,25 +60,16 @@ def of_canonical(*steps: str | int, end: VisitedUrl | None = PAGE) -> str:
         ([302, 307, 302], ""),
     ],
 )
-def test_rfc9110_a_redirect_for_now_is_to_be_linked_and_one_for_good_is_not(
-    steps: list[str | int], rule: str
-) -> None:
+def test_rfc9110_a_redirect_for_now_is_to_be_linked_and_one_for_good_is_not(steps: list[str | int], rule: str) -> None:
     assert of_redirect(*steps) == rule
 
 
-@pytest.mark.parametrize(
-    "steps", [[301, 301], [302, 301], [308, "refresh"], [301, 302, 301], [302, 302, 302, 302]]
-)
-def test_google_what_leads_to_what_has_moved_for_good_or_over_many_hops_is_a_chain(
-    steps: list[str | int],
-) -> None:
+@pytest.mark.parametrize("steps", [[301, 301], [302, 301], [308, "refresh"], [301, 302, 301], [302, 302, 302, 302]])
+def test_google_what_leads_to_what_has_moved_for_good_or_over_many_hops_is_a_chain(steps: list[str | int]) -> None:
     assert of_redirect(*steps) == "link.chain"
 
 
-@pytest.mark.parametrize(
-    ("steps", "start"),
-    [([301, 302], "link to"), ([301, 301, 302], "redirect to")],
-)
+@pytest.mark.parametrize(("steps", "start"), [([301, 302], "link to"), ([301, 301, 302], "redirect to")])
 def test_rfc9110_what_redirects_for_now_is_named_with_where_it_ends(steps: list[int], start: str) -> None:
     way = trail(*steps)
     fault = check_redirect(way)
@@ -107,27 +96,20 @@ def test_rfc9110_what_redirects_for_now_is_named_with_where_it_ends(steps: list[
         (None, False),
     ],
 )
-def test_ours_links_are_told_by_where_they_end(
-    steps: list[str | int], end: VisitedUrl | None, is_told: bool
-) -> None:
+def test_ours_links_are_told_by_where_they_end(steps: list[str | int], end: VisitedUrl | None, is_told: bool) -> None:
     assert bool(of_redirect(*steps, end=end)) is is_told
 
 
 def test_ours_a_circle_of_redirects_is_told_as_failing_and_not_here() -> None:
     one, two = trail(301, 301, end=None)
-    assert (
-        check_redirect([one, VisitedUrl(url=two.url, state=State.REDIRECT, status=301, target=one.url)])
-        is None
-    )
+    assert check_redirect([one, VisitedUrl(url=two.url, state=State.REDIRECT, status=301, target=one.url)]) is None
 
 
 def test_ours_what_redirects_should_lead_to_is_told() -> None:
     fault = check_redirect(trail(301, 302))
     assert fault is not None
     assert fault.sentence == f"redirects (301) to {HOME}1, which temporarily (302) redirects to {PAGE.url}"
-    assert fault.evidence[0].startswith(
-        f"link to {HOME}1 instead, which redirects (302) to {PAGE.url} temporarily"
-    )
+    assert fault.evidence[0].startswith(f"link to {HOME}1 instead, which redirects (302) to {PAGE.url} temporarily")
     fault = check_redirect(trail(302, 302, 301, 308, 307))
     assert fault is not None
     assert fault.sentence == f"redirects (302) to {HOME}1, in 5 hops to {PAGE.url}"
@@ -166,9 +148,7 @@ def test_google_a_canonical_is_a_page_that_can_be_indexed(
 @pytest.mark.parametrize("step", [301, 302, "canonical"])
 def test_google_a_canonical_that_leads_back_loses_the_page(step: str | int) -> None:
     page, named = trail("canonical", step, end=None)
-    fault = check_canonical(
-        [page, VisitedUrl(url=named.url, state=named.state, status=named.status, target=page.url)]
-    )
+    fault = check_canonical([page, VisitedUrl(url=named.url, state=named.state, status=named.status, target=page.url)])
     assert fault is not None
     assert fault.rule == "canonical.lost"
     assert fault.sentence.startswith(f"it names {HOME}1 as its canonical, which ")

@@ -9,9 +9,7 @@ TEXT = "Our boats are the best of the coast, says everybody who ever sailed one.
 
 def test_ours_a_frame_for_scripts_is_bare_whatever_stands_where_nobody_reads_it() -> None:
     assert is_bare("<title>Shop</title><div id=root>Loading</div>")
-    unseen = "".join(
-        f"<{name} x>{TEXT}</{name}>" for name in ("head", "title", "noscript", "template", "SVG")
-    )
+    unseen = "".join(f"<{name} x>{TEXT}</{name}>" for name in ("head", "title", "noscript", "template", "SVG"))
     assert is_bare(f"{unseen}<p title='{TEXT}'>Hello</p>")
     assert not is_bare(f"{unseen}<p>{TEXT}</p>")
     assert not is_bare(f"<head><meta name=a><p>{TEXT}</p>")

@@ -10,10 +10,7 @@ PAGE = "https://www.example.com/hub"
 
 def ends(state: State, status: int | None = None, count: int = 1, reason: str = "") -> CrawlCoverage:
     return CrawlCoverage(
-        end_states={
-            (State.INDEXABLE, 200): EndedUrls(9, PAGE),
-            (state, status): EndedUrls(count, PAGE, reason),
-        }
+        end_states={(State.INDEXABLE, 200): EndedUrls(9, PAGE), (state, status): EndedUrls(count, PAGE, reason)}
     )
 
 
@@ -34,10 +31,7 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
 @pytest.mark.parametrize(
     ("seen", "words"),
     [
-        (
-            ends(State.ROBOTS, reason="robots.txt line 2: Disallow: /p"),
-            ("robots.txt line 2", "--ignore-robots", PAGE),
-        ),
+        (ends(State.ROBOTS, reason="robots.txt line 2: Disallow: /p"), ("robots.txt line 2", "--ignore-robots", PAGE)),
         (ends(State.SERVER_ERROR, 500, reason="answered 500"), ("1 URL failed", "answered 500", PAGE)),
         (ends(State.UNREACHABLE), ("failed (unreachable)", PAGE)),
         (ends(State.PARSE_FAILED, 200, 2), ("2 URLs failed (parse failed)",)),
@@ -49,10 +43,7 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
             CrawlCoverage(end_states={}, out_of_scope=EndedUrls(2, PAGE)),
             ("outside of the directory", PAGE, "--trust-blocked"),
         ),
-        (
-            CrawlCoverage(end_states={}, alias_urls=EndedUrls(2, PAGE)),
-            ("another name", PAGE, "--max-unlinked"),
-        ),
+        (CrawlCoverage(end_states={}, alias_urls=EndedUrls(2, PAGE)), ("another name", PAGE, "--max-unlinked")),
         (ends(State.TOO_DEEP, None, 4), ("4 URLs were further", "--max-depth")),
         (ends(State.EXCLUDED), ("--exclude",)),
         (ends(State.NOFOLLOW, None, 2), ("nofollow", "--max-unlinked")),
@@ -70,9 +61,7 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
         (CrawlCoverage(end_states={}, linked_pages=3), ("only 3 pages were found", "JavaScript")),
     ],
 )
-def test_ours_whatever_was_not_read_is_a_doubt_with_a_remedy(
-    seen: CrawlCoverage, words: tuple[str, ...]
-) -> None:
+def test_ours_whatever_was_not_read_is_a_doubt_with_a_remedy(seen: CrawlCoverage, words: tuple[str, ...]) -> None:
     (said,) = limits_of_crawl(seen)
     assert all(word in said for word in words), said
 
@@ -81,12 +70,7 @@ def test_ours_what_is_blocked_may_be_trusted_and_what_failed_may_not() -> None:
     states = [(State.ROBOTS, None), (State.CLIENT_ERROR, 401), (State.TRAP, None), (State.NOFOLLOW, None)]
     blocked = {each: EndedUrls(2, PAGE) for each in states}
     assert len(limits_of_crawl(CrawlCoverage(end_states=blocked, out_of_scope=EndedUrls(1, PAGE)))) == 5
-    assert (
-        limits_of_crawl(
-            CrawlCoverage(end_states=blocked, out_of_scope=EndedUrls(1, PAGE), trust_blocked=True)
-        )
-        == []
-    )
+    assert limits_of_crawl(CrawlCoverage(end_states=blocked, out_of_scope=EndedUrls(1, PAGE), trust_blocked=True)) == []
     assert limits_of_crawl(
         CrawlCoverage(end_states={(State.SERVER_ERROR, 503): EndedUrls(1, PAGE)}, trust_blocked=True)
     )
@@ -95,8 +79,7 @@ def test_ours_what_is_blocked_may_be_trusted_and_what_failed_may_not() -> None:
 def test_ours_what_was_not_read_explains_why_few_pages_are_linked() -> None:
     (doubt,) = limits_of_crawl(
         CrawlCoverage(
-            end_states={(State.SERVER_ERROR, 500): EndedUrls(1, "https://www.example.com/hub/")},
-            linked_pages=1,
+            end_states={(State.SERVER_ERROR, 500): EndedUrls(1, "https://www.example.com/hub/")}, linked_pages=1
         )
     )
     assert "JavaScript" not in doubt
@@ -104,9 +87,7 @@ def test_ours_what_was_not_read_explains_why_few_pages_are_linked() -> None:
 
 def test_ours_what_is_too_long_for_a_sitemap_and_was_read_is_no_doubt() -> None:
     long = EndedUrls(1, "https://www.example.com/" + "x" * 9_000)
-    assert not limits_of_crawl(
-        CrawlCoverage(end_states={(State.TOO_LONG, 200): long, (State.EXCLUDED, 200): long})
-    )
+    assert not limits_of_crawl(CrawlCoverage(end_states={(State.TOO_LONG, 200): long, (State.EXCLUDED, 200): long}))
     (doubt,) = limits_of_crawl(CrawlCoverage(end_states={(State.TOO_LONG, None): long}))
     assert doubt.startswith("1 URL was too long to be fetched")
     assert len(doubt) < 300

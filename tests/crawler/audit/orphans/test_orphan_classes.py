@@ -88,10 +88,7 @@ def test_ours_a_linked_page_in_no_sitemap_is_missing_there_and_an_orphan_is_not(
     [
         (SourceStats(sources={SourceKind.LOG}, people=1, ok=1), True),
         (SourceStats(sources={SourceKind.LOG}, bots=1, ok=1), True),
-        (
-            SourceStats(sources={SourceKind.LOG}, bots=9, people=2, moved=11),
-            False,
-        ),  # guesses, moved to https like all
+        (SourceStats(sources={SourceKind.LOG}, bots=9, people=2, moved=11), False),  # guesses, moved to https like all
         (SourceStats(sources={SourceKind.LOG}, people=4, bots=90, dead=94), False),  # scanners guess
         (SourceStats(sources={SourceKind.LOG}, people=5, dead=5), True),
         (
@@ -110,15 +107,12 @@ def test_ours_a_linked_page_in_no_sitemap_is_missing_there_and_an_orphan_is_not(
         (NO_SOURCES, False),
     ],
 )
-def test_ours_a_dead_url_is_missed_when_it_was_there_or_people_come(
-    known: SourceStats, is_visited: bool
-) -> None:
+def test_ours_a_dead_url_is_missed_when_it_was_there_or_people_come(known: SourceStats, is_visited: bool) -> None:
     assert of(dead(404), known) == ({"gone.visited"} if is_visited else set())
 
 
 @pytest.mark.parametrize(
-    "source",
-    [SourceKind.SEARCH, SourceKind.ANALYTICS, SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL],
+    "source", [SourceKind.SEARCH, SourceKind.ANALYTICS, SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL]
 )
 def test_ours_a_dead_url_that_somebody_names_is_told_also_if_nobody_comes(source: SourceKind) -> None:
     assert of(dead(404), SourceStats(sources={source})) == {"gone.named"}
@@ -166,14 +160,7 @@ def test_ours_what_scanners_ask_for_is_missed_only_if_something_says_that_it_was
             ".git/config",
         ),
         *("vendor/phpunit/phpunit/src/Util/PHP/eval-stdin.php", "phpMyAdmin-5.1/index.php", "cgi-bin/luci"),
-        *(
-            "admin",
-            "admin/",
-            "actuator/health",
-            "manager",
-            "WP-ADMIN/setup-config.php",
-            "//wp-includes/x.xml",
-        ),
+        *("admin", "admin/", "actuator/health", "manager", "WP-ADMIN/setup-config.php", "//wp-includes/x.xml"),
     ],
 )
 def test_ours_a_probe_is_told_by_its_path(tail: str) -> None:
@@ -212,9 +199,7 @@ def test_rfc9110_what_refuses_us_is_not_gone(status: int) -> None:
     assert of(dead(status, LinkKind.FOLLOWED), SourceStats(sources={SourceKind.SEARCH}, clicks=9)) == set()
 
 
-@pytest.mark.parametrize(
-    "state", [State.NOINDEX, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.SERVER_ERROR]
-)
+@pytest.mark.parametrize("state", [State.NOINDEX, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.SERVER_ERROR])
 def test_ours_what_is_no_page_is_no_orphan(state: State) -> None:
     assert of(UrlFacts(state, 200, 0, -1, 0), LISTED) == set()
 
@@ -226,9 +211,7 @@ def test_ours_a_further_page_of_a_list_is_told_by_its_url(tail: str) -> None:
     assert is_paginated(Url(f"https://www.example.com/{tail}"))
 
 
-@pytest.mark.parametrize(
-    "tail", ["2026/05/", "homepage-2/", "landing-page-2/", "the-page/2/", "page/", "?pages=2"]
-)
+@pytest.mark.parametrize("tail", ["2026/05/", "homepage-2/", "landing-page-2/", "the-page/2/", "page/", "?pages=2"])
 def test_ours_other_numbers_are_no_series(tail: str) -> None:
     assert not is_paginated(Url(f"https://www.example.com/{tail}"))
 

@@ -36,9 +36,7 @@ SITE = "https://www.example.com"
     ],
 )
 def test_ours_spellings_of_one_page_fold_to_one_text(other: str) -> None:
-    assert normalize_spelling(normalize_url(other)) == normalize_spelling(
-        normalize_url(f"{SITE}/shop/boats/")
-    )
+    assert normalize_spelling(normalize_url(other)) == normalize_spelling(normalize_url(f"{SITE}/shop/boats/"))
 
 
 @pytest.mark.parametrize(
@@ -53,9 +51,7 @@ def test_ours_spellings_of_one_page_fold_to_one_text(other: str) -> None:
     ],
 )
 def test_ours_other_pages_do_not(other: str) -> None:
-    assert normalize_spelling(normalize_url(other)) != normalize_spelling(
-        normalize_url(f"{SITE}/shop/boats/")
-    )
+    assert normalize_spelling(normalize_url(other)) != normalize_spelling(normalize_url(f"{SITE}/shop/boats/"))
 
 
 def test_ours_parameters_fold_in_any_order_and_by_their_values() -> None:
@@ -69,9 +65,7 @@ def test_ours_a_fold_is_the_same_for_every_case_and_end(tail: str) -> None:
     assert normalize_spelling(url) == normalize_spelling(Url(url.swapcase().replace("HTTPS", "https")))
 
 
-def twin(
-    number: int, digest: bytes = b"same", *, title: str = "", listed: bool = False
-) -> DuplicateCandidate:
+def twin(number: int, digest: bytes = b"same", *, title: str = "", listed: bool = False) -> DuplicateCandidate:
     return DuplicateCandidate("key", number, Url(f"{SITE}/{number}"), digest, title, listed)
 
 
@@ -97,9 +91,7 @@ def test_ours_of_unlinked_spellings_the_one_that_others_name_is_the_page() -> No
 def test_ours_of_two_cases_the_lower_one_is_the_page() -> None:
     urls = [Url(f"{SITE}/Boats"), Url(f"{SITE}/boats")]
     assert list(
-        find_copies(
-            [DuplicateCandidate("key", n, url, b"same", "", False) for n, url in enumerate(urls)], led_to()
-        )
+        find_copies([DuplicateCandidate("key", n, url, b"same", "", False) for n, url in enumerate(urls)], led_to())
     ) == [(0, 1)]
 
 
@@ -120,10 +112,7 @@ def test_ours_a_title_is_enough_between_spellings() -> None:
 
 def test_ours_a_title_is_not_enough_where_a_value_is_another() -> None:
     urls = [Url(f"{SITE}/boat?id=aB"), Url(f"{SITE}/boat?id=Ab")]
-    twins = [
-        DuplicateCandidate("key", n, url, bytes([n + 1]), "Boat", is_listed=False)
-        for n, url in enumerate(urls)
-    ]
+    twins = [DuplicateCandidate("key", n, url, bytes([n + 1]), "Boat", is_listed=False) for n, url in enumerate(urls)]
     assert not list(find_copies(twins, led_to(0)))
 
 

@@ -72,9 +72,7 @@ def test_owasp_formulas_are_texts_whatever_stands_before_them(start: str, before
     assert cell_text(f"{before}{start}1+1") == f"'{safe(before)}{start}1+1"
 
 
-@pytest.mark.parametrize(
-    "value", ["https://example.com/=a", "a-b", "5", "(a-b)", "#1", "/-a", "漢=1", "", "x @y"]
-)
+@pytest.mark.parametrize("value", ["https://example.com/=a", "a-b", "5", "(a-b)", "#1", "/-a", "漢=1", "", "x @y"])
 def test_ours_what_is_no_formula_stays_as_it_is(value: str) -> None:
     assert cell_text(value) == value
 

@@ -26,9 +26,7 @@ from crawler.errors import UsageError
 from sitemap import RULES as LINT
 
 
-def written(
-    write: Callable[..., None], report: AuditReport, found: list[AuditFinding], **options: Any
-) -> bytes:
+def written(write: Callable[..., None], report: AuditReport, found: list[AuditFinding], **options: Any) -> bytes:
     file = io.BytesIO()
     write(report, of(found), file, **options)
     return file.getvalue()
@@ -110,18 +108,13 @@ def test_sarif_3_27_10_what_is_inconclusive_is_for_review_and_of_no_level(sarif_
 
 def test_github_results_are_known_again_when_lines_and_numbers_change(sarif_schema: Any) -> None:
     found = [
-        AuditFinding(rule="duplicate.loc", url="", sentence=f"line {line}", file="a.xml", line=line)
-        for line in (3, 9)
+        AuditFinding(rule="duplicate.loc", url="", sentence=f"line {line}", file="a.xml", line=line) for line in (3, 9)
     ]
     moved = [
-        AuditFinding(rule="duplicate.loc", url="", sentence=f"line {line}", file="a.xml", line=line)
-        for line in (5, 11)
+        AuditFinding(rule="duplicate.loc", url="", sentence=f"line {line}", file="a.xml", line=line) for line in (5, 11)
     ]
     prints = [
-        [
-            each["partialFingerprints"]["primaryLocationLineHash"]
-            for each in _run(log, sarif_schema)["results"]
-        ]
+        [each["partialFingerprints"]["primaryLocationLineHash"] for each in _run(log, sarif_schema)["results"]]
         for log in (written(write_sarif, audit(found), found), written(write_sarif, audit(moved), moved))
     ]
     assert prints[0] == prints[1]
@@ -175,9 +168,7 @@ def test_ours_junit_fails_what_is_named_skips_what_is_in_doubt_and_passes_the_re
 
 def test_ours_junit_passes_nothing_that_nobody_looked_for() -> None:
     report = msgspec.structs.replace(
-        audit([]),
-        unchecked={"lint": "no sitemap", "orphan.log": "no log"},
-        undecided={"reach": "not all seen"},
+        audit([]), unchecked={"lint": "no sitemap", "orphan.log": "no log"}, undecided={"reach": "not all seen"}
     )
     document = JUnitXml.fromstring(as_junit(report, of([])).encode())
     skipped = {case.name: case.result[0].message for suite in document for case in suite if case.result}
@@ -191,8 +182,7 @@ def test_ours_junit_passes_nothing_that_nobody_looked_for() -> None:
 
 def test_ours_junit_does_not_grow_with_the_site() -> None:
     found = [
-        AuditFinding(rule="entry.gone", url=f"{SITE}{n}", sentence="gone")
-        for n in range(MAX_FINDINGS_PER_RULE + 50)
+        AuditFinding(rule="entry.gone", url=f"{SITE}{n}", sentence="gone") for n in range(MAX_FINDINGS_PER_RULE + 50)
     ]
     text = as_junit(audit(found), of(found))
     assert text.count(": gone") == MAX_FINDINGS_PER_RULE
@@ -272,10 +262,7 @@ def _memory(kind: str, many: int) -> int:
     """The most that writing so many findings of 500 bytes holds at a time."""
 
     def findings_of(rule: str) -> Iterator[AuditFinding]:
-        return (
-            AuditFinding(rule=rule, url=f"{SITE}{n}", sentence="gone", evidence=["x" * 500])
-            for n in range(many)
-        )
+        return (AuditFinding(rule=rule, url=f"{SITE}{n}", sentence="gone", evidence=["x" * 500]) for n in range(many))
 
     report = msgspec.structs.replace(audit([]), counts=[RuleCount("entry.gone", many)])
     sink: Any = _Sink()

@@ -37,18 +37,10 @@ NEW = AuditFinding(
 )
 OLD = AuditFinding(rule="orphan.sitemap", url=f"{SITE}old", sentence="in a sitemap only", since="2026-10-03")
 LOGGED = AuditFinding(rule="orphan.log", url=f"{SITE}log", sentence="in the logs only", since="2026-11-21")
-GONE = ResolvedFinding(
-    "entry.gone", f"{SITE}dead", "2026-09-01", "no sitemap lists it any more", f"{SITE}sitemap.xml"
-)
-TRENDS = [
-    RuleTrend("orphan.sitemap", 1, 1, 0),
-    RuleTrend("entry.gone", 0, 0, 1),
-    RuleTrend("reach.deep", 0, 0, 0, 2),
-]
+GONE = ResolvedFinding("entry.gone", f"{SITE}dead", "2026-09-01", "no sitemap lists it any more", f"{SITE}sitemap.xml")
+TRENDS = [RuleTrend("orphan.sitemap", 1, 1, 0), RuleTrend("entry.gone", 0, 0, 1), RuleTrend("reach.deep", 0, 0, 0, 2)]
 COMPARED = AuditComparisonResult(started=BEFORE, trends=TRENDS)
-PARTLY = replace(
-    COMPARED, uncompared={"orphan.log": "no --log given"}, earlier={"entry.gone": BEFORE - 604_800}
-)
+PARTLY = replace(COMPARED, uncompared={"orphan.log": "no --log given"}, earlier={"entry.gone": BEFORE - 604_800})
 
 
 def report(found: Sequence[AuditFinding], compared: AuditComparisonResult | None = COMPARED) -> AuditReport:
@@ -56,9 +48,7 @@ def report(found: Sequence[AuditFinding], compared: AuditComparisonResult | None
 
 
 def told(
-    found: Sequence[AuditFinding],
-    compared: AuditComparisonResult | None,
-    gone: Sequence[ResolvedFinding] = (GONE,),
+    found: Sequence[AuditFinding], compared: AuditComparisonResult | None, gone: Sequence[ResolvedFinding] = (GONE,)
 ) -> str:
     return "\n".join(report_lines(report(found, compared), of(found, gone), TextFormatter(0, False)))
 
@@ -80,10 +70,7 @@ WORSE = replace(COMPARED, trends=[RuleTrend("entry.gone", 0, 0, 1, 0, 2), RuleTr
 
 def test_ours_what_became_another_finding_is_told_apart_in_every_report(tmp_path: Path) -> None:
     few = replace(NEW, rule="reach.few", url=f"{SITE}few")
-    found, gone = (
-        [few, *(replace(OLD, rule="reach.few", url=f"{SITE}{n}") for n in range(5))],
-        (GONE, ANOTHER),
-    )
+    found, gone = ([few, *(replace(OLD, rule="reach.few", url=f"{SITE}{n}") for n in range(5))], (GONE, ANOTHER))
     said = told(found, WORSE, gone)
     assert "1 new, 1 resolved, 2 became another finding, 5 still there" in said
     assert "\n  1 resolved, 2 became another finding  Listed, but gone  entry.gone\n" in said
@@ -110,9 +97,7 @@ def test_ours_a_person_reads_what_could_not_be_compared() -> None:
     assert "not compared: in the logs only (no --log given)" in said
     assert "compared with the audit of 2026-11-07 09:30 UTC: listed, but gone" in said
     first = replace(audit([OLD]), why_uncompared="first audit of this site: nothing to compare with")
-    assert "\nfirst audit of this site: nothing" in "\n".join(
-        report_lines(first, of([OLD]), TextFormatter(0, False))
-    )
+    assert "\nfirst audit of this site: nothing" in "\n".join(report_lines(first, of([OLD]), TextFormatter(0, False)))
 
 
 def test_ours_json_has_the_comparison_and_the_mended() -> None:
@@ -163,24 +148,17 @@ def table(path: Path) -> list[dict[str, str]]:
     ],
 )
 def test_sarif_3_27_24_all_results_have_a_baseline_state_or_none_has(
-    sarif_schema: Any,
-    found: list[AuditFinding],
-    compared: AuditComparisonResult | None,
-    states: dict[str, str],
+    sarif_schema: Any, found: list[AuditFinding], compared: AuditComparisonResult | None, states: dict[str, str]
 ) -> None:
     file = io.BytesIO()
     write_sarif(report(found, compared), of(found, [GONE]), file)
     log = json.loads(file.getvalue())
     jsonschema.Draft4Validator(sarif_schema).validate(log)
     (run,) = log["runs"]
-    told = {
-        each["properties"]["url"]: each["baselineState"] for each in run["results"] if "baselineState" in each
-    }
+    told = {each["properties"]["url"]: each["baselineState"] for each in run["results"] if "baselineState" in each}
     assert told == states
     assert len(run["results"]) == len(found)  # GitHub takes what is there for open, and what is not for fixed
-    assert [each["properties"]["url"] for each in run["results"] if each["properties"].get("is_new")] == [
-        NEW.url
-    ]
+    assert [each["properties"]["url"] for each in run["results"] if each["properties"].get("is_new")] == [NEW.url]
     assert run["properties"].get("mended") == (1 if compared else None)
 
 

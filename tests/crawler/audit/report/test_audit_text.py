@@ -48,14 +48,11 @@ def test_ours_the_verdict_comes_first() -> None:
 def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() -> None:
     found = findings()
     text = told(audit(found), found)
-    assert (
-        "2,140 URLs known, 1,900 of them indexable pages: 1,850 reached by links, 1,800 in a sitemap" in text
-    )
+    assert "2,140 URLs known, 1,900 of them indexable pages: 1,850 reached by links, 1,800 in a sitemap" in text
     assert "sitemap   https://www.example.com/sitemap.xml (urlset): 1,800 rows, 1,795 used, 3 unread" in text
     assert "20,000 rows, 18,000 used, 1,990 left aside; 2026-10-01 to 2026-11-20; read in part" in text
     assert (
-        "Orphans: 6\n  warning  6  In the sitemap only  orphan.sitemap\n    https://www.example.com/old/page\n"
-        in text
+        "Orphans: 6\n  warning  6  In the sitemap only  orphan.sitemap\n    https://www.example.com/old/page\n" in text
     )
     assert "31 visits by people; 4 visits by bots; 12 clicks in search; 400 impressions; 7 sessions" in text
     assert "link it from https://www.example.com/old/ (its directory)" in text
@@ -66,9 +63,7 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
     assert "URL listed twice in a file  duplicate.loc" in text
     assert text.index("entry.gone") < text.index("orphan.sitemap") < text.index("reach.deep")
     assert "… 0 more" not in text
-    assert (
-        "nothing found: dead, redirects and canonicals, weakly linked, hreflang, images and videos\n" in text
-    )
+    assert "nothing found: dead, redirects and canonicals, weakly linked, hreflang, images and videos\n" in text
     assert "\n1 error, 14 warnings, 1 note\nnext: " in text
 
 
@@ -134,9 +129,7 @@ def test_ours_the_reason_stands_beside_what_a_sitemap_leaves_open() -> None:
 def test_ours_an_island_is_one_line_with_the_page_to_link() -> None:
     def page(path: str, group: str, people: int = 0, known: tuple[str, ...] = ()) -> AuditFinding:
         url = f"{SITE}{path}"
-        return AuditFinding(
-            rule="orphan.island", url=url, sentence="", group=group, people=people, known=list(known)
-        )
+        return AuditFinding(rule="orphan.island", url=url, sentence="", group=group, people=people, known=list(known))
 
     found = [
         *(page(f"club/{n}", "island 1") for n in range(14)),
@@ -186,18 +179,14 @@ def test_ours_no_hostile_string_reaches_the_terminal(page: TextFormatter, verbos
     report = audit(found, doubts)
     for number, text in enumerate(NAUGHTY):
         report.inputs.append(
-            SourceReport(
-                source=SourceKind.LOG, name=text, format=text, rows=number, faults=[text], notes=[text]
-            )
+            SourceReport(source=SourceKind.LOG, name=text, format=text, rows=number, faults=[text], notes=[text])
         )
         report.notes.append(text)
     for line in report_lines(report, of(found), page, verbose=verbose, written=[Path("a\x1b[2J/b.html")]):
         bare = PAINT.sub("", line) if page.colour else line
         assert bare == safe(bare)
         assert "\n" not in bare
-        assert not re.search(
-            "[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\u200e\u200f\u061c]", bare
-        )
+        assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\u200e\u200f\u061c]", bare)
         bare.encode()
 
 
@@ -253,12 +242,8 @@ def test_ours_a_file_gets_no_colours_even_when_they_are_forced(monkeypatch: pyte
 
 def test_ours_what_to_do_is_one_sentence_for_each_rule_in_the_report_and_in_the_table() -> None:
     assert {rule.id for rule in REPORTED_RULES.values()} >= set(LINT)
-    assert not [
-        rule.id for rule in REPORTED_RULES.values() if not rule.remedy or rule.remedy == rule.sentence
-    ]
-    found = [
-        AuditFinding(rule="duplicate.loc", url=SITE, sentence="listed twice", file="sitemap.xml", line=4)
-    ]
+    assert not [rule.id for rule in REPORTED_RULES.values() if not rule.remedy or rule.remedy == rule.sentence]
+    found = [AuditFinding(rule="duplicate.loc", url=SITE, sentence="listed twice", file="sitemap.xml", line=4)]
     (remedy,) = {REPORTED_RULES["duplicate.loc"].remedy} & set(
         map(str.strip, rules_text(REPORTED_RULES.values()).splitlines())
     )

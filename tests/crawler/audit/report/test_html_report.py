@@ -80,9 +80,7 @@ def test_ours_every_class_has_its_count_its_meaning_and_its_remedy(tmp_path: Pat
         assert bool(told[count.rule].css("summary .open")) == bool(count.open_)
         if rule := RULES.get(count.rule):
             assert {rule.title, rule.sentence, rule.remedy, rule.severity.value} <= {
-                part
-                for part in (rule.title, rule.sentence, rule.remedy, rule.severity.value)
-                if part in words
+                part for part in (rule.title, rule.sentence, rule.remedy, rule.severity.value) if part in words
             }
         if count.rule == "orphan.island":
             continue
@@ -110,16 +108,7 @@ def test_ours_sources_and_figures_are_there_without_a_script(tmp_path: Path) -> 
 def test_ours_an_audit_that_found_nothing_says_so(tmp_path: Path) -> None:
     report, _ = made(1)
     empty = msgspec.structs.replace(
-        report,
-        counts=[],
-        inputs=[],
-        states=[],
-        statuses=[],
-        depths=[],
-        ages=[],
-        inlinks=[],
-        sections=[],
-        notes=[],
+        report, counts=[], inputs=[], states=[], statuses=[], depths=[], ages=[], inlinks=[], sections=[], notes=[]
     )
     tree = page(tmp_path, empty, lambda _: iter(()))
     assert "Nothing: every page is linked" in text(tree.css_first("#classes"))
@@ -325,9 +314,7 @@ def hostile(words: list[str]) -> tuple[AuditReport, AuditFindings]:
     bars = [HistogramBar(word, 3) for word in words]
     account = report.inputs[0]
     inputs = [
-        msgspec.structs.replace(
-            account, name=word, format=word, first=word, last=word, faults=[word], notes=[word]
-        )
+        msgspec.structs.replace(account, name=word, format=word, first=word, last=word, faults=[word], notes=[word])
         for word in words
     ]
     return msgspec.structs.replace(
@@ -345,9 +332,7 @@ def shape(tree: LexborHTMLParser) -> Counter[tuple[str, str]]:
 TAGS = [word for word in WORDS if "<" in word or "{{" in word]
 
 
-@pytest.mark.parametrize(
-    "some", [TAGS[:80], pytest.param(WORDS, marks=pytest.mark.slow)], ids=["tags", "all"]
-)
+@pytest.mark.parametrize("some", [TAGS[:80], pytest.param(WORDS, marks=pytest.mark.slow)], ids=["tags", "all"])
 def test_ours_hostile_strings_stay_text_in_every_place(tmp_path: Path, some: list[str]) -> None:
     benign = shape(page(tmp_path, *hostile(["word"] * 40)))
     for start in range(0, len(some), 40):
@@ -384,9 +369,7 @@ def test_ours_tiles_fill_the_picture_and_keep_the_proportions() -> None:
 
 
 def test_ours_bars_and_shades() -> None:
-    shown = chart_bars(
-        [HistogramBar("a", 75), HistogramBar("b", 25), HistogramBar("c", 0), HistogramBar("d", 1)]
-    )
+    shown = chart_bars([HistogramBar("a", 75), HistogramBar("b", 25), HistogramBar("c", 0), HistogramBar("d", 1)])
     assert [each.length for each in shown] == pytest.approx([1, 1 / 3, 0, 1 / 75])
     assert sum(each.share for each in shown) == pytest.approx(1)
     assert chart_bars([HistogramBar("a", 10**6), HistogramBar("b", 1)])[1].length == 0.01

@@ -27,11 +27,7 @@ pytestmark = pytest.mark.needs_chromium
 Opening = Callable[..., Page]
 OPTIONS: dict[str, Any] = {"reduced_motion": "reduce"}
 NONE = "\u2013"
-MARKUP = [
-    word
-    for word in WORDS
-    if len(word) < 500 and any(sign in word for sign in ("<", "naughty", "script:", "{{"))
-]
+MARKUP = [word for word in WORDS if len(word) < 500 and any(sign in word for sign in ("<", "naughty", "script:", "{{"))]
 REPORT, FINDINGS = made(2_000)
 TOTAL = sum(each.total for each in REPORT.counts)
 ORPHANS, REACH = (
@@ -131,9 +127,7 @@ def test_ours_findings_are_searched_by_all_words(opening: Opening, complete: Pat
     page.get_by_text("No finding matches.").wait_for()
 
 
-def test_ours_what_is_new_is_marked_filtered_and_sorted(
-    opening: Opening, tmp_path: Path, complete: Path
-) -> None:
+def test_ours_what_is_new_is_marked_filtered_and_sorted(opening: Opening, tmp_path: Path, complete: Path) -> None:
     report, found = made(2_000, is_compared=True)
     assert report.compared is not None
     new, still = (sum(getattr(each, name) for each in report.compared.trends) for name in ("new", "still"))
@@ -320,9 +314,7 @@ def test_ours_what_is_filtered_is_exported_as_the_csv_report_has_it(opening: Ope
 
 
 @pytest.mark.slow
-def test_ours_without_a_script_the_figures_and_the_worst_are_there(
-    opening: Opening, incomplete: Path
-) -> None:
+def test_ours_without_a_script_the_figures_and_the_worst_are_there(opening: Opening, incomplete: Path) -> None:
     page = opening(incomplete, java_script_enabled=False)
     assert page.get_by_role("heading", name="INCONCLUSIVE").is_visible()
     assert page.locator("noscript p").is_visible()
@@ -336,9 +328,7 @@ def test_ours_without_a_script_the_figures_and_the_worst_are_there(
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 800, 1_366])
-def test_ours_it_fits_a_phone_and_the_dark(
-    opening: Opening, incomplete: Path, scheme: str, width: int
-) -> None:
+def test_ours_it_fits_a_phone_and_the_dark(opening: Opening, incomplete: Path, scheme: str, width: int) -> None:
     page = opening(incomplete, viewport={"width": width, "height": 740}, color_scheme=scheme)
     page.locator(".opener").first.click()
     page.locator(".opened dl").wait_for()
@@ -366,12 +356,8 @@ def test_ours_it_is_printed_dark_on_white_without_its_buttons(opening: Opening, 
     assert page.locator("details:not([open])").count() == 0
 
 
-@pytest.mark.parametrize(
-    "words", [MARKUP, pytest.param(WORDS, marks=pytest.mark.slow)], ids=["markup", "all"]
-)
-def test_ours_hostile_strings_stay_text_in_a_browser(
-    opening: Opening, tmp_path: Path, words: list[str]
-) -> None:
+@pytest.mark.parametrize("words", [MARKUP, pytest.param(WORDS, marks=pytest.mark.slow)], ids=["markup", "all"])
+def test_ours_hostile_strings_stay_text_in_a_browser(opening: Opening, tmp_path: Path, words: list[str]) -> None:
     report, findings = hostile(words)
     write_html(report, findings, tmp_path / "audit.html")
     page = opening(tmp_path / "audit.html")
@@ -381,29 +367,13 @@ def test_ours_hostile_strings_stay_text_in_a_browser(
         page.evaluate("for (const each of document.querySelectorAll('.opener')) each.click()")
         openers = page.locator(".opener").count()
         expect(page.locator(".opened dl")).to_have_count(openers)
-        texts = page.evaluate(
-            "[...document.querySelectorAll('.opened p > bdi')].map((each) => each.textContent)"
-        )
+        texts = page.evaluate("[...document.querySelectorAll('.opened p > bdi')].map((each) => each.textContent)")
         assert texts == words[shown : shown + openers]
         shown += openers
         tags = page.evaluate(
             "[...new Set([...document.querySelectorAll('#table tbody *')].map((each) => each.localName))]"
         )
-        assert set(tags) <= {
-            "tr",
-            "td",
-            "div",
-            "button",
-            "bdi",
-            "a",
-            "span",
-            "p",
-            "dl",
-            "dt",
-            "dd",
-            "ul",
-            "li",
-        }
+        assert set(tags) <= {"tr", "td", "div", "button", "bdi", "a", "span", "p", "dl", "dt", "dd", "ul", "li"}
         links = page.evaluate("[...document.querySelectorAll('#table a')].map((each) => each.protocol)")
         assert set(links) <= {"http:", "https:", ":"}  # ":" is a URL that leads nowhere
         if page.locator("[data-step=next]").is_disabled():

@@ -77,9 +77,7 @@ def test_ours_what_may_not_be_read_is_told_in_a_line(tmp_path: Path) -> None:
     folder.mkdir()
     script = tmp_path / "script.py"
     script.write_text(_UNREADABLE)
-    run = subprocess.run(
-        [sys.executable, str(script), str(folder)], capture_output=True, text=True, check=False
-    )
+    run = subprocess.run([sys.executable, str(script), str(folder)], capture_output=True, text=True, check=False)
     lines = run.stdout.splitlines()
     assert len(lines) == 8, run.stderr
     assert all("Permission denied" in line and str(folder) in line for line in lines)

@@ -49,18 +49,12 @@ def settings(unit: str, key: str) -> list[str]:
 @pytest.mark.needs_tools
 def test_systemd_analyze_finds_nothing_wrong_with_the_units(made: dict[str, str], tmp_path: Path) -> None:
     units = {name: text for name, text in made.items() if name.endswith((".service", ".timer"))}
-    assert sorted(units) == [
-        "siteatlas-site-schedule.service",
-        "siteatlas-site.service",
-        "siteatlas-site.timer",
-    ]
+    assert sorted(units) == ["siteatlas-site-schedule.service", "siteatlas-site.service", "siteatlas-site.timer"]
     for name, text in units.items():
         (tmp_path / name).write_text(text)
     program = tool("systemd-analyze")
     paths = [str(tmp_path / name) for name in units]
-    verified = subprocess.run(
-        [program, "verify", "--man=no", *paths], capture_output=True, text=True, check=False
-    )
+    verified = subprocess.run([program, "verify", "--man=no", *paths], capture_output=True, text=True, check=False)
     assert (verified.returncode, verified.stderr) == (0, "")
     services = [path for path in paths if path.endswith(".service")]
     # exposure in tenths, of 100 for a service without any of it
@@ -106,10 +100,7 @@ def test_systemd_gives_secrets_that_only_root_may_read(
 def test_systemd_makes_the_state_of_a_configuration_in_etc(monkeypatch: pytest.MonkeyPatch) -> None:
     made = texts(
         InitOptions(
-            urls=(URL,),
-            config=Path("/etc/site atlas/x.toml"),
-            output=Path("/srv/www"),
-            **ALL | {"github": False},
+            urls=(URL,), config=Path("/etc/site atlas/x.toml"), output=Path("/srv/www"), **ALL | {"github": False}
         )
     )
     assert settings(made["siteatlas-x.service"], "StateDirectory") == ["siteatlas"]
@@ -131,7 +122,7 @@ def test_cron_takes_the_lines_and_runs_what_is_meant(made: dict[str, str], tmp_p
         check=True,
     )
     assert said.stdout.splitlines()[-4:] == [
-        *("run", "--config", f"{tmp_path}/50% of $HOME's sites/site.toml", "--quiet"),
+        *("run", "--config", f"{tmp_path}/50% of $HOME's sites/site.toml", "--quiet")
     ]
     file = tmp_path / "crontab"
     file.write_text(text)
@@ -143,13 +134,9 @@ def test_cron_takes_the_lines_and_runs_what_is_meant(made: dict[str, str], tmp_p
     assert checked.returncode == 0, checked.stderr
 
 
-def test_ours_a_crontab_that_is_installed_twice_has_the_line_once(
-    made: dict[str, str], tmp_path: Path
-) -> None:
+def test_ours_a_crontab_that_is_installed_twice_has_the_line_once(made: dict[str, str], tmp_path: Path) -> None:
     Path("siteatlas-site.crontab").write_text(made["siteatlas-site.crontab"])
-    (command,) = (
-        command for command, _ in plan_files(InitOptions(urls=(), config=Path("site.toml"), cron=True)).steps
-    )
+    (command,) = (command for command, _ in plan_files(InitOptions(urls=(), config=Path("site.toml"), cron=True)).steps)
     table = tmp_path / "table"
     table.write_text("0 1 * * *  mine\n")
     fake = f'crontab() {{ if [ "$1" = -l ]; then cat {table}; else cat > {tmp_path}/n; mv {tmp_path}/n {table}; fi; }}'
@@ -247,18 +234,9 @@ def test_kubectl_knows_every_field_of_the_cronjob(made: dict[str, str], tmp_path
 
 def lost(given: Any, kept: Any, at: str = "") -> list[str]:
     if isinstance(given, dict):
-        return [
-            name
-            for key in given
-            if given[key] != []
-            for name in lost(given[key], kept.get(key), f"{at}.{key}")
-        ]
+        return [name for key in given if given[key] != [] for name in lost(given[key], kept.get(key), f"{at}.{key}")]
     if isinstance(given, list) and isinstance(kept, list) and len(given) <= len(kept):
-        return [
-            name
-            for number in range(len(given))
-            for name in lost(given[number], kept[number], f"{at}[{number}]")
-        ]
+        return [name for number in range(len(given)) for name in lost(given[number], kept[number], f"{at}[{number}]")]
     return [] if given == kept else [f"{at}: {given!r} became {kept!r}"]
 
 

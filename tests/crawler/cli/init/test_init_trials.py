@@ -31,16 +31,8 @@ def git(folder: Path, *words: str) -> str:
 
 
 def identity(**more: str) -> dict[str, str]:
-    nobody = {
-        f"GIT_{who}_{what}": "x@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
-    }
-    return {
-        **os.environ,
-        **nobody,
-        "GIT_CONFIG_GLOBAL": "/dev/null",
-        "GIT_CONFIG_SYSTEM": "/dev/null",
-        **more,
-    }
+    nobody = {f"GIT_{who}_{what}": "x@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    return {**os.environ, **nobody, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", **more}
 
 
 def test_ours_the_steps_of_the_workflow_commit_and_push_what_changed(
@@ -73,18 +65,14 @@ def test_ours_the_steps_of_the_workflow_commit_and_push_what_changed(
     for _ in range(2):  # the second time nothing has changed
         for step in steps:
             shell = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step]
-            ran = subprocess.run(
-                shell, cwd=work, env=identity(PATH=path), capture_output=True, text=True, check=False
-            )
+            ran = subprocess.run(shell, cwd=work, env=identity(PATH=path), capture_output=True, text=True, check=False)
             assert ran.returncode == 0, ran.stderr
     assert git(hub, "log", "--format=%s", "main").splitlines() == ["Regenerate the sitemap", "Begin"]
     assert git(hub, "show", "main:public/sitemap.xml") == "run --config siteatlas.toml\n"
     assert "siteatlas-stage" not in git(hub, "ls-tree", "-r", "--name-only", "main")
     # exit codes that need a person are not taken for success
     program.write_text("#!/bin/sh\nexit 3\n")
-    assert subprocess.run(
-        ["bash", "-e", "-c", steps[0]], cwd=work, env=identity(PATH=path), check=False
-    ).returncode
+    assert subprocess.run(["bash", "-e", "-c", steps[0]], cwd=work, env=identity(PATH=path), check=False).returncode
 
 
 @pytest.mark.slow
@@ -99,9 +87,7 @@ def test_systemd_lets_a_run_do_all_that_it_does(tmp_path: Path, monkeypatch: pyt
             path.write_text(text)
         trace = tmp_path / "trace"
         inner = [sys.executable, "-c", FENCE, *command("run", "--config", "siteatlas.toml", "--rate", "0")]
-        ran = subprocess.run(
-            [tool("strace"), "-f", "-qq", "-o", str(trace), *inner], env=environment(), check=False
-        )
+        ran = subprocess.run([tool("strace"), "-f", "-qq", "-o", str(trace), *inner], env=environment(), check=False)
     if ran.returncode == 99:
         pytest.skip("this kernel cannot refuse such memory to a process")
     assert ran.returncode == 0

@@ -10,9 +10,7 @@ from crawler.robots.rules import allow_all, disallow_all, parse_robots
 from crawler.url.scope import CrawlBounds, Scope
 
 HOME = Url("https://example.com/docs/")
-SCOPE = Scope(
-    Url("https://example.com/docs/sitemap.xml"), exclude=("*/old/*",), bounds=CrawlBounds(max_depth=3)
-)
+SCOPE = Scope(Url("https://example.com/docs/sitemap.xml"), exclude=("*/old/*",), bounds=CrawlBounds(max_depth=3))
 ROBOTS = parse_robots(b"User-agent: *\nDisallow: /docs/no\n", "Siteatlas/1.0", 0.0)
 
 
@@ -77,10 +75,7 @@ def test_ours_the_rules_of_the_crawl_say_what_would_become_of_a_url(url: str, st
 def test_ours_robots_counts_as_far_as_it_is_known_and_obeyed() -> None:
     url = Url("https://example.com/docs/no")
     assert predict(url, CrawlRules(SCOPE, HOME, ROBOTS, obey_robots=False)).values["state"] is None
-    assert (
-        predict(url, CrawlRules(SCOPE, HOME)).lines[0]
-        == "a run would fetch it, unless robots.txt forbids that"
-    )
+    assert predict(url, CrawlRules(SCOPE, HOME)).lines[0] == "a run would fetch it, unless robots.txt forbids that"
     lost = CrawlRules(SCOPE, HOME, disallow_all("robots.txt answered 503", 0.0))
     assert predict(url, lost).lines == ["it would end as blocked by robots.txt (robots.txt answered 503)"]
 
@@ -91,16 +86,9 @@ def test_rfc9309_2_3_1_4_a_copy_that_holds_is_told_with_what_was_answered_since(
         "blocked: robots.txt line 2: Disallow: /docs/no",
         "as of 1970-01-01 00:01:00Z: robots.txt answered 503, and the copy before that holds",
     ]
-    lost = CrawlRules(
-        SCOPE, HOME, disallow_all("robots.txt answered 503", 0.0), 60.0, "robots.txt answered 503"
-    )
-    assert robots_topic(HOME, lost).lines == [
-        "blocked: robots.txt answered 503",
-        "as of 1970-01-01 00:01:00Z",
-    ]
-    none = CrawlRules(
-        SCOPE, HOME, allow_all("robots.txt answered 404: everything is allowed", 0.0), obey_robots=False
-    )
+    lost = CrawlRules(SCOPE, HOME, disallow_all("robots.txt answered 503", 0.0), 60.0, "robots.txt answered 503")
+    assert robots_topic(HOME, lost).lines == ["blocked: robots.txt answered 503", "as of 1970-01-01 00:01:00Z"]
+    none = CrawlRules(SCOPE, HOME, allow_all("robots.txt answered 404: everything is allowed", 0.0), obey_robots=False)
     assert robots_topic(HOME, none).lines == [
         "allowed: robots.txt answered 404: everything is allowed",
         "as of 1970-01-01 00:00:00Z",

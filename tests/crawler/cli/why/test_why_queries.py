@@ -201,9 +201,7 @@ def _remember(db: sqlite3.Connection, path: str, state: State, **columns: object
 def test_ours_a_url_of_an_earlier_run_is_told_from_memory(made: Made) -> None:
     _remember(made.db, "/old", State.NOINDEX, reason="meta", status=200, seen_at=NOW - 9)
     told = made.tell("/old")
-    assert (
-        told.summary == "is not listed: it was found last in run 1 (2026-01-01 00:00:00Z) as noindex (meta)"
-    )
+    assert told.summary == "is not listed: it was found last in run 1 (2026-01-01 00:00:00Z) as noindex (meta)"
     assert made.told("/old", "found") == ["not in the last run"]
     assert made.told("/old", "requests") == ["none", "the last good answer came 2025-12-31 23:59:51Z"]
 
@@ -224,10 +222,7 @@ def test_ours_a_url_of_which_only_the_name_is_kept_is_known_all_the_same(made: M
 )
 def test_ours_a_last_modified_that_is_not_believed_says_why(made: Made, stated: str, fault: str) -> None:
     _remember(made.db, "/x", State.INDEXABLE, last_modified=stated, seen_at=NOW)
-    assert made.told("/x", "lastmod") == [
-        "none is known",
-        f'Last-Modified "{stated}" is not believed: {fault}',
-    ]
+    assert made.told("/x", "lastmod") == ["none is known", f'Last-Modified "{stated}" is not believed: {fault}']
 
 
 def test_ours_a_header_that_the_whole_site_is_not_believed_for_is_told_as_that(made: Made) -> None:
@@ -240,9 +235,7 @@ def test_ours_a_header_that_the_whole_site_is_not_believed_for_is_told_as_that(m
 
 
 def test_ours_the_kind_of_a_sitemap_is_told(made: Made) -> None:
-    made.frontier.admit(
-        [DiscoveredUrl(url("/sitemap.xml"), DiscoveredBy.SITEMAP, 0, kind=DocumentKind.SITEMAP)]
-    )
+    made.frontier.admit([DiscoveredUrl(url("/sitemap.xml"), DiscoveredBy.SITEMAP, 0, kind=DocumentKind.SITEMAP)])
     made.settle()
     made.settle(State.SITEMAP_FILE, "answered 404")
     assert made.tell("/sitemap.xml").summary == "is not listed: it is a sitemap (answered 404)"

@@ -12,19 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from crawler.crawl.frontier.outlinks import pack_links, unpack_links
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.errors import StateInUse, StorageError, UsageError
-from crawler.model import (
-    DiscoveredBy,
-    DiscoveredUrl,
-    Done,
-    Lease,
-    Outcome,
-    Request,
-    Retry,
-    State,
-    Url,
-    Verdict,
-    Wait,
-)
+from crawler.model import DiscoveredBy, DiscoveredUrl, Done, Lease, Outcome, Request, Retry, State, Url, Verdict, Wait
 from crawler.state import schema
 from crawler.state.lock import hold_lock
 from crawler.state.migrations import STATE_DB
@@ -98,9 +86,7 @@ def test_ours_a_stale_settle_changes_nothing(frontier: SqliteFrontier) -> None:
 
 
 def test_ours_evidence_revises_a_refusal_for_want_of_evidence(frontier: SqliteFrontier) -> None:
-    frontier.admit(
-        [DiscoveredUrl(url(1), DiscoveredBy.NOFOLLOW, 1), DiscoveredUrl(url(2), DiscoveredBy.LINK, 4)]
-    )
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.NOFOLLOW, 1), DiscoveredUrl(url(2), DiscoveredBy.LINK, 4)])
     assert frontier.counts() == {State.NOFOLLOW: 1, State.TOO_DEEP: 1}
     frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.LINK, 2), DiscoveredUrl(url(2), DiscoveredBy.LINK, 2)])
     assert frontier.counts() == {State.PENDING: 2}
@@ -116,12 +102,8 @@ def test_ours_a_page_that_no_page_led_to_is_asked_again_when_one_does(frontier: 
     assert lease_of(frontier).found == DiscoveredBy.PREVIOUS_RUN | DiscoveredBy.LINK
 
 
-@pytest.mark.parametrize(
-    "outside", [DiscoveredBy.AUDIT_SOURCE, DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING]
-)
-def test_ours_evidence_from_outside_stays_when_a_page_leads_there_too(
-    frontier: SqliteFrontier, outside: int
-) -> None:
+@pytest.mark.parametrize("outside", [DiscoveredBy.AUDIT_SOURCE, DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING])
+def test_ours_evidence_from_outside_stays_when_a_page_leads_there_too(frontier: SqliteFrontier, outside: int) -> None:
     frontier.admit([DiscoveredUrl(url(1), outside, 0), DiscoveredUrl(url(2), DiscoveredBy.SEED, 0)])
     first = lease_of(frontier)
     frontier.settle(Outcome(lease_of(frontier), INDEXABLE, links=[(url(1), DiscoveredBy.LINK)]))
@@ -142,10 +124,7 @@ def test_ours_a_retry_is_a_later_turn(frontier: SqliteFrontier) -> None:
 
 def test_ours_an_origin_that_is_not_ready_holds_nobody_else_up(frontier: SqliteFrontier) -> None:
     frontier.admit(
-        [
-            DiscoveredUrl(url(1, "slow"), DiscoveredBy.SEED, 0),
-            DiscoveredUrl(url(1, "quick"), DiscoveredBy.SEED, 0),
-        ]
+        [DiscoveredUrl(url(1, "slow"), DiscoveredBy.SEED, 0), DiscoveredUrl(url(1, "quick"), DiscoveredBy.SEED, 0)]
     )
     answer = frontier.next(0.0, lambda home, _now: 5.0 if "slow" in home else 0.0)
     assert isinstance(answer, Lease)
@@ -154,9 +133,7 @@ def test_ours_an_origin_that_is_not_ready_holds_nobody_else_up(frontier: SqliteF
     assert waiting == Wait(5.0)
 
 
-def test_ours_by_level_nothing_deeper_is_handed_out_while_something_nearer_is_out(
-    db: sqlite3.Connection,
-) -> None:
+def test_ours_by_level_nothing_deeper_is_handed_out_while_something_nearer_is_out(db: sqlite3.Connection) -> None:
     frontier = SqliteFrontier(db, admission, by_level=True)
     frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0), DiscoveredUrl(url(2), DiscoveredBy.LINK, 1)])
     near = lease_of(frontier)
@@ -208,9 +185,7 @@ def test_ours_an_outcome_is_settled_as_a_whole_or_not_at_all(db: sqlite3.Connect
     frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0)])
     lease = lease_of(frontier)
     with pytest.raises(RuntimeError):
-        frontier.settle(
-            Outcome(lease, INDEXABLE, links=[(url(2), DiscoveredBy.LINK), (url(3), DiscoveredBy.LINK)])
-        )
+        frontier.settle(Outcome(lease, INDEXABLE, links=[(url(2), DiscoveredBy.LINK), (url(3), DiscoveredBy.LINK)]))
     assert frontier.verdict_of(url(2)) is None
     assert state_of(frontier, url(1)) is State.PENDING
 
@@ -236,9 +211,7 @@ def test_ours_a_url_keeps_its_id_from_run_to_run(db: sqlite3.Connection) -> None
     assert second.counts() == {State.PENDING: 1}
 
 
-def test_ours_every_request_leaves_a_line_in_the_trail(
-    db: sqlite3.Connection, frontier: SqliteFrontier
-) -> None:
+def test_ours_every_request_leaves_a_line_in_the_trail(db: sqlite3.Connection, frontier: SqliteFrontier) -> None:
     frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0)])
     requests = [Request(10.0, "503", False, 20, 0.25), Request(30.5, "200", True, 2000, 0.5)]
     frontier.retry(Retry(lease_of(frontier), 0.0, "answered 503", requests[0]))
@@ -257,13 +230,7 @@ def test_ours_hops_counts_redirects_that_nothing_else_shortcuts(frontier: Sqlite
         frontier.settle(Outcome(lease, Verdict(State.REDIRECT, target=hop.url), finds=(hop,)))
 
 
-@pytest.mark.parametrize(
-    ("content", "error"),
-    [
-        (b"this is not a database" * 100, StorageError),
-        (b"", None),
-    ],
-)
+@pytest.mark.parametrize(("content", "error"), [(b"this is not a database" * 100, StorageError), (b"", None)])
 def test_ours_a_state_file_that_is_no_database_is_told_in_a_sentence(
     tmp_path: Path, content: bytes, error: type[Exception] | None
 ) -> None:
@@ -349,11 +316,7 @@ class FrontierMachine(RuleBasedStateMachine):
         assert isinstance(answer, Wait if self.out else Done)
         return None
 
-    @rule(
-        lease=leases,
-        links=st.lists(st.integers(0, 12), max_size=4),
-        state=st.sampled_from(["indexable", "noindex"]),
-    )
+    @rule(lease=leases, links=st.lists(st.integers(0, 12), max_size=4), state=st.sampled_from(["indexable", "noindex"]))
     def settle(self, lease: Lease | None, links: list[int], state: str) -> None:
         if lease is None:
             return

@@ -60,9 +60,7 @@ def test_ours_no_page_of_a_site_with_an_end_is_lost(tmp_path: Path, name: str) -
 
 
 @pytest.mark.slow
-def test_ours_twenty_thousand_products_behind_four_hundred_pages_of_a_list_are_all_found(
-    tmp_path: Path,
-) -> None:
+def test_ours_twenty_thousand_products_behind_four_hundred_pages_of_a_list_are_all_found(tmp_path: Path) -> None:
     site, real = shop(20_000, 50)
     crawl = visit(site, tmp_path)
     assert crawl.listed == real

@@ -75,9 +75,7 @@ def test_ours_a_template_is_what_urls_have_in_common(path: str, template: str) -
         ("/2031/5/5/x/", "/2031/5/5/", False),
     ],
 )
-def test_ours_an_offspring_is_found_on_a_page_of_its_own_template(
-    url: str, parent: str, is_one: bool
-) -> None:
+def test_ours_an_offspring_is_found_on_a_page_of_its_own_template(url: str, parent: str, is_one: bool) -> None:
     assert (shared_template(HOME + url, HOME + parent, unknown) is not None) is is_one
 
 
@@ -110,9 +108,7 @@ def page(markup: str, *brought: str, url: str = "/list/7") -> TemplatePage:
         (page("", "/2031/05/party/"), page("", "/2031/05/match/"), True),
     ],
 )
-def test_ours_a_page_tells_words_pictures_and_pages(
-    before: TemplatePage, after: TemplatePage, is_news: bool
-) -> None:
+def test_ours_a_page_tells_words_pictures_and_pages(before: TemplatePage, after: TemplatePage, is_news: bool) -> None:
     assert page_contents(before)
     assert bool(page_contents(after) - page_contents(before)) is is_news
 
@@ -135,9 +131,7 @@ def test_ours_the_rule_that_is_told_leaves_out_what_it_is_told_for(urls: list[st
         assert flag == "--exclude"
         pattern = UrlPattern(rule)
         assert all(pattern.matches(Url(HOME + each)) for each in urls)
-        assert not any(
-            pattern.matches(Url(HOME + each)) for each in ("/", "/cal", "/list", "/about", "/cal/all")
-        )
+        assert not any(pattern.matches(Url(HOME + each)) for each in ("/", "/cal", "/list", "/about", "/cal/all"))
 
 
 def test_ours_the_rule_for_a_session_is_to_drop_it() -> None:
@@ -159,8 +153,7 @@ def test_ours_the_rule_for_echoes_and_for_many_sets_of_parameters() -> None:
 
 
 @given(
-    st.text(st.sampled_from("ab12/?&=;-()S%.maypr#'"), max_size=300),
-    st.text(st.sampled_from("ab1/?&="), max_size=40),
+    st.text(st.sampled_from("ab12/?&=;-()S%.maypr#'"), max_size=300), st.text(st.sampled_from("ab1/?&="), max_size=40)
 )
 def test_ours_any_url_has_a_template_that_is_its_own_offspring_or_nothing(one: str, other: str) -> None:
     url, parent = normalize_url(f"{HOME}/{one}"), normalize_url(f"{HOME}/{other}")

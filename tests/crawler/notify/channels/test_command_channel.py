@@ -32,9 +32,7 @@ async def ran(script: str, timeout: float = 10.0) -> SendResult:
 @pytest.mark.anyio
 async def test_ours_a_hook_gets_the_message_and_a_few_variables(tmp_path: Path) -> None:
     out = tmp_path / "message"
-    script = (
-        f'cat > {out}; echo "$SITEATLAS_HOOK_SITE $SITEATLAS_HOOK_OCCASION $SITEATLAS_HOOK_SITEMAP_URL" $0'
-    )
+    script = f'cat > {out}; echo "$SITEATLAS_HOOK_SITE $SITEATLAS_HOOK_OCCASION $SITEATLAS_HOOK_SITEMAP_URL" $0'
     hook = sh(script)
     answer = await hook.send(replace(SAMPLE_NOTICES[0], site="a\nb"))
     assert answer.reception is SendStatus.ACCEPTED
@@ -50,11 +48,7 @@ async def test_ours_a_hook_gets_the_message_and_a_few_variables(tmp_path: Path) 
     [
         ("true", SendStatus.ACCEPTED, "the hook sh ran"),
         ("exec 0<&-; exit 0", SendStatus.ACCEPTED, "the hook sh ran"),
-        (
-            "echo no >&2; exit 75",
-            SendStatus.DEFERRED,
-            "the hook sh asks to be run again later (exit code 75): no",
-        ),
+        ("echo no >&2; exit 75", SendStatus.DEFERRED, "the hook sh asks to be run again later (exit code 75): no"),
         (
             "echo one; echo 'two\t\033[2J'; echo; exit 3",
             SendStatus.REFUSED,
@@ -76,9 +70,7 @@ async def test_ours_what_a_hook_says_by_its_end(script: str, reception: SendStat
 async def test_ours_a_long_message_to_a_hook_that_does_not_read_it_is_no_trouble() -> None:
     many = tuple(replace(SAMPLE_NOTICES[0].changes[0], reason="x" * 999) for _ in range(500))
     with anyio.fail_after(10):
-        assert (
-            await sh("exit 0").send(replace(SAMPLE_NOTICES[0], changes=many))
-        ).reception is SendStatus.ACCEPTED
+        assert (await sh("exit 0").send(replace(SAMPLE_NOTICES[0], changes=many))).reception is SendStatus.ACCEPTED
         counted = await sh("wc -c").send(replace(SAMPLE_NOTICES[0], changes=many))
     assert int(counted.message.rpartition(" ")[2]) > 500_000
 

@@ -52,9 +52,7 @@ async def sent(
     to: SmtpServer, notice: Notice = CHANGED, recipients: tuple[str, ...] = TO, timeout: float = 10.0
 ) -> SendResult:
     with anyio.fail_after(15):
-        return await EmailChannel(to, recipients, ALL, "Atlas <atlas@example.com>", timeout=timeout).send(
-            notice
-        )
+        return await EmailChannel(to, recipients, ALL, "Atlas <atlas@example.com>", timeout=timeout).send(notice)
 
 
 @pytest.mark.anyio
@@ -89,12 +87,9 @@ async def test_ours_trouble_and_recovery_have_texts_of_their_own() -> None:
         await sent(plain(box.address), TEST)
         await sent(plain(box.address), replace(CHANGED, after=0, changes=()))
         await sent(plain(box.address), FINDINGS)
-        doubted = replace(
-            AUDITED, before=None, groups=[], first=[], verdict="inconclusive", why="a page failed"
-        )
+        doubted = replace(AUDITED, before=None, groups=[], first=[], verdict="inconclusive", why="a page failed")
         await sent(
-            plain(box.address),
-            replace(FINDINGS, message=f"audit: {doubted.sentence}", audit=doubted, report=""),
+            plain(box.address), replace(FINDINGS, message=f"audit: {doubted.sentence}", audit=doubted, report="")
         )
     trouble, recovery, more, test, first, audited, doubtful = box.messages
     assert trouble["Subject"] == "example: trouble: publish refused: a sample"
@@ -111,10 +106,7 @@ async def test_ours_trouble_and_recovery_have_texts_of_their_own() -> None:
     assert "named here" not in first.get_content()
     assert audited["Subject"] == "example: audit: 2 findings (2 warnings), 1 new, 1 resolved"
     assert "Orphans: 2, 1 new, 1 mended\n" in audited.get_content()
-    assert (
-        "warning orphan.sitemap: In the sitemap only\n  https://www.example.com/lost\n"
-        in audited.get_content()
-    )
+    assert "warning orphan.sitemap: In the sitemap only\n  https://www.example.com/lost\n" in audited.get_content()
     assert "Report:  /srv/audit/audit.html\n" in audited.get_content()
     assert "can be called an orphan by it: a page failed\n" in doubtful.get_content()
     assert "The first audit of https://www.example.com/" in doubtful.get_content()
@@ -125,9 +117,7 @@ async def test_ours_trouble_and_recovery_have_texts_of_their_own() -> None:
 async def test_ours_no_text_becomes_a_header_a_recipient_or_another_message() -> None:
     evil = "x\r\nBcc: eve@example.com\r\n\r\n.\r\nQUIT\r\n\x1b[2J\u202e\u2028Bcc: eve@example.com"
     long = "é" * 5_000
-    change = replace(
-        CHANGED.changes[0], url=Url(f"https://e.example/{evil}"), target=evil, reason=f".\n.{evil}{long}"
-    )
+    change = replace(CHANGED.changes[0], url=Url(f"https://e.example/{evil}"), target=evil, reason=f".\n.{evil}{long}")
     new = [NewFinding(rule="orphan.log", severity=evil, title=evil, url=evil, sentence=f".\n.{evil}{long}")]
     audit = replace(AUDITED, verdict="inconclusive", why=evil, first=new)
     notice = replace(
@@ -146,9 +136,7 @@ async def test_ours_no_text_becomes_a_header_a_recipient_or_another_message() ->
         assert max(map(len, envelope.content.splitlines())) < 998
         assert "\x1b" not in message.get_content()
         assert "\u202e" not in message.get_content()
-        assert not [
-            line for line in message.get_content().splitlines() if line.startswith((".", "Bcc", "QUIT"))
-        ]
+        assert not [line for line in message.get_content().splitlines() if line.startswith((".", "Bcc", "QUIT"))]
     for number in (0, list(Occasion).index(Occasion.FINDINGS)):
         assert long in box.messages[number].get_content().replace("\n", "")
 
@@ -194,9 +182,7 @@ async def test_rfc3207_a_login_is_sent_over_tls(certificates: Certificates, secu
 
 
 @pytest.mark.anyio
-async def test_rfc3207_nothing_is_sent_in_the_clear_when_starttls_was_asked_for(
-    certificates: Certificates,
-) -> None:
+async def test_rfc3207_nothing_is_sent_in_the_clear_when_starttls_was_asked_for(certificates: Certificates) -> None:
     with mailbox() as box:
         answer = await sent(parse_server(box.address, "starttls", "", certificates.ca_file))
     assert answer.reception is SendStatus.REFUSED
@@ -266,9 +252,7 @@ async def test_rfc5321_four_is_later_and_five_is_never(
         ((send(b"220 hello\r\n250-ok\r\n"), sleep(9)), "within 0.25 seconds"),
     ],
 )
-async def test_ours_a_mail_server_that_misbehaves_holds_nobody_up(
-    steps: tuple[Step, ...], words: str
-) -> None:
+async def test_ours_a_mail_server_that_misbehaves_holds_nobody_up(steps: tuple[Step, ...], words: str) -> None:
     with HostileServer() as hostile:
         hostile.greet(*steps)
         answer = await sent(plain(f"127.0.0.1:{hostile.port}"), timeout=0.25)
@@ -283,12 +267,7 @@ async def test_ours_a_mail_server_that_misbehaves_holds_nobody_up(
 @pytest.mark.anyio
 async def test_rfc5321_what_was_taken_stays_taken_when_the_goodbye_is_not_answered() -> None:
     async def take(wire: Wire) -> None:
-        for reply, end in (
-            ("220", "\r\n"),
-            *(("250", "\r\n"),) * 4,
-            ("354", "\r\n.\r\n"),
-            ("250", "QUIT\r\n"),
-        ):
+        for reply, end in (("220", "\r\n"), *(("250", "\r\n"),) * 4, ("354", "\r\n.\r\n"), ("250", "QUIT\r\n")):
             await wire.write(f"{reply} go on\r\n".encode())
             await wire.reader.readuntil(end.encode())
 
@@ -320,9 +299,7 @@ async def test_ours_a_template_makes_the_subject_and_the_text() -> None:
     box.envelopes[0].content.decode("ascii")  # not every server takes more than that
 
 
-@pytest.mark.parametrize(
-    "source", ["", "  \n ", "{{ nothing }}", "{% if occasion == 'trouble' %}x{% endif %}"]
-)
+@pytest.mark.parametrize("source", ["", "  \n ", "{{ nothing }}", "{% if occasion == 'trouble' %}x{% endif %}"])
 def test_ours_a_template_without_a_subject_is_refused(source: str) -> None:
     with pytest.raises(UsageError, match="mine"):
         EmailChannel(plain("localhost"), TO, ALL, template=MessageTemplate(source, "mine"))
@@ -330,17 +307,7 @@ def test_ours_a_template_without_a_subject_is_refused(source: str) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    [
-        "",
-        "ann",
-        "ann@",
-        "@example.com",
-        "a@b@c",
-        f"{ANN}, {BOB}",
-        "a@b\r\nBcc: c@d",
-        "a b@c",
-        "a@" + "x" * 99,
-    ],
+    ["", "ann", "ann@", "@example.com", "a@b@c", f"{ANN}, {BOB}", "a@b\r\nBcc: c@d", "a b@c", "a@" + "x" * 99],
 )
 def test_ours_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(UsageError, match=r"email\.to"):

@@ -160,10 +160,7 @@ async def test_indexnow_org_without_its_key_file_a_host_is_not_ready(
     assert answer.reception is SendStatus.DEFERRED
     assert words in answer.message
     place = f"https://{HOST}/KEY.txt"
-    assert (
-        f"put a text file at {place} whose whole content is KEY, where KEY stands for the key in"
-        in answer.message
-    )
+    assert f"put a text file at {place} whose whole content is KEY, where KEY stands for the key in" in answer.message
     assert KEY not in answer.message
     assert not double.messages
 
@@ -191,9 +188,7 @@ async def test_indexnow_org_403_makes_the_host_not_ready_and_no_other() -> None:
         ("https://www.example.com", "https://www.example.com/a", True),
     ],
 )
-async def test_indexnow_org_a_key_file_is_for_urls_below_its_directory(
-    key_url: str, url: str, takes: bool
-) -> None:
+async def test_indexnow_org_a_key_file_is_for_urls_below_its_directory(key_url: str, url: str, takes: bool) -> None:
     section = Section(key_url=key_url)
     async with HttpSender("Test/1") as http:
         assert IndexNowChannel(http, THERE, KEY, section, "https").accepts(url) is takes

@@ -164,11 +164,7 @@ async def test_ours_the_way_there_may_fail_too(tmp_path: Path) -> None:
                 async with HttpSender("x", ca_file=certificates.ca_file, proxy=proxy) as http:
                     wrong.append(await http.send("GET", good.url()))
     assert isinstance(fine, NotifyResponse)
-    for got, words in (
-        (stranger, "certificate"),
-        (refused, "refused the connection"),
-        (blind, "CA file"),
-    ):
+    for got, words in ((stranger, "certificate"), (refused, "refused the connection"), (blind, "CA file")):
         assert isinstance(got, NoResponse)
         assert words in got.message
     for got in (*wrong, split, stranger, refused):

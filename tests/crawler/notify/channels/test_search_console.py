@@ -64,10 +64,7 @@ async def test_google_a_sitemap_is_submitted_and_what_google_says_of_it_is_read_
     assert isinstance(status, SearchConsoleStatus)
     assert (status.errors, status.warnings) == (2, 1)
     puts = {heard.path for heard in google.heard if heard.method == "PUT"}
-    site, feed = (
-        "https%3A%2F%2Fwww.example.com%2F",
-        "https%3A%2F%2Fwww.example.com%2Fmaps%2Fsitemap.xml%3Fa%3Db",
-    )
+    site, feed = ("https%3A%2F%2Fwww.example.com%2F", "https%3A%2F%2Fwww.example.com%2Fmaps%2Fsitemap.xml%3Fa%3Db")
     assert puts == {f"/webmasters/v3/sites/{site}/sitemaps/{feed}"}
 
 
@@ -89,28 +86,13 @@ async def test_google_a_domain_property_is_named_as_it_is(google: Console) -> No
     [
         (failure(400, "Invalid sitemap url", "badRequest"), SendStatus.REFUSED, 0, "Invalid sitemap url"),
         (failure(403, "No permission\x1b[2J", "forbidden"), SendStatus.REFUSED, 0, "no owner"),
-        (
-            failure(403, "API off", "accessNotConfigured"),
-            SendStatus.REFUSED,
-            0,
-            "enable the Google Search Console",
-        ),
-        (
-            failure(403, "Quota", "quotaExceeded", {"Retry-After": "9"}),
-            SendStatus.DEFERRED,
-            9,
-            "takes no more for now",
-        ),
+        (failure(403, "API off", "accessNotConfigured"), SendStatus.REFUSED, 0, "enable the Google Search Console"),
+        (failure(403, "Quota", "quotaExceeded", {"Retry-After": "9"}), SendStatus.DEFERRED, 9, "takes no more for now"),
         (failure(403, "Rate", "rateLimitExceeded"), SendStatus.DEFERRED, 0, "takes no more for now"),
         (failure(403, "Rate", "userRateLimitExceeded"), SendStatus.DEFERRED, 0, "takes no more for now"),
         (failure(403, "Day", "dailyLimitExceeded"), SendStatus.DEFERRED, 0, "takes no more for now"),
         (failure(404, "not found", "notFound"), SendStatus.REFUSED, 0, "sc-domain:example.com"),
-        (
-            failure(429, "slow down", "rateLimitExceeded", {"Retry-After": "60"}),
-            SendStatus.DEFERRED,
-            60,
-            "slow down",
-        ),
+        (failure(429, "slow down", "rateLimitExceeded", {"Retry-After": "60"}), SendStatus.DEFERRED, 60, "slow down"),
         (failure(500, "oops", "backendError"), SendStatus.DEFERRED, 0, "500, internal server error"),
         (failure(503, "oops", "backendError", {"Retry-After": "5"}), SendStatus.DEFERRED, 5, "503"),
         (Reply(403, b"\xff\x00<html>"), SendStatus.REFUSED, 0, "no owner"),
@@ -165,15 +147,11 @@ async def test_ours_what_cannot_be_read_back_is_submitted_all_the_same(google: C
     async with HttpSender("x") as http:
         answer = await channel(google, http).send(SAMPLE_NOTICES[0])
     assert answer.reception is SendStatus.ACCEPTED
-    assert answer.message.startswith(
-        "submitted to Search Console; what it says of it: Search Console answered"
-    )
+    assert answer.message.startswith("submitted to Search Console; what it says of it: Search Console answered")
 
 
 @pytest.mark.anyio
-async def test_google_a_token_is_used_until_it_ends_and_replaced_once_when_it_is_refused(
-    google: Console,
-) -> None:
+async def test_google_a_token_is_used_until_it_ends_and_replaced_once_when_it_is_refused(google: Console) -> None:
     async with HttpSender("x") as http:
         told = channel(google, http)
         google.holds = 30  # not long enough to be used again
@@ -245,9 +223,7 @@ async def test_ours_a_key_that_is_not_that_of_the_account_is_told_without_it(goo
     other = google.account(client_email=f"{EMAIL}\x1b]0;x", token_uri=f"{google.url}/token?other")
     async with HttpSender("x") as http:
         wrong = SearchConsoleChannel(http, ServiceAccount.read(other), SITEMAP, google.endpoint)
-        google.token_reply = Reply(
-            400, b'{"error":"invalid_grant","error_description":"Invalid JWT Signature."}'
-        )
+        google.token_reply = Reply(400, b'{"error":"invalid_grant","error_description":"Invalid JWT Signature."}')
         answer = await wrong.send(SAMPLE_NOTICES[0])
     check_secrets(google, answer.message)
 
@@ -281,9 +257,7 @@ def test_ours_the_account_is_read_from_where_it_is_named(
         json.dumps({"client_email": EMAIL, "private_key": private_key(), "token_uri": "s3cret-thing"}),
     ],
 )
-async def test_ours_a_bad_key_file_is_told_in_one_sentence_and_never_shown(
-    tmp_path: Path, content: str
-) -> None:
+async def test_ours_a_bad_key_file_is_told_in_one_sentence_and_never_shown(tmp_path: Path, content: str) -> None:
     file = tmp_path / "key.json"
     file.write_text(content)
     async with HttpSender("x") as http:

@@ -210,9 +210,7 @@ async def test_ours_a_bad_template_is_told_before_there_is_anything_to_tell(
     file.write_text(source)
     async with HttpSender("x") as http:
         with pytest.raises(UsageError) as caught:
-            WebhookChannel(
-                http, "https://a.example/", ALL, template=MessageTemplate.read(file, "webhook.template")
-            )
+            WebhookChannel(http, "https://a.example/", ALL, template=MessageTemplate.read(file, "webhook.template"))
     assert words in str(caught.value)
     assert str(file) in str(caught.value)
 
@@ -240,8 +238,7 @@ def test_ours_a_template_that_cannot_be_read_is_named(tmp_path: Path, content: b
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
-    ("status", "reception"),
-    [(200, SendStatus.ACCEPTED), (404, SendStatus.REFUSED), (500, SendStatus.DEFERRED)],
+    ("status", "reception"), [(200, SendStatus.ACCEPTED), (404, SendStatus.REFUSED), (500, SendStatus.DEFERRED)]
 )
 async def test_ours_the_url_of_a_webhook_is_never_told(status: int, reception: SendStatus) -> None:
     echo = f"no such hook: {HOOK} (signed wrd-s3cret?)".encode()

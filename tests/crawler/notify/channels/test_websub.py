@@ -27,21 +27,14 @@ async def test_w3c_websub_a_hub_is_told_the_url_of_the_feed() -> None:
     (heard,) = hub.heard
     assert (heard.method, heard.path) == ("POST", "/push")
     assert heard.headers["content-type"] == "application/x-www-form-urlencoded"
-    form = {
-        name.decode(): [value.decode() for value in values] for name, values in parse_qs(heard.body).items()
-    }
+    form = {name.decode(): [value.decode() for value in values] for name, values in parse_qs(heard.body).items()}
     assert form == {"hub.mode": ["publish"], "hub.url": [FEED], "hub.topic": [FEED]}
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     ("status", "reception"),
-    [
-        (202, SendStatus.ACCEPTED),
-        (400, SendStatus.REFUSED),
-        (429, SendStatus.DEFERRED),
-        (503, SendStatus.DEFERRED),
-    ],
+    [(202, SendStatus.ACCEPTED), (400, SendStatus.REFUSED), (429, SendStatus.DEFERRED), (503, SendStatus.DEFERRED)],
 )
 async def test_w3c_websub_a_hub_may_have_reasons(status: int, reception: SendStatus) -> None:
     with listening(lambda _: Reply(status, b"bad topic", {"Content-Type": "text/plain"})) as hub:

@@ -28,13 +28,7 @@ def item(position: object, value: object) -> dict[str, object]:
     [
         [item(number, path) for number, path in enumerate(TRAIL, 1)],
         [item(str(number), {"@id": path, "name": "x"}) for number, path in reversed([*enumerate(TRAIL, 1)])],
-        [
-            item(1, "/"),
-            item(2, "/shop/#top"),
-            item(3, "/shop/boats/"),
-            item(4, URL),
-            {"position": 5, "name": "x"},
-        ],
+        [item(1, "/"), item(2, "/shop/#top"), item(3, "/shop/boats/"), item(4, URL), {"position": 5, "name": "x"}],
         [item(1, "/"), item(2, {"url": "https://example.com/shop/"}), {"url": "/shop/boats/"}, "x", None],
         [item(1, "/"), item(2, "/shop/"), item(3, "/shop/"), item(4, ["/x"]), item(5, "/shop/boats/")],
     ],

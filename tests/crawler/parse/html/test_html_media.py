@@ -53,10 +53,7 @@ def test_whatwg_srcset_best_candidate(value: str, best: str) -> None:
         ("<img src=/img/blank.gif data-src=/lazy.png>", [f"{AT}/lazy.png"]),
         ("<img src=/a.png data-srcset='/s.png 1x, /l.png 2x'>", [f"{AT}/l.png"]),
         ("<img src='data:image/png;base64,xx'><img src='blob:x'><img src=''><img>", []),
-        (
-            "<img src=/p.gif width=1 height=1><img src=/q.gif height='0'><img src=/r.gif style='display:none'>",
-            [],
-        ),
+        ("<img src=/p.gif width=1 height=1><img src=/q.gif height='0'><img src=/r.gif style='display:none'>", []),
         ("<img src=/a.png width=10 height=100%>", [f"{AT}/a.png"]),
         ("<img src='https://www.facebook.com/tr?id=1'>", []),
         ("<meta property=og:image content=/og.png><img src=/a.png>", [f"{AT}/a.png", f"{AT}/og.png"]),
@@ -84,10 +81,7 @@ def test_whatwg_srcset_best_candidate(value: str, best: str) -> None:
             ),
             [f"{AT}/3.png"],
         ),
-        (
-            script({"@type": "Article", "thumbnailUrl": "/no.png", "image": {"url": "/4.png"}}),
-            [f"{AT}/4.png"],
-        ),
+        (script({"@type": "Article", "thumbnailUrl": "/no.png", "image": {"url": "/4.png"}}), [f"{AT}/4.png"]),
     ],
 )
 def test_google_images(markup: str, images: list[str]) -> None:
@@ -196,17 +190,10 @@ def test_ours_a_bad_detail_is_dropped_and_the_video_kept(change: dict[str, objec
 
 
 def test_schema_org_videos_are_found_wherever_they_nest() -> None:
-    markup = script(
-        [{"@graph": [{"@type": "Article", "video": [{**VIDEO, "@type": ["VideoObject", "Clip"]}]}]}]
-    )
+    markup = script([{"@graph": [{"@type": "Article", "video": [{**VIDEO, "@type": ["VideoObject", "Clip"]}]}]}])
     assert len(read(markup).videos) == 1
     by_id = script(
-        {
-            "@graph": [
-                {"@type": "Article", "video": {"@type": "VideoObject", "@id": "#v"}},
-                {**VIDEO, "@id": "#v"},
-            ]
-        }
+        {"@graph": [{"@type": "Article", "video": {"@type": "VideoObject", "@id": "#v"}}, {**VIDEO, "@id": "#v"}]}
     )
     page = read(by_id)
     assert (len(page.videos), page.video_faults) == (1, [])
@@ -214,13 +201,7 @@ def test_schema_org_videos_are_found_wherever_they_nest() -> None:
 
 def test_ours_one_video_stated_four_times_is_one() -> None:
     page = read(
-        script(
-            {
-                **VIDEO,
-                "contentUrl": None,
-                "embedUrl": "https://www.youtube-nocookie.com/embed/abcdefghijk?rel=0",
-            }
-        )
+        script({**VIDEO, "contentUrl": None, "embedUrl": "https://www.youtube-nocookie.com/embed/abcdefghijk?rel=0"})
         + "<meta property=og:video content='https://www.youtube.com/v/abcdefghijk'>"
         "<meta name=twitter:player content='https://www.youtube.com/embed/abcdefghijk'>"
         "<iframe src='//www.youtube.com/embed/abcdefghijk?start=3'></iframe>"
@@ -232,15 +213,11 @@ def test_ours_one_video_stated_four_times_is_one() -> None:
 
 def test_ours_known_embeds() -> None:
     head = "<title>T</title><meta name=description content=D>"
-    (video,) = read(
-        head + "<iframe data-src='https://youtu.be/abcdefghijk' title='The film'></iframe>"
-    ).videos
+    (video,) = read(head + "<iframe data-src='https://youtu.be/abcdefghijk' title='The film'></iframe>").videos
     assert video.title == "The film"
     assert video.player_loc == "https://www.youtube.com/embed/abcdefghijk"
     assert video.thumbnail_loc == "https://i.ytimg.com/vi/abcdefghijk/hqdefault.jpg"
-    page = read(
-        head + "<iframe src='https://player.vimeo.com/video/76979871'></iframe><iframe src=/other></iframe>"
-    )
+    page = read(head + "<iframe src='https://player.vimeo.com/video/76979871'></iframe><iframe src=/other></iframe>")
     assert (page.videos, len(page.video_faults)) == ([], 1)
     assert "no thumbnail" in page.video_faults[0]
 

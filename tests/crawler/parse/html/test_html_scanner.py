@@ -93,11 +93,7 @@ def test_ours_scanner_agrees_with_parser_on_real_pages() -> None:
         page = document(path.read_bytes(), url=Url(f"http://127.0.0.1/{path.relative_to(JAVADOC)}"))
         parsed, scanned = read_page(page, options, resolver, NOW), scan_page(page, options, resolver, NOW, "")
         assert dict(parsed.links) == dict(scanned.links), path
-        assert (parsed.title, parsed.images, parsed.canonicals) == (
-            scanned.title,
-            scanned.images,
-            scanned.canonicals,
-        )
+        assert (parsed.title, parsed.images, parsed.canonicals) == (scanned.title, scanned.images, scanned.canonicals)
         assert parsed.links
 
 
@@ -119,17 +115,7 @@ PIECES = [
         " ",
     ),
     *("<!--", "-->", "--!>", "<!-->", "<![CDATA[", "]]>", "<?", "<!", "</", "\x00", "\n"),
-    *(
-        "<script>",
-        "</script>",
-        "<script/>",
-        "<style>",
-        "</style>",
-        "<title>",
-        "</title>",
-        "<textarea>",
-        "</textarea>",
-    ),
+    *("<script>", "</script>", "<script/>", "<style>", "</style>", "<title>", "</title>", "<textarea>", "</textarea>"),
     *(
         "<template>",
         "</template>",
@@ -174,8 +160,7 @@ def test_whatwg_scanner_finds_no_anchor_that_the_parser_does_not(markup: str) ->
 
 @given(
     st.one_of(
-        st.binary(max_size=300),
-        st.lists(st.sampled_from(PIECES), max_size=30).map(lambda s: "".join(s).encode()),
+        st.binary(max_size=300), st.lists(st.sampled_from(PIECES), max_size=30).map(lambda s: "".join(s).encode())
     )
 )
 @settings(max_examples=300, deadline=None, derandomize=True)
@@ -249,9 +234,7 @@ def test_ours_scanner_is_linear(piece: str, monkeypatch: pytest.MonkeyPatch) -> 
     counter = [0]
     for name in ("_open", "_comment_end", "_attribute", "_script_mark"):
         monkeypatch.setattr(scanner, name, _Counted(getattr(scanner, name), counter))
-    monkeypatch.setattr(
-        scanner, "_RAW", {name: _Counted(search, counter) for name, search in scanner._RAW.items()}
-    )
+    monkeypatch.setattr(scanner, "_RAW", {name: _Counted(search, counter) for name, search in scanner._RAW.items()})
     costs = []
     for count in (1_000, 4_000):
         counter[0] = 0
@@ -260,9 +243,7 @@ def test_ours_scanner_is_linear(piece: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert costs[1] <= costs[0] * 4 + 1_000
 
 
-@pytest.mark.parametrize(
-    "piece", [b"<a ", b"<a href=x ", b"<div>", b"<!--", b"<a href=/x>", b"\xff", b"<a a=\"'"]
-)
+@pytest.mark.parametrize("piece", [b"<a ", b"<a href=x ", b"<div>", b"<!--", b"<a href=/x>", b"\xff", b"<a a=\"'"])
 def test_ours_scanner_survives_what_stops_the_parser(piece: bytes) -> None:
     page = scan(b"<a href=/1>one</a>" + piece * 100_000)
     assert (URL[:20] + "1") in dict(page.links) or Url("https://example.com/1") in dict(page.links)

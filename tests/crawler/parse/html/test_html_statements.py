@@ -12,9 +12,7 @@ AT = "https://example.com"
 
 
 def test_google_canonicals_in_head_and_header_are_all_reported() -> None:
-    page = read(
-        "<head><link rel='Canonical' href=/a><link rel=canonical href=/a#x><link rel=canonical href=/b></head>"
-    )
+    page = read("<head><link rel='Canonical' href=/a><link rel=canonical href=/a#x><link rel=canonical href=/b></head>")
     assert page.canonicals == [f"{AT}/a", f"{AT}/b"]
     page = read("<p>", links=['<https://example.com/h>; rel="canonical"'])
     assert page.canonicals == [f"{AT}/h"]
@@ -28,9 +26,7 @@ def test_google_a_canonical_in_the_body_does_not_count() -> None:
     assert page.canonical_faults == ["a canonical outside <head> does not count"]
 
 
-@pytest.mark.parametrize(
-    "href", ["", " ", "file:///home/x.html", "http://[", "javascript:x", "ftp://example.com/"]
-)
+@pytest.mark.parametrize("href", ["", " ", "file:///home/x.html", "http://[", "javascript:x", "ftp://example.com/"])
 def test_ours_an_invalid_canonical_counts_as_none_and_is_explained(href: str) -> None:
     page = read(f"<link rel=canonical href='{href}'>")
     assert page.canonicals == []
@@ -40,9 +36,7 @@ def test_ours_an_invalid_canonical_counts_as_none_and_is_explained(href: str) ->
 
 def test_rfc8288_headers_resolve_against_the_document_and_not_its_base() -> None:
     page = read(
-        "<base href=/base/><link rel=next href=n>",
-        links=["<c>; rel=canonical, <p>; rel=prev"],
-        refresh="9; url=r",
+        "<base href=/base/><link rel=next href=n>", links=["<c>; rel=canonical, <p>; rel=prev"], refresh="9; url=r"
     )
     assert page.canonicals == [f"{AT}/dir/c"]
     assert dict(page.links) == {
@@ -78,9 +72,7 @@ def test_rfc8288_malformed_headers_raise_nothing(value: str) -> None:
 
 def test_rfc8288_a_link_with_another_anchor_is_not_about_us() -> None:
     assert (
-        read(
-            "<p>", links=["</x>; rel=canonical; anchor='/other'", '</y>; rel=canonical; anchor="/other"']
-        ).canonicals
+        read("<p>", links=["</x>; rel=canonical; anchor='/other'", '</y>; rel=canonical; anchor="/other"']).canonicals
         == []
     )
     assert read("<p>", links=['</y>; rel=canonical; anchor="#top"']).canonicals == [f"{AT}/y"]
@@ -172,15 +164,10 @@ def test_google_hreflang_of_html_and_header() -> None:
         ("de", f"{AT}/de"),
     ]
     assert dict(page.links)[f"{AT}/de"] == DiscoveredBy.ALTERNATE
-    assert (
-        read("<link rel=alternate hreflang=de href=/de>", options=ReadOptions(alternates=False)).alternates
-        == []
-    )
+    assert read("<link rel=alternate hreflang=de href=/de>", options=ReadOptions(alternates=False)).alternates == []
 
 
-@pytest.mark.parametrize(
-    "code", ["", "english", "en-UK", "en_GB", "*", "e", "en-", "en-GB-x", "12", "en\u212a"]
-)
+@pytest.mark.parametrize("code", ["", "english", "en-UK", "en_GB", "*", "e", "en-", "en-GB-x", "12", "en\u212a"])
 def test_google_bad_hreflang_is_a_fault_and_still_a_link(code: str) -> None:
     page = read(f"<link rel=alternate hreflang='{code}' href=/x>")
     assert page.alternates == []

@@ -49,10 +49,7 @@ def edited(old: str, new: str) -> list[tuple[bool, str]]:
         ("<li>oar<li>sail", "<li>oar</li>\n<li>sail</li>"),
         ("</main>", "<template><p>Hidden</p></template><svg><title>x</title></svg></main>"),
         (" is not.</p>", " is not.</p><p> &nbsp;</p>"),
-        (
-            "</head>",
-            '<script type="application/ld+json">{"dateModified": "2026-11-21T10:00:00Z"}</script></head>',
-        ),
+        ("</head>", '<script type="application/ld+json">{"dateModified": "2026-11-21T10:00:00Z"}</script></head>'),
         ("</head>", '<meta property="article:modified_time" content="2026-11-21T10:00:00Z"></head>'),
         ('canonical" href="/boats', 'canonical" href="/b'),  # the two are for search engines alone
         ("</head>", '<meta name="robots" content="noindex"></head>'),
@@ -74,12 +71,7 @@ def test_ours_what_nobody_reads_is_no_difference(old: str, new: str) -> None:
         ("<li>oar", "", ["oar"], []),
         ("</main>", '<meta itemprop="price" content="7.50"></main>', [], ["price: 7.50"]),
         ("</main>", '<p><span itemprop="price" content="7.50">7</span></p></main>', [], ["7", "price: 7.50"]),
-        (
-            "</main>",
-            '<iframe src="https://example.org/v/7">x</iframe></main>',
-            [],
-            ["iframe: https://example.org/v/7"],
-        ),
+        ("</main>", '<iframe src="https://example.org/v/7">x</iframe></main>', [], ["iframe: https://example.org/v/7"]),
     ],
 )
 def test_google_text_links_pictures_and_data_are_differences(
@@ -95,15 +87,10 @@ def test_google_structured_data_is_compared_by_value() -> None:
     before = PAGE + script.replace(
         "{}", '{"@type": "Product", "offers": {"price": "19.99", "availability": "InStock"}}'
     )
-    same = PAGE + script.replace(
-        "{}", '{"offers":{"availability":"InStock","price":19.99},"@type":"Product"}'
-    )
+    same = PAGE + script.replace("{}", '{"offers":{"availability":"InStock","price":19.99},"@type":"Product"}')
     assert differ(before, same) == []
     after = before.replace("19.99", "24.99")
-    assert differ(before, after) == [
-        (True, "JSON-LD.offers.price: 19.99"),
-        (False, "JSON-LD.offers.price: 24.99"),
-    ]
+    assert differ(before, after) == [(True, "JSON-LD.offers.price: 19.99"), (False, "JSON-LD.offers.price: 24.99")]
 
 
 def test_ours_what_only_moved_is_no_difference() -> None:
@@ -129,8 +116,7 @@ def test_ours_a_difference_tells_where_it_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    "nothing",
-    [b"", b"\x01", b"\x01broken", b"\xffanything", take_snapshot(b""), take_snapshot(b"<p> </p><!-- x -->")],
+    "nothing", [b"", b"\x01", b"\x01broken", b"\xffanything", take_snapshot(b""), take_snapshot(b"<p> </p><!-- x -->")]
 )
 def test_ours_nothing_is_said_of_what_is_empty_or_unknown(nothing: bytes) -> None:
     page = take_snapshot(PAGE.encode())
@@ -151,9 +137,7 @@ def test_ours_a_comparison_is_bounded() -> None:
 
 
 def test_ours_a_digest_is_of_all_that_decides_what_is_read() -> None:
-    page = FetchedDocument(
-        Url("https://example.com/"), "text/html", ["</a>; rel=next"], ["noindex"], "", b"body"
-    )
+    page = FetchedDocument(Url("https://example.com/"), "text/html", ["</a>; rel=next"], ["noindex"], "", b"body")
     others = [
         FetchedDocument(page.url, "text/plain", page.links, page.robots, "", b"body"),
         FetchedDocument(page.url, page.content_type, [], page.robots, "", b"body"),
@@ -162,30 +146,14 @@ def test_ours_a_digest_is_of_all_that_decides_what_is_read() -> None:
         FetchedDocument(page.url, page.content_type, page.links, page.robots, "0; url=/", b"body"),
         FetchedDocument(page.url, page.content_type, page.links, page.robots, "", b"bodY"),
     ]
-    elsewhere = FetchedDocument(
-        Url("https://example.com/b"), "text/html", ["</a>; rel=next"], ["noindex"], "", b"body"
-    )
+    elsewhere = FetchedDocument(Url("https://example.com/b"), "text/html", ["</a>; rel=next"], ["noindex"], "", b"body")
     assert digest(page) == digest(elsewhere)
     assert len(digest(page)) == 16
     assert len({digest(each) for each in (page, *others)}) == 7
 
 
 _PIECES = [
-    *(
-        "<p>",
-        "</p>",
-        "<div class=a>",
-        "</div>",
-        "<a href=",
-        "'",
-        '"',
-        ">",
-        "<",
-        "<!--",
-        "-->",
-        "<script",
-        "</script>",
-    ),
+    *("<p>", "</p>", "<div class=a>", "</div>", "<a href=", "'", '"', ">", "<", "<!--", "-->", "<script", "</script>"),
     *(
         '<script type="application/ld+json">',
         '{"a":',
@@ -217,11 +185,7 @@ def test_ours_any_markup_can_be_compared(one: str, other: str) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=60), st.binary(max_size=60))
 def test_ours_any_bytes_can_be_compared(one: bytes, other: bytes) -> None:
-    for before, after in (
-        (one, other),
-        (b"\x01" + one, b"\x01" + other),
-        (take_snapshot(one), take_snapshot(other)),
-    ):
+    for before, after in ((one, other), (b"\x01" + one, b"\x01" + other), (take_snapshot(one), take_snapshot(other))):
         assert isinstance(compare(before, after), Delta)
         content_keys(before)
 

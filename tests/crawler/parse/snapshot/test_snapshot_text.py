@@ -7,14 +7,7 @@ from hypothesis import strategies as st
 from madesite import Site
 
 from crawler.parse.snapshot.blocks import ContentBlock, parse_blocks
-from crawler.parse.snapshot.diff import (
-    MAX_DIFFERENCES,
-    Delta,
-    Difference,
-    _difference,
-    _key_at_place,
-    compare,
-)
+from crawler.parse.snapshot.diff import MAX_DIFFERENCES, Delta, Difference, _difference, _key_at_place, compare
 from crawler.parse.snapshot.snapshot import take_snapshot
 from crawler.parse.snapshot.text import diff_spans, split_markup, split_markup_like
 
@@ -24,9 +17,7 @@ _PIECES = """<p> </p> <div.class=a> <div.id=b7> </div> <SECTION> </SECTION> <a.h
 <b> </b> .title="a>b" .title=" <br> text.1 word foo.bar <img.src=/a.png.alt=x> <meta.itemprop=price.content=7> <P>
 </.p> . é 2026 <span.itemprop=price.content=8> <script.type="application/ld+json"> <h1.class='x'> <p.title='> ?"""
 _pieces = st.lists(st.sampled_from([piece.replace(".", " ") for piece in _PIECES.split()]), max_size=40)
-_cuts = st.lists(
-    st.tuples(st.integers(0, 40), st.integers(0, 3), _pieces.map(lambda few: few[:2])), max_size=3
-)
+_cuts = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3), _pieces.map(lambda few: few[:2])), max_size=3)
 
 
 def plainly(page: list[ContentBlock], other: list[ContentBlock], gone: bool) -> Plain:
@@ -62,9 +53,7 @@ def same(before: bytes, after: bytes) -> None:
         return
     plain = [*plainly(old, new, True), *plainly(new, old, False)]
     assert len(plain) <= MAX_DIFFERENCES
-    assert Counter((d.gone, d.exact) for d in delta.differences) == Counter(
-        (d.gone, d.exact) for d, _ in plain
-    )
+    assert Counter((d.gone, d.exact) for d in delta.differences) == Counter((d.gone, d.exact) for d, _ in plain)
     if all(is_clear for _, is_clear in plain):
         assert delta.differences == [d for d, _ in plain]
 

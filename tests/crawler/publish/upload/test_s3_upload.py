@@ -30,13 +30,7 @@ def bucket() -> Iterator[Bucket]:
 
 @pytest.fixture
 def settings(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
-    for name in (
-        "AWS_PROFILE",
-        "AWS_ACCESS_KEY_ID",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "AWS_REGION",
-    ):
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
@@ -165,9 +159,7 @@ def test_ours_other_headers_are_a_change(site: Site, bucket: Bucket) -> None:
     assert site.send().sent == 0
 
 
-def test_sitemaps_org_content_types_are_those_of_the_files(
-    site: Site, bucket: Bucket, tmp_path: Path
-) -> None:
+def test_sitemaps_org_content_types_are_those_of_the_files(site: Site, bucket: Bucket, tmp_path: Path) -> None:
     site.output |= {"stylesheet": "xsl", "gzip": True, "recent": "atom"}
     site.publish(*FIRST)
     (tmp_path / "public" / "sitemap-recent.atom").write_bytes(b"<feed/>")
@@ -223,10 +215,7 @@ def test_ours_at_every_moment_the_index_names_only_files_that_are_there(site: Si
     moments = [asked.after for asked in bucket.log if asked.method in ("PUT", "DELETE")]
     assert len(moments) > 12
     for moment in moments:
-        assert (
-            broken({key.removeprefix("maps/"): stored.body for key, stored in moment.items()}, generations)
-            == ""
-        )
+        assert broken({key.removeprefix("maps/"): stored.body for key, stored in moment.items()}, generations) == ""
     assert there(bucket) == site.local()
 
 
@@ -250,16 +239,12 @@ def test_ours_an_upload_that_failed_leaves_the_old_index_and_is_made_good_by_the
     assert there(bucket) == site.local()
 
 
-def test_ours_what_could_not_be_replaced_is_still_ours_and_goes_when_it_left(
-    site: Site, bucket: Bucket
-) -> None:
+def test_ours_what_could_not_be_replaced_is_still_ours_and_goes_when_it_left(site: Site, bucket: Bucket) -> None:
     site.publish(*SECOND, lastmod="2026-01-01")
     site.send()
     site.publish(*SECOND, lastmod="2026-01-02")
     denied = Fault("error", 403, "AccessDenied")
-    bucket.fault = lambda method, key, number: (
-        denied if (method, key) == ("PUT", "maps/sitemap-4.xml") else None
-    )
+    bucket.fault = lambda method, key, number: denied if (method, key) == ("PUT", "maps/sitemap-4.xml") else None
     for _ in range(2):
         with pytest.raises(StorageError, match=r"does not allow putting sitemap-4\.xml there"):
             site.send()
@@ -361,9 +346,7 @@ def test_ours_who_does_not_answer_in_time_is_not_waited_for(
 
 
 @pytest.mark.parametrize("body", [b"", b"<html></html>", b"{}", b"<ListBucketResult><Contents/>", b"\0" * 9])
-def test_ours_a_listing_of_garbage_is_no_empty_bucket_or_at_worst_one(
-    site: Site, bucket: Bucket, body: bytes
-) -> None:
+def test_ours_a_listing_of_garbage_is_no_empty_bucket_or_at_worst_one(site: Site, bucket: Bucket, body: bytes) -> None:
     site.publish(*FIRST)
     site.send()
     held = dict(bucket.objects)

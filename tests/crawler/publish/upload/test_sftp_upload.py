@@ -143,9 +143,7 @@ def test_ours_files_go_before_the_index_and_what_left_after_it(guest: Site, host
     guest.publish(*FIRST)
     guest.send(grace_period=0.0)
     acts = [(act, path.decode()) for act, path in host.log]
-    assert acts.index(("posix_rename", f"/srv/maps/{LEAD}")) < acts.index(
-        ("remove", "/srv/maps/sitemap-4.xml")
-    )
+    assert acts.index(("posix_rename", f"/srv/maps/{LEAD}")) < acts.index(("remove", "/srv/maps/sitemap-4.xml"))
     assert served(host) == guest.local()
 
 
@@ -192,25 +190,10 @@ def test_ours_a_connection_that_is_cut_is_made_anew(guest: Site, host: Host) -> 
 @pytest.mark.parametrize(
     ("act", "error", "told", "again"),
     [
-        (
-            "open",
-            asyncssh.SFTPPermissionDenied("no"),
-            "does not allow putting .* there: give the user",
-            False,
-        ),
-        (
-            "mkdir",
-            asyncssh.SFTPPermissionDenied("no"),
-            "give the user the right to write in /srv/maps",
-            False,
-        ),
+        ("open", asyncssh.SFTPPermissionDenied("no"), "does not allow putting .* there: give the user", False),
+        ("mkdir", asyncssh.SFTPPermissionDenied("no"), "give the user the right to write in /srv/maps", False),
         ("write", asyncssh.SFTPFailure("full"), "failed there without a reason", True),
-        (
-            "lstat",
-            asyncssh.SFTPBadMessage(PASSWORD),
-            r"looking at its files failed there \(SFTPBadMessage\)",
-            True,
-        ),
+        ("lstat", asyncssh.SFTPBadMessage(PASSWORD), r"looking at its files failed there \(SFTPBadMessage\)", True),
         ("posix_rename", asyncssh.SFTPConnectionLost("gone"), "cut in the middle of putting", True),
     ],
 )
@@ -264,9 +247,7 @@ def test_ours_who_is_not_there_is_told_with_the_port(guest: Site) -> None:
     assert guest.slept == [1.0, 2.0]
 
 
-def test_ours_a_host_that_is_not_known_is_never_told_the_password(
-    guest: Site, host: Host, tmp_path: Path
-) -> None:
+def test_ours_a_host_that_is_not_known_is_never_told_the_password(guest: Site, host: Host, tmp_path: Path) -> None:
     guest.publish(*FIRST)
     (tmp_path / "known").write_text("")
     with pytest.raises(StorageError, match=f"ssh-keyscan -p {host.port} 127.0.0.1 >> {tmp_path}/known"):

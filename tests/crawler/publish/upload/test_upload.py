@@ -26,14 +26,10 @@ def bucket() -> Iterator[Bucket]:
 @pytest.fixture
 def site(tmp_path: Path, bucket: Bucket) -> Site:
     keys = {"s3_access_key": ACCESS, "s3_secret_key": "secret", "s3_region": "eu-west-1"}
-    return Site(
-        tmp_path, {"to": f"s3://{BUCKET}/one", "s3_endpoint": bucket.url, "grace_period": 0.0, **keys}
-    )
+    return Site(tmp_path, {"to": f"s3://{BUCKET}/one", "s3_endpoint": bucket.url, "grace_period": 0.0, **keys})
 
 
-def test_ours_the_set_is_what_the_run_recorded_and_what_is_published_beside_it(
-    site: Site, tmp_path: Path
-) -> None:
+def test_ours_the_set_is_what_the_run_recorded_and_what_is_published_beside_it(site: Site, tmp_path: Path) -> None:
     run = site.publish(*PAGES)
     children = [f"sitemap-{number}.xml" for number in (1, 2, 3)]
     for name in ("sitemap-4.xml", "sitemap-recent.rss", "sitemap.css", "notes.txt", ".hidden"):
@@ -93,9 +89,7 @@ def test_ours_no_file_is_begun_after_one_has_failed(site: Site, bucket: Bucket) 
     bucket.always("PUT", Fault("error", 403, "AccessDenied"))
     with pytest.raises(StorageError, match="it does not allow putting sitemap-"):
         site.send()
-    assert (
-        len(bucket.asked("PUT")) <= 8
-    )  # of the four that were under way, and those begun until the news spread
+    assert len(bucket.asked("PUT")) <= 8  # of the four that were under way, and those begun until the news spread
     assert f"one/{LEAD}" not in bucket.asked("PUT")
 
 

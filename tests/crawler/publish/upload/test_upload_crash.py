@@ -223,7 +223,5 @@ def test_ours_a_kill_leaves_a_whole_set_by_sftp(tmp_path: Path, openssh: Sshd, p
 
 @pytest.mark.slow
 @pytest.mark.needs_sshd
-def test_ours_a_kill_at_any_byte_leaves_a_whole_set_by_sftp(
-    tmp_path: Path, openssh: Sshd, processes: Forks
-) -> None:
+def test_ours_a_kill_at_any_byte_leaves_a_whole_set_by_sftp(tmp_path: Path, openssh: Sshd, processes: Forks) -> None:
     killed_by_sftp(tmp_path, openssh, processes, [0.4 + step / 50 for step in range(30)])

@@ -27,9 +27,7 @@ pytestmark = pytest.mark.needs_chromium
 
 Opening = Callable[..., Page]
 WORDS = [storable(word) for word in NAUGHTY if len(word) < 500]
-MARKUP = [
-    word for word in WORDS if any(sign in word for sign in ("<", "naughty", "script:", "{{", "\u202e", "\0"))
-]
+MARKUP = [word for word in WORDS if any(sign in word for sign in ("<", "naughty", "script:", "{{", "\u202e", "\0"))]
 
 
 @pytest.fixture
@@ -47,14 +45,7 @@ def hostile(folder: Path, words: list[str]) -> tuple[SiteStatus, ScheduleStatus]
         db.executemany(
             "INSERT INTO change (run, url, kind, target, lastmod, before, reason) VALUES (2, ?, ?, ?, ?, ?, ?)",
             [
-                (
-                    f"{'' if number % 2 else 'https://example.com/'}{word}#{number}",
-                    kind,
-                    word,
-                    word,
-                    word[::-1],
-                    word,
-                )
+                (f"{'' if number % 2 else 'https://example.com/'}{word}#{number}", kind, word, word, word[::-1], word)
                 for number, word in enumerate(words)
                 for kind in (("changed", "moved", "added", "removed", "deindexed")[number % 5],)
             ],
@@ -111,9 +102,7 @@ def look(page: Page) -> None:
     assert set(links) <= {"http:", "https:", ":"}  # ":" is a URL that leads nowhere
 
 
-@pytest.mark.parametrize(
-    "words", [MARKUP[::4], pytest.param(WORDS, marks=pytest.mark.slow)], ids=["some", "all"]
-)
+@pytest.mark.parametrize("words", [MARKUP[::4], pytest.param(WORDS, marks=pytest.mark.slow)], ids=["some", "all"])
 def test_ours_hostile_strings_stay_text(opening: Opening, tmp_path: Path, words: list[str]) -> None:
     words = list(dict.fromkeys(word for word in words if word.strip("/.")))
     _, made = hostile(tmp_path, words)
@@ -188,11 +177,7 @@ def every(folder: Path) -> ScheduleStatus:
 )
 def test_ours_it_fits_a_phone_and_the_dark(opening: Opening, tmp_path: Path, scheme: str, width: int) -> None:
     with serving(every(tmp_path), serve_sitemaps=True) as served:
-        options = {
-            "viewport": {"width": width, "height": 740},
-            "color_scheme": scheme,
-            "java_script_enabled": True,
-        }
+        options = {"viewport": {"width": width, "height": 740}, "color_scheme": scheme, "java_script_enabled": True}
         for path in ("/", "/sites/shop", "/sites/news", "/sites/big"):
             page = opening(served, path, **options)
             page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
@@ -286,9 +271,7 @@ def test_ours_the_page_is_read_aloud_in_order(opening: Opening, tmp_path: Path) 
             )
             assert levels[0] == 1
             assert all(after <= before + 1 for before, after in pairwise(levels))
-            assert page.evaluate(
-                "[...document.querySelectorAll('input')].every((each) => each.labels.length)"
-            )
+            assert page.evaluate("[...document.querySelectorAll('input')].every((each) => each.labels.length)")
             assert page.evaluate(
                 "[...document.querySelectorAll('svg')].every((each) => each.getAttribute('aria-label'))"
             )

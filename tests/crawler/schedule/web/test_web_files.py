@@ -80,11 +80,7 @@ def test_ours_files_that_lead_elsewhere_or_are_no_files_are_not_there(tmp_path: 
     (tmp_path / "outside.xml").write_text("secret")
     sitemap = shop.output / "sitemap-1.xml"
     with serving(board(shop), serve_sitemaps=True) as served:
-        for make in (
-            lambda: sitemap.symlink_to(tmp_path / "outside.xml"),
-            lambda: os.mkfifo(sitemap),
-            sitemap.mkdir,
-        ):
+        for make in (lambda: sitemap.symlink_to(tmp_path / "outside.xml"), lambda: os.mkfifo(sitemap), sitemap.mkdir):
             sitemap.unlink()
             make()
             assert served.ask(NAME + "sitemap-1.xml")[0] == 404
@@ -162,9 +158,7 @@ def test_rfc9110_text_is_packed_for_those_who_take_it(served: Served) -> None:
         assert body.decode() == BIG
 
 
-def test_ours_a_small_file_and_one_that_is_packed_already_are_sent_as_they_are(
-    served: Served, folder: Path
-) -> None:
+def test_ours_a_small_file_and_one_that_is_packed_already_are_sent_as_they_are(served: Served, folder: Path) -> None:
     assert served.ask(NAME + "sitemap.xml", Accept_Encoding="gzip")[1]["content-encoding"] is None
     out = folder / "out" / "packed"
     (out / "sitemap.xml.gz").write_bytes(gzip.compress(BIG.encode()))
@@ -196,9 +190,7 @@ def test_rfc9110_one_range_is_sent_alone(served: Served, asked: str, first: int,
         ("bytes=0-99999999999999999999999", 200), ("bytes=\u0661-2", 200), ("bytes=0-0, 0-0", 200),
     ],
 )  # fmt: skip
-def test_rfc9110_other_ranges_are_not_satisfied_or_the_whole_is_sent(
-    served: Served, asked: str, status: int
-) -> None:
+def test_rfc9110_other_ranges_are_not_satisfied_or_the_whole_is_sent(served: Served, asked: str, status: int) -> None:
     got, headers, body = served.ask(NAME + "sitemap-1.xml", Range=asked.encode().decode("latin-1"))
     assert got == status
     assert body.decode() == ("" if got == 416 else BIG)
@@ -251,9 +243,7 @@ def dechunked(data: bytes) -> bytes:
     return b"".join(out)
 
 
-def test_ours_a_proxy_that_passes_host_and_path_gets_the_file_of_that_site(
-    served: Served, folder: Path
-) -> None:
+def test_ours_a_proxy_that_passes_host_and_path_gets_the_file_of_that_site(served: Served, folder: Path) -> None:
     ask = {"Host": "www.example.com"}
     assert served.ask("/sitemap-1.xml", **ask)[2].decode() == BIG
     assert served.ask("/sitemap-1.xml", Host="WWW.example.com:443")[0] == 200

@@ -102,9 +102,7 @@ def test_ours_a_request_that_is_none_is_refused_and_the_next_one_is_answered(
     ],
 )
 @pytest.mark.parametrize("method", [b"GET", b"POST"])
-def test_ours_what_follows_a_body_is_never_taken_for_a_request(
-    served: Served, method: bytes, lines: bytes
-) -> None:
+def test_ours_what_follows_a_body_is_never_taken_for_a_request(served: Served, method: bytes, lines: bytes) -> None:
     inner = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     answer = served.send(method + b" / HTTP/1.1\r\nHost: localhost\r\n" + lines + b"\r\n0\r\n\r\n" + inner)
     assert answer.count(b"HTTP/1.1 ") == 1, answer[:500]
@@ -281,10 +279,7 @@ def test_ours_a_port_that_is_taken_is_told_in_one_line() -> None:
             bind_socket(taken),
         ):
             pass
-    with (
-        pytest.raises(UsageError, match=r"cannot listen at nowhere\.invalid:80: "),
-        bind_socket("nowhere.invalid:80"),
-    ):
+    with pytest.raises(UsageError, match=r"cannot listen at nowhere\.invalid:80: "), bind_socket("nowhere.invalid:80"):
         pass
 
 
@@ -336,9 +331,7 @@ def test_ours_no_heap_of_pieces_is_too_much(tmp_path: Path, caplog: pytest.LogCa
             heap = b"".join(chance.choices(_PIECES, k=chance.randint(1, 14)))
             with served.wire() as wire:
                 with contextlib.suppress(ConnectionError):
-                    wire.sendall(
-                        heap if chance.random() < 0.5 else b"GET / HTTP/1.1\r\n" + heap + b"\r\n\r\n"
-                    )
+                    wire.sendall(heap if chance.random() < 0.5 else b"GET / HTTP/1.1\r\n" + heap + b"\r\n\r\n")
                     wire.shutdown(socket.SHUT_WR)
                 answer = drained(wire, 5)
                 assert answer == b"" or status(answer), answer[:200]

@@ -40,12 +40,8 @@ def rows(html: str) -> list[str]:
 
 def many(folder: Path) -> list[SiteStatus]:
     """Sites in every state."""
-    failed = attempt(
-        "blog", fate=RunStatus.FAILED, exit_code=5, outcome="", run=None, told="robots.txt cannot be had"
-    )
-    broken = attempt(
-        "Intranet", fate=RunStatus.BROKEN, exit_code=2, run=None, told="output.directory is not writable"
-    )
+    failed = attempt("blog", fate=RunStatus.FAILED, exit_code=5, outcome="", run=None, told="robots.txt cannot be had")
+    broken = attempt("Intranet", fate=RunStatus.BROKEN, exit_code=2, run=None, told="output.directory is not writable")
     untold = attempt("untold", untold=True)
     news, by_hand = site(folder, "news"), site(folder, "by-hand", schedule="", next_at=None)
     refusal = "42 of 60 pages would leave without a good reason"
@@ -126,9 +122,7 @@ def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
             "sitemap-1.xml",
         ):  # fmt: skip
             assert said in told, said
-        assert told.index("removed 1") < told.index("changed 1") < told.index("added 1"), (
-            "what left comes first"
-        )
+        assert told.index("removed 1") < told.index("changed 1") < told.index("added 1"), "what left comes first"
         for link in re.findall(r'href="([.?][^"]*)"', html):
             assert served.ask(urljoin("/sites/shop", unescape(link)).partition("#")[0])[0] == 200, link
         assert "Run 1" in words(served.text("/sites/shop?run=1"))
@@ -157,9 +151,7 @@ def test_ours_the_last_audit_is_told_with_what_is_new_and_why_the_next_told_noth
     assert "New since the previous audit https://www.example.com/<script>alert(1)</script>" in told
     assert "audit.html" in told
     assert not [each for each in ("<script>", 'href="javascript') if each in html]
-    assert not [
-        each for each in ("\u202e", "\x1b") if each in told
-    ]  # a URL of ours has none to put in a href
+    assert not [each for each in ("\u202e", "\x1b") if each in told]  # a URL of ours has none to put in a href
     assert "49" not in told
 
 
@@ -172,9 +164,7 @@ def test_ours_the_last_audit_is_told_with_what_is_new_and_why_the_next_told_noth
         (None, "", ""),
     ],
 )
-def test_ours_when_the_next_audit_is_due_is_told(
-    tmp_path: Path, every: float | None, failed: str, said: str
-) -> None:
+def test_ours_when_the_next_audit_is_due_is_told(tmp_path: Path, every: float | None, failed: str, said: str) -> None:
     shop = usual(tmp_path, audit_every=every)
     audited(shop, failed=failed)
     with serving(board(shop), serve_sitemaps=True) as served:
@@ -294,13 +284,7 @@ def test_ours_a_state_that_cannot_be_read_is_told_and_never_an_error(tmp_path: P
 
 def test_ours_the_daemon_tells_what_is_wrong_with_itself(tmp_path: Path) -> None:
     told = shown(
-        board(
-            usual(tmp_path),
-            is_stopping=True,
-            is_alive=False,
-            config_error="line 3: <no key>",
-            trouble="disk full",
-        )
+        board(usual(tmp_path), is_stopping=True, is_alive=False, config_error="line 3: <no key>", trouble="disk full")
     )
     for said in (
         "The daemon is stopping",
@@ -323,9 +307,7 @@ def test_ours_the_daemon_tells_what_is_wrong_with_itself(tmp_path: Path) -> None
         ({"last": attempt("x", fate=RunStatus.BUSY)}, "quiet", "not run yet"),
     ],
 )
-def test_ours_a_site_is_told_in_a_word(
-    tmp_path: Path, values: dict[str, object], tone: str, word: str
-) -> None:
+def test_ours_a_site_is_told_in_a_word(tmp_path: Path, values: dict[str, object], tone: str, word: str) -> None:
     found = condition(site(tmp_path, "x", **values), SiteSnapshot())
     assert (found.tone, found.word) == (tone, word)
 

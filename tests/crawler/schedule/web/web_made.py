@@ -42,9 +42,7 @@ def state(directory: Path, runs: Sequence[Mapping[str, Seen]], files: Iterable[s
             if pages is runs[-1]:
                 values |= columns
             setting = ", ".join(f"{name} = :{name}" for name in values)
-            db.execute(
-                f"UPDATE run SET {setting} WHERE number = :number", {**values, "number": history.number}
-            )
+            db.execute(f"UPDATE run SET {setting} WHERE number = :number", {**values, "number": history.number})
 
 
 def site(folder: Path, name: str, **values: Any) -> SiteStatus:
@@ -80,11 +78,7 @@ def board(*sites: SiteStatus, **values: Any) -> ScheduleStatus:
 
 
 PAGES = {"/": Seen(), "/a": Seen(lastmod="2026-01-01"), "/b": Seen()}
-LATER = {
-    "/": Seen(),
-    "/a": Seen(changed=1, evidence="its content changed", lastmod="2026-01-02"),
-    "/new": Seen(),
-}
+LATER = {"/": Seen(), "/a": Seen(changed=1, evidence="its content changed", lastmod="2026-01-02"), "/new": Seen()}
 
 
 def usual(folder: Path, name: str = "shop", **values: Any) -> SiteStatus:
@@ -116,9 +110,7 @@ def audited(made: SiteStatus, *, failed: str = "", **values: Any) -> None:
         news = AuditSummary(**given | values)
         db.execute("INSERT INTO audit VALUES (?, ?, '{}')", (news.number, msgspec.msgpack.encode(news)))
     with closing(STATE_DB.open(directory / STATE_DB.file)) as db:
-        run = Run(
-            number=3, started=NOW - 2 * DAY, version="", ended=NOW - DAY, outcome="audited", exit_code=0
-        )
+        run = Run(number=3, started=NOW - 2 * DAY, version="", ended=NOW - DAY, outcome="audited", exit_code=0)
         RunStore(db).write(run)
         if failed:
             RunStore(db).write(replace(run, number=4, outcome="nothing", exit_code=2, refusal=failed))
@@ -142,17 +134,4 @@ def urlset(pages: int, start: int = 0) -> str:
     )
 
 
-__all__ = [
-    "DAY",
-    "NOW",
-    "Seen",
-    "attempt",
-    "audited",
-    "board",
-    "index",
-    "replace",
-    "site",
-    "state",
-    "urlset",
-    "usual",
-]
+__all__ = ["DAY", "NOW", "Seen", "attempt", "audited", "board", "index", "replace", "site", "state", "urlset", "usual"]

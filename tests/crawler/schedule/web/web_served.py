@@ -27,9 +27,7 @@ class Served:
     def origin(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def ask(
-        self, path: str, method: str = "GET", **headers: str
-    ) -> tuple[int, http.client.HTTPMessage, bytes]:
+    def ask(self, path: str, method: str = "GET", **headers: str) -> tuple[int, http.client.HTTPMessage, bytes]:
         """The answer to a request whose path is sent as it is; ``_`` in the names of headers stand for ``-``."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         with contextlib.closing(connection):

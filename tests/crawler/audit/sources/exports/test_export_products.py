@@ -20,9 +20,7 @@ Read = Callable[..., tuple[SourceReport, dict[str, SourceRecord]]]
 
 
 def addresses(start: str = f"{SITE}/") -> SourceUrlParser:
-    return SourceUrlParser(
-        normalize_url(start), UrlParams(), lambda url: host_of(url) == host_of(normalize_url(start))
-    )
+    return SourceUrlParser(normalize_url(start), UrlParams(), lambda url: host_of(url) == host_of(normalize_url(start)))
 
 
 @pytest.fixture
@@ -32,9 +30,7 @@ def read(tmp_path: Path) -> Read:
     ) -> tuple[SourceReport, dict[str, SourceRecord]]:
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        account, claims = read_export(
-            str(path), source, addresses(), ExportOptions(column=column), lambda url: b""
-        )
+        account, claims = read_export(str(path), source, addresses(), ExportOptions(column=column), lambda url: b"")
         return account, {claim.url: claim for claim in claims}
 
     return reading
@@ -76,15 +72,9 @@ def test_google_search_console_archive_in_any_language(language: str, read: Read
     account, claims = read(content, SourceKind.SEARCH, "example.com-Performance-on-Search.zip")
     assert claims == {
         f"{SITE}/a": SourceRecord(
-            url=normalize_url(f"{SITE}/a"),
-            first="2026-08-22",
-            last="2026-11-19",
-            clicks=1204,
-            impressions=30512,
+            url=normalize_url(f"{SITE}/a"), first="2026-08-22", last="2026-11-19", clicks=1204, impressions=30512
         ),
-        f"{SITE}/b": SourceRecord(
-            url=normalize_url(f"{SITE}/b"), first="2026-08-22", last="2026-11-19", impressions=7
-        ),
+        f"{SITE}/b": SourceRecord(url=normalize_url(f"{SITE}/b"), first="2026-08-22", last="2026-11-19", impressions=7),
     }
     assert (account.rows, account.used, account.first, account.last) == (2, 2, "2026-08-22", "2026-11-19")
     assert account.complete
@@ -108,13 +98,7 @@ def test_google_search_console_says_when_its_interface_cuts(read: Read) -> None:
 
 
 API_ROWS = [
-    {
-        "keys": ["2026-11-01", "shoes", f"{SITE}/a"],
-        "clicks": 3.0,
-        "impressions": 40.0,
-        "ctr": 0.075,
-        "position": 2.5,
-    },
+    {"keys": ["2026-11-01", "shoes", f"{SITE}/a"], "clicks": 3.0, "impressions": 40.0, "ctr": 0.075, "position": 2.5},
     {"keys": ["2026-11-02", "boots", f"{SITE}/b"], "clicks": 0, "impressions": 1, "ctr": 0, "position": 90},
 ]
 
@@ -146,13 +130,7 @@ def test_google_search_console_bulk_export(read: Read) -> None:
     assert claims[f"{SITE}/a"].impressions == 10
     assert (account.first, account.last) == ("2026-11-01", "2026-11-03")
     lines = [
-        {
-            "data_date": "2026-11-01",
-            "site_url": f"{SITE}/",
-            "url": f"{SITE}/a",
-            "impressions": "12",
-            "clicks": "1",
-        }
+        {"data_date": "2026-11-01", "site_url": f"{SITE}/", "url": f"{SITE}/a", "impressions": "12", "clicks": "1"}
     ]
     account, claims = read("".join(json.dumps(each) + "\n" for each in lines), SourceKind.SEARCH, "bq.jsonl")
     assert (claims[f"{SITE}/a"].impressions, claims[f"{SITE}/a"].first) == (12, "2026-11-01")
@@ -166,15 +144,7 @@ def test_bing_pages(read: Read) -> None:
     assert (claims[f"{SITE}/a"].clicks, claims[f"{SITE}/a"].impressions) == (12, 1500)
     assert account.format == "Bing pages"
     answer = {
-        "d": [
-            {
-                "__type": "QueryStats",
-                "AvgClickPosition": 2,
-                "Clicks": 4,
-                "Impressions": 9,
-                "Query": f"{SITE}/a",
-            }
-        ]
+        "d": [{"__type": "QueryStats", "AvgClickPosition": 2, "Clicks": 4, "Impressions": 9, "Query": f"{SITE}/a"}]
     }
     _, claims = read(json.dumps(answer), SourceKind.SEARCH, "bing.json")
     assert (claims[f"{SITE}/a"].clicks, claims[f"{SITE}/a"].impressions) == (4, 9)
@@ -243,31 +213,15 @@ def test_google_analytics_exploration_with_totals(read: Read) -> None:
             '"1 234"',
             {"views": 1234, "users": 7},
         ),
-        (
-            "Ruta de la página y clase de pantalla,Vistas,Usuarios activos",
-            "1.234",
-            {"views": 1234, "users": 7},
-        ),
-        (
-            "Percorso pagina e classe schermata,Visualizzazioni,Utenti attivi",
-            "1.234",
-            {"views": 1234, "users": 7},
-        ),
-        (
-            "Caminho da página e classe da tela,Visualizações,Usuários ativos",
-            "1.234",
-            {"views": 1234, "users": 7},
-        ),
+        ("Ruta de la página y clase de pantalla,Vistas,Usuarios activos", "1.234", {"views": 1234, "users": 7}),
+        ("Percorso pagina e classe schermata,Visualizzazioni,Utenti attivi", "1.234", {"views": 1234, "users": 7}),
+        ("Caminho da página e classe da tela,Visualizações,Usuários ativos", "1.234", {"views": 1234, "users": 7}),
         ("Landing page,Sessions,Active users", '"1,234"', {"sessions": 1234, "users": 7}),
         ("Síða,Skoðanir,Notendur", "1234", {"views": 1234}),
     ],
 )
-def test_google_analytics_in_any_language(
-    header: str, cell: str, counted: dict[str, int], read: Read
-) -> None:
-    _, claims = read(
-        f"# Startdatum: 20261001\n# Enddatum: 20261031\n{header}\n/a,{cell},7\n", SourceKind.ANALYTICS
-    )
+def test_google_analytics_in_any_language(header: str, cell: str, counted: dict[str, int], read: Read) -> None:
+    _, claims = read(f"# Startdatum: 20261001\n# Enddatum: 20261031\n{header}\n/a,{cell},7\n", SourceKind.ANALYTICS)
     assert analysed(claims[f"{SITE}/a"]) == counted
     assert claims[f"{SITE}/a"].last == "2026-10-31"
 
@@ -375,9 +329,7 @@ KNOWN = ("Ahrefs", "Majestic", "Semrush", "Search Console", "Screaming Frog")
 def test_backlinks_are_counted_for_their_targets(product: str, read: Read, tmp_path: Path) -> None:
     path = tmp_path / "links.csv"
     path.write_bytes(BACKLINKS[product])
-    account, found = read_export(
-        str(path), SourceKind.BACKLINKS, addresses(), ExportOptions(), lambda url: b""
-    )
+    account, found = read_export(str(path), SourceKind.BACKLINKS, addresses(), ExportOptions(), lambda url: b"")
     claims = list(found)
     assert {claim.url for claim in claims} == {f"{SITE}/a"}
     assert sum(claim.links for claim in claims) == 2
@@ -450,13 +402,7 @@ def test_another_crawler_in_a_language_nobody_taught_us(read: Read) -> None:
 
 def test_scrapy_and_advertools_lines(read: Read) -> None:
     lines = [
-        {
-            "url": f"{SITE}/a",
-            "title": "A",
-            "status": 200,
-            "depth": 0,
-            "resp_headers_Content-Type": "text/html",
-        },
+        {"url": f"{SITE}/a", "title": "A", "status": 200, "depth": 0, "resp_headers_Content-Type": "text/html"},
         {"url": f"{SITE}/m", "status": 404, "depth": 1, "redirect_urls": [f"{SITE}/r"]},
     ]
     account, claims = read("".join(json.dumps(each) + "\n" for each in lines), SourceKind.CRAWL, "crawl.jl")
@@ -479,9 +425,7 @@ def test_ours_urls_are_fetched_by_whoever_was_given(tmp_path: Path) -> None:
 
 
 def test_ahrefs_referring_domains_are_no_links(read: Read) -> None:
-    table = (
-        f'"URL Rating","Page URL","Referring domains","Dofollow","Nofollow"\n"12","{SITE}/a","7","5","2"\n'
-    )
+    table = f'"URL Rating","Page URL","Referring domains","Dofollow","Nofollow"\n"12","{SITE}/a","7","5","2"\n'
     _, claims = read(table, SourceKind.BACKLINKS)
     assert (claims[f"{SITE}/a"].domains, claims[f"{SITE}/a"].links) == (7, 0)
     _, claims = read(f"Target page,Incoming links,Linking sites\n{SITE}/a,55,12\n", SourceKind.BACKLINKS)

@@ -45,30 +45,9 @@ def written(folder: Path, content: bytes | str, name: str = "export.csv") -> Pat
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        *(
-            ("0", 0),
-            ("7", 7),
-            ("1234", 1234),
-            ("1,234", 1234),
-            ("1.234", 1234),
-            ("1 234", 1234),
-            ("1\u202f234", 1234),
-        ),
-        *(
-            ("1\u00a0234", 1234),
-            ("1'234", 1234),
-            ("1\u2019234", 1234),
-            ("1,234,567", 1234567),
-            ("1.234.567", 1234567),
-        ),
-        *(
-            ("12,34,567", 1234567),
-            ("1,234.9", 1234),
-            ("1.234,9", 1234),
-            ("12.0", 12),
-            ("1234.567", 1234),
-            ("0.123", 0),
-        ),
+        *(("0", 0), ("7", 7), ("1234", 1234), ("1,234", 1234), ("1.234", 1234), ("1 234", 1234), ("1\u202f234", 1234)),
+        *(("1\u00a0234", 1234), ("1'234", 1234), ("1\u2019234", 1234), ("1,234,567", 1234567), ("1.234.567", 1234567)),
+        *(("12,34,567", 1234567), ("1,234.9", 1234), ("1.234,9", 1234), ("12.0", 12), ("1234.567", 1234), ("0.123", 0)),
         *(
             ("12%", 12),
             ("3,9 %", 3),
@@ -79,17 +58,7 @@ def written(folder: Path, content: bytes | str, name: str = "export.csv") -> Pat
             ("1.2K", 1200),
             ("2m", 2_000_000),
         ),
-        *(
-            ("", 0),
-            ("-", 0),
-            ("n/a", 0),
-            ("-5", 0),
-            ("=1+1", 0),
-            ("1e9", 0),
-            ("nan", 0),
-            ("²", 0),
-            ("9" * 30, 10**15),
-        ),
+        *(("", 0), ("-", 0), ("n/a", 0), ("-5", 0), ("=1+1", 0), ("1e9", 0), ("nan", 0), ("²", 0), ("9" * 30, 10**15)),
         *(("9" * 5000, 10**15), ("." * 50, 0), ("1.", 1), ("1..2", 1), (",5", 0), ("١٢٣", 123)),
     ],
 )
@@ -117,20 +86,12 @@ def test_ours_days() -> None:
         == parse_day("2026/11/21")
         == "2026-11-21"
     )
-    assert (
-        parse_day("11/21/2026")
-        == parse_day("2026-13-01")
-        == parse_day("202611211")
-        == parse_day("yesterday")
-        == ""
-    )
+    assert parse_day("11/21/2026") == parse_day("2026-13-01") == parse_day("202611211") == parse_day("yesterday") == ""
     assert find_days("# Start date: 20261024 (property 123456789)") == ["2026-10-24"]
     assert find_days("# 20261024-20261120") == ["2026-10-24", "2026-11-20"]
 
 
-cells = st.text(
-    st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t,;|\"' #="), max_size=12
-)
+cells = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t,;|\"' #="), max_size=12)
 
 
 @settings(max_examples=80, deadline=None)
@@ -228,9 +189,7 @@ def test_ours_an_open_quotation_mark_costs_a_part_and_is_told(tmp_path: Path) ->
 def test_rfc1952_a_gzip_file_that_ends_early_is_told(whole: bool, tmp_path: Path) -> None:
     lines = "".join(f"{SITE}/{number * 7919 % 100_003}\n" for number in range(20_000))
     packed = gzip.compress(lines.encode()[:200_000]) + gzip.compress(lines.encode()[200_000:])
-    account, claims = reading(
-        written(tmp_path, packed if whole else packed[:-10_000], "list.txt"), SourceKind.LIST
-    )
+    account, claims = reading(written(tmp_path, packed if whole else packed[:-10_000], "list.txt"), SourceKind.LIST)
     named = {f"{SITE}/{number}" for number in range(100_003)}
     assert all(claim.url in named for claim in claims)
     assert account.complete is whole
@@ -239,9 +198,7 @@ def test_rfc1952_a_gzip_file_that_ends_early_is_told(whole: bool, tmp_path: Path
 
 
 def test_ours_json_that_breaks_off_is_told(tmp_path: Path) -> None:
-    text = json.dumps(
-        {"rows": [{"page": f"{SITE}/{number}", "clicks": 1} for number in range(5_000)]}, indent=1
-    )
+    text = json.dumps({"rows": [{"page": f"{SITE}/{number}", "clicks": 1} for number in range(5_000)]}, indent=1)
     account, claims = reading(written(tmp_path, text[:-200], "a.json"), SourceKind.SEARCH)
     assert 4_900 < len(claims) < 5_000
     assert "a part of it is no JSON" in account.faults[0]
@@ -298,24 +255,12 @@ REFUSED: dict[str, tuple[bytes | str, str]] = {
         f"{{}}: no column holds URLs of pages; it has: {', '.join(f'c{i}' for i in range(20))}, …{REMEDY}",
     ),
     "html": ("<!DOCTYPE html><html><body>Sign in</body></html>", "{} is HTML: export a CSV"),
-    "xml": (
-        "\ufeff<?xml version='1.0'?><urlset/>",
-        "{} is XML: sitemaps are given as sitemaps, tables as CSV",
-    ),
-    "excel": (
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-        "{} is an Excel workbook: save the sheet with the URLs as CSV",
-    ),
+    "xml": ("\ufeff<?xml version='1.0'?><urlset/>", "{} is XML: sitemaps are given as sitemaps, tables as CSV"),
+    "excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "{} is an Excel workbook: save the sheet with the URLs as CSV"),
     "pdf": (b"%PDF-1.7\n", "{} is a PDF: export a CSV"),
-    "database": (
-        b"SQLite format 3\x00",
-        "{} is a database, not a table; give a state of siteatlas as --crawl",
-    ),
+    "database": (b"SQLite format 3\x00", "{} is a database, not a table; give a state of siteatlas as --crawl"),
     "noise": (b"\x07\x00\x01\x02\x03\x04\x05\x06" * 20, "{} is no text: export a CSV"),
-    "zip": (
-        b"PK\x03\x04 and no more",
-        "{} is a broken zip archive (File is not a zip file): download it again",
-    ),
+    "zip": (b"PK\x03\x04 and no more", "{} is a broken zip archive (File is not a zip file): download it again"),
 }
 
 
@@ -342,17 +287,10 @@ def test_ours_what_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None
     assert refusal(tmp_path) == f"there are no files in the folder {tmp_path}"
     assert refusal("/dev/null") == "/dev/null is no regular file: save its output to a file first"
     assert refusal("a\x00b") == "there is no file a\x00b"
-    assert (
-        refusal(tmp_path, SourceKind.CRAWL)
-        == f"{tmp_path} holds no state of siteatlas (state.db), and is no table"
-    )
+    assert refusal(tmp_path, SourceKind.CRAWL) == f"{tmp_path} holds no state of siteatlas (state.db), and is no table"
     table = written(tmp_path, "a,b\nx,y\n")
-    assert (
-        refusal(table, column="c") == f'{table} has no column "c"; it has: a, b. Name one with --url-column'
-    )
-    assert (
-        refusal(table, column="3") == f'{table} has no column "3"; it has: a, b. Name one with --url-column'
-    )
+    assert refusal(table, column="c") == f'{table} has no column "c"; it has: a, b. Name one with --url-column'
+    assert refusal(table, column="3") == f'{table} has no column "3"; it has: a, b. Name one with --url-column'
 
 
 def test_ours_a_folder_is_read_as_the_archive_that_it_was(tmp_path: Path) -> None:
@@ -366,10 +304,7 @@ def test_ours_a_folder_is_read_as_the_archive_that_it_was(tmp_path: Path) -> Non
 
 def test_ours_archives_without_a_table_are_refused_in_a_sentence(tmp_path: Path) -> None:
     path = archive(tmp_path, {"Queries.csv": "Top queries,Clicks\nshoes,1\n", "logo.png": "\x89PNG\x00\x00"})
-    assert (
-        refusal(path)
-        == f"{path}: no file in it holds URLs of pages; it has: Queries.csv (Top queries, Clicks)"
-    )
+    assert refusal(path) == f"{path}: no file in it holds URLs of pages; it has: Queries.csv (Top queries, Clicks)"
     path.write_bytes(b"PK\x05\x06" + bytes(18))
     assert refusal(path) == f"{path}: no file in it holds URLs of pages; it has: nothing that can be read"
     path = archive(tmp_path, {"__MACOSX/._a.csv": f"{SITE}/a\n"})
@@ -412,9 +347,7 @@ def test_ours_the_export_of_another_site_is_doubted(tmp_path: Path) -> None:
 
 
 def test_ours_scope_is_not_another_site(tmp_path: Path) -> None:
-    docs = SourceUrlParser(
-        normalize_url(f"{SITE}/docs/"), UrlParams(), lambda url: url.startswith(f"{SITE}/docs/")
-    )
+    docs = SourceUrlParser(normalize_url(f"{SITE}/docs/"), UrlParams(), lambda url: url.startswith(f"{SITE}/docs/"))
     path = written(tmp_path, f"{SITE}/a\n{SITE}/b\n")
     account, claims = read_export(str(path), SourceKind.LIST, docs, ExportOptions(), lambda url: b"")
     assert list(claims) == []
@@ -445,15 +378,11 @@ def test_ours_the_state_of_another_crawl(tmp_path: Path) -> None:
             ("https://shop.example.net/", "indexable", 200),
         ],
     )
-    db.execute(
-        "INSERT INTO run (number, started, ended, version, completeness) VALUES (1, 0, 1, '1', 'truncated')"
-    )
+    db.execute("INSERT INTO run (number, started, ended, version, completeness) VALUES (1, 0, 1, '1', 'truncated')")
     db.close()
     for name in (tmp_path / "state", folder, folder / "state.db"):
         account, claims = reading(name, SourceKind.CRAWL)
-        assert [(claim.url, claim.status, claim.last) for claim in claims] == [
-            (f"{SITE}/a", 200, "2026-11-18")
-        ]
+        assert [(claim.url, claim.status, claim.last) for claim in claims] == [(f"{SITE}/a", 200, "2026-11-18")]
         assert (account.rows, account.used, account.beside, account.foreign) == (4, 1, 2, 1)
         assert account.notes == [
             "that crawl was truncated: it may not have found every page",
@@ -504,10 +433,7 @@ def test_ours_memory_is_flat(kind: str, tmp_path: Path) -> None:
             file.writelines("x" * 1_000 + "\n" for _ in range(size // 1_000))
         else:
             file.write({"csv": "url,clicks\n", "json": '{"rows":[{"url":"/0"}', "jsonl": ""}[kind])
-            line = {
-                "csv": f"{SITE}/%d?{'q' * 900},7\n",
-                "jsonl": f'{{"url":"{SITE}/%d?{"q" * 900}","clicks":7}}\n',
-            }
+            line = {"csv": f"{SITE}/%d?{'q' * 900},7\n", "jsonl": f'{{"url":"{SITE}/%d?{"q" * 900}","clicks":7}}\n'}
             line["json"] = "," + line["jsonl"].strip()
             file.writelines(line[kind] % number for number in range(size // 950))
             file.write("]}" if kind == "json" else "")

@@ -30,10 +30,7 @@ GOOGLE = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.htm
     [
         (GOOGLE, "Googlebot"),
         ("Googlebot-Image/1.0", "Googlebot-Image"),
-        (
-            "Mozilla/5.0 AppleWebKit/537.36 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)",
-            "bingbot",
-        ),
+        ("Mozilla/5.0 AppleWebKit/537.36 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)", "bingbot"),
         ("Mozilla/5.0 (compatible; YandexBot/3.0; +http://yandex.com/bots)", "YandexBot"),
         ("Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com/help)", "Yahoo Slurp"),
         ("Mozilla/5.0 AppleWebKit/537.36 (compatible; GPTBot/1.2; +https://openai.com/gptbot)", "GPTBot"),
@@ -55,14 +52,8 @@ GOOGLE = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.htm
         ("Siteatlas/0.1 (+https://example.com/)", OUR_BOT),
         ("unverified Googlebot", "unverified Googlebot"),
         ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", ""),
-        (
-            "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Safari/604.1",
-            "",
-        ),
-        (
-            "Mozilla/5.0 (Linux; Android 9; CUBOT X19) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36",
-            "",
-        ),
+        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Safari/604.1", ""),
+        ("Mozilla/5.0 (Linux; Android 9; CUBOT X19) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36", ""),
         ("Opera/9.80 (Windows NT 6.1) Presto/2.12.388 Version/12.18", ""),
     ],
 )
@@ -99,9 +90,7 @@ ZONE = Zone(
 )
 
 
-@pytest.mark.parametrize(
-    ("address", "is_true"), [(TRUE, True), (FORGED, False), (FAKE, False), (MUTE, False)]
-)
+@pytest.mark.parametrize(("address", "is_true"), [(TRUE, True), (FORGED, False), (FAKE, False), (MUTE, False)])
 def test_google_a_bot_is_one_whose_name_and_address_lead_to_each_other(address: str, is_true: bool) -> None:
     assert is_verified("Googlebot", address.encode(), ZONE) is is_true
 
@@ -140,14 +129,9 @@ def test_ours_requests_of_search_engines_are_told_apart_from_those_of_other_bots
     agents = (*[GOOGLE] * 3, "bingbot/2.0", "curl/8.5.0", "GPTBot/1.2", "AhrefsBot/7.0", "Firefox")
     log.write_text(
         "".join(
-            f'203.0.113.1 - - [21/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 404 12 "-" "{agent}"\n'
-            for agent in agents
+            f'203.0.113.1 - - [21/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 404 12 "-" "{agent}"\n' for agent in agents
         )
     )
     addresses = SourceUrlParser(Url("https://www.example.com/"), UrlParams(), lambda _: True)
-    (claim,) = (
-        claim
-        for _, found in read_logs([str(log)], addresses, LogOptions(), lambda _: None)
-        for claim in found
-    )
+    (claim,) = (claim for _, found in read_logs([str(log)], addresses, LogOptions(), lambda _: None) for claim in found)
     assert (claim.people, claim.bots, claim.engines, claim.dead) == (1, 7, 4, 8)

@@ -75,15 +75,11 @@ def test_httpd_lines_of_a_real_server_are_read_to_the_last(name: str, told: str)
     assert (account.used, account.foreign, account.beside) == (16, 1, 6)
     aside, ours = account.notes
     assert ours == "1 by Siteatlas itself, which is no evidence"
-    assert aside.startswith(
-        "left aside: 1 of files that are no pages, such as images, style sheets and robots.txt, 4 "
-    )
+    assert aside.startswith("left aside: 1 of files that are no pages, such as images, style sheets and robots.txt, 4 ")
     assert claims["/"].agents == {"Googlebot": 1}
     assert (claims["/"].people, claims["/"].bots, claims["/"].ok) == (3, 1, 4)
     assert (claims["/old"].moved, claims["/old"].status) == (1, 301)
-    assert (
-        (claims["/caf%C3%A9"].people, claims["/caf%C3%A9"].dead) == (2, 2) if "/caf%C3%A9" in claims else True
-    )
+    assert (claims["/caf%C3%A9"].people, claims["/caf%C3%A9"].dead) == (2, 2) if "/caf%C3%A9" in claims else True
     assert claims["/noagent"].agents == {"no user agent": 1}
     assert claims["/page?q=1"].first == claims["/page?q=1"].last == "2026-11-21"
     assert {"/q%22uote", "/back/slash", "/old09", "//double//slash", "/absolute"} <= claims.keys()
@@ -114,9 +110,7 @@ def test_httpd_a_logformat_of_ones_own_is_read_as_it_stands_in_the_configuration
         (f'203.0.113.1 - - {TIME} {CALLED} 1 "fe@docker" "http://10.0.0.2:80" 3ms', "combined and more"),
     ],
 )
-def test_ours_variants_of_the_combined_format_are_told_by_their_lines(
-    tmp_path: Path, line: str, told: str
-) -> None:
+def test_ours_variants_of_the_combined_format_are_told_by_their_lines(tmp_path: Path, line: str, told: str) -> None:
     foreign = line.replace("www.example.com", "elsewhere.example.net")
     account, claims = one(tmp_path, f"{line}\n{line}\n{foreign}\n")
     has_host = foreign != line
@@ -269,9 +263,7 @@ ENVOY = {
 def test_ours_objects_are_read_by_the_names_that_servers_use(tmp_path: Path, line: dict[str, object]) -> None:
     text = json.dumps(line)
     posted = text.replace('"GET', '"POST')
-    account, claims = one(
-        tmp_path, f'{text}\n\n{text}\n{posted}\n{{"level":"info","msg":"started"}}\n{{"half\n'
-    )
+    account, claims = one(tmp_path, f'{text}\n\n{text}\n{posted}\n{{"level":"info","msg":"started"}}\n{{"half\n')
     assert account.format == "JSON lines"
     assert (account.rows, account.used, account.beside, account.unread) == (5, 2, 2, 1)
     assert claims["/a?b=1"].agents == {"Googlebot": 2}
@@ -302,8 +294,7 @@ def test_aws_cloudfront_names_the_host_that_was_asked_and_escapes_twice(tmp_path
     line = "2026-11-21\t10:00:00\tFRA2\t9\t203.0.113.1\tGET\td1.cloudfront.net\t/a%2520b\t200\t-"
     line += f"\t{agent}\tc=%2525\t-\tHit\tid"
     account, claims = one(
-        tmp_path,
-        f"#Version: 1.0\n#Fields: {fields}\n{line}\twww.example.com\n{line}\telsewhere.example.net\n",
+        tmp_path, f"#Version: 1.0\n#Fields: {fields}\n{line}\twww.example.com\n{line}\telsewhere.example.net\n"
     )
     assert (account.format, account.used, account.foreign) == ("CloudFront", 1, 1)
     assert claims["/a%20b?c=%25"].agents == {"Googlebot": 1}
@@ -405,10 +396,7 @@ def test_ours_lines_of_balancers_buckets_and_relays(
             '$time_local $request_method $uri$is_args$args $upstream_addr $status "$http_user_agent" $x',
             f'21/Nov/2026:10:00:00 GET /a?b=1 10.0.0.1:80, 10.0.0.2:80 : 10.0.0.3:80 200 "{GOOGLE}" x y',
         ),
-        (
-            r"%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-Agent}i\" %T",
-            f"1.2.3.4 - - {TIME} {CALLED} 0",
-        ),
+        (r"%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-Agent}i\" %T", f"1.2.3.4 - - {TIME} {CALLED} 0"),
         (
             """log_format j escape=json '{"t":"$msec","s":$status,"m":"$request_method",'
             '"u":"$request_uri","who":"$http_user_agent"}';""",
@@ -422,9 +410,7 @@ def test_ours_lines_of_balancers_buckets_and_relays(
         ("vhost", f"www.example.com 1.2.3.4 - - {TIME} {CALLED}"),
     ],
 )
-def test_ours_formats_are_taken_as_they_stand_in_a_configuration(
-    tmp_path: Path, told: str, line: str
-) -> None:
+def test_ours_formats_are_taken_as_they_stand_in_a_configuration(tmp_path: Path, told: str, line: str) -> None:
     account, claims = one(tmp_path, f"{line}\n", told)
     assert (account.rows, account.used, account.unread) == (1, 1, 0)
     claim = claims["/a?b=1"]
@@ -442,9 +428,7 @@ def test_ours_formats_are_taken_as_they_stand_in_a_configuration(
         ("$status $request", "does not have the format of --log-format"),
     ],
 )
-def test_ours_a_format_that_does_not_do_is_refused_before_anything_is_read(
-    tmp_path: Path, told: str, why: str
-) -> None:
+def test_ours_a_format_that_does_not_do_is_refused_before_anything_is_read(tmp_path: Path, told: str, why: str) -> None:
     log = tmp_path / "some.log"
     log.write_text(f"1.2.3.4 - - {TIME} {CALLED}\n")
     with pytest.raises(UsageError, match="--log-format") as raised:

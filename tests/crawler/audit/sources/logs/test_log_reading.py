@@ -54,9 +54,7 @@ def read(
     accounts: list[SourceReport] = []
     claims: list[SourceRecord] = []
     told: list[LogProgress] = [] if seen is None else seen
-    for account, found in read_logs(
-        [str(path) for path in paths], addresses, options or LogOptions(), told.append
-    ):
+    for account, found in read_logs([str(path) for path in paths], addresses, options or LogOptions(), told.append):
         claims += found
         accounts.append(account)
     return accounts, claims
@@ -184,9 +182,7 @@ def test_ours_rotated_logs_are_found_once_each_and_read_from_the_oldest(tmp_path
         data = text.encode()
         (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     order = ["access.log.10.gz", "access.log.2.gz", "access.log.1", "access.log"]
-    found = check_logs(
-        [str(tmp_path), str(tmp_path / "access.*"), str(tmp_path / "access.log")], LogOptions()
-    )
+    found = check_logs([str(tmp_path), str(tmp_path / "access.*"), str(tmp_path / "access.log")], LogOptions())
     assert [Path(name).name for name in found] == order
     seen: list[LogProgress] = []
     accounts, _ = read([tmp_path], seen=seen)
@@ -217,10 +213,7 @@ def test_ours_what_is_no_text_is_never_printed(tmp_path: Path) -> None:
         log.write_bytes(data)
         with pytest.raises(UsageError) as raised:
             check_logs([str(log)], LogOptions())
-        assert (
-            str(raised.value)
-            == f"the log {log} is neither text nor compressed as .gz, .zst, .bz2, .xz or .zip"
-        )
+        assert str(raised.value) == f"the log {log} is neither text nor compressed as .gz, .zst, .bz2, .xz or .zip"
     log.write_bytes(zipped({"access.log": line("/a").encode()})[:-8])
     with pytest.raises(UsageError, match=r"^cannot read the log [^ ]*odd\.log: File is not a zip file$"):
         check_logs([str(log)], LogOptions())

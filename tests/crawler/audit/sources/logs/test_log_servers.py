@@ -29,9 +29,7 @@ AGENT = b"Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"
 
 
 def request(line: bytes, agent: bytes = AGENT, host: bytes = b"www.example.com") -> bytes:
-    return (
-        line + b" HTTP/1.1\r\nHost: " + host + b"\r\nUser-Agent: " + agent + b"\r\nConnection: close\r\n\r\n"
-    )
+    return line + b" HTTP/1.1\r\nHost: " + host + b"\r\nUser-Agent: " + agent + b"\r\nConnection: close\r\n\r\n"
 
 
 REQUESTS = [

@@ -52,9 +52,7 @@ _lines = st.lists(st.one_of(_line, st.sampled_from(["", "no line of a log"])), m
 
 @given(_lines, st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40)), max_size=8))
 @settings(max_examples=150, deadline=None)
-def test_ours_any_cut_among_any_number_gives_what_one_gives(
-    lines: list[str], cuts: list[tuple[int, int]]
-) -> None:
+def test_ours_any_cut_among_any_number_gives_what_one_gives(lines: list[str], cuts: list[tuple[int, int]]) -> None:
     sample = [b'1.2.3.4 - - [21/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 12 "-" "x"']
     text = [f"{line}\n".encode() for line in lines]
 
@@ -137,9 +135,7 @@ def columns(numbers: range) -> Iterator[str]:
 
 def objects(numbers: range) -> Iterator[str]:
     for n in numbers:
-        yield (
-            json.dumps({"ts": 1795255200 + n, "uri": f"/p{n % 9}", "status": 200, "ua": AGENTS[n % 7]}) + "\n"
-        )
+        yield (json.dumps({"ts": 1795255200 + n, "uri": f"/p{n % 9}", "status": 200, "ua": AGENTS[n % 7]}) + "\n")
 
 
 @pytest.fixture
