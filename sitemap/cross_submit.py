@@ -23,11 +23,11 @@ class CrossSubmits:
     ``fetch_robots`` returns the content of a robots.txt, redirects followed, or None without one; OSError counts as
     None. It is called once for each origin (scheme, host and port) and for at most ``max_origins``. A further origin
     vouches for nothing, and ``full`` becomes True. ``origins`` maps each checked origin to the result.
-    :meth:`is_vouched` fits the ``vouched`` parameter of the writer and the linter. InvalidLocation for an invalid URL.
+    :meth:`vouched` fits the ``vouched`` parameter of the writer and the linter. InvalidLocation for an invalid URL.
 
         >>> robots = {"https://shop.example/robots.txt": b"Sitemap: https://example.com/sitemap.xml"}
         >>> submits = CrossSubmits("https://example.com/sitemap.xml", robots.get)
-        >>> submits.is_vouched("https://shop.example/boats"), submits.is_vouched("https://blog.example/")
+        >>> submits.vouched("https://shop.example/boats"), submits.vouched("https://blog.example/")
         (True, False)
     """
 
@@ -47,7 +47,7 @@ class CrossSubmits:
         # The start of the last URL and its result: consecutive URLs usually have the same host.
         self._last = ("", False)
 
-    def is_vouched(self, url: str) -> bool:
+    def vouched(self, url: str) -> bool:
         """Whether the robots.txt of the URL's own origin names the sitemap.
 
         False for a URL of the sitemap's own origin, where only the sitemap's directory counts

@@ -74,7 +74,7 @@ class Linter:
     """Checks documents while they are read: a visitor for :func:`sitemap.walk`. All visited documents are one set.
 
     ``now`` is an aware datetime. ``vouched`` returns whether the robots.txt of the origin of a URL names the sitemap
-    (:meth:`sitemap.CrossSubmits.is_vouched`); without it no other origin vouches. :meth:`report` ends the run. A
+    (:meth:`sitemap.CrossSubmits.vouched`); without it no other origin vouches. :meth:`report` ends the run. A
     document that is visited twice, such as a sitemap given beside its index, is checked once.
     Memory: about 90 bytes for each listed URL, and more for pages with variants (:class:`HreflangChecks`).
     """

@@ -154,8 +154,8 @@ def test_sitemaps_org_a_host_vouches_through_its_own_robots_txt() -> None:
         ("shop.example/boats", False),
         ("", False),
     ]:
-        assert submits.is_vouched(url) is expected, url
-        assert submits.is_vouched(url) is expected, url
+        assert submits.vouched(url) is expected, url
+        assert submits.vouched(url) is expected, url
     assert robots.asked == [
         "https://shop.example/robots.txt",
         "https://shop.example:8443/robots.txt",
@@ -169,14 +169,14 @@ def test_sitemaps_org_a_host_vouches_through_its_own_robots_txt() -> None:
 
 def test_sitemaps_org_naming_the_index_is_naming_its_sitemaps() -> None:
     robots = Robots({"https://shop.example/robots.txt": b"Sitemap: https://www.example.com/index.xml"})
-    assert not CrossSubmits(OURS, robots).is_vouched("https://shop.example/")
-    assert CrossSubmits(OURS, robots, ["https://www.example.com/index.xml"]).is_vouched("https://shop.example/")
+    assert not CrossSubmits(OURS, robots).vouched("https://shop.example/")
+    assert CrossSubmits(OURS, robots, ["https://www.example.com/index.xml"]).vouched("https://shop.example/")
 
 
 def test_ours_the_number_of_origins_is_bounded() -> None:
     robots = Robots({f"https://{n}.example/robots.txt": f"Sitemap: {OURS}".encode() for n in range(9)})
     submits = CrossSubmits(OURS, robots, max_origins=3)
-    assert [submits.is_vouched(f"https://{n % 5}.example/") for n in range(10)] == [True, True, True, False, False] * 2
+    assert [submits.vouched(f"https://{n % 5}.example/") for n in range(10)] == [True, True, True, False, False] * 2
     assert submits.full
     assert len(robots.asked) == len(submits.origins) == 3
 
@@ -189,7 +189,7 @@ def test_ours_a_bad_address_is_refused_at_once(make: Callable[[], CrossSubmits])
 
 def test_sitemaps_org_the_writer_lists_what_is_vouched_for(tmp_path: Path) -> None:
     submits = CrossSubmits(OURS, Robots({"https://shop.example/robots.txt": f"Sitemap: {OURS}".encode()}))
-    with SitemapWriter(Directory(tmp_path), OURS, WriterOptions(vouched=submits.is_vouched)) as writer:
+    with SitemapWriter(Directory(tmp_path), OURS, WriterOptions(vouched=submits.vouched)) as writer:
         writer.add(Entry("https://shop.example/boats"))
         writer.add(Entry("https://www.example.com/maps/1"))
         for url in ("https://blog.example/", "https://www.example.com/other/1"):

@@ -106,7 +106,7 @@ def test_sitemaps_org_another_host_may_vouch() -> None:
         return b"Sitemap: " + HOME.encode() + b"sitemap.xml" if "shop" in address else None
 
     address = HOME + "sitemap.xml"
-    vouched = CrossSubmits(address, robots).is_vouched
+    vouched = CrossSubmits(address, robots).vouched
     report = lint(data, url=address, now=NOW, vouched=vouched)
     assert report.rules == {"location.other_host": 2}
     assert [finding.line for finding in report.findings] == [5, 6]

@@ -148,7 +148,7 @@ def test_sitemaps_org_a_plan_that_is_carried_out_keeps_the_location_rule(
     for url in urls:
         if address := planned.sitemap_for(url):
             listed += 1
-            assert Location(address).covers(url) or CrossSubmits(address, served.get).is_vouched(url)
+            assert Location(address).covers(url) or CrossSubmits(address, served.get).vouched(url)
             assert address in sitemaps_in(served[Location(address).robots_txt])
         elif wanted or central:
             assert not any(Location(each).covers(url) for each in wanted)

@@ -304,7 +304,7 @@ class SetContents:
         with suppress(SitemapError):  # another check reports it
             for entry in iter_entries(source, opener, self._url, limits, unread=on_unread):
                 known = len(self._submits.origins)
-                self._submits.is_vouched(entry.loc)
+                self._submits.vouched(entry.loc)
                 if len(self._submits.origins) > known:
                     self._firsts.append(entry.loc)
 

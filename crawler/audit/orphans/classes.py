@@ -70,7 +70,7 @@ NO_SOURCES: Final = SourceStats()
 
 
 class Thresholds(Struct, frozen=True):
-    """The limits of the rules ``reach.*`` and ``gone.*``; see :class:`crawler.config.sections.Audit`."""
+    """The limits of the rules ``reach.*`` and ``gone.*``; see :class:`crawler.config.sections.AuditConfig`."""
 
     max_clicks: int = 5
     min_inlinks: int = 1

@@ -40,7 +40,7 @@ class CrossSubmitChecker:
     def is_vouched(self, url: str) -> bool:
         """Whether the document may list a URL of another origin."""
         return url.startswith(tuple(f"{origin}/" for origin in self._alias_origins)) or (
-            self._now is not None and self._now.is_vouched(url)
+            self._now is not None and self._now.vouched(url)
         )
 
     def place(self, document: Document) -> str:

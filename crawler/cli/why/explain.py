@@ -89,7 +89,7 @@ def _rejected_dates(observed: LastVisit | UrlHistory, source: str, distrust: str
 
 
 def _header_fault(observed: LastVisit | UrlHistory) -> str:
-    """Why a Last-Modified is not believed: see :func:`crawler.lastmod.policy.believable`."""
+    """Why a Last-Modified is not believed: see :func:`crawler.lastmod.policy.credible_last_modified`."""
     at = observed.seen_at or 0.0
     stated = http_date.parse_http_date(observed.last_modified, at)
     if stated is None:
