@@ -193,7 +193,7 @@ class ContentConfig(ConfigSection):
     images: bool = True
     """List the images of each page."""
     videos: bool = True
-    """List the videos of each page."""
+    """Include the videos of each page in the sitemap."""
     alternates: bool = True
     """List the language versions (hreflang) of each page."""
 
@@ -204,7 +204,7 @@ class OutputConfig(ConfigSection):
     directory: str = ""
     """Directory to publish the sitemap in."""
     gzip: bool = False
-    """Compress the files that list pages. An index is never compressed."""
+    """Compress the sitemap files with gzip. A sitemap index is never compressed."""
     max_urls: int = Field(default=50_000, ge=1, le=50_000)
     """Maximum URLs in one file."""
     max_bytes: int = Field(default=52_428_800, ge=10_000, le=52_428_800)

@@ -83,7 +83,7 @@ class NotifyConfig(ConfigSection):
     """When notifications are sent, whatever the channel. They report real changes only, after the files are live."""
 
     enabled: bool = True
-    """Send notifications through the channels configured below after a run."""
+    """After a run, send notifications through the channels configured below."""
     check_live: bool = True
     """Fetch the site's sitemap first, and postpone notifications until it is the published one."""
     attempts: PositiveInt = 3
@@ -217,7 +217,7 @@ class UploadConfig(ConfigSection):
     sftp_known_hosts: str = ""
     """File of the trusted host keys. Default: ~/.ssh/known_hosts."""
     timeout: PositiveSeconds = 60.0
-    """Seconds to wait for the storage to accept the next byte of a file."""
+    """Seconds without progress after which an upload fails."""
     retries: int = Field(default=3, ge=0)
     """Retries of one file after a transient failure."""
     grace_period: float = Field(default=3600.0, ge=0)

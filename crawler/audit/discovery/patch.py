@@ -100,7 +100,7 @@ def _real_path(path: Path) -> Path:
     except (OSError, RuntimeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
     if not stat.S_ISREG(kind):
-        raise UsageError(f"{path} is no regular file")
+        raise UsageError(f"{path} is not a regular file")
     return path
 
 

@@ -100,7 +100,9 @@ def find_files(path: str, flag: str) -> list[str]:
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error} ({flag})") from None
     if not names:
-        raise UsageError(f"there is no file {path}; name files, folders or globs that match ({flag})")
+        raise UsageError(
+            f"no file matches {path} ({flag}): give a file, a folder, or a glob that matches at least one file"
+        )
     return names
 
 

@@ -71,7 +71,7 @@ def open_export(name: str, open_url: OpenUrl) -> OpenedExport:
         if not path.exists():
             raise UsageError(f"there is no file {name}")
         if not path.is_file():
-            raise UsageError(f"{name} is no regular file: save its output to a file first")
+            raise UsageError(f"{name} is not a regular file: save what it holds to a file first")
         return _file_parts(name, partial(_open_file, path), path.stat().st_size)
     except (OSError, ValueError) as error:
         raise UsageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None

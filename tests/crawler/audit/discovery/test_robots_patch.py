@@ -125,7 +125,7 @@ def test_ours_what_another_changed_meanwhile_is_left_alone(tmp_path: Path) -> No
 
 def test_ours_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageError, match="is no regular file"):
+    with pytest.raises(UsageError, match="is not a regular file"):
         build_patch(tmp_path / "pipe", [SITEMAP])
     with pytest.raises(UsageError, match="there is no directory"):
         build_patch(tmp_path / "none" / "robots.txt", [SITEMAP])

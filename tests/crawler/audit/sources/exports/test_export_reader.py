@@ -285,7 +285,7 @@ def refusal(path: Path | str, source: SourceKind = SourceKind.LIST, column: str 
 def test_ours_what_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.csv") == f"there is no file {tmp_path}/none.csv"
     assert refusal(tmp_path) == f"there are no files in the folder {tmp_path}"
-    assert refusal("/dev/null") == "/dev/null is no regular file: save its output to a file first"
+    assert refusal("/dev/null") == "/dev/null is not a regular file: save what it holds to a file first"
     assert refusal("a\x00b") == "there is no file a\x00b"
     assert refusal(tmp_path, SourceKind.CRAWL) == f"{tmp_path} holds no state of siteatlas (state.db), and is no table"
     table = written(tmp_path, "a,b\nx,y\n")
