@@ -321,5 +321,5 @@ def test_ours_what_says_the_same_as_a_page_is_no_orphan(audit: Audit) -> None:
         copies = pages_ - audited.report["pages"]
         assert copies > 1
         (note,) = audited.report["notes"]  # and so the numbers agree
-        assert note.startswith(f"{copies} pages are each the same as another one and counted with it")
+        assert note.startswith(f"{copies} pages are each a copy of another one and counted with it")
         assert audited.is_orphan(site.url)

@@ -339,7 +339,7 @@ def test_ours_an_audit_that_is_ended_leaves_the_run_done_and_the_next_goes_on_wi
         os.kill(process.pid, number)
         assert process.wait(60) == (0 if number is signal.SIGTERM else -number), log.read_text()
         published = (tmp_path / "out/sitemap.xml").read_bytes()
-        assert "and the next one goes on with it" in shop.audit["trouble"]
+        assert "and the next one continues it" in shop.audit["trouble"]
         hold.is_held, before = False, shop.site.paths.count("/b")
         ran = shop.run()
         assert (ran["outcome"], ran["audit"]["news"]["number"], shop.audits) == ("unchanged", 1, 1)

@@ -644,7 +644,7 @@ def test_ours_a_second_interrupt_gives_the_terminal_back(tmp_path: Path) -> None
         os.close(theirs)
         shown = _until(ours, b"5 of 6 found")
         process.send_signal(signal.SIGINT)
-        shown += _until(ours, b"once more")
+        shown += _until(ours, b"again to stop")
         process.send_signal(signal.SIGINT)
         shown += _until(ours, b"no such words")
         os.close(ours)

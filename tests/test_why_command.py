@@ -130,7 +130,7 @@ SUMMARIES = {
     "/t/t/t/t/t": 'is not listed: trap (trap.path_repetition: "/t" more than 3 times in a row)',
     f"/{LONG}": f"is not listed: too long ({len(LONG):,} characters long; a sitemap takes less than 2,048)",
     # some pages fail in this run, so that nothing leads there is no news
-    "/off": "is listed in sitemap.xml, though by now it is: no longer linked (it answers as before, but no page leads "
+    "/off": "is listed in sitemap.xml, though by now it is: no longer linked (it answers as before, but no page links "
     "to it any more)",
     "/sitemap.xml": "is not listed: it is a sitemap",
     "https://elsewhere.example/": "is not listed: out of scope (another host: elsewhere.example)",

@@ -1,5 +1,6 @@
 """Lays out tables and lines for the terminal: cuts long names and leaves out columns that do not fit."""
 
+import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +12,9 @@ UNLIMITED_WIDTH: Final = 1_000  # of a file or a pipe
 _GAP: Final = "  "
 _MIN_READABLE: Final = 20  # characters of a shortened cell while there are columns to leave out
 _MIN_WIDTH: Final = 8  # characters of a shortened cell at least
+
+_FLAG_AND_VALUE: Final = re.compile(r"--[a-z-]+ '[^']*'")
+_UNBROKEN: Final = "\x1f"  # stands for a space at which no line ends
 
 
 class TableColumn(Struct, frozen=True):
@@ -66,18 +70,22 @@ def _cell(text: str, column: TableColumn, width: int) -> str:
 
 
 def wrap(text: str, width: int, indent: str = "  ", hanging: str = "") -> Iterator[str]:
-    """A sentence in lines; a URL is never broken. ``hanging`` indents the second and later lines further."""
+    """A sentence in lines; a URL is never broken, nor a flag and its quoted value: people copy both.
+
+    ``hanging`` indents the second and later lines further.
+    """
     if len(indent) + len(text) <= width:
         yield indent + text
         return
-    yield from textwrap.wrap(
-        text,
+    lines = textwrap.wrap(
+        _FLAG_AND_VALUE.sub(lambda match: match[0].replace(" ", _UNBROKEN), text),
         max(width, 40),
         initial_indent=indent,
         subsequent_indent=indent + hanging,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    yield from (line.replace(_UNBROKEN, " ") for line in lines)
 
 
 def fitted(lines: Iterable[str]) -> str:

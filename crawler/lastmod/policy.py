@@ -20,7 +20,7 @@ EARLIEST_DATE: Final = 788_918_400.0
 CLOCK_SLACK: Final = 5.0
 """Seconds between Last-Modified and the response within which the page counts as generated for the response."""
 HEADER: Final = "Last-Modified"
-SEEN_TO_CHANGE: Final = "metadata to change"
+SEEN_TO_CHANGE: Final = "seen to change"
 """The source of a date without evidence: the run that saw the change."""
 STAMP_SECONDS: Final = 60.0
 """Seconds before the request from which on a time in a page counts as the time of the response."""

@@ -59,6 +59,6 @@ STATE_DB: Final = Database(
     tables=STATE_TABLES,
     description="state",
     remedy="move it away, or choose another directory with --state",
-    absent_message="there is no state in {}: nothing was crawled yet, or --state is another",
+    absent_message="there is no state in {}: no run has crawled yet, or the state is elsewhere (--state DIR)",
     migrations=MIGRATIONS,
 )
