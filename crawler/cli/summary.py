@@ -7,7 +7,7 @@ from crawler.cli.text_tables import fitted
 from crawler.model import State
 from crawler.notify.ledger_status import DeliveryReport, NotifyResult
 from crawler.notify.notice import Occasion, SendStatus
-from crawler.publish.changes import ChangeCounts, ChangeKind, ChangeSample, sample_lines
+from crawler.publish.changes import ChangeSample, sample_lines
 from crawler.publish.upload.upload import UploadResult
 from crawler.run.report import Report
 from crawler.units import clock_text, count_text, size_text
@@ -76,10 +76,10 @@ def _published(report: Report) -> list[str]:
     described = [
         count_text(number, what)
         for number, what in (
-            (report.with_lastmod, "with lastmod"),
-            (report.images, "image"),
-            (report.videos, "video"),
-            (report.alternates, "language alternate"),
+            (report.details.with_lastmod, "with lastmod"),
+            (report.details.images, "image"),
+            (report.details.videos, "video"),
+            (report.details.alternates, "language alternate"),
         )
         if number
     ]
@@ -141,7 +141,7 @@ def _changes(report: Report) -> list[str]:
     if report.is_first or not report.listed:
         return []
     kinds = ("added", "changed", "removed", "moved", "deindexed")
-    counts = [f"{number:,} {kind}" for kind in kinds if (number := getattr(report, kind))]
+    counts = [f"{number:,} {kind}" for kind in kinds if (number := getattr(report.counts, kind))]
     kept = f"; {report.kept:,} kept although they failed" if report.kept else ""
     return [f"  {', '.join(counts) or 'nothing added, changed or removed'}{kept}"]
 
@@ -150,22 +150,23 @@ def _changed(report: Report) -> list[str]:
     """Some of the changes, by URL."""
     if report.is_first or not report.changes:
         return []
-    counts = ChangeCounts(**{kind.value: getattr(report, kind.value) for kind in ChangeKind})
+    counts = report.counts
     _, *lines = sample_lines(ChangeSample(report.changes, _MAX_NAMED if report.published else 0), counts)
     return lines
 
 
 def _crawl(report: Report) -> list[str]:
-    rate = report.fetched / report.seconds if report.seconds else 0
+    traffic = report.traffic
+    rate = traffic.fetched / traffic.seconds if traffic.seconds else 0
     source = f" from {safe(report.source)}" if report.source else ""
     line = (
-        f"crawled {report.url}{source} in {clock_text(report.seconds)}: {count_text(report.fetched, 'request')}, "
-        f"{size_text(report.bytes)}, {rate:,.0f} a second"
+        f"crawled {report.url}{source} in {clock_text(traffic.seconds)}: {count_text(traffic.fetched, 'request')}, "
+        f"{size_text(traffic.bytes)}, {rate:,.0f} a second"
     )
     if report.resumed:
         line += "; continued an earlier run"
-    if report.unchanged:
-        line += f"; {report.unchanged:,} responses unchanged"
+    if traffic.unchanged:
+        line += f"; {traffic.unchanged:,} responses unchanged"
     if not report.because:
         return [line]
     remedy = "" if report.complete else "; run the same command again to continue"

@@ -60,7 +60,7 @@ def _sentence(report: Report) -> str:
         return report.upload_error
     if report.exit_code and not _has_internal_problem(report):
         return report.refusal or report.because
-    changes = [f"{number:,} {kind}" for kind in _CHANGES if (number := getattr(report, kind))]
+    changes = [f"{number:,} {kind}" for kind in _CHANGES if (number := getattr(report.counts, kind))]
     pages = count_text(report.listed, "page")
     return f"{_internal_problem(report)}{pages} listed: {', '.join(changes) or 'nothing changed'}"
 

@@ -1,7 +1,7 @@
 """The report of a run as values: how it ended, what was published, what was left out and why."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -12,7 +12,7 @@ from crawler.crawl.frontier import Frontier
 from crawler.crawl.visit import VisitResult
 from crawler.model import State, Url
 from crawler.notify.ledger_status import NotifyResult
-from crawler.publish.changes import Change
+from crawler.publish.changes import Change, ChangeCounts
 from crawler.publish.upload.upload import UploadResult
 from crawler.publish.write import unused_settings_note
 from crawler.run.finish import FinishedRun
@@ -63,12 +63,33 @@ class OmittedUrls(Struct, frozen=True):
     examples: list[Example]
 
 
+class Traffic(Struct, frozen=True):
+    """The requests of a run: how long it took, how many there were, how many told nothing new, and bytes received."""
+
+    seconds: float
+    fetched: int
+    unchanged: int
+    bytes: int
+
+
+class EntryDetails(Struct, frozen=True):
+    """What the listed pages have beside their URL: pages with a lastmod, and images, videos and language alternates."""
+
+    with_lastmod: int
+    images: int
+    videos: int
+    alternates: int
+
+
+_GROUPS: Final = ("traffic", "counts", "details")
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """One run. ``published`` is empty when nothing was published, and ``refusal`` then says why.
 
-    ``completeness`` is "complete", "degraded" or "truncated"; ``because`` names what failed or the limit. ``added`` to
-    ``deindexed`` count the changes against the set published before; ``kept`` counts pages that failed and stay listed.
-    ``uploaded`` and ``announced`` are the results of the upload and of the notifications.
+    ``completeness`` is "complete", "degraded" or "truncated"; ``because`` names what failed or the limit.
+    ``kept`` counts pages that failed and stay listed. ``uploaded`` and ``announced`` are the results of the upload and
+    of the notifications.
     """
 
     run: int
@@ -81,23 +102,13 @@ class Report(Struct, frozen=True, kw_only=True):
     completeness: str
     because: str
     resumed: bool
-    seconds: float
-    fetched: int
-    unchanged: int
-    bytes: int
+    traffic: Traffic
     listed: int
     kept: int
     is_first: bool  # nothing was published before
-    added: int
-    changed: int
-    removed: int
-    moved: int
-    deindexed: int
+    counts: ChangeCounts  # against the set published before
     changes: list[Change]  # some of each kind
-    with_lastmod: int
-    images: int
-    videos: int
-    alternates: int
+    details: EntryDetails
     published: list[PublishedFile]
     directory: str
     refusal: str
@@ -110,9 +121,11 @@ class Report(Struct, frozen=True, kw_only=True):
     announced: NotifyResult | None = None  # None: notifications are off, or there was nothing to send
 
     def as_json(self) -> dict[str, Any]:
-        """The report as JSON values."""
-        built: dict[str, Any] = msgspec.to_builtins(self)
-        return built
+        """The report as JSON values, in one object without groups."""
+        flat: dict[str, Any] = {}
+        for key, value in msgspec.to_builtins(self).items():
+            flat |= value if key in _GROUPS else {key: value}
+        return flat
 
 
 def build_report(
@@ -134,23 +147,15 @@ def build_report(
         completeness=finished.completeness.kind.value,
         because=finished.completeness.reason,
         resumed=store.resumed,
-        seconds=tally.seconds,
-        fetched=tally.fetched,
-        unchanged=tally.unchanged,
-        bytes=tally.bytes,
+        traffic=Traffic(tally.seconds, tally.fetched, tally.unchanged, tally.bytes),
         listed=listed.pages,
         kept=run.kept,
         is_first=store.is_first,
-        added=run.added,
-        changed=run.changed,
-        removed=run.removed,
-        moved=run.moved,
-        deindexed=run.deindexed,
+        counts=ChangeCounts(
+            added=run.added, changed=run.changed, removed=run.removed, moved=run.moved, deindexed=run.deindexed
+        ),
         changes=list(finished.changes),
-        with_lastmod=listed.with_lastmod,
-        images=listed.images,
-        videos=listed.videos,
-        alternates=listed.alternates,
+        details=EntryDetails(listed.with_lastmod, listed.images, listed.videos, listed.alternates),
         published=files,
         directory=str(plan.output),
         refusal=run.refusal,
