@@ -189,7 +189,10 @@ def test_ours_a_page_whose_verdict_has_run_out_is_asked_for_again(bench: Bench) 
     bench.site.routes["/plain"] = page("/", head=said)
     bench.crawl()
     with closing(STATE_DB.open_read_only(state())) as db:
-        (reading,) = db.execute("SELECT reading FROM content LIMIT 1").fetchone()
+        of_page = (
+            "SELECT c.reading FROM content c JOIN visit v ON v.content = c.id JOIN url u ON u.id = v.id WHERE u.url = ?"
+        )
+        (reading,) = db.execute(of_page, (f"{bench.site.url}plain",)).fetchone()
         earlier = EarlierCrawl(db, reading)
         moments = (2_200_000_000.0, 2_300_000_000.0)  # in 2039 and in 2042
         assert [bool(earlier.answer(Url(f"{bench.site.url}plain"), None, now)) for now in moments] == [True, False]

@@ -188,7 +188,7 @@ async def test_rfc3207_nothing_is_sent_in_the_clear_when_starttls_was_asked_for(
     assert answer.reception is SendStatus.REFUSED
     assert "STARTTLS" in answer.message
     assert box.envelopes == []
-    with pytest.raises(UsageError, match="everybody can read"):
+    with pytest.raises(UsageError, match="over an unencrypted connection"):
         parse_server("localhost", "none", "ann:s3cret-thing")
 
 

@@ -192,8 +192,8 @@ def test_ours_rotated_logs_are_found_once_each_and_read_from_the_oldest(tmp_path
 
 def test_ours_what_cannot_be_read_is_refused_with_a_remedy(tmp_path: Path) -> None:
     for given, why in (
-        ("missing.log", "there is no file"),
-        ("none*.gz", "there is no file"),
+        ("missing.log", "no file matches"),
+        ("none*.gz", "no file matches"),
         (".", "there are no logs in"),
         ("n" * 300, "^cannot read [^ ]*nnn: File name too long"),
     ):
