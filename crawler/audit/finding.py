@@ -5,7 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from crawler.audit.rules import REPORTED_RULES
+from crawler.audit.rules import ALL_RULES
 from crawler.audit.source_record import SourceReport
 from sitemap import Finding, Severity
 
@@ -28,7 +28,7 @@ class LinkSuggestion(Struct, frozen=True):
 class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     """A finding with the evidence about its URL.
 
-    ``rule`` is a key of :data:`crawler.audit.rules.REPORTED_RULES`. ``is_certain`` is False when pages that the audit
+    ``rule`` is a key of :data:`crawler.audit.rules.ALL_RULES`. ``is_certain`` is False when pages that the audit
     did not see could disprove it. ``depth`` counts clicks from the start; None: no path of links leads to it.
     ``inlinks`` counts the pages with followed links to it; ``weight`` is its share of the site's link weight, where the
     average page has 1.0. ``known`` are the kinds of sources that know it (:class:`SourceKind`).
@@ -66,7 +66,7 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def severity(self) -> Severity:
         """The severity of its rule."""
-        return REPORTED_RULES[self.rule].severity
+        return ALL_RULES[self.rule].severity
 
 
 class ResolvedFinding(Struct, frozen=True):

@@ -1,16 +1,9 @@
 """The rules of an audit, beside those of lint (:data:`sitemap.RULES`), and the groups that reports show them in."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
-
-from msgspec import Struct
+from typing import Final
 
 from sitemap import RULES as LINT
 from sitemap import Rule, Severity
-
-if TYPE_CHECKING:
-    from crawler.audit.finding import AuditReport, RuleCount
-
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 _LINKS = "https://developers.google.com/search/docs/crawling-indexing/links-crawlable"
@@ -80,45 +73,8 @@ def needs_complete(rule: str) -> bool:
     return rule.partition(".")[0] in _OF_LINKS
 
 
-_ALL: Final = RULES | LINT
-
-
-class RuleGroup(Struct, frozen=True):
-    """Rules that reports show together, under a title; ``name`` is its short form, in ASCII and without blanks."""
-
-    name: str
-    title: str
-    rules: tuple[str, ...]
-
-    def counts(self, report: "AuditReport") -> "list[RuleCount]":
-        """The counts of its rules that have findings, in the order of the reports."""
-        found = {count.rule: count for count in report.counts if count.total}
-        return [found[count] for count in self.rules if count in found]
-
-
-def _rules_of(*families: str) -> tuple[str, ...]:
-    return _worst_first(rule.id for family in families for rule in RULES.values() if rule.family == family)
-
-
-def _worst_first(rules: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(rules, key=lambda rule_id: _ALL[rule_id].severity, reverse=True))
-
-
-RULE_GROUPS: Final = (
-    RuleGroup("dead", "Dead", _rules_of("gone")),
-    RuleGroup("health", "Sitemap health", _rules_of("declared", "entry", "listed")),
-    RuleGroup("links", "Redirects and canonicals", _rules_of("canonical", "link")),
-    RuleGroup("orphans", "Orphans", _rules_of("orphan")),
-    RuleGroup("weak", "Weakly linked", _rules_of("weak")),
-    RuleGroup("hreflang", "hreflang", _rules_of("cluster")),
-    RuleGroup("media", "Images and videos", _rules_of("media")),
-    RuleGroup("lint", "Lint of the sitemaps", _worst_first(LINT)),
-    RuleGroup("reach", "Hard to reach", _rules_of("reach")),
-)
-"""Every rule is in one of these, the worst first."""
-
-REPORTED_RULES: Final = {rule: _ALL[rule] for group in RULE_GROUPS for rule in group.rules}
-"""Every rule that a finding may have, by its id, in the order of the reports."""
+ALL_RULES: Final = RULES | LINT
+"""The rules of the audit and of lint, by id."""
 
 
 def why_unproven(rule: str) -> str:
@@ -126,16 +82,3 @@ def why_unproven(rule: str) -> str:
     if needs_complete(rule):
         return "The crawl did not see all of the site: a page that it missed may disprove this."
     return "Not all of the sources could be read: the unread part may disprove this."
-
-
-def reported_groups(report: "AuditReport") -> list[tuple[RuleGroup, list[str]]]:
-    """The groups with the rules that a report mentions: all of the audit, and those of lint that have findings.
-
-    If lint was not checked, its first rule stands for all of them.
-    """
-    broken = {count.rule for count in report.counts if count.total}
-    groups = []
-    for group in RULE_GROUPS:
-        shown = [rule for rule in group.rules if rule in RULES or rule in broken]
-        groups.append((group, shown or list(group.rules[:1] if group.name in report.unchecked else ())))
-    return [(group, rules) for group, rules in groups if rules]

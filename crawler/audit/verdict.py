@@ -7,7 +7,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 from crawler.audit.finding import AuditReport
-from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RuleGroup, needs_complete
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
+from crawler.audit.rules import needs_complete
 from crawler.audit.source_record import SourceKind
 from crawler.units import count_text, span
 

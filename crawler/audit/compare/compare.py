@@ -28,7 +28,7 @@ from crawler.audit.compare.store import AuditHistory, LastAudit
 from crawler.audit.finding import AuditComparisonResult, AuditReport
 from crawler.audit.media import CheckedMedia
 from crawler.audit.not_checked import RULE_SOURCES
-from crawler.audit.rules import RULE_GROUPS
+from crawler.audit.rule_groups import RULE_GROUPS
 from crawler.audit.source_record import SourceReport
 from crawler.audit.summary import AuditSummary
 from crawler.audit.verdict import why_inconclusive, why_not_checked

@@ -36,7 +36,8 @@ from crawler.audit.report.html_data import (
     visit_texts,
 )
 from crawler.audit.report.style import csp_source, read_style
-from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, needs_complete
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rules import needs_complete
 from crawler.audit.source_record import SourceKind
 from crawler.audit.verdict import ReportGap, empty_groups, reservation, rests_on, verdict_kind, why_uncertain
 from crawler.units import clock_text, size_text

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from crawler.audit.finding import AuditFindings, AuditReport
-from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
 
 FORMAT_VERSION: Final = 1
 _encode = msgspec.json.Encoder().encode

@@ -7,7 +7,8 @@ from typing import Final
 
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, ResolvedFinding, RuleCount, RuleTrend
 from crawler.audit.report.threshold import failing_counts
-from crawler.audit.rules import REPORTED_RULES, RuleGroup, reported_groups, why_unproven
+from crawler.audit.rule_groups import REPORTED_RULES, RuleGroup, reported_groups
+from crawler.audit.rules import why_unproven
 from crawler.audit.verdict import why_inconclusive, why_not_checked_or_absent, why_uncertain
 from sitemap import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
 

@@ -13,7 +13,8 @@ from msgspec.structs import asdict, replace
 
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport
 from crawler.audit.report.threshold import is_open
-from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, why_unproven
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rules import why_unproven
 from sitemap import sarif
 
 MAX_RESULTS: Final = 25_000  # results: GitHub refuses a run with more

@@ -11,7 +11,8 @@ from typing import Final, Self, TextIO
 
 from crawler.audit.finding import AuditComparisonResult, AuditFinding, AuditFindings, AuditReport, RuleCount, RuleTrend
 from crawler.audit.report.html_data import ISLAND_RULE, OrphanIsland, find_orphan_islands, visit_texts
-from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RuleGroup, needs_complete
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
+from crawler.audit.rules import needs_complete
 from crawler.audit.source_record import SourceReport
 from crawler.audit.verdict import (
     EmptyGroups,

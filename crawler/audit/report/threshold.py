@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.audit.finding import AuditReport, RuleCount, RuleTrend
-from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
 from crawler.errors import UsageError
 from sitemap import Severity
 

@@ -15,7 +15,7 @@ from crawler.audit.report.html import write_html
 from crawler.audit.report.json import write_json
 from crawler.audit.report.junit import as_junit
 from crawler.audit.report.sarif import write_sarif
-from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
 from crawler.errors import StorageError
 
 CSV_DIRECTORY: Final = "csv"  # the folder of the tables, one for each rule with findings

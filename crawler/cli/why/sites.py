@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from crawler.audit.compare.history import StoredFinding, stored_findings
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.store import EVIDENCE
-from crawler.audit.rules import REPORTED_RULES
+from crawler.audit.rule_groups import REPORTED_RULES
 from crawler.cli.sites import find_states
 from crawler.cli.why.predict import CrawlRules
 from crawler.cli.why.queries import UrlStories

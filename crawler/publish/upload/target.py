@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -191,29 +191,3 @@ def _parse_sftp(text: str) -> SftpAddress:
         raise UsageError("upload.to: the directory must not have .. in it")
     directory = directory.rstrip("/") or "/"
     return SftpAddress(unquote(parts.username or ""), parts.hostname, port, directory)
-
-
-_LIBRARIES: Final = {"boto3": "s3", "botocore": "s3", "asyncssh": "sftp"}
-
-
-def connect_target(section: UploadConfig, mode: int, say: Callable[[str], None]) -> UploadTarget:
-    """The target that ``upload.to`` names; ``mode`` are the permissions of remote files, where there are any.
-
-    ``say`` gets messages for a person. No request is sent yet. Raises UsageError for invalid settings: a bad address,
-    an extra that is not installed, a missing secret.
-    """
-    address = parse_target_address(section.to)
-    try:
-        if isinstance(address, S3Address):
-            from crawler.publish.upload.s3 import S3Target  # noqa: PLC0415 - an extra, and slow to load
-
-            return S3Target(section, address)
-        from crawler.publish.upload.sftp import SftpTarget  # noqa: PLC0415 - an extra
-
-        return SftpTarget(section, address, mode, say)
-    except ModuleNotFoundError as error:
-        if (extra := _LIBRARIES.get((error.name or "").partition(".")[0])) is None:
-            raise
-        raise UsageError(
-            f"upload.to = {address.display_name} needs what is not installed: pip install 'siteatlas[{extra}]'"
-        ) from None

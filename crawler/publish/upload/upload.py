@@ -22,9 +22,10 @@ from crawler.errors import StorageError, single_error
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.retry_loop import Retries, Sleep
 from crawler.publish.recent_feed import recent_feed_url
+from crawler.publish.upload.connect import connect_target
 from crawler.publish.upload.files import digests_of, lead_file_name, local_files
 from crawler.publish.upload.manifest import UploadManifest
-from crawler.publish.upload.target import LocalFile, RemoteFile, UploadError, UploadTarget, connect_target, target_name
+from crawler.publish.upload.target import LocalFile, RemoteFile, UploadError, UploadTarget, target_name
 from crawler.state.lock import hold_lock
 from crawler.state.runs import Run
 

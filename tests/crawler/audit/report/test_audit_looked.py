@@ -11,7 +11,7 @@ from crawler.audit.not_checked import (
     nothing_to_check,
     why_inlinks_not_reported,
 )
-from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
 from crawler.audit.source_record import SourceKind, SourceReport
 
 SITEMAP = SourceReport(source=SourceKind.SITEMAP, name="sitemap.xml", rows=3, used=3, bytes=900)

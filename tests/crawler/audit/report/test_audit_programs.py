@@ -21,7 +21,8 @@ from crawler.audit.report.json import write_json
 from crawler.audit.report.junit import MAX_FINDINGS_PER_RULE, as_junit
 from crawler.audit.report.sarif import write_sarif
 from crawler.audit.report.threshold import failing_counts, rules_failing
-from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RULES
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rules import RULES
 from crawler.errors import UsageError
 from sitemap import RULES as LINT
 

@@ -28,7 +28,7 @@ from crawler.audit.report.sarif import write_sarif
 from crawler.audit.report.text import TextFormatter, report_lines
 from crawler.audit.report.threshold import failing_counts, inconclusive_counts, why_not_new
 from crawler.audit.report.write import write_reports
-from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
 from crawler.audit.summary import summarize
 
 BEFORE = 1_794_648_600.0  # 2026-11-14 09:30 UTC

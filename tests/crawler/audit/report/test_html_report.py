@@ -32,7 +32,8 @@ from crawler.audit.finding import (
 from crawler.audit.report.charts import chart_bars, shade_of, treemap_tiles
 from crawler.audit.report.html import keep_options_whole, percent_text, write_html
 from crawler.audit.report.html_data import allotment
-from crawler.audit.rules import REPORTED_RULES, RULES
+from crawler.audit.rule_groups import REPORTED_RULES
+from crawler.audit.rules import RULES
 
 WORDS = [storable(text) for text in NAUGHTY]
 

@@ -20,7 +20,7 @@ from test_html_report import WORDS, hostile
 from crawler.audit.finding import AuditFinding, RuleCount
 from crawler.audit.report.csv import write_csv
 from crawler.audit.report.html import write_html
-from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
 
 pytestmark = pytest.mark.needs_chromium
 
