@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from sitemap.build_time import MIN_BUILD_PAGES, BuildTime, find_build_times, majority_build
     from sitemap.cross_submit import CrossSubmits, vouches
     from sitemap.dates import Moment, Precision, format_date, parse_date
     from sitemap.errors import (
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from sitemap.escape import safe
     from sitemap.finding import Finding
     from sitemap.formats import FEEDS, Format
-    from sitemap.linter.dates import is_stamp
     from sitemap.linter.lint import Linter, LintReport, lint
     from sitemap.linter.report_json import as_json
     from sitemap.linter.report_junit import JUnitCase, JUnitOutcome, JUnitSuite, as_junit, junit_xml
@@ -54,10 +54,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FEEDS",
+    "MIN_BUILD_PAGES",
     "RETIRED",
     "RULES",
     "Alternate",
     "Assignment",
+    "BuildTime",
     "Channel",
     "Child",
     "CrossSubmits",
@@ -121,13 +123,14 @@ __all__ = [
     "directory",
     "encoder",
     "entry_fault",
+    "find_build_times",
     "form",
     "format_date",
     "image_fault",
-    "is_stamp",
     "iter_entries",
     "junit_xml",
     "lint",
+    "majority_build",
     "missing_lines",
     "news_fault",
     "parse_date",
@@ -147,6 +150,7 @@ __all__ = [
 ]
 
 _MODULES: Final = {
+    "build_time": "MIN_BUILD_PAGES BuildTime find_build_times majority_build",
     "cross_submit": "CrossSubmits vouches",
     "dates": "Moment Precision format_date parse_date",
     "errors": (
@@ -155,7 +159,6 @@ _MODULES: Final = {
     "escape": "safe",
     "finding": "Finding",
     "formats": "FEEDS Format",
-    "linter.dates": "is_stamp",
     "linter.lint": "LintReport Linter lint",
     "linter.report_json": "as_json",
     "linter.report_junit": "JUnitCase JUnitOutcome JUnitSuite as_junit junit_xml",

@@ -8,6 +8,8 @@ from typing import Any
 
 from run import published, siteatlas
 
+from sitemap import Entry, read
+
 URL = "https://www.example.com/"
 
 
@@ -129,12 +131,36 @@ def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said
 
 def test_ours_dates_of_a_build_are_told_of_as_lint_would(tmp_path: Path) -> None:
     write(tmp_path, **{f"p{number}": f"text {number}" for number in range(30)})
+    os.utime(tmp_path / "site" / "index.html", (1_600_000_000, 1_600_000_000))
     for number in range(30):
         os.utime(tmp_path / "site" / f"p{number}.html", (1_700_000_000, 1_700_000_000 + (number > 20)))
     crawl = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0")
-    said = "note: 21 of 30 lastmods are 2023-11-14T22:13:20, the time of a build, it seems"
-    assert said in siteatlas(tmp_path, *crawl).out
+    note = "note: 30 of 31 lastmods lie between 2023-11-14T22:13:20 and 22:13:21, like those of a build"
+    summary = siteatlas(tmp_path, *crawl).out
+    assert note in summary, summary
     assert "lastmod.build_stamp" in siteatlas(tmp_path, "lint", "out/sitemap.xml", "--url", f"{URL}sitemap.xml").out
     without = siteatlas(tmp_path, *crawl, "--lastmod", "none", "--fresh").out
     assert "31 pages listed" in without
     assert "lastmods" not in without
+
+
+def test_ours_the_date_in_a_page_is_better_evidence_than_the_time_of_a_build(tmp_path: Path) -> None:
+    names = [f"p{number}" for number in range(100)]
+    write(tmp_path, **dict.fromkeys(names, "text"))
+    stamps = [1_700_000_000 + second for second, pages in enumerate((44, 36, 17, 3)) for _ in range(pages)]
+    for number, (name, stamp) in enumerate(zip(names, stamps, strict=True)):
+        page = tmp_path / "site" / f"{name}.html"
+        stated = f'<meta property="article:modified_time" content="2022-{1 + number % 12:02}-07T08:00:00+00:00">'
+        page.write_text(page.read_text() + (stated if number >= 60 else ""))
+        os.utime(page, (stamp, stamp))
+    os.utime(tmp_path / "site" / "index.html", (1_600_000_000, 1_600_000_000))
+    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0")
+    summary = siteatlas(tmp_path, *crawl).out
+    dates = {entry.loc: entry.lastmod for entry in read(tmp_path / "out" / "sitemap.xml") if isinstance(entry, Entry)}
+    assert dates[f"{URL}p0.html"] == "2023-11-14T22:13:20+00:00"
+    assert dates[f"{URL}p60.html"] == "2022-01-07T08:00:00+00:00"
+    assert dates[f"{URL}"] == "2020-09-13T12:26:40+00:00"
+    assert "60 of 101 lastmods lie between 2023-11-14T22:13:20 and 22:13:21, like those of a build" in summary, summary
+    story = siteatlas(tmp_path, "why", f"{URL}p60.html").out
+    reason = "was not taken: the Last-Modified times of 100 pages lie between 2023-11-14T22:13:20 and 22:13:23"
+    assert reason in " ".join(story.split()), story

@@ -28,7 +28,6 @@ from sitemap import (
     by_language,
     by_section,
     by_type,
-    is_stamp,
 )
 
 _GROUPING = {"section": by_section(), "language": by_language(), "type": by_type()}
@@ -128,13 +127,13 @@ def moved_note(before: Run | None, published: Published) -> tuple[str, ...]:
 
 
 def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
-    """A note when the lastmods are those of a build, by the lint rule; ``policy`` made them."""
-    date, count, total = listing.commonest_date()
-    if not is_stamp(date, count, total):
+    """A note when most lastmods are the time of a build, by the lint rule; ``policy`` made them."""
+    dates, count, total = listing.build_dates()
+    if not dates:
         return ()
     share = f"all {total:,}" if count == total else f"{count:,} of {total:,}"
     note = (
-        f"{share} lastmods are {date}, the time of a build, it seems, and tell nobody what was edited: "
+        f"{share} lastmods {dates}, like those of a build: they do not say when somebody edited a page. "
         f"--lastmod {'none' if policy == 'page' else 'page or none'} leaves them out"
     )
     return (note,)

@@ -1,5 +1,6 @@
 """Explains a URL, topic by topic: its discovery, its answers, its state, its place in the sitemap. Pure."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -26,9 +27,10 @@ from crawler.cli.why.wording import (
 )
 from crawler.crawl.frontier.url_templates import exclude_remedy_of
 from crawler.fetch import http_date
-from crawler.lastmod.policy import EARLIEST_DATE, HEADER
+from crawler.lastmod.policy import EARLIEST_DATE, HEADER, build_of
 from crawler.model import DocumentKind, State, Url
 from crawler.units import count_text
+from sitemap import BuildTime
 
 
 def lastmod_topic(story: UrlStory) -> StoryTopic | None:
@@ -50,7 +52,7 @@ def lastmod_topic(story: UrlStory) -> StoryTopic | None:
     if position and position.lastmod != observed.lastmod:
         lines.append(f"observed by now: {observed.lastmod or 'none'} ({observed.lastmod_source or 'no source'})")
     latest = visit if visit and visit.seen_at is not None else history
-    rejected = list(_rejected_dates(latest, source, story.distrust)) if latest else []
+    rejected = list(_rejected_dates(latest, source, story)) if latest else []
     values = {
         "value": date or None,
         "source": source,
@@ -76,16 +78,25 @@ def _decision_lines(observed: LastVisit | UrlHistory, number: int | None, story:
     return lines
 
 
-def _rejected_dates(observed: LastVisit | UrlHistory, source: str, distrust: str) -> list[str]:
+def _rejected_dates(observed: LastVisit | UrlHistory, source: str, story: UrlStory) -> list[str]:
     """The dates of the last answer that were rejected."""
     lines = []
     if observed.last_modified and not observed.header_date:
         lines.append(f'Last-Modified "{observed.last_modified}" is not believed: {_header_fault(observed)}')
     elif observed.last_modified and source != HEADER:
-        lines.append(f'Last-Modified "{observed.last_modified}" was not taken{f": {distrust}" if distrust else ""}')
+        reason = story.distrust or _build_text(observed.header_date, story.builds)
+        lines.append(f'Last-Modified "{observed.last_modified}" was not taken{f": {reason}" if reason else ""}')
     if observed.page_date and source != observed.page_date_source:
-        lines.append(f"{observed.page_date_source} {observed.page_date} was not taken")
+        reason = ": Last-Modified is the stronger evidence" if source == HEADER else ""
+        lines.append(f"{observed.page_date_source} {observed.page_date} was not taken{reason}")
     return lines
+
+
+def _build_text(header_date: str, builds: Sequence[BuildTime]) -> str:
+    build = build_of(header_date, builds)
+    return (
+        f"the Last-Modified times of {build.pages:,} pages {build.range_text}, like those of a build" if build else ""
+    )
 
 
 def _header_fault(observed: LastVisit | UrlHistory) -> str:

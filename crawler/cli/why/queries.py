@@ -134,6 +134,7 @@ class UrlStories:
         target = visit.target if visit else history.target if history else None
         run = self._run()
         is_part = run is not None and run.ended is None and run.outcome == "partial"
+        dates = ObservationStore(self._db, 0)
         return UrlStory(
             url=url,
             is_known=url_row is not None,
@@ -149,7 +150,8 @@ class UrlStories:
             planned=self._position("listing", number),
             changes=[ChangeFeedEntry(*row) for row in self._db.execute(_SELECT_CHANGES, (url,))],
             starts=dict(self._db.execute("SELECT number, started FROM run")),
-            distrust=ObservationStore(self._db, 0).distrust,
+            distrust=dates.distrust,
+            builds=dates.builds,
         )
 
     def _run(self) -> RunSummary | None:

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from crawler.model import DocumentKind, Page, Request, State, Url
+from sitemap import BuildTime
 
 
 class RunSummary(Struct, frozen=True, kw_only=True):
@@ -143,6 +144,7 @@ class UrlStory(Struct, frozen=True, kw_only=True):
     sources: list[str] = []  # sentences from the sources of an audit
     findings: list[str] = []  # findings of the audit, as sentences
     distrust: str = ""  # why Last-Modified is not believed on the whole site, a sentence
+    builds: list[BuildTime] = []  # times of builds among the Last-Modified of the site
 
     @property
     def is_audit(self) -> bool:
