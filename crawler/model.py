@@ -114,6 +114,7 @@ class Reply(Struct, frozen=True):
 
     ``headers`` are pairs of lower-case name and value in the order received. ``fetched_at`` is the Unix time at which
     the request was sent, ``elapsed`` the seconds to the last byte. ``cut`` says why the body is a prefix, or is "".
+    ``is_miscoded``: Content-Encoding names a compression, but the server sent the body without it.
     """
 
     url: Url
@@ -124,6 +125,7 @@ class Reply(Struct, frozen=True):
     elapsed: float
     wire_bytes: int = 0
     cut: str = ""
+    is_miscoded: bool = False
 
     def header(self, name: str) -> str | None:
         """The first value of a header by its lower-case name."""

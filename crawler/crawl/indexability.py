@@ -132,6 +132,16 @@ def _wrong_type(case: RuleInput) -> Verdict | None:
     return None
 
 
+def _miscoded(case: RuleInput) -> Verdict | None:
+    """Browsers cannot show such a body (https://www.rfc-editor.org/rfc/rfc9110, section 8.4)."""
+    if not case.reply.is_miscoded:
+        return None
+    coding = case.reply.header("content-encoding") or "compressed"
+    return Verdict(
+        State.BAD_ANSWER, f"body.decode_error: labelled {coding}, but not compressed: browsers cannot show it"
+    )
+
+
 def _parse_failed(case: RuleInput) -> Verdict | None:
     page = case.page
     if page is None:
@@ -213,6 +223,7 @@ INDEXABILITY_RULES: Final = (
     IndexabilityRule("5xx", State.SERVER_ERROR, _server_error),
     IndexabilityRule("any other status than 200", State.BAD_ANSWER, _other_status),
     IndexabilityRule("no HTML, by its label or its bytes", State.WRONG_TYPE, _wrong_type),
+    IndexabilityRule("labelled as compressed, but plain", State.BAD_ANSWER, _miscoded),
     IndexabilityRule("neither parser nor scanner could read it", State.PARSE_FAILED, _parse_failed),
     IndexabilityRule("an immediate refresh to another URL", State.REDIRECT, _refresh),
     IndexabilityRule("noindex, in the page or in its headers", State.NOINDEX, _noindex),

@@ -106,7 +106,7 @@ class Fetcher:
                 error = diagnose(unknown, tls=origin.startswith("https:"), in_body=False)
         now = anyio.current_time()
         if answer or (answer := exchange.arrived() if exchange else None):
-            return Reply(url, *answer[:3], sent_at, now - started, answer.wire, answer.cut)
+            return Reply(url, *answer[:3], sent_at, now - started, answer.wire, answer.cut, answer.is_miscoded)
         if scope.cancelled_caught or error is None:
             error = deadline.failure(now)
         return failure(error.code, origin.partition("://")[2], error.detail, now - started)
