@@ -68,7 +68,7 @@ def crawl(  # noqa: PLR0913 - the command line is wide
             verbose=verbose,
         )
         plan = plan_crawl(settings)
-        with CrawlProgressDisplay(errors.console, enabled=not options.quiet) as display:
+        with CrawlProgressDisplay(errors.console, host_of(plan.seed), enabled=not options.quiet) as display:
             report = crawl_and_report(host_of(plan.seed), plan, options, display.watch)
         errors.exit_code = report.exit_code
         if as_json:

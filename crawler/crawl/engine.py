@@ -18,16 +18,15 @@ import anyio
 from crawler.crawl.error_budget import ErrorBudget
 from crawler.crawl.frontier import Frontier
 from crawler.crawl.worker import PageWorker
-from crawler.errors import StorageError
+from crawler.errors import SiteatlasError, StorageError
 from crawler.fetch.retry import FAILURES, is_failure
 from crawler.fetch.throttle import Throttle
-from crawler.model import Done, Lease, Outcome, Retry, State, Verdict, Wait
+from crawler.model import DiscoveredBy, Done, Lease, Outcome, Retry, State, Verdict, Wait
 
 log = logging.getLogger(__name__)
 TICK_SECONDS = 0.1  # between updates of the display, commits and checks of the limits
 COMMIT_EVERY = 0.2  # seconds until an outcome is durable
 RECHECK_SECONDS = 60.0  # the longest wait until the dispatcher calls the frontier again
-LOG_SECONDS = 60.0  # between two lines of progress in the log
 STOP_GRACE = 3.0  # seconds for requests in flight to end when the crawl stops
 
 
@@ -70,15 +69,18 @@ class Tally:
 
 
 Watch = Callable[[Tally], None]
+RejectStart = Callable[[Outcome], SiteatlasError | None]
+"""Judges the outcome of the start URL: an error ends the crawl."""
 
 
 class CrawlEngine:
     """Runs one crawl to its end. Calls ``watch`` with the tally every tick.
 
-    When nothing is left, it calls ``more``, which may admit more URLs, until that answers False.
+    When nothing is left, it calls ``more``, which may admit more URLs, until that returns False. ``reject`` judges the
+    start URL: with an error, the crawl ends before the start URL is settled.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the last two have a default
         self,
         frontier: Frontier,
         worker: PageWorker,
@@ -86,9 +88,11 @@ class CrawlEngine:
         limits: CrawlLimits,
         watch: Watch,
         more: Callable[[], bool] | None = None,
+        reject: RejectStart | None = None,
     ) -> None:
         self._frontier = frontier
         self._more = more
+        self._reject = reject
         self._worker = worker
         self._throttle = throttle
         self._limits = limits
@@ -99,7 +103,7 @@ class CrawlEngine:
         self._leases: asyncio.Queue[Lease] = asyncio.Queue()  # not yet taken by a task
         self._changed = asyncio.Event()
         self._ending: FinishReason | None = None
-        self._fatal: StorageError | None = None
+        self._fatal: SiteatlasError | None = None
         self._started = time.monotonic()
         self._error_budget = ErrorBudget(limits.max_error_time, self._started)
         self.tally = Tally()
@@ -116,7 +120,10 @@ class CrawlEngine:
         return self._ending is not None
 
     async def run(self) -> FinishReason:
-        """Crawl until nothing is left, a limit is reached or :meth:`stop` is called. Raises StorageError."""
+        """Crawl until nothing is left, a limit is reached or :meth:`stop` is called.
+
+        Raises StorageError, and the error of ``reject``.
+        """
         self._started = time.monotonic()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._tick)
@@ -143,7 +150,7 @@ class CrawlEngine:
             try:
                 answer = self._next(now)
             except StorageError as error:
-                self._stop_on_storage_error(error)
+                self._stop_on_error(error)
                 return
             match answer:
                 case Done():
@@ -167,7 +174,7 @@ class CrawlEngine:
         try:
             outcome = self._worker.without_request(lease, now)
         except StorageError as error:
-            self._stop_on_storage_error(error)
+            self._stop_on_error(error)
             return
         if outcome:
             self._settle(outcome)
@@ -222,6 +229,10 @@ class CrawlEngine:
         finally:
             self._out -= 1
             self._wake()
+        if self._reject and isinstance(outcome, Outcome) and lease.found & DiscoveredBy.SEED:
+            rejection = self._reject(outcome)
+            if rejection:
+                self._stop_on_error(rejection)
         self._settle(outcome)
         self._count_error_time(outcome)
 
@@ -234,7 +245,7 @@ class CrawlEngine:
             else:
                 self._frontier.settle(outcome)
         except StorageError as error:
-            self._stop_on_storage_error(error)
+            self._stop_on_error(error)
 
     def _count_error_time(self, outcome: Outcome | Retry) -> None:
         """Charge failures to the error budget, and stop when it is spent."""
@@ -250,7 +261,7 @@ class CrawlEngine:
             self.stop(FinishReason.TROUBLED)
         return None
 
-    def _stop_on_storage_error(self, error: StorageError) -> None:
+    def _stop_on_error(self, error: SiteatlasError) -> None:
         self._fatal = self._fatal or error
         self.stop(FinishReason.INTERRUPTED)
 
@@ -263,7 +274,7 @@ class CrawlEngine:
         await self._changed.wait()
 
     async def _tick(self) -> None:
-        committed = logged = time.monotonic()
+        committed = time.monotonic()
         while True:
             await anyio.sleep(TICK_SECONDS)
             now = time.monotonic()
@@ -274,12 +285,9 @@ class CrawlEngine:
                 try:
                     self._frontier.commit()
                 except StorageError as error:
-                    self._stop_on_storage_error(error)
+                    self._stop_on_error(error)
             self._count()
             self._watch(self.tally)
-            if now - logged >= LOG_SECONDS:
-                logged = now
-                log.info("%s", _progress_line(self.tally))
 
     def _count(self) -> None:
         counts = self._frontier.counts()
@@ -293,8 +301,3 @@ class CrawlEngine:
         tally.unchanged = self._worker.unchanged
         tally.bytes = self._worker.bytes
         tally.seconds = time.monotonic() - self._started
-
-
-def _progress_line(tally: Tally) -> str:
-    failed = f", {tally.failed:,} failed" if tally.failed else ""
-    return f"{tally.done:,} of {tally.known:,} URLs{failed}{f'; {tally.paused}' if tally.paused else ''}"

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from crawler.errors import NothingCrawlable, PublishRefused
 from crawler.fetch.retry import is_failure
-from crawler.model import State, Url, Verdict
+from crawler.model import Outcome, State, Url, Verdict
 
 MIN_SIGNIFICANT: Final = 5
 """Fewer pages than this say nothing about the whole site, however small it is."""
@@ -97,12 +97,30 @@ def refusal_of(facts: GateFacts, limits: GateLimits) -> Refusal | None:
     if limits.accept_shrink:
         return None
     sentence = (
-        _start_missing(facts)
-        or _all_identical(facts, limits.max_shrink)
-        or _start_delisted(facts.start)
-        or _shrunk(facts, limits.max_shrink)
+        _all_identical(facts, limits.max_shrink) or _start_delisted(facts.start) or _shrunk(facts, limits.max_shrink)
     )
     return Refusal(f"{sentence}; if that is right, run once with --accept-shrink") if sentence else None
+
+
+def reject_start(outcome: Outcome, *, is_scope_set: bool) -> NothingCrawlable | None:
+    """The error that ends the first crawl of a site at once: its start URL does not exist, or means a directory.
+
+    ``is_scope_set``: the configuration names the URL of the sitemap, and with it the scope. In later runs,
+    :func:`refusal_of` decides when they have seen the whole site.
+    """
+    url, verdict = outcome.lease.url, outcome.verdict
+    if outcome.status in _GONE_STATUSES:
+        return NothingCrawlable(
+            f"the start URL {url} {verdict.reason}: correct it, or use --accept-shrink to crawl the pages that other "
+            "sources name, such as the site's sitemap"
+        )
+    if not is_scope_set and verdict.state is State.REDIRECT and verdict.target == f"{url}/":
+        parent = url[: url.rindex("/") + 1]
+        return NothingCrawlable(
+            f"the start URL {url} redirects to {verdict.target}. Start at {verdict.target} for a sitemap of that "
+            f"directory, or at {parent} for a sitemap of everything below it"
+        )
+    return None
 
 
 def _nothing_crawlable(start: StartUrlStatus) -> str:
@@ -125,14 +143,6 @@ def _too_many_failed(facts: GateFacts, limit: float) -> str:
     if failed < MIN_SIGNIFICANT or failed <= limit * visited:
         return ""
     return f"{failed:,} of {visited:,} pages failed, over the {limit:.0%} that --max-failed allows"
-
-
-def _start_missing(facts: GateFacts) -> str:
-    """Only before the first publish: a mistyped URL must not publish a set."""
-    start = facts.start
-    if facts.published or start.verdict is None or start.status not in _GONE_STATUSES:
-        return ""
-    return f"the start URL {start.url} {start.verdict.reason}; the pages are known from elsewhere, such as a sitemap"
 
 
 def _start_delisted(start: StartUrlStatus) -> str:

@@ -94,10 +94,6 @@ def test_ours_a_site_in_trouble_is_refused_whatever_is_accepted(refused: GateFac
         (facts(start=start(State.CLIENT_ERROR, 404)), "is client error now"),
         (facts(start=start(State.ROBOTS, None)), "is blocked by robots.txt now"),
         (
-            facts(published=0, start=start(State.CLIENT_ERROR, 404, was_published=False)),
-            "the start URL https://a.example/ the evidence; the pages are known from elsewhere",
-        ),
-        (
             facts(
                 published=1000,
                 listed=700,
