@@ -103,6 +103,7 @@ _TABLE: Final = (
     Rule("sitemap.loc_credentials", _E, "URL with a password", "A URL contains no user name and no password.", "Remove the user name and the password, and change the password.", "https://www.rfc-editor.org/rfc/rfc9110#section-4.2.4"),
     Rule("location.outside", _E, "URL outside the sitemap's directory", "A sitemap lists only what is in its own directory or below, on its own scheme, host and port.", "Move the sitemap up to a directory that contains all listed URLs, or list these URLs in a sitemap of their own.", _PROTOCOL + "#location"),
     Rule("location.other_host", _E, "URL of another host", "URLs of another host are listed only when its robots.txt names this sitemap.", "Remove the URL, list it in a sitemap of that host, or name this sitemap in the robots.txt of that host.", _PROTOCOL + "#sitemaps_cross_submits"),
+    Rule("location.several_hosts", _W, "URLs on several hosts", "A sitemap lists URLs of one scheme, host and port, unless the robots.txt of each other host names it. The URL of this sitemap is unknown.", "Give each host a sitemap of its own, or name this sitemap in the robots.txt of each host.", _PROTOCOL + "#location"),
     Rule("duplicate.loc", _W, "URL listed twice in a file", "A URL is listed once in a file.", "Remove all entries of the URL except one.", _PROTOCOL + "#locdef"),
     Rule("duplicate.across_files", _W, "URL listed in several files", "A URL is listed in one file of a set.", "List the URL in one of the files only.", _PROTOCOL + "#locdef"),
     # Indexes.

@@ -136,6 +136,22 @@ def test_sitemaps_org_location_rule_needs_the_address_of_a_file(folder: Path) ->
     assert {("good.xml", "location.other_host"), ("bad.xml", "location.other_host")} <= rules(ran)
 
 
+def test_ours_a_sitemap_outside_its_directory_is_one_finding_unless_robots_txt_names_it(
+    folder: Path, site: Site
+) -> None:
+    index = '<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>{}</loc></sitemap></sitemapindex>'
+    urls = "".join(f"<url><loc>{site.url}p{number}</loc></url>" for number in range(75))
+    child = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
+    site.routes["/maps.xml"] = Answer(index.format(f"{site.url}maps/a.xml"), headers={"Content-Type": "text/xml"})
+    site.routes["/maps/a.xml"] = Answer(child, headers={"Content-Type": "text/xml"})
+    ran = siteatlas(folder, "lint", f"{site.url}maps.xml", "--rate", "0")
+    assert ran.out.count("location.outside") == 1, ran.out
+    assert "(and so are 74 more)" in ran.out
+    site.routes["/robots.txt"] = Answer(f"Sitemap: {site.url}maps.xml", headers={"Content-Type": "text/plain"})
+    ran = siteatlas(folder, "lint", f"{site.url}maps.xml", "--rate", "0")
+    assert "location.outside" not in ran.out
+
+
 def test_ours_a_folder_means_its_index_whose_files_lie_beside_it(folder: Path) -> None:
     ran = siteatlas(folder, "lint", "set", "--format", "json")
     told = json.loads(ran.out)

@@ -103,6 +103,8 @@ class UrlChecks:
         self._vouched = vouched
         self._vouched_origins: dict[str, bool] = {}
         self._prefix = normal_key(self._directory)  # nearly all keys begin with it
+        self._first_origin = ""  # of the URLs, while the URL of the document is unknown
+        self._has_hosts = False  # whether the URLs have several origins, and this is reported
 
     def check(self, locs: list[str], line_of: LineOf) -> list[str]:
         """Check a batch of URLs and return their keys (:func:`normal_key`)."""
@@ -117,12 +119,14 @@ class UrlChecks:
             return keys
         if self._directory:
             self._check_location(locs, line_of)
+        else:
+            self._check_hosts(locs, line_of)
         return [normal_key(loc) for loc in locs]
 
     def _keys_of_plain(self, text: str, locs: list[str]) -> list[str]:
         """The keys of the URLs if all are below the prefix and have no dot segments, else none."""
         if not self._prefix:
-            self._prefix = _origin(locs[0])
+            self._prefix = self._first_origin = self._first_origin or _origin(locs[0])
         escaped = "%" in text
         if escaped:
             text = _unescaped(text)
@@ -181,6 +185,22 @@ class UrlChecks:
                     line_of(number),
                     f"{quote_text(loc)} is on another host than {self._directory}: remove it, list it in a sitemap of"
                     " that host, or name this sitemap in the robots.txt of that host",
+                )
+
+    def _check_hosts(self, locs: list[str], line_of: LineOf) -> None:
+        """Report the first URL on another host than the URLs before it: at most one finding for a document."""
+        for number, loc in enumerate(locs):
+            origin = _origin(loc)
+            if not origin or self._has_hosts:
+                continue
+            self._first_origin = self._first_origin or origin
+            if origin != self._first_origin:
+                self._has_hosts = True
+                self._findings.add(
+                    "location.several_hosts",
+                    line_of(number),
+                    f"{quote_text(loc)} is on {origin}, and earlier URLs are on {self._first_origin}: give the URL of"
+                    " this sitemap, so that its location can be checked",
                 )
 
     def _is_vouched(self, origin: str, loc: str) -> bool:

@@ -17,13 +17,12 @@ from crawler.audit.orphans.classes import is_gone
 from crawler.audit.orphans.duplicates import normalize_spelling
 from crawler.audit.rule_groups import REPORTED_RULES
 from crawler.audit.rules import RULES
+from crawler.audit.sources.cross_submit import ONE_PER_FILE_RULES
 from crawler.model import State, Url
 from crawler.url.normalize import origin_of
 from sitemap import RULES as LINT
 from sitemap import Severity
 
-ONE_PER_FILE_RULES: Final = frozenset({"location.outside"})
-"""Rules of lint about where a file lies: one finding for each file, whatever the number of its entries."""
 _NUMBERS: Final = re.compile(r"\d[\d.,:TZ+-]*")
 _PAGE_STATES: Final = frozenset(
     {State.INDEXABLE, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.NOINDEX, State.WRONG_TYPE}

@@ -17,7 +17,7 @@ from crawler.audit.finding import AuditFinding, AuditReport
 from crawler.audit.host_aliases import MAX_ALIAS_URLS
 from crawler.audit.sitemaps import read_sitemaps
 from crawler.audit.source_record import SourceReport
-from crawler.audit.sources.cross_submit import CrossSubmitChecker, CrossSubmitLinter, TrustingLinter
+from crawler.audit.sources.cross_submit import CrossSubmitChecker, CrossSubmitLinter
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_audit
 from crawler.crawl.visit import Clock
@@ -144,15 +144,15 @@ def test_sitemaps_org_a_sitemap_that_robots_txt_names_may_list_all_of_its_host(
     assert in_sitemaps(site, tmp_path, f"Sitemap: {{url}}{name}") == []
 
 
-def test_sitemaps_org_lint_keeps_to_the_directory_of_a_sitemap() -> None:
-    """For lint the protocol is the rule: what is named in robots.txt may list pages of other hosts, and no more."""
+@pytest.mark.parametrize(("fetches", "rules"), [(True, []), (False, ["location.outside"] * 2)])
+def test_sitemaps_org_a_sitemap_is_tied_to_its_directory_unless_robots_txt_is_known(
+    fetches: bool, rules: list[str]
+) -> None:
     where = "https://example.com/sitemaps/a.xml"
-    submits = CrossSubmitChecker(lambda _: f"Sitemap: {where}".encode())
-    rules = {}
-    for linter in (CrossSubmitLinter(submits, datetime.now(UTC)), TrustingLinter(submits, datetime.now(UTC))):
-        walk(urlset("https://example.com/a", "https://example.com/b").encode(), linter, url=where)
-        rules[type(linter)] = [each.rule for each in linter.report().findings]
-    assert rules == {CrossSubmitLinter: ["location.outside"] * 2, TrustingLinter: []}
+    submits = CrossSubmitChecker((lambda _: f"Sitemap: {where}".encode()) if fetches else None)
+    linter = CrossSubmitLinter(submits, datetime.now(UTC))
+    walk(urlset("https://example.com/a", "https://example.com/b").encode(), linter, url=where)
+    assert [finding.rule for finding in linter.report().findings] == rules
 
 
 def test_sitemaps_org_pages_outside_of_the_directory_are_told_once_a_file(site: Site, tmp_path: Path) -> None:
