@@ -13,7 +13,7 @@ _GAP: Final = "  "
 _MIN_READABLE: Final = 20  # characters of a shortened cell while there are columns to leave out
 _MIN_WIDTH: Final = 8  # characters of a shortened cell at least
 
-_FLAG_AND_VALUE: Final = re.compile(r"--[a-z-]+ '[^']*'")
+_FLAG_AND_VALUE: Final = re.compile(r"(?<![a-z-])--[a-z-]++ '[^']*+'")
 _UNBROKEN: Final = "\x1f"  # stands for a space at which no line ends
 
 

@@ -28,10 +28,10 @@ _step = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _attribute = re.compile(
-    rb"[\t\n\f\r /]*([^\t\n\f\r />][^\t\n\f\r />=]*)[\t\n\f\r ]*"
-    rb"(?:=[\t\n\f\r ]*(?:\"([^\"]*)\"|'([^']*)'|(?=>)|(?![\"'])([^\t\n\f\r >]+)))?"
-)
-_tag_end = re.compile(rb"[\t\n\f\r /]*>")
+    rb"[\t\n\f\r /]*+([^\t\n\f\r />][^\t\n\f\r />=]*+)[\t\n\f\r ]*+"
+    rb"(?:=[\t\n\f\r ]*+(?:\"([^\"]*+)\"|'([^']*+)'|(?=>)|(?![\"'])([^\t\n\f\r >]++)))?"
+).match
+_tag_end = re.compile(rb"[\t\n\f\r /]*+>").match
 _SNIFF_BYTES: Final = 1_024
 _binary = re.compile(
     rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|RIFF....(?:WEBP|AVI |WAVE)|BM.{4}\x00{4}|II\*\x00|MM\x00\*"
@@ -98,8 +98,8 @@ def prescan(body: bytes) -> str:
 def _attributes(head: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
     """The attributes that start at a position, and where the tag ends (past the end of ``head`` if it is cut off)."""
     attributes: dict[bytes, bytes] = {}
-    while not (end := _tag_end.match(head, at)):
-        match = _attribute.match(head, at)
+    while not (end := _tag_end(head, at)):
+        match = _attribute(head, at)
         if match is None or match.end() >= len(head):
             return {}, len(head) + 1
         if match.lastindex == 1 and head[match.end()] == ord("="):
