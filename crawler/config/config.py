@@ -4,7 +4,7 @@ The sections are the tables of the TOML file. The command line decides precedenc
 """
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
@@ -12,19 +12,22 @@ from crawler.config.sections import (
     AuditConfig,
     ConfigSection,
     DaemonConfig,
+    Duration,
     EmailConfig,
+    FromSize,
     HookConfig,
     IndexNowConfig,
     NotifyConfig,
+    PositiveDuration,
     PositiveInt,
     PositiveSeconds,
     ScheduleConfig,
     SearchConsoleConfig,
+    Size,
     UploadConfig,
     WebhookConfig,
     WebSubConfig,
 )
-from crawler.units import parse_duration, parse_size
 from crawler.url.params import TRACKING_PARAMS
 from crawler.version import __version__
 
@@ -50,7 +53,7 @@ class ScopeConfig(ConfigSection):
     """Crawl pages up to this many clicks from the start URL. Default: no limit."""
     max_pages: PositiveInt | None = None
     """Fetch at most this many pages in one run. Run again to continue. Default: no limit."""
-    max_time: PositiveSeconds | None = None
+    max_time: PositiveDuration | None = None
     """Crawl at most this long in one run (seconds, or 90m, 2h). Run again to continue. Default: no limit."""
     max_segments: PositiveInt = 32
     """Skip a URL whose path has more segments than this. It is taken for a crawler trap."""
@@ -65,11 +68,6 @@ class ScopeConfig(ConfigSection):
     """More hosts to crawl. A registrable domain includes its subdomains. Private addresses are allowed."""
     sitemap_seeds: bool = True
     """Find pages in the site's own sitemaps too (those named in robots.txt, and /sitemap.xml)."""
-
-    @field_validator("max_time", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
 
 
 class UrlsConfig(ConfigSection):
@@ -127,11 +125,11 @@ class FetchConfig(ConfigSection):
     """Seconds to open a connection, including TLS."""
     read_timeout: PositiveSeconds = 30.0
     """Seconds to wait for the next byte."""
-    max_download: PositiveInt = 20 * 2**20
+    max_download: Size = 20 * 2**20
     """Maximum bytes of one response, before decompression. The rest is cut off, and the report says so."""
-    max_body: PositiveInt = 10 * 2**20
+    max_body: Size = 10 * 2**20
     """Maximum bytes of one page, after decompression. The rest is cut off, and the report says so."""
-    max_sitemap: PositiveInt = 64 * 2**20
+    max_sitemap: Size = 64 * 2**20
     """Maximum bytes of one sitemap of the site, after decompression."""
     refetch_every: int = Field(default=30, ge=0)
     """Fetch a page in full once in this many runs, even if the server would answer 304 (not modified). 0: never."""
@@ -139,11 +137,6 @@ class FetchConfig(ConfigSection):
     """Maximum redirects in a row. Browsers give up after 20, search engines after about 10."""
     retries: int = Field(default=3, ge=0)
     """Retries of a fetch after a transient failure (5xx, time-out, connection)."""
-
-    @field_validator("max_download", "max_body", "max_sitemap", mode="before")
-    @classmethod
-    def _size(cls, value: object) -> object:
-        return parse_size(value) if isinstance(value, str) else value
 
 
 class PaceConfig(ConfigSection):
@@ -155,15 +148,10 @@ class PaceConfig(ConfigSection):
     """Maximum requests per second to one origin. 0: full speed, with no limit and no adapting to latency."""
     delay: float = Field(default=0.0, ge=0)
     """Minimum seconds between two requests to one origin."""
-    max_retry_after: float = Field(default=3600.0, ge=0)
+    max_retry_after: Duration = 3600.0
     """Longest Retry-After to wait for, in seconds. A longer one ends the run. Run again to continue."""
-    max_error_time: PositiveSeconds = 900.0
+    max_error_time: PositiveDuration = 900.0
     """Seconds (or 15m) that errors and waits of the server may cost one run before it ends. Run again to continue."""
-
-    @field_validator("max_retry_after", "max_error_time", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
 
 
 class ParseConfig(ConfigSection):
@@ -173,15 +161,10 @@ class ParseConfig(ConfigSection):
     """Parser processes. 0: one for each processor, at most 4."""
     timeout: PositiveSeconds = 5.0
     """Seconds to parse one page. After that, its process is killed and a simpler parser finds the links."""
-    memory: PositiveInt = 1 * 2**30
+    memory: Size = 1 * 2**30
     """Bytes of address space for one parser process."""
     max_links: PositiveInt = 20_000
     """Maximum links to take from one page."""
-
-    @field_validator("memory", mode="before")
-    @classmethod
-    def _size(cls, value: object) -> object:
-        return parse_size(value) if isinstance(value, str) else value
 
 
 class ContentConfig(ConfigSection):
@@ -207,7 +190,7 @@ class OutputConfig(ConfigSection):
     """Compress the sitemap files with gzip. A sitemap index is never compressed."""
     max_urls: int = Field(default=50_000, ge=1, le=50_000)
     """Maximum URLs in one file."""
-    max_bytes: int = Field(default=52_428_800, ge=10_000, le=52_428_800)
+    max_bytes: Annotated[int, Field(ge=10_000, le=52_428_800), FromSize] = 52_428_800
     """Maximum bytes of one file, uncompressed."""
     group: Literal["", "section", "language", "type"] = ""
     """Write separate sitemaps for each section (first directory), language or type (news, video, image, page)."""
@@ -230,9 +213,9 @@ class OutputConfig(ConfigSection):
     """Keep a published page listed for up to this many runs in a row in which it fails transiently (5xx, time-out)."""
     mode: str = "0644"
     """Permissions of new files, in octal, whatever the umask is. A file that replaces another keeps its permissions."""
-    swap_delay: float = Field(default=1.0, ge=0)
+    swap_delay: Duration = 1.0
     """Seconds to wait between publishing a new index and replacing the files that the old index lists."""
-    grace_period: float = Field(default=3600.0, ge=0)
+    grace_period: Duration = 3600.0
     """Seconds to keep files that have left the set, for readers of an old index."""
     generations: PositiveInt = 2
     """Published sets to keep as copies beside the state, for siteatlas rollback."""
@@ -249,16 +232,6 @@ class OutputConfig(ConfigSection):
         if not re.fullmatch("0?[0-7]{3}", value):
             raise ValueError("permissions are three octal digits, such as 0644")
         return value
-
-    @field_validator("swap_delay", "grace_period", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
-
-    @field_validator("max_bytes", mode="before")
-    @classmethod
-    def _size(cls, value: object) -> object:
-        return parse_size(value) if isinstance(value, str) else value
 
 
 class StateConfig(ConfigSection):

@@ -3,12 +3,19 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from crawler.units import parse_duration
+from crawler.units import parse_duration, parse_size
 
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveSeconds = Annotated[float, Field(gt=0)]
+_FromDuration = BeforeValidator(lambda value: parse_duration(value) if isinstance(value, str) else value)
+FromSize = BeforeValidator(lambda value: parse_size(value) if isinstance(value, str) else value)
+Duration = Annotated[float, Field(ge=0), _FromDuration]
+"""Seconds, or a text such as ``90m``."""
+PositiveDuration = Annotated[float, Field(gt=0), _FromDuration]
+Size = Annotated[int, Field(ge=1), FromSize]
+"""Bytes, or a text such as ``20M``."""
 
 
 class ConfigSection(BaseModel):
@@ -43,7 +50,7 @@ class AuditConfig(ConfigSection):
     """Column of the tables that holds the URLs. Default: detected."""
     verify_bots: bool = False
     """Verify by DNS (reverse and forward) that visitors who call themselves search engines are."""
-    max_crawl_age: float = Field(default=86_400.0, ge=0)
+    max_crawl_age: Duration = 86_400.0
     """Maximum age of the last run's crawl (seconds, or 24h) for an audit to use it. The audit then requests only what
     the run did not see. 0: the audit always crawls the site."""
     max_unlinked: int = Field(default=10_000, ge=0)
@@ -61,7 +68,7 @@ class AuditConfig(ConfigSection):
     trust_blocked: bool = False
     """Assume that pages the crawl does not read link to no others: pages behind robots.txt, a login, nofollow or the
     trap limits, and pages outside the start directory."""
-    every: PositiveSeconds | None = None
+    every: PositiveDuration | None = None
     """Audit the site after a run if its last audit is at least this old (7d). Used by siteatlas run and schedule."""
     report: str = ""
     """Directory for the reports: HTML, JSON, CSV, SARIF and JUnit. If several sites share it, each has a subdirectory
@@ -69,11 +76,6 @@ class AuditConfig(ConfigSection):
     fail_on: tuple[str, ...] = ()
     """Exit with code 10 for conclusive findings of these severities, families or rules (error, orphan, entry.gone), or
     for those that the previous audit did not have (new, new:error, new:orphan)."""
-
-    @field_validator("every", "max_crawl_age", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
 
 
 OccasionName = Literal["changes", "trouble", "findings"]
@@ -88,19 +90,14 @@ class NotifyConfig(ConfigSection):
     """Fetch the site's sitemap first, and postpone notifications until it is the published one."""
     attempts: PositiveInt = 3
     """Attempts to send one message in a row while the receiver fails. After them, the next run continues."""
-    retry_delay: PositiveSeconds = 2.0
+    retry_delay: PositiveDuration = 2.0
     """Seconds before the second attempt. The delay doubles with each attempt."""
-    max_retry_after: PositiveSeconds = 60.0
+    max_retry_after: PositiveDuration = 60.0
     """Longest Retry-After to wait for, in seconds. If a receiver asks for more, the next run continues."""
-    timeout: PositiveSeconds = 30.0
+    timeout: PositiveDuration = 30.0
     """Seconds one message may take."""
     max_urls: PositiveInt = 100
     """Maximum URLs of each kind that a message for people names."""
-
-    @field_validator("retry_delay", "max_retry_after", "timeout", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
 
 
 class IndexNowConfig(ConfigSection):
@@ -127,13 +124,8 @@ class SearchConsoleConfig(ConfigSection):
     """The property: a URL with a slash at its end, or sc-domain:example.com. Default: the site's origin."""
     endpoint: str = "https://www.googleapis.com/webmasters/v3"
     """URL of the API."""
-    check_interval: PositiveSeconds = 21_600.0
+    check_interval: PositiveDuration = 21_600.0
     """Seconds after which a run that submits nothing reads the status again."""
-
-    @field_validator("check_interval", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
 
 
 class WebSubConfig(ConfigSection):
@@ -182,16 +174,11 @@ class HookConfig(ConfigSection):
 
     command: tuple[str, ...] = ()
     """The command and its arguments, as separate words. No shell reads them."""
-    timeout: PositiveSeconds = 300.0
+    timeout: PositiveDuration = 300.0
     """Seconds the command may take."""
     on: tuple[OccasionName, ...] = ("changes",)
     """Events to run it for: changes; trouble (a run fails, and once more when runs succeed again); findings (new and
     resolved ones of an audit after a run)."""
-
-    @field_validator("timeout", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
 
 
 class UploadConfig(ConfigSection):
@@ -216,17 +203,12 @@ class UploadConfig(ConfigSection):
     """File of a private key. Default: those of ~/.ssh and the agent."""
     sftp_known_hosts: str = ""
     """File of the trusted host keys. Default: ~/.ssh/known_hosts."""
-    timeout: PositiveSeconds = 60.0
+    timeout: PositiveDuration = 60.0
     """Seconds without progress after which an upload fails."""
     retries: int = Field(default=3, ge=0)
     """Retries of one file after a transient failure."""
-    grace_period: float = Field(default=3600.0, ge=0)
+    grace_period: Duration = 3600.0
     """Seconds to keep uploaded files that have left the set, for readers of an old index."""
-
-    @field_validator("timeout", "grace_period", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
 
 
 _host_name = re.compile(r"[^\s:/?#@*\[\]]+")
@@ -237,29 +219,24 @@ class ScheduleConfig(ConfigSection):
 
     cron: str = ""
     """Cron expression of five fields. "30 3 * * *" is daily at 3:30. Clock changes are handled as in Debian's cron."""
-    every: PositiveSeconds | None = None
+    every: PositiveDuration | None = None
     """Time from one run to the next (6h, 1d), instead of cron. The runs of several sites are spread over it."""
     enabled: bool = True
     """Let siteatlas schedule run the site. enabled = false in [sites.NAME.schedule] leaves out one of several sites."""
     timezone: str = "UTC"
     """Time zone of cron, such as Europe/Berlin, or "local"."""
-    jitter: float = Field(default=0.0, ge=0)
+    jitter: Duration = 0.0
     """Start each run up to this much later (10m). The delay is always the same for one site and time."""
     run_on_start: bool = True
     """Run a site that has never run as soon as the daemon starts, or as soon as the site is in its configuration."""
     retries: int = Field(default=3, ge=0)
     """Retries of a failed run before the next scheduled one."""
-    retry_delay: PositiveSeconds = 300.0
+    retry_delay: PositiveDuration = 300.0
     """Seconds before the first retry. The delay doubles with each retry."""
-    max_retry_delay: PositiveSeconds = 21_600.0
+    max_retry_delay: PositiveDuration = 21_600.0
     """Maximum seconds between two retries."""
-    run_timeout: PositiveSeconds = 86_400.0
+    run_timeout: PositiveDuration = 86_400.0
     """Seconds a run may take, with the audit after it. Then it ends and saves its state, and the next run continues."""
-
-    @field_validator("every", "jitter", "retry_delay", "max_retry_delay", "run_timeout", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
 
     @property
     def is_timed(self) -> bool:
@@ -274,9 +251,9 @@ class DaemonConfig(ConfigSection):
     """Directory for the history of the schedule. Default: the directory of the state."""
     max_parallel_runs: PositiveInt = 2
     """Maximum sites that run at the same time. While others wait, audits leave one of these places free."""
-    reload_interval: PositiveSeconds = 5.0
+    reload_interval: PositiveDuration = 5.0
     """Seconds between two checks of the configuration file. A changed file is read again, as on SIGHUP."""
-    shutdown_timeout: PositiveSeconds = 60.0
+    shutdown_timeout: PositiveDuration = 60.0
     """Seconds that runs have to save their state when the daemon stops."""
     history_limit: PositiveInt = 1_000
     """Runs of each site to keep in the history."""
@@ -289,7 +266,7 @@ class DaemonConfig(ConfigSection):
     """Serve the published files below /published/NAME/ too, for a proxy."""
     max_clients: PositiveInt = 64
     """Maximum connections at the same time."""
-    client_timeout: PositiveSeconds = 10.0
+    client_timeout: PositiveDuration = 10.0
     """Seconds a client may take to send a request, or to receive the next part of a response."""
 
     @field_validator("allowed_hosts")
@@ -302,8 +279,3 @@ class DaemonConfig(ConfigSection):
                     f"port and path"
                 )
         return value
-
-    @field_validator("reload_interval", "shutdown_timeout", "client_timeout", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
