@@ -7,10 +7,10 @@ import typer
 
 from crawler.cli.errors import INTERRUPTED, CommandErrors
 from crawler.cli.help import RAW
+from crawler.cli.lint_options import Form
 from crawler.cli.options import (
     FLAGS,
     ConfigOption,
-    Form,
     FreshOption,
     OneSiteOption,
     QuietOption,

@@ -12,6 +12,7 @@ from msgspec import Struct
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import (
+    CLIENT_KEYS,
     NOTIFY_KEYS,
     ConfigOption,
     JsonOption,
@@ -46,14 +47,7 @@ _KEYS: Final = (
     "site.sitemap_url",
     "state.directory",
     "fetch.source",
-    "fetch.resolve",
-    "fetch.user_agent",
-    "fetch.headers",
-    "fetch.basic_auth",
-    "fetch.cookies",
-    "fetch.proxy",
-    "fetch.transport",
-    "fetch.ca_file",
+    *CLIENT_KEYS,
     *NOTIFY_KEYS,
 )
 _MAX_NAMED: Final = 5  # URLs of a dry run without --verbose

@@ -9,7 +9,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import SiteOption, TraceOption, with_flags
+from crawler.cli.options import REQUEST_KEYS, SiteOption, TraceOption, with_flags
 from crawler.cli.text_tables import fitted
 from crawler.errors import FindingsFound, UsageError
 
@@ -20,14 +20,9 @@ EPILOG: Final = f"""{RAW}Examples:
 
 Exit codes: 0 no problem, or patched, 1 internal error, 2 usage, 7 the file cannot be written, 10 at least one problem.
 """
-_KEYS: Final = (
-    *("site.sitemap_url", "output.directory", "scope.hosts", "fetch.user_agent", "fetch.headers"),
-    *("fetch.basic_auth", "fetch.cookies", "fetch.proxy", "fetch.resolve", "fetch.ca_file", "fetch.transport"),
-    *("fetch.timeout", "fetch.connect_timeout", "fetch.read_timeout", "fetch.retries", "pace.rate"),
-)
 
 
-@with_flags(*_KEYS)
+@with_flags(*REQUEST_KEYS, "site.sitemap_url", "output.directory")
 def robots(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None,

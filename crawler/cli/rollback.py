@@ -8,7 +8,6 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import (
-    FLAGS,
     ConfigOption,
     OneSiteOption,
     QuietOption,
@@ -25,22 +24,16 @@ if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.config.plan import CrawlPlan
     from crawler.state.runs import Run
 
-_KEYS = (
-    "output.directory",
-    "site.sitemap_url",
-    "state.directory",
-    "output.swap_delay",
-    "output.grace_period",
-    "output.generations",
-    *(flag.key for flag in FLAGS if flag.key.startswith("upload.")),
-)
 _NEXT_RUN_NOTE: Final = (
     "the next run publishes what it finds, and so undoes this if the site is still the same: fix the site before the "
     "next run"
 )
 
 
-@with_flags(*_KEYS)
+@with_flags(
+    *("output.directory", "output.swap_delay", "output.grace_period", "output.generations"),
+    *("site.sitemap_url", "state.directory", "upload."),
+)
 def rollback(
     url: SiteUrlArgument = None,
     config: ConfigOption = None,
@@ -70,7 +63,7 @@ def rollback(
         plan = plan_crawl(settings)
         check_upload(plan)
         run = publish_previous(plan, to)
-        print_line = _ignore if quiet else _print_line
+        print_line = (lambda _: None) if quiet else _print_line
         print_line(f"{run.refusal}: {count_text(run.listed, 'page')} in {settings.output.directory}")
         if run.added or run.changed or run.removed:
             print_line(f"  {run.added:,} added, {run.changed:,} changed, {run.removed:,} removed")
@@ -93,7 +86,3 @@ def _upload(plan: "CrawlPlan", run: "Run", warn: Callable[[str], None]) -> str:
 def _print_line(line: str) -> None:
     sys.stdout.write(fitted([line]))
     sys.stdout.flush()
-
-
-def _ignore(_: str) -> None:
-    """Print nothing."""

@@ -77,6 +77,11 @@ KEYS: Final[Mapping[str, str]] = {
 }
 
 
+def variable_of(flag: str) -> str:
+    """The environment variable of a flag."""
+    return f"SITEATLAS_{flag.removeprefix('--').replace('-', '_').upper()}"
+
+
 def deprecated(old: str, new: str) -> str:
     """The warning for a name that has been renamed."""
     return f"{old} is deprecated: use {new}"
