@@ -159,19 +159,9 @@ class NotifySession:
         if text not in self.notes:
             self.notes.append(text)
 
-    def sent_message(self, cursor: DeliveryCursor, result: SendResult, urls: int, host: str = "") -> SentMessage:
-        """The log entry of a message of a delivery."""
-        return SentMessage(
-            at=self.clock(),
-            channel=cursor.channel,
-            occasion=Occasion.CHANGES,
-            host=host,
-            after=cursor.told,
-            until=cursor.until or 0,
-            urls=urls,
-            reception=result.reception,
-            said=result.message,
-        )
+    def sent_message(self, result: SendResult, **subject: Any) -> SentMessage:
+        """The log entry of a message. ``subject`` are the fields that say what it was about, and to whom."""
+        return SentMessage(at=self.clock(), reception=result.reception, said=result.message, **subject)
 
     def retry_time(self, result: SendResult) -> float:
         """The Unix time until which the receiver wants a pause, 0: none."""
@@ -182,13 +172,16 @@ class NotifySession:
         if cursor.due <= self.clock():
             return None
         until = datetime.fromtimestamp(cursor.due, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        return self.delivery_report(
-            cursor, SendStatus.DEFERRED, said=f"{cursor.said}; asked to wait until {until}", due=cursor.due
-        )
+        result = SendResult.deferred(f"{cursor.said}; asked to wait until {until}")
+        return self.delivery_report(result, due=cursor.due, **subject_of(cursor, cursor.host))
 
-    def delivery_report(self, cursor: DeliveryCursor, reception: SendStatus, **fields: Any) -> DeliveryReport:
-        """The report of a delivery."""
-        values = {"until": cursor.until or 0, "host": cursor.host, **fields}
-        return DeliveryReport(
-            channel=cursor.channel, occasion=Occasion.CHANGES, reception=reception, after=cursor.told, **values
-        )
+    def delivery_report(self, result: SendResult, **subject: Any) -> DeliveryReport:
+        """The report of a delivery whose last message had this result. ``subject`` as in :meth:`sent_message`."""
+        fields = {"batches": int(result.reception is SendStatus.ACCEPTED), "due": self.retry_time(result), **subject}
+        return DeliveryReport(reception=result.reception, said=result.message, **fields)
+
+
+def subject_of(cursor: DeliveryCursor, host: str = "") -> dict[str, Any]:
+    """What a delivery of changes is about, for its log entries and its report."""
+    runs = {"after": cursor.told, "until": cursor.until or 0}
+    return {"channel": cursor.channel, "occasion": Occasion.CHANGES, "host": host, **runs}
