@@ -83,7 +83,7 @@ def audit(
                     result, media = _run_in_loop(lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop)
             notes = [*sources.notes, *queue.notes(), *media.notes]
             watches.on_stage("classifying")
-            report = AuditFinisher(plan, store, db).finish(result, sources.lint, media, notes, queue.skipped)
+            report = AuditFinisher(plan, store, db).finish(result, sources.findings, media, notes, queue.skipped)
             report = structs.replace(
                 comparison.compare(report, media), seconds=clock() - start, crawl=base.reported(store, report.seconds)
             )

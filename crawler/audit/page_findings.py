@@ -33,6 +33,7 @@ from crawler.model import Page, State, Url
 from crawler.state.database import storage_errors
 from crawler.units import count_text
 
+_STATS: Final = ("first", "last", "people", "bots", "clicks", "impressions", "sessions", "views", "users", "domains")
 _ANY_STATUS: Final = 0xFFFF  # all flags of DiscoveredBy
 MAX_REFERRERS: Final = 10  # of a finding
 _GONE_STATUS: Final = 410  # https://www.rfc-editor.org/rfc/rfc9110#section-15.5.11
@@ -244,17 +245,8 @@ def with_visits(finding: AuditFinding, stats: SourceStats) -> AuditFinding:
     return msgspec.structs.replace(
         finding,
         known=sorted({*finding.known, *(source.value for source in stats.sources)}),
-        first=stats.first,
-        last=stats.last,
-        people=stats.people,
-        bots=stats.bots,
-        clicks=stats.clicks,
-        impressions=stats.impressions,
-        sessions=stats.sessions,
-        views=stats.views,
-        users=stats.users,
+        **{name: getattr(stats, name) for name in _STATS},
         backlinks=stats.links,
-        domains=stats.domains,
     )
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from crawler.audit.source_record import SourceRecord, SourceReport
+from crawler.audit.source_record import SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
 from crawler.audit.sources.logs.log import LogOptions
-from crawler.audit.sources.logs.reader import LogProgress, check_logs, read_logs
+from crawler.audit.sources.logs.reader import check_logs, read_logs
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import UsageError
 from crawler.model import Url
@@ -48,12 +48,12 @@ def line(path: str, status: int = 200, agent: str = "Firefox", second: int = 0, 
 
 
 def read(
-    paths: list[Path | str], options: LogOptions | None = None, seen: list[LogProgress] | None = None
+    paths: list[Path | str], options: LogOptions | None = None, seen: list[SourceProgress] | None = None
 ) -> tuple[list[SourceReport], list[SourceRecord]]:
     addresses = SourceUrlParser(Url(f"{HOME}/"), UrlParams(), lambda url: url.startswith(HOME))
     accounts: list[SourceReport] = []
     claims: list[SourceRecord] = []
-    told: list[LogProgress] = [] if seen is None else seen
+    told: list[SourceProgress] = [] if seen is None else seen
     for account, found in read_logs([str(path) for path in paths], addresses, options or LogOptions(), told.append):
         claims += found
         accounts.append(account)
@@ -65,7 +65,7 @@ def test_ours_packed_logs_are_read_by_what_is_in_them(tmp_path: Path, end: str) 
     text = "".join(line(f"/page{n}", second=n) for n in range(2_000)).encode()
     log = tmp_path / "access.log"  # the name says nothing
     log.write_bytes(PACKED[end](text))
-    seen: list[LogProgress] = []
+    seen: list[SourceProgress] = []
     (account,), claims = read([log], seen=seen)
     assert (account.rows, account.used, account.faults, account.complete) == (2_000, 2_000, [], True)
     assert {claim.url for claim in claims} == {f"{HOME}/page{n}" for n in range(2_000)}
@@ -184,7 +184,7 @@ def test_ours_rotated_logs_are_found_once_each_and_read_from_the_oldest(tmp_path
     order = ["access.log.10.gz", "access.log.2.gz", "access.log.1", "access.log"]
     found = check_logs([str(tmp_path), str(tmp_path / "access.*"), str(tmp_path / "access.log")], LogOptions())
     assert [Path(name).name for name in found] == order
-    seen: list[LogProgress] = []
+    seen: list[SourceProgress] = []
     accounts, _ = read([tmp_path], seen=seen)
     assert [Path(account.name).name for account in accounts] == order
     assert seen[-1].read == seen[-1].size
@@ -224,7 +224,7 @@ def test_ours_an_archive_is_read_file_by_file(tmp_path: Path) -> None:
     old, new = line("/old").encode() * 3, line("/new").encode()
     log.write_bytes(zipped({"a/access.log": new, "a/access.log.2.gz": gzip.compress(old[:-1]), ".x": b"no"}))
     check_logs([str(log)], LogOptions())
-    seen: list[LogProgress] = []
+    seen: list[SourceProgress] = []
     (account,), claims = read([log], seen=seen)
     assert {claim.url.removeprefix(HOME): claim.people for claim in claims} == {"/old": 3, "/new": 1}
     assert (account.rows, account.faults) == (4, [])
@@ -271,7 +271,7 @@ def test_ours_a_pipe_is_read_once(tmp_path: Path) -> None:
     writer = threading.Thread(target=pipe.write_bytes, args=((line("/a") * 50_000).encode(),))
     writer.start()
     assert check_logs([str(pipe)], LogOptions()) == [str(pipe)]
-    seen: list[LogProgress] = []
+    seen: list[SourceProgress] = []
     (account,), claims = read([pipe], seen=seen)
     writer.join()
     assert (account.rows, claims[0].people, seen[-1].size) == (50_000, 50_000, 0)
@@ -281,7 +281,7 @@ def test_ours_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> No
     data = io.BytesIO(gzip.compress((line("/a") * 50_000).encode()))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(data)))  # type: ignore[type-var]
     assert check_logs(["-"], LogOptions()) == ["-"]
-    seen: list[LogProgress] = []
+    seen: list[SourceProgress] = []
     (account,), claims = read(["-"], seen=seen)
     assert (account.name, account.rows, claims[0].people) == ("standard input", 50_000, 50_000)
     assert (seen[-1].size, seen[-1].lines) == (0, 50_000)
