@@ -2,7 +2,6 @@
 
 import gzip
 from functools import partial
-from types import TracebackType
 from typing import Final, Self
 
 from crawler.config.config import Config
@@ -43,9 +42,7 @@ class LiveSite:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._fetcher.aclose()
 
     async def fetch(self, url: Url) -> Reply | Failure:

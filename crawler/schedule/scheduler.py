@@ -8,7 +8,7 @@ from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from crawler.config.sections import DaemonConfig
 from crawler.errors import StorageError
@@ -159,16 +159,7 @@ class Scheduler:
         self._on_attempt(attempt, None)
         result = await self._run_site(site, attempt, stop)
         now = self._now()
-        ended = replace(
-            attempt,
-            ended=now,
-            fate=result.fate,
-            exit_code=result.exit_code,
-            run=result.run,
-            outcome=result.outcome,
-            told=result.told,
-            untold=result.untold,
-        )
+        ended = replace(attempt, ended=now, **asdict(result))
         self._unsaved.append(ended)
         self._save()
         self._queue.mark_ended(ended, now)

@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
@@ -119,9 +118,7 @@ class HttpSender:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._fetcher.aclose()
 
     async def send(

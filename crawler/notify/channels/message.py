@@ -18,7 +18,7 @@ from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.notify.channels.http import plain_line
 from crawler.notify.notice import Notice, Occasion
-from crawler.publish.changes import Change, ChangeCounts, ChangeKind
+from crawler.publish.changes import Change, ChangeCounts, ChangeKind, counts_text
 
 _FILE: Final = "<template>"  # Jinja2's name in tracebacks for a template without a file
 
@@ -106,12 +106,10 @@ def notice_sentence(notice: Notice) -> str:
     """The notice in one sentence without its full stop."""
     if notice.occasion is not Occasion.CHANGES:
         return plain_line(notice.message).rstrip(".")
-    numbers = [(getattr(notice.counts, kind.value), kind.value) for kind in ChangeKind]
     listed = f"{notice.pages:,} {'page is' if notice.pages == 1 else 'pages are'} listed"
     if not notice.after:
         return f"the whole sitemap is new: {listed}"
-    changes = [f"{number:,} {kind}" for number, kind in numbers if number] or ["nothing changed"]
-    return f"{', '.join(changes)}; {listed} now"
+    return f"{counts_text(notice.counts)}; {listed} now"
 
 
 def notice_document(notice: Notice, key: str) -> dict[str, Any]:
