@@ -73,7 +73,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
     With an index, lint also reads the sitemaps that it lists: by their URLs, or for a FILE, the files beside it.
     """
     with CommandErrors(verbose) as errors:
-        rule_ids = _selected_rules(only, ignore)
+        rule_ids = frozenset(_rules_named(only) if only else RULES).difference(_rules_named(ignore))
         if rules:
             sys.stdout.write(sitemap.rules_text(RULES.values()))
             return
@@ -121,12 +121,10 @@ def _parse_size(text: str) -> int:
         raise UsageError(f"--max-bytes: {error}") from None
 
 
-def _selected_rules(only: list[str] | None, ignore: list[str] | None) -> frozenset[str]:
-    """The ids of the rules whose findings are reported. Raises UsageError."""
-    return frozenset(_rules_named(only) if only else RULES).difference(_rules_named(ignore))
-
-
 def _rules_named(texts: list[str] | None) -> set[str]:
-    """The rules in comma-separated texts: each an id, or a family such as ``lastmod`` or ``lastmod.*``."""
+    """The rules in comma-separated texts: each an id, or a family such as ``lastmod`` or ``lastmod.*``.
+
+    Raises UsageError.
+    """
     remedy = "siteatlas lint --rules lists them all"
     return {rule for name in split_names(texts) for rule in rules_named(name, RULES, remedy=remedy)}

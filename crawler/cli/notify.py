@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from msgspec import Struct
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
@@ -73,27 +72,6 @@ TestOption = Annotated[
 ]
 
 
-class NotifyRequest(Struct, frozen=True, kw_only=True):
-    """The options of the command. Raises UsageError for options that exclude each other."""
-
-    dry_run: bool = False
-    again: bool = False
-    since: int | None = None
-    only: str = ""
-    test: bool = False
-
-    def __post_init__(self) -> None:
-        if self.test and (self.dry_run or self.again or self.since is not None):
-            raise UsageError("--test sends a test message and nothing else: give it alone, or with --only")
-
-    @property
-    def replay_request(self) -> "ReplayRequest":
-        """The part of it for :mod:`crawler.notify`."""
-        from crawler.notify.session import ReplayRequest  # noqa: PLC0415 - the crawler is not needed to show help
-
-        return ReplayRequest(since=self.since, refused=self.again, refresh_status=True, only=self.only)
-
-
 @with_flags(*_KEYS)
 def notify(  # noqa: PLR0913 - the command line is wide
     url: SiteUrlArgument = None,
@@ -134,10 +112,14 @@ def notify(  # noqa: PLR0913 - the command line is wide
     with CommandErrors(
         verbose, "interrupted; what was sent is recorded, run the same command again to continue"
     ) as errors:
-        request = NotifyRequest(dry_run=dry_run, again=again, since=since, only=only, test=test)
+        if test and (dry_run or again or since is not None):
+            raise UsageError("--test sends a test message and nothing else: give it alone, or with --only")
+        from crawler.notify.session import ReplayRequest  # noqa: PLC0415 - the crawler is not needed to show help
+
         sites = _plans(url, config, site or [], flags)
-        _check_request(sites, request)
-        results = [(name, _notify_site(name, plan, request)) for name, plan in sites]
+        replay = ReplayRequest(since=since, refused=again, refresh_status=True, only=only)
+        _check_replay(sites, replay)
+        results = [(name, _notify_site(name, plan, replay, dry_run=dry_run, test=test)) for name, plan in sites]
         _check([result for _, result in results], only)
         errors.exit_code = worst_exit_code(map(_exit_code, (result for _, result in results)))
         if as_json:
@@ -150,17 +132,18 @@ def notify(  # noqa: PLR0913 - the command line is wide
 
 
 def _exit_code(result: "NotifyResult") -> int:
-    is_left = result.untold or any(map(_is_refused, result.deliveries))
+    is_refused = any(sent.reception.value == "refused" or sent.refused > 0 for sent in result.deliveries)
+    is_left = result.untold or is_refused
     return result.exit_code or (Incomplete.exit_code if is_left else 0)
 
 
-def _check_request(sites: "list[tuple[str, CrawlPlan]]", request: NotifyRequest) -> None:
+def _check_replay(sites: "list[tuple[str, CrawlPlan]]", replay: "ReplayRequest") -> None:
     """Raise UsageError for an impossible request, before anything is sent."""
     if not any(plan.config.notify.enabled for _, plan in sites):
         raise UsageError(_TURNED_OFF)
     for name, plan in sites:
         try:
-            request.replay_request.check(plan)
+            replay.check(plan)
         except UsageError as error:
             raise UsageError(f"{name}: {error}") from None
 
@@ -198,7 +181,7 @@ def _plans(
     return sites
 
 
-def _notify_site(name: str, plan: "CrawlPlan", request: NotifyRequest) -> "NotifyResult":
+def _notify_site(name: str, plan: "CrawlPlan", replay: "ReplayRequest", *, dry_run: bool, test: bool) -> "NotifyResult":
     import anyio  # noqa: PLC0415 - the crawler is not needed to show help
 
     from crawler.notify.ledger_status import NotifyResult  # noqa: PLC0415
@@ -207,15 +190,11 @@ def _notify_site(name: str, plan: "CrawlPlan", request: NotifyRequest) -> "Notif
     async def send() -> NotifyResult:
         if not plan.config.notify.enabled:
             return NotifyResult(notes=(_TURNED_OFF,))
-        if request.test:
-            return await send_test_messages(plan, name, request.only)
-        return await send_notifications(plan, name, dry_run=request.dry_run, again=request.replay_request)
+        if test:
+            return await send_test_messages(plan, name, replay.only)
+        return await send_notifications(plan, name, dry_run=dry_run, again=replay)
 
     return anyio.run(send)
-
-
-def _is_refused(delivery: "DeliveryReport") -> bool:
-    return delivery.reception.value == "refused" or delivery.refused > 0
 
 
 def _show(

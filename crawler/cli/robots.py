@@ -2,6 +2,7 @@
 
 import json
 import sys
+from itertools import starmap
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -71,8 +72,10 @@ def robots(  # noqa: PLR0913 - the command line is wide
             lines = [json.dumps(values, indent=2)] if as_json else text
             sys.stdout.write("".join(f"{declaration}\n" for declaration in lines))
             return
+        from crawler.audit.discovery.check import check_discovery  # noqa: PLC0415
+
         declared = []
-        for number, declaration in enumerate(robots_check.check_sites(sites)):
+        for number, declaration in enumerate(starmap(check_discovery, sites)):
             declared.append(declaration)
             if not as_json:
                 separator = [""] if number else []
@@ -81,4 +84,5 @@ def robots(  # noqa: PLR0913 - the command line is wide
         if not all(declaration.is_ok for declaration in declared):
             errors.exit_code = FindingsFound.exit_code
         if as_json:
-            sys.stdout.write(f"{robots_check.discovery_json(declared, errors.exit_code)}\n")
+            checked = [declaration.as_json() for declaration in declared]
+            sys.stdout.write(f"{json.dumps({'exit_code': errors.exit_code, 'sites': checked}, indent=2)}\n")

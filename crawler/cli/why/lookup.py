@@ -1,6 +1,5 @@
 """Explains URLs from the states of their sites, and formats the explanations as text or JSON."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -25,11 +24,6 @@ def explain_urls(
     """The story of each URL. Raises UsageError, StorageError."""
     with known_sites(file, flags, sites) as known:
         return [_story(text, site_for_url(text, known)) for text in urls]
-
-
-def stories_json(stories: Sequence[Explanation]) -> str:
-    """The stories as JSON."""
-    return json.dumps({"version": 1, "urls": [story.as_json() for story in stories]}, indent=2)
 
 
 def story_lines(stories: Sequence[Explanation]) -> Iterator[str]:

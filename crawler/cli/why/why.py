@@ -1,5 +1,6 @@
 """``siteatlas why``: its options, its output and its exit code."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,7 +53,8 @@ def why(
         from crawler.cli.why import lookup  # noqa: PLC0415 - the crawler is not needed to show help
 
         stories = lookup.explain_urls(urls, config, flags, site or [])
-        text = lookup.stories_json(stories) if as_json else "\n".join(lookup.story_lines(stories))
+        values = {"version": 1, "urls": [story.as_json() for story in stories]}
+        text = json.dumps(values, indent=2) if as_json else "\n".join(lookup.story_lines(stories))
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
         if not all(story.is_known for story in stories):
