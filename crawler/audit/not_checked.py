@@ -112,8 +112,6 @@ def _read_in_part(inputs: Sequence[SourceReport]) -> Mapping[SourceKind, str]:
     for report in inputs:
         if not report.complete:
             names.setdefault(report.source, []).append(report.name)
-    return {source: _list_names(sources) for source, sources in names.items()}
-
-
-def _list_names(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more"
+    return {
+        source: first if not more else f"{first} and {len(more):,} more" for source, (first, *more) in names.items()
+    }

@@ -152,7 +152,8 @@ class PageFindings:
     ) -> Iterator[tuple[float, AuditFinding]]:
         is_page = facts.state is State.INDEXABLE
         self.listed += is_page and SourceKind.SITEMAP in stats.sources
-        rule_ids = [rule for rule in orphan_classes(facts, stats, self._limits) if self._can_tell(rule)]
+        classes = orphan_classes(facts, stats, self._limits)
+        rule_ids = [rule for rule in classes if self._has_sitemap or _rule_family(rule) != "listed"]
         if not rule_ids:
             return
         wants_hub = any(_rule_family(rule) in _ORPHAN_FAMILIES for rule in rule_ids)
@@ -171,9 +172,6 @@ class PageFindings:
                 hubs=base.hubs if _rule_family(rule) in _ORPHAN_FAMILIES else [],
             )
             yield _rank(rule, facts, stats, base), finding
-
-    def _can_tell(self, rule: str) -> bool:
-        return self._has_sitemap or _rule_family(rule) != "listed"
 
     def _is_certain(self, rule: str) -> bool:
         if _rule_family(rule) == "listed":

@@ -228,11 +228,6 @@ def check_sitemap_response(reply: Reply, sitemap_url: Url) -> Iterator[Discovery
         yield check_passed("sitemap.is_one", f"the answer is a sitemap ({kind})")
 
 
-def is_sitemap(body: bytes, url: str) -> bool:
-    """Whether the beginning of a body is that of a sitemap."""
-    return not _sniff(body, url)[0]
-
-
 def _sniff(body: bytes, url: str) -> tuple[str, Format | None]:
     """Why a body is no sitemap, or "", and its format. Reads only the beginning."""
     reader = SitemapReader(body, url, _ONE_ENTRY)
@@ -408,7 +403,7 @@ class _DiscoveryChecker:
             reply = self._reply(url)
         except SourceError:
             return None
-        is_here = origin_of(reply.url) == origin_of(url) and is_sitemap(reply.body, reply.url)
+        is_here = origin_of(reply.url) == origin_of(url) and not _sniff(reply.body, reply.url)[0]
         return reply.url if is_here else None
 
     def checks(self) -> Iterator[DiscoveryCheck]:

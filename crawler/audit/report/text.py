@@ -117,11 +117,6 @@ def utc_minute(started: float) -> str:
     return datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def utc_day(started: float) -> str:
-    """``2026-11-14``."""
-    return datetime.fromtimestamp(started, UTC).date().isoformat()
-
-
 def resolved_lines(
     report: AuditReport, findings: AuditFindings, page: TextFormatter, *, verbose: bool
 ) -> Iterator[str]:
@@ -279,7 +274,7 @@ def _rule_lines(
     if verbose or count.rule != ISLAND_RULE:
         few = MAX_NAMED if rule.severity > Severity.NOTE else max(1, min(MAX_NAMED, new))
         shown = islice(findings(count.rule), None if verbose else few)
-        yield from _first(count, shown, page, utc_day(report.started), verbose)
+        yield from _first(count, shown, page, utc_minute(report.started)[:10], verbose)
     yield from page.wrap(rule.remedy, _INDENT)
 
 
