@@ -68,13 +68,14 @@ def notify_status(directory: Path, log: int = 20) -> NotifyStatus:
 
 def _channel_status(ledger: Ledger, key: str) -> ChannelStatus:
     cursors, health = ledger.cursors(key), ledger.health_notice(key)
+    audits = ledger.cursors(audit_channel_key(key))
     return ChannelStatus(
         key=key,
         until=min((cursor.told for cursor in cursors), default=0),
         last=next(iter(ledger.log(1, key)), None),
         outstanding=(
             *_pending_texts(cursors),
-            *_pending_audits(ledger.cursors(audit_channel_key(key))),
+            *(f"what an audit found: {cursor.said}" for cursor in audits if cursor.said),
             *_pending_health(health),
         ),
         refused=(
@@ -89,19 +90,12 @@ def _channel_status(ledger: Ledger, key: str) -> ChannelStatus:
 
 def _pending_texts(cursors: Sequence[DeliveryCursor]) -> list[str]:
     return [
-        f"what changed{f' on {cursor.host}' if cursor.host else ''} {_since_text(cursor.told)}"
+        f"what changed{f' on {cursor.host}' if cursor.host else ''} "
+        f"{f'since run {cursor.told}' if cursor.told else 'from the first run on'}"
         f"{f': {cursor.said}' if cursor.said else ''}"
         for cursor in cursors
         if cursor.until is not None or cursor.said
     ]
-
-
-def _since_text(run: int) -> str:
-    return f"since run {run}" if run else "from the first run on"
-
-
-def _pending_audits(cursors: Sequence[DeliveryCursor]) -> list[str]:
-    return [f"what an audit found: {cursor.said}" for cursor in cursors if cursor.said]
 
 
 def _pending_health(health: HealthNotice) -> list[str]:
