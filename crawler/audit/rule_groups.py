@@ -48,6 +48,11 @@ RULE_GROUPS: Final = (
 REPORTED_RULES: Final = {rule: ALL_RULES[rule] for group in RULE_GROUPS for rule in group.rules}
 
 
+def reported_counts(report: "AuditReport") -> "list[RuleCount]":
+    """The counts of all rules that have findings, in the order of the reports."""
+    return [count for group in RULE_GROUPS for count in group.counts(report)]
+
+
 def reported_groups(report: "AuditReport") -> list[tuple[RuleGroup, list[str]]]:
     """The groups with the rules that a report mentions: all of the audit, and those of lint that have findings.
 

@@ -54,11 +54,6 @@ _NO_CHANNEL: Final = (
     "there is nobody to notify: set key in [indexnow], account in [search_console], hubs in [websub], urls in "
     "[webhook], to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
 )
-_OCCASION_TEXTS: Final = {
-    "trouble": "that runs fail",
-    "recovery": "that runs are well again",
-    "findings": "what an audit found",
-}
 _TURNED_OFF: Final = "notifications are off (notify.enabled): --notify sends them anyway"
 
 DryRunOption = Annotated[
@@ -255,7 +250,7 @@ def _line(delivery: "DeliveryReport") -> str:
 def _contents_text(delivery: "DeliveryReport") -> str:
     """What the delivery reports."""
     if delivery.occasion.value != "changes":
-        return _OCCASION_TEXTS.get(delivery.occasion.value, delivery.occasion.value)
+        return delivery.occasion.content
     where = f" of {delivery.host}" if delivery.host else ""
     runs = f"run {delivery.after} to run {delivery.until}" if delivery.after else f"up to run {delivery.until}"
     return f"{count_text(delivery.urls or delivery.refused, 'URL')}, {runs}{where}"

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.audit.finding import AuditReport, RuleCount, RuleTrend
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, reported_counts
 from crawler.errors import UsageError
 from sitemap import Severity
 
@@ -30,7 +30,7 @@ def failing_counts(report: AuditReport, fail_on: Sequence[str]) -> list[RuleCoun
     """
     chosen = rules_failing(fail_on)
     failing: list[RuleCount] = []
-    for count in _counts(report):
+    for count in reported_counts(report):
         if count.certain and count.rule in chosen.always:
             failing.append(count)
         elif count.rule in chosen.new and (new := _trend(report, count.rule).new):
@@ -46,7 +46,7 @@ def inconclusive_counts(report: AuditReport, fail_on: Sequence[str]) -> list[Rul
     chosen = rules_failing(fail_on)
     return [
         count
-        for count in _counts(report)
+        for count in reported_counts(report)
         if (count.open_ and count.rule in chosen.always) or (count.rule in chosen.new and is_open(report, count))
     ]
 
@@ -55,7 +55,7 @@ def why_not_new(report: AuditReport, fail_on: Sequence[str]) -> list[str]:
     """Sentences that say why findings may be new or not, for the rules that ``fail_on`` marks with "new"."""
     new = rules_failing(fail_on).new
     rules: dict[str, list[str]] = {}
-    for count in _counts(report):
+    for count in reported_counts(report):
         if count.rule in new and is_open(report, count):
             uncompared = report.compared.uncompared if report.compared else {}
             reason = report.why_uncompared or uncompared.get(count.rule, "inconclusive, and not found before")
@@ -67,10 +67,6 @@ def why_not_new(report: AuditReport, fail_on: Sequence[str]) -> list[str]:
 
 
 _NEXT_AUDIT_NOTE: Final = "the next audit is compared with this one, if the directory of --state is kept until then"
-
-
-def _counts(report: AuditReport) -> list[RuleCount]:
-    return [count for group in RULE_GROUPS for count in group.counts(report)]
 
 
 def _trend(report: AuditReport, rule: str) -> RuleTrend:
