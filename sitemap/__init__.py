@@ -87,10 +87,10 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.writer.destination import Directory as Directory
     from sitemap.writer.destination import Stage as Stage
     from sitemap.writer.encoder import Encoder as Encoder
-    from sitemap.writer.encoder import encoder as encoder
     from sitemap.writer.feeds import Channel as Channel
     from sitemap.writer.generations import Generations as Generations
     from sitemap.writer.index import write_index as write_index
+    from sitemap.writer.layout import encoder as encoder
     from sitemap.writer.options import WriterOptions as WriterOptions
     from sitemap.writer.options import by_language as by_language
     from sitemap.writer.options import by_pattern as by_pattern
@@ -131,10 +131,11 @@ _MODULES: Final = {
     "validation.retired": "RETIRED",
     "writer.assignment": "Assignment",
     "writer.destination": "Destination Directory Stage",
-    "writer.encoder": "Encoder encoder",
+    "writer.encoder": "Encoder",
     "writer.feeds": "Channel",
     "writer.generations": "Generations",
     "writer.index": "write_index",
+    "writer.layout": "encoder",
     "writer.options": "WriterOptions by_language by_pattern by_section by_type",
     "writer.publish": "Published",
     "writer.stylesheet": "Stylesheet stylesheet_names",
