@@ -66,10 +66,10 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.reader.tree import Opener as Opener
     from sitemap.reader.tree import TreeLimits as TreeLimits
     from sitemap.reader.tree import Visitor as Visitor
-    from sitemap.reader.walk import beside as beside
-    from sitemap.reader.walk import iter_entries as iter_entries
-    from sitemap.reader.walk import tree as tree
-    from sitemap.reader.walk import walk as walk
+    from sitemap.reader.tree import beside as beside
+    from sitemap.reader.tree import iter_entries as iter_entries
+    from sitemap.reader.tree import tree as tree
+    from sitemap.reader.tree import walk as walk
     from sitemap.robots_txt import missing_lines as missing_lines
     from sitemap.robots_txt import sitemap_lines as sitemap_lines
     from sitemap.robots_txt import sitemaps_in as sitemaps_in
@@ -122,8 +122,7 @@ _MODULES: Final = {
     "planner": "PlannedSitemap SitemapPlan plan",
     "reader.parser": "ReadLimits SitemapParser",
     "reader.reader": "SitemapReader Source read",
-    "reader.tree": "Document Opener TreeLimits Visitor",
-    "reader.walk": "beside iter_entries tree walk",
+    "reader.tree": "Document Opener TreeLimits Visitor beside iter_entries tree walk",
     "robots_txt": "missing_lines sitemap_lines sitemaps_in",
     "rules": "RULES Rule Severity",
     "validation.entry": "entry_fault",

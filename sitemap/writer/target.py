@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from types import TracebackType
-from typing import BinaryIO, Protocol, Self
+from typing import BinaryIO, Self
 from xml.parsers import expat
 
 from sitemap import gzip
@@ -77,77 +77,37 @@ class FileKind(Enum):
     ANY = "anything"
 
 
-class _ContentCheck(Protocol):
-    def feed(self, piece: bytes) -> None: ...
-    def check(self, facts: FileFacts) -> None: ...
-
-
-class _XmlCheck:
-    """An independent XML parser."""
-
-    def __init__(self) -> None:
-        self._parser = expat.ParserCreate("utf-8")
-
-    def feed(self, piece: bytes) -> None:
-        self._parser.Parse(piece, False)
-
-    def check(self, facts: FileFacts) -> None:
-        self._parser.Parse(b"", True)
-
-
-class _LineCheck:
-    """Counts lines, and checks that the last one has an end."""
-
-    def __init__(self) -> None:
-        self._lines = 0
-        self._last = b"\n"
-
-    def feed(self, piece: bytes) -> None:
-        self._lines += piece.count(b"\n")
-        self._last = piece[-1:]
-
-    def check(self, facts: FileFacts) -> None:
-        if self._lines != facts.entries or self._last != b"\n":
-            raise ValueError(f"it has {self._lines:,} lines for {facts.entries:,} entries")
-
-
-class _NoCheck:
-    def feed(self, piece: bytes) -> None:
-        pass
-
-    def check(self, facts: FileFacts) -> None:
-        pass
-
-
-_CONTENT_CHECKS: dict[FileKind, type[_ContentCheck]] = {
-    FileKind.XML: _XmlCheck,
-    FileKind.LINES: _LineCheck,
-    FileKind.ANY: _NoCheck,
-}
-
-
 def verify(file: BinaryIO, facts: FileFacts, kind: FileKind = FileKind.XML) -> None:
     """Raise DestinationError unless the file has the bytes of ``facts`` and is of its ``kind``.
 
     The digest is of the bytes passed to the file system, so it shows a lost or changed byte; a parser or a line count
     is an additional check. A file whose name ends in ``.gz`` is uncompressed first.
     """
-    digest, size, check = hashlib.sha256(), 0, _CONTENT_CHECKS[kind]()
+    digest, size, lines, last = hashlib.sha256(), 0, 0, b"\n"
+    parser = expat.ParserCreate("utf-8") if kind is FileKind.XML else None
     try:
         for piece in _content(file, compressed=facts.name.endswith(".gz")):
             digest.update(piece)
             size += len(piece)
-            check.feed(piece)
-        check.check(facts)
+            if parser:
+                parser.Parse(piece, False)
+            elif kind is FileKind.LINES:
+                lines, last = lines + piece.count(b"\n"), piece[-1:]
+        if parser:
+            parser.Parse(b"", True)
     except (OSError, ValueError, zlib.error, expat.ExpatError) as error:
-        raise DestinationError(
-            f"the staged {facts.name} cannot be read back: {error}; nothing was published"
-        ) from error
+        raise _unreadable(facts, error) from error
+    if kind is FileKind.LINES and (lines != facts.entries or last != b"\n"):
+        raise _unreadable(facts, f"it has {lines:,} lines for {facts.entries:,} entries")
     if (size, digest.hexdigest()) != (facts.size, facts.sha256):
         raise DestinationError(
             f"the staged {facts.name} reads back as {size:,} bytes that are not those written; nothing was "
             "published: check the disk"
         )
+
+
+def _unreadable(facts: FileFacts, reason: object) -> DestinationError:
+    return DestinationError(f"the staged {facts.name} cannot be read back: {reason}; nothing was published")
 
 
 def _content(file: BinaryIO, *, compressed: bool) -> Iterator[bytes]:
