@@ -11,8 +11,6 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.build_time import BuildTime as BuildTime
     from sitemap.build_time import find_build_times as find_build_times
     from sitemap.build_time import majority_build as majority_build
-    from sitemap.cross_submit import CrossSubmits as CrossSubmits
-    from sitemap.cross_submit import vouches as vouches
     from sitemap.dates import Moment as Moment
     from sitemap.dates import Precision as Precision
     from sitemap.dates import format_date as format_date
@@ -27,8 +25,6 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.errors import SourceError as SourceError
     from sitemap.escape import safe as safe
     from sitemap.finding import Finding as Finding
-    from sitemap.formats import FEEDS as FEEDS
-    from sitemap.formats import Format as Format
     from sitemap.linter.lint import Linter as Linter
     from sitemap.linter.lint import LintReport as LintReport
     from sitemap.linter.lint import lint as lint
@@ -46,9 +42,11 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.location import covers as covers
     from sitemap.location import directory as directory
     from sitemap.location import form as form
+    from sitemap.model import FEEDS as FEEDS
     from sitemap.model import Alternate as Alternate
     from sitemap.model import Child as Child
     from sitemap.model import Entry as Entry
+    from sitemap.model import Format as Format
     from sitemap.model import Image as Image
     from sitemap.model import News as News
     from sitemap.model import Price as Price
@@ -70,9 +68,11 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.reader.tree import iter_entries as iter_entries
     from sitemap.reader.tree import tree as tree
     from sitemap.reader.tree import walk as walk
+    from sitemap.robots_txt import CrossSubmits as CrossSubmits
     from sitemap.robots_txt import missing_lines as missing_lines
     from sitemap.robots_txt import sitemap_lines as sitemap_lines
     from sitemap.robots_txt import sitemaps_in as sitemaps_in
+    from sitemap.robots_txt import vouches as vouches
     from sitemap.rules import RULES as RULES
     from sitemap.rules import Rule as Rule
     from sitemap.rules import Severity as Severity
@@ -104,26 +104,24 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
 
 _MODULES: Final = {
     "build_time": "MIN_BUILD_PAGES BuildTime find_build_times majority_build",
-    "cross_submit": "CrossSubmits vouches",
     "dates": "Moment Precision format_date parse_date",
     "errors": (
         "DestinationError EmptySitemap InvalidEntry InvalidLocation LimitExceeded NotASitemap SitemapError SourceError"
     ),
     "escape": "safe",
     "finding": "Finding",
-    "formats": "FEEDS Format",
     "linter.lint": "LintReport Linter lint",
     "linter.report_json": "as_json",
     "linter.report_junit": "JUnitCase JUnitOutcome JUnitSuite as_junit junit_xml",
     "linter.report_sarif": "as_sarif sarif",
     "linter.report_text": "as_text rules_text",
     "location": "Location covers directory form",
-    "model": "Alternate Child Entry Image News Price TvShow Video",
+    "model": "FEEDS Alternate Child Entry Format Image News Price TvShow Video",
     "planner": "PlannedSitemap SitemapPlan plan",
     "reader.parser": "ReadLimits SitemapParser",
     "reader.reader": "SitemapReader Source read",
     "reader.tree": "Document Opener TreeLimits Visitor beside iter_entries tree walk",
-    "robots_txt": "missing_lines sitemap_lines sitemaps_in",
+    "robots_txt": "CrossSubmits missing_lines sitemap_lines sitemaps_in vouches",
     "rules": "RULES Rule Severity",
     "validation.entry": "entry_fault",
     "validation.extensions": "alternate_fault image_fault news_fault video_fault",

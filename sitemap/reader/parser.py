@@ -10,9 +10,8 @@ from typing import Final
 from sitemap import limits
 from sitemap.errors import SitemapError
 from sitemap.finding import MAX_FINDINGS, Finding, FindingCollector
-from sitemap.formats import Format
 from sitemap.gzip import MAGIC, GzipReader
-from sitemap.model import Child, Entry
+from sitemap.model import Child, Entry, Format
 from sitemap.reader.elements import ElementHandlers
 from sitemap.reader.fast_path import LineIndex
 from sitemap.reader.sniff import SNIFF_BYTES, Syntax, sniff

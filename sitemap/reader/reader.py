@@ -9,8 +9,7 @@ from typing import BinaryIO, Final
 from sitemap.errors import NotASitemap, SourceError
 from sitemap.escape import quote_text
 from sitemap.finding import Finding
-from sitemap.formats import Format
-from sitemap.model import Child, Entry
+from sitemap.model import Child, Entry, Format
 from sitemap.reader.parser import ReadLimits, SitemapParser
 
 _PIECE: Final = 256 * 1024

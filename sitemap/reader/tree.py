@@ -13,8 +13,7 @@ from sitemap import location
 from sitemap.errors import InvalidLocation, NotASitemap, SitemapError, SourceError
 from sitemap.escape import quote_text
 from sitemap.finding import Finding, FindingCollector
-from sitemap.formats import Format
-from sitemap.model import Child, Entry
+from sitemap.model import Child, Entry, Format
 from sitemap.reader.parser import ReadLimits, SitemapParser
 from sitemap.reader.reader import Source, path_name, read_pieces, source_name
 from sitemap.rules import Severity

@@ -9,8 +9,7 @@ from operator import eq
 from typing import Final
 
 from sitemap import dates, limits
-from sitemap.formats import Format
-from sitemap.model import Entry
+from sitemap.model import Entry, Format
 
 # Printable ASCII that neither escape_uri() nor escape_xml() changes, except the ampersand.
 _PLAIN_BYTES: Final = bytes(sorted(set(range(0x21, 0x7F)) - set(b"[]#<>\"'\\")))

@@ -22,8 +22,7 @@ from typing import ClassVar, Final
 
 from sitemap import namespaces
 from sitemap.escape import XML_DECLARATION, escape_uri, escape_xml
-from sitemap.formats import Format
-from sitemap.model import Entry
+from sitemap.model import Entry, Format
 from sitemap.validation.retired import retired_fault
 from sitemap.writer.extensions import (
     alternate_element,

@@ -13,8 +13,7 @@ from email.utils import format_datetime
 from sitemap import dates, namespaces
 from sitemap.errors import SitemapError
 from sitemap.escape import FORBIDDEN_CHARACTERS, XML_DECLARATION, escape_uri, escape_xml
-from sitemap.formats import Format
-from sitemap.model import Entry
+from sitemap.model import Entry, Format
 from sitemap.validation.url import url_fault
 from sitemap.writer.encoder import Encoder
 from sitemap.writer.extensions import (

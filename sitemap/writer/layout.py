@@ -4,8 +4,7 @@ from collections.abc import Collection, Sequence
 from functools import cache
 
 from sitemap.errors import InvalidEntry, LimitExceeded, SitemapError
-from sitemap.formats import Format
-from sitemap.model import Entry
+from sitemap.model import Entry, Format
 from sitemap.validation.entry import entry_fault, type_fault
 from sitemap.validation.retired import requested_tags
 from sitemap.writer.bulk import LINE_ENCODERS

@@ -9,8 +9,7 @@ from urllib.parse import unquote
 
 from sitemap import dates, languages, limits
 from sitemap.errors import LimitExceeded, SitemapError
-from sitemap.formats import Format
-from sitemap.model import Entry
+from sitemap.model import Entry, Format
 from sitemap.writer.feeds import Channel
 from sitemap.writer.stylesheet import StylesheetKind, check_kind
 
