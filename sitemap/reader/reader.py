@@ -45,6 +45,17 @@ def read_pieces(source: Source) -> Iterator[bytes]:
         raise SourceError(f"{source_name(source)} cannot be read: {reason}") from error
 
 
+def parse_source(parser: SitemapParser, source: Source) -> Iterator[list[Entry | Child]]:
+    """The items of a source, as the parser completes them. Raises the same error as :func:`read_pieces`."""
+    for piece in read_pieces(source):
+        if items := parser.feed(piece):
+            yield items
+        if parser.over:
+            break
+    if items := parser.close():
+        yield items
+
+
 def _fault(source: object) -> str:
     """Why a value cannot be a source, or ""."""
     if isinstance(source, str):
@@ -103,11 +114,8 @@ class SitemapReader:
         return self._parser.findings
 
     def __iter__(self) -> Iterator[Entry | Child]:
-        for piece in read_pieces(self._source):
-            yield from self._parser.feed(piece)
-            if self._parser.over:
-                break
-        yield from self._parser.close()
+        for items in parse_source(self._parser, self._source):
+            yield from items
         if self._parser.refusal:
             name = quote_text(self._file) if self._file else source_name(self._source)
             raise NotASitemap(f"{name} is not a sitemap: {self._parser.refusal}")

@@ -15,7 +15,7 @@ from sitemap.escape import quote_text
 from sitemap.finding import Finding, FindingCollector
 from sitemap.model import Child, Entry, Format
 from sitemap.reader.parser import ReadLimits, SitemapParser
-from sitemap.reader.reader import Source, path_name, read_pieces, source_name
+from sitemap.reader.reader import Source, parse_source, path_name, source_name
 from sitemap.rules import Severity
 
 # From the URL of a child to its bytes or their source. A SourceError, OSError or ValueError that it raises (errors of
@@ -134,7 +134,7 @@ class TreeWalk:
         parser = document.parser
         listed: list[tuple[int, str]] = []
         self._visitor.begin(document)
-        for items in _parse(parser, source):
+        for items in parse_source(parser, source):
             if parser.format is Format.INDEX:
                 self._gather(listed, items, parser.line_of)
             self._visitor.items(document, items, parser.line_of)
@@ -242,16 +242,6 @@ class TreeWalk:
         else:
             index.of_index.add("index.duplicate", line, f"{name} is already listed")
         return True
-
-
-def _parse(parser: SitemapParser, source: Source) -> Iterator[list[Entry | Child]]:
-    for piece in read_pieces(source):
-        if items := parser.feed(piece):
-            yield items
-        if parser.over:
-            break
-    if items := parser.close():
-        yield items
 
 
 def _document_keys(url: str, source: Source = b"") -> list[str]:

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sitemap.robots_txt
-import sitemap.robots_txt
 from sitemap import (
     CrossSubmits,
     Directory,
@@ -46,7 +45,6 @@ class Robots:
 
 
 def test_ours_the_examples_run() -> None:
-    assert doctest.testmod(sitemap.robots_txt).failed == 0
     assert doctest.testmod(sitemap.robots_txt).failed == 0
 
 
