@@ -14,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.errors import StorageError
-from crawler.publish.upload.files import FileDigests
-from crawler.publish.upload.target import LocalFile, RemoteFile
+from crawler.publish.upload.target import FileDigests, LocalFile, RemoteFile
 
 _MANIFEST_FILE: Final = "record.json"
 _MAX_FORMER: Final = 8  # killed uploads of one file in a row that are all remembered

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Collection, Sequence
 from functools import cache
-from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
@@ -185,9 +184,7 @@ class S3Target:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._client is not None:
             self._client.close()
 
