@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from enum import Enum, auto
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 import msgspec
@@ -123,20 +122,18 @@ class Store:
         self._lock = -1
         self._db: sqlite3.Connection | None = None
         self._run: Run | None = None
-        self._is_first = True
+        self.is_first = True  # nothing was published when the state was opened
 
     def __enter__(self) -> Self:
         self._lock = hold_lock(self.directory)
         try:
             self._open()
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._db is not None:
             db, self._db = self._db, None
             with storage_errors(f"the state in {self.directory}"):
@@ -159,11 +156,6 @@ class Store:
             raise StorageError("the state is not open")
         return self._run
 
-    @property
-    def is_first(self) -> bool:
-        """Whether nothing was published when the state was opened."""
-        return self._is_first
-
     def record_failure(self, error: SiteatlasError, now: float) -> None:
         """Record that the run came to nothing. A resumed run stays open, to be resumed again."""
         ended = None if self.resumed else now
@@ -180,7 +172,7 @@ class Store:
             forget_pages(self._db)
         runs = RunStore(self.db)
         with storage_errors():
-            self._is_first = self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None
+            self.is_first = self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None
         self.resumed = self._is_begun() and self._has_same_settings()
         if self.resumed:
             self._run = runs.begin(self._now, __version__)
