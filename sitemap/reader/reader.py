@@ -8,8 +8,7 @@ from typing import BinaryIO, Final
 
 from sitemap.errors import NotASitemap, SourceError
 from sitemap.escape import quote_text
-from sitemap.finding import Finding
-from sitemap.model import Child, Entry, Format
+from sitemap.model import Child, Entry
 from sitemap.reader.parser import ReadLimits, SitemapParser
 
 _PIECE: Final = 256 * 1024
@@ -82,13 +81,13 @@ def source_name(source: Source) -> str:
     return quote_text(name) if name else "the document"
 
 
-class SitemapReader:
+class SitemapReader(SitemapParser):
     """Iterates over the items of a document once, in flat memory.
 
     A source is a path (also as a ``str``), bytes, a binary file, or an iterable of bytes. ``file`` is the path or URL
     in findings, and its suffix should say whether the document is compressed; the default is the path of the source.
     Raises SourceError if the source cannot be read, and NotASitemap at the end of a document that is not a sitemap.
-    ``findings``, ``format`` and ``complete`` are those of :class:`sitemap.SitemapParser`, final after the iteration.
+    ``findings``, ``format`` and ``complete`` are final after the iteration.
     """
 
     def __init__(
@@ -96,29 +95,14 @@ class SitemapReader:
     ) -> None:
         self._source = source
         self._file = file or path_name(source)
-        self._parser = SitemapParser(base_url, read_limits, self._file)
-
-    @property
-    def format(self) -> Format | None:
-        """The format of the document, or None."""
-        return self._parser.format
-
-    @property
-    def complete(self) -> bool:
-        """Whether the document was read to its end without loss."""
-        return self._parser.complete
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """The defects of the document."""
-        return self._parser.findings
+        super().__init__(base_url, read_limits, self._file)
 
     def __iter__(self) -> Iterator[Entry | Child]:
-        for items in parse_source(self._parser, self._source):
+        for items in parse_source(self, self._source):
             yield from items
-        if self._parser.refusal:
+        if self.refusal:
             name = quote_text(self._file) if self._file else source_name(self._source)
-            raise NotASitemap(f"{name} is not a sitemap: {self._parser.refusal}")
+            raise NotASitemap(f"{name} is not a sitemap: {self.refusal}")
 
 
 def read(source: Source, base_url: str = "") -> list[Entry | Child]:

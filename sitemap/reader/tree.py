@@ -36,62 +36,31 @@ class TreeLimits:
     max_children: int = protocol.MAX_CHILDREN  # sitemaps read of one index
 
 
-class Document:
-    """One document of a tree. Its properties are final when it has ended.
+class Document(SitemapParser):
+    """One document of a tree: its parser and its place. Its properties are final when it has ended.
 
     ``file`` is its path or URL in messages, ``url`` its public URL or "", ``parent`` the index that lists it, ``depth``
-    0 for the first document; ``children`` are the documents below it that could be opened. ``format``,
-    ``refusal``, ``complete``, ``size`` and ``entries`` are those of :class:`sitemap.SitemapParser`.
+    0 for the first document; ``children`` are the documents below it that could be opened. ``cut`` is also a sentence
+    if a limit left out some of the children.
     """
 
     def __init__(self, file: str, url: str, parent: "Document | None", read_limits: ReadLimits) -> None:
+        super().__init__(url, read_limits, file)
         self.file = file
         self.url = url
         self.parent = parent
         self.depth: int = parent.depth + 1 if parent else 0
         self.children: list[Document] = []
-        self.parser = SitemapParser(url, read_limits, file)
         self.max_findings = read_limits.max_findings  # of one rule
         self.of_index = FindingCollector(file, self.max_findings)  # findings of an index about its children
-        self.limit = ""
 
     def __repr__(self) -> str:
         return f"<Document {self.file or self.url!r}: {self.format}, {self.entries:,} entries>"
 
     @property
-    def format(self) -> Format | None:
-        """The format of the document, or None."""
-        return self.parser.format
-
-    @property
-    def refusal(self) -> str:
-        """Why the document is not a sitemap, or ""."""
-        return self.parser.refusal
-
-    @property
-    def complete(self) -> bool:
-        """Whether the document itself was read to its end without loss."""
-        return self.parser.complete
-
-    @property
-    def cut(self) -> str:
-        """A sentence if a limit left out a part of the document or its children, else ""; not a defect."""
-        return self.parser.cut or self.limit
-
-    @property
-    def size(self) -> int:
-        """Uncompressed bytes."""
-        return self.parser.size
-
-    @property
-    def entries(self) -> int:
-        """The number of items: pages, or the sitemaps of an index."""
-        return self.parser.entries
-
-    @property
     def findings(self) -> tuple[Finding, ...]:
         """The defects of the document, and of an index those of its list."""
-        return (*self.parser.findings, *self.of_index.all())
+        return (*super().findings, *self.of_index.all())
 
 
 class Visitor(Protocol):
@@ -131,13 +100,12 @@ class TreeWalk:
 
     def walk(self, document: Document, source: Source) -> Iterator[list[Entry | Child]]:
         """The items of a document, then those of the documents below it."""
-        parser = document.parser
         listed: list[tuple[int, str]] = []
         self._visitor.begin(document)
-        for items in parse_source(parser, source):
-            if parser.format is Format.INDEX:
-                self._gather(listed, items, parser.line_of)
-            self._visitor.items(document, items, parser.line_of)
+        for items in parse_source(document, source):
+            if document.format is Format.INDEX:
+                self._gather(listed, items, document.line_of)
+            self._visitor.items(document, items, document.line_of)
             yield items
         if document.format is not None and not document.complete:
             yield self._note_loss(_loss_reason(document), SourceError)
@@ -221,7 +189,7 @@ class TreeWalk:
 
     def _cut(self, index: Document, rule: str, line: int, sentence: str) -> list[Entry | Child]:
         """Stop reading the children of an index because of a limit."""
-        index.limit = sentence
+        index.cut = index.cut or sentence
         return self._note_loss(Finding(rule, sentence, index.file, line))
 
     def _note_loss(self, finding: Finding, kind: type[SitemapError] = SourceError) -> list[Entry | Child]:
@@ -263,9 +231,7 @@ def _loss_reason(document: Document) -> Finding:
     name, file = quote_text(document.file or "the document"), document.file
     if document.cut:
         return Finding("sitemap.truncated", f"{name}: {document.cut}", file)
-    errors = [
-        finding for finding in document.parser.findings if finding.severity is Severity.ERROR and finding.times == 1
-    ]
+    errors = [finding for finding in document.findings if finding.severity is Severity.ERROR and finding.times == 1]
     causes = [finding for finding in errors if finding.rule != "sitemap.no_entries"]  # a result of the loss
     rule, reason = (causes[-1].rule, causes[-1].sentence) if causes else ("sitemap.truncated", "it is broken")
     return Finding(rule, f"{name} was not read without loss: {reason}", file)
