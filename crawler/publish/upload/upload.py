@@ -118,10 +118,10 @@ def why_not_uploaded(plan: CrawlPlan, run: Run) -> str:
     target = target_name(plan.config.upload)
     try:
         manifest = UploadManifest(plan.state / UPLOAD_DIRECTORY, target)
-        files = local_files(plan, run, manifest.local_digests)
+        files = local_files(plan, run, manifest.data.here)
     except StorageError as error:
         return str(error)
-    uploads = ((local, manifest.get(local.name)) for local in files)
+    uploads = ((local, manifest.sent.get(local.name)) for local in files)
     if all(sent and sent.sure and sent.sha256 == local.sha256 for local, sent in uploads):
         return ""
     return f"the files are not yet at {target}"
@@ -147,8 +147,8 @@ async def upload(
     descriptor = hold_lock(folder)
     try:
         manifest = UploadManifest(folder, target.display_name)
-        files = await anyio.to_thread.run_sync(local_files, plan, run, manifest.local_digests)
-        manifest.set_local_digests(digests_of(files))
+        files = await anyio.to_thread.run_sync(local_files, plan, run, manifest.data.here)
+        manifest.data.here = digests_of(files)
         transfer = _Transfer(
             target, manifest, lead_file_name(plan), UploadRetries(plan.config.upload.retries, sleep), say
         )
@@ -185,7 +185,7 @@ class _Transfer:
             return UploadResult(destination=self._target.display_name)
         listed = {local.name for local in files}
         async with self._target:
-            remote = await self._retries.run(lambda: self._target.list_files({*listed, *self._manifest.names()}))
+            remote = await self._retries.run(lambda: self._target.list_files({*listed, *self._manifest.sent}))
             if pending := self._manifest.pending():
                 await self._retries.run(lambda: self._target.remove_leftovers(pending))
             missing = await self._missing(files, remote)
@@ -198,7 +198,7 @@ class _Transfer:
             sent=len(missing),
             unchanged=len(files) - len(missing),
             removed=removed,
-            waiting=sum(name not in listed for name in self._manifest.names()),
+            waiting=sum(name not in listed for name in self._manifest.sent),
             bytes=sum(local.size for local in missing),
         )
 
@@ -214,7 +214,7 @@ class _Transfer:
         return [local for local in files if local.name in missing]
 
     async def _is_there(self, local: LocalFile, remote: RemoteFile | None) -> bool:
-        sent, metadata = self._manifest.get(local.name), self._target.metadata(local)
+        sent, metadata = self._manifest.sent.get(local.name), self._target.metadata(local)
         if remote is None:
             return False
         if sent is not None and sent.matches(remote):
@@ -253,5 +253,5 @@ class _Transfer:
             except UploadError as error:
                 self._say(f"{name} left the set and could not be removed from {self._target.display_name}: {error}")
                 break
-            self._manifest.forget(name)
+            del self._manifest.sent[name]
         return removed
