@@ -96,10 +96,10 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.writer.options import by_pattern as by_pattern
     from sitemap.writer.options import by_section as by_section
     from sitemap.writer.options import by_type as by_type
-    from sitemap.writer.publish import Published as Published
+    from sitemap.writer.staged import FileFacts as FileFacts
+    from sitemap.writer.staged import Published as Published
     from sitemap.writer.stylesheet import Stylesheet as Stylesheet
     from sitemap.writer.stylesheet import stylesheet_names as stylesheet_names
-    from sitemap.writer.target import FileFacts as FileFacts
     from sitemap.writer.writer import SitemapWriter as SitemapWriter
 
 _MODULES: Final = {
@@ -134,9 +134,8 @@ _MODULES: Final = {
     "writer.index": "write_index",
     "writer.layout": "encoder",
     "writer.options": "WriterOptions by_language by_pattern by_section by_type",
-    "writer.publish": "Published",
     "writer.stylesheet": "Stylesheet stylesheet_names",
-    "writer.target": "FileFacts",
+    "writer.staged": "FileFacts Published",
     "writer.writer": "SitemapWriter",
 }
 _MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names.split()}

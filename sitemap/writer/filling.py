@@ -12,7 +12,7 @@ from sitemap.writer.index import IndexChildren
 from sitemap.writer.layout import SetLayout
 from sitemap.writer.names import group_slugs
 from sitemap.writer.shard import Shard
-from sitemap.writer.target import FileFacts, SitemapFile
+from sitemap.writer.staged import FileFacts, SitemapFile
 
 PIECE: Final = 1024 * 1024  # bytes; compressed bytes depend on the pieces, so their size is fixed
 _MAX_MEMORY: Final = 8 * 1024 * 1024  # bytes of encoded entries in memory, over all groups

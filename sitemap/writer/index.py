@@ -15,9 +15,8 @@ from sitemap.writer.destination import Destination, Directory, Stage
 from sitemap.writer.extensions import text_element, url_element
 from sitemap.writer.files import destination_error, has_same_bytes
 from sitemap.writer.names import TOKEN, FileNames, interim_name
-from sitemap.writer.publish import Published, commit_set
+from sitemap.writer.staged import FileFacts, FileKind, Published, SitemapFile, commit_set, verify
 from sitemap.writer.stylesheet import Stylesheet, stylesheet_instructions
-from sitemap.writer.target import FileFacts, FileKind, SitemapFile, verify
 
 INDEX_FOOT: Final = b"</sitemapindex>\n"
 

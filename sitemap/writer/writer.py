@@ -15,8 +15,7 @@ from sitemap.writer.filling import OpenFile, OpenFiles
 from sitemap.writer.index import IndexChildren, index_children, index_head
 from sitemap.writer.layout import SetLayout
 from sitemap.writer.options import WriterOptions
-from sitemap.writer.publish import Published, commit_set
-from sitemap.writer.target import FileFacts, FileKind, SitemapFile
+from sitemap.writer.staged import FileFacts, FileKind, Published, SitemapFile, commit_set
 
 _DEFAULTS: Final = WriterOptions()
 _BATCH: Final = 2_000  # entries
