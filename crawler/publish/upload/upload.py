@@ -18,14 +18,22 @@ import anyio
 from msgspec import Struct
 
 from crawler.config.plan import CrawlPlan
-from crawler.errors import StorageError, single_error
+from crawler.config.sections import UploadConfig
+from crawler.errors import StorageError, UsageError, single_error
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.retry_loop import Retries, Sleep
 from crawler.publish.recent_feed import recent_feed_url
-from crawler.publish.upload.connect import connect_target
 from crawler.publish.upload.files import digests_of, lead_file_name, local_files
 from crawler.publish.upload.manifest import UploadManifest
-from crawler.publish.upload.target import LocalFile, RemoteFile, UploadError, UploadTarget, target_name
+from crawler.publish.upload.target import (
+    LocalFile,
+    RemoteFile,
+    S3Address,
+    UploadError,
+    UploadTarget,
+    parse_target_address,
+    target_name,
+)
 from crawler.state.lock import hold_lock
 from crawler.state.runs import Run
 
@@ -79,6 +87,7 @@ def _first_error(group: BaseException) -> BaseException:
     return error
 
 
+_LIBRARIES: Final = {"boto3": "s3", "botocore": "s3", "asyncssh": "sftp"}  # from the module to its extra
 UPLOAD_DIRECTORY: Final = "upload"
 """The directory of the manifest, in that of the site's state."""
 
@@ -95,6 +104,29 @@ class UploadResult(Struct, frozen=True, kw_only=True):
     removed: int = 0
     waiting: int = 0
     bytes: int = 0
+
+
+def connect_target(section: UploadConfig, mode: int, say: Callable[[str], None]) -> UploadTarget:
+    """The target that ``upload.to`` names; ``mode`` are the permissions of remote files, where there are any.
+
+    ``say`` gets messages for a person. No request is sent yet. Raises UsageError for invalid settings: a bad address,
+    an extra that is not installed, a missing secret.
+    """
+    address = parse_target_address(section.to)
+    try:
+        if isinstance(address, S3Address):
+            from crawler.publish.upload.s3 import S3Target  # noqa: PLC0415 - an extra, and slow to load
+
+            return S3Target(section, address)
+        from crawler.publish.upload.sftp import SftpTarget  # noqa: PLC0415 - an extra
+
+        return SftpTarget(section, address, mode, say)
+    except ModuleNotFoundError as error:
+        if (extra := _LIBRARIES.get((error.name or "").partition(".")[0])) is None:
+            raise
+        raise UsageError(
+            f"upload.to = {address.display_name} needs what is not installed: pip install 'siteatlas[{extra}]'"
+        ) from None
 
 
 def _ignore(_: str) -> None:
