@@ -11,7 +11,7 @@ from crawler.fetch.folder_transport import FolderTransport
 from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.reqwest_transport import ReqwestTransport
 from crawler.model import Url
-from crawler.url.mirror import Mirror
+from crawler.url.params import Mirror
 
 
 class Transports(ABC):
