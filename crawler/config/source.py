@@ -13,8 +13,8 @@ from crawler.errors import UsageError
 from crawler.fetch.dns import read_override
 from crawler.fetch.transports import FolderTransports, ServerTransports, Transports
 from crawler.model import Url
-from crawler.url.mirror import Mirror
 from crawler.url.normalize import InvalidUrl, host_of, normalize_url, origin_of, path_of
+from crawler.url.params import Mirror
 
 _scheme = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://").match
 _LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")  # names of a development server

@@ -1,6 +1,5 @@
 """The status of a site from its state: what is published, which process works on it, and its runs."""
 
-import sqlite3
 from pathlib import Path
 
 from msgspec import Struct
@@ -44,7 +43,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
     with STATE_DB.reading(directory) as db:
         db.execute("BEGIN")  # a consistent view
         about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url')"))
-        pages, kept = _published_counts(db)
+        pages, kept = db.execute("SELECT count(*), coalesce(sum(kept), 0) FROM published").fetchone()
         records = RunStore(db)
         published_run = records.published()
         wrote = records.wrote()
@@ -69,8 +68,3 @@ def published_sitemap_url(directory: Path, planned: Url) -> Url:
     except SiteatlasError:  # who needs the state itself reports the error
         return planned
     return Url(published_run.sitemap_url) if published_run else planned
-
-
-def _published_counts(db: sqlite3.Connection) -> tuple[int, int]:
-    pages, kept = db.execute("SELECT count(*), coalesce(sum(kept), 0) FROM published").fetchone()
-    return int(pages), int(kept)

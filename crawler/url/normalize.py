@@ -15,7 +15,7 @@ and then serialized in this form:
 7. An empty query is removed (``/a?`` is ``/a``); the order of parameters is kept, and so are repeated ones.
 8. Tracking parameters and session ids are dropped from the query, and from path parameters
    (``;jsessionid=…``), by name: see :class:`crawler.url.params.UrlParams`.
-9. The names of a staging server for the site become the public one: see :class:`crawler.url.mirror.Mirror`.
+9. The names of a staging server for the site become the public one: see :class:`crawler.url.params.Mirror`.
 
 The form is stable: the canonical form of a canonical URL is itself. A lone surrogate counts as U+FFFD.
 """

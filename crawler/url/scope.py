@@ -18,10 +18,7 @@ from msgspec import Struct
 
 from crawler.model import DiscoveredBy, DocumentKind, State, Url, Verdict
 from crawler.url.normalize import InvalidUrl, host_of, normalize_url, origin_of, path_of
-from crawler.url.patterns import ScopeError, UrlPattern, compile_patterns
-
-__all__ = ["MAX_FETCHED_LENGTH", "MAX_LISTED_LENGTH", "CrawlBounds", "Scope", "ScopeError"]
-
+from crawler.url.patterns import ScopeError, compile_patterns
 
 MAX_FETCHED_LENGTH: Final = 8_192
 """Characters of the longest URL that is fetched."""
@@ -154,7 +151,8 @@ class Scope:
                 return Verdict(State.EXCLUDED, f'matches exclude "{pattern.text}"')
         if self._include and not any(pattern.matches(url) for pattern in self._include):
             shown = ", ".join(f'"{pattern.text}"' for pattern in self._include[:3])
-            return Verdict(State.EXCLUDED, f"matches no include pattern ({shown}{_and_more(self._include)})")
+            more = f" and {len(self._include) - 3} more" if len(self._include) > 3 else ""
+            return Verdict(State.EXCLUDED, f"matches no include pattern ({shown}{more})")
         return None
 
     def _refused_by_bound(self, url: Url, depth: int, found: int) -> Verdict | None:
@@ -214,10 +212,6 @@ def _scheme_and_port(url: Url) -> tuple[str, str]:
     origin = origin_of(url)
     scheme, port = origin.partition(":")[0], origin.rpartition(":")[2]
     return scheme, port if port.isdigit() else _DEFAULT_PORTS[scheme]
-
-
-def _and_more(patterns: tuple[UrlPattern, ...]) -> str:
-    return f" and {len(patterns) - 3} more" if len(patterns) > 3 else ""
 
 
 def alias_origins(start: Url) -> list[str]:

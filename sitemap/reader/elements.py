@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from sitemap import namespaces
 from sitemap.finding import FindingCollector
-from sitemap.formats import FEEDS, Format
-from sitemap.model import Child, Entry
+from sitemap.model import FEEDS, Child, Entry, Format
 from sitemap.reader import items
 from sitemap.reader.extensions import add_part, append_value
 from sitemap.reader.fast_path import ItemRun, LineIndex

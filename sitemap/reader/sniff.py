@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Final
 
 from sitemap import namespaces
-from sitemap.formats import FEEDS, Format
+from sitemap.model import FEEDS, Format
 from sitemap.reader.extensions import ReportFinding
 from sitemap.reader.xml_names import ROOTS
 

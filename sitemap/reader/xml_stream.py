@@ -5,7 +5,7 @@ from typing import Final
 from xml.parsers import expat
 
 from sitemap.finding import FindingCollector
-from sitemap.formats import Format
+from sitemap.model import Format
 from sitemap.reader import xml_errors
 from sitemap.reader.elements import ElementHandlers, StopParsing
 from sitemap.reader.fast_path import ItemRun, read_run

@@ -226,7 +226,7 @@ def test_ours_the_memory_of_all_groups_is_bounded(tmp_path: Path, monkeypatch: p
         most[0] = max(most[0], self.used)
         make_room(self)
         assert self.used <= self.limit
-        assert self.used == sum(map(len, self._bodies))
+        assert self.used == sum(map(len, self.bodies))
 
     monkeypatch.setattr(BodyMemory, "make_room", watching)
     monkeypatch.setattr("sitemap.writer.filling._MAX_MEMORY", 2_000)

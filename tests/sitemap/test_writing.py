@@ -26,8 +26,8 @@ from sitemap import (
     Video,
     WriterOptions,
 )
+from sitemap.writer.encoder import UrlsetEncoder
 from sitemap.writer.shard import Shard
-from sitemap.writer.urlset import UrlsetEncoder
 
 LOCATION = "https://example.com/sitemap.xml"
 S = "{http://www.sitemaps.org/schemas/sitemap/0.9}"

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Collection, Sequence
 from functools import cache
-from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
@@ -124,7 +123,11 @@ def s3_upload_error(error: Exception, act: str, bucket: str) -> UploadError:
         return error
     if isinstance(error, boto.ClientError):
         return _response_error(error.response, act, bucket)
-    return _no_response_error(error, act)
+    _, sentence, again = next(
+        (meaning for meaning in _S3_ERROR_TEXTS if isinstance(error, meaning[0])),
+        (Exception, "the connection was cut in the middle of {act}", True),
+    )
+    return UploadError(sentence.format(act=act), again=again)
 
 
 def _response_error(response: dict[str, Any], act: str, bucket: str) -> UploadError:
@@ -147,14 +150,6 @@ def _response_error(response: dict[str, Any], act: str, bucket: str) -> UploadEr
         return UploadError(sentence.format_map(values))
     # without the server's message, which may repeat a secret
     return UploadError(f"it refuses {act} ({code}, HTTP {status})")
-
-
-def _no_response_error(error: Exception, act: str) -> UploadError:
-    _, sentence, again = next(
-        (meaning for meaning in _S3_ERROR_TEXTS if isinstance(error, meaning[0])),
-        (Exception, "the connection was cut in the middle of {act}", True),
-    )
-    return UploadError(sentence.format(act=act), again=again)
 
 
 def _plain_word(text: str) -> str:
@@ -185,9 +180,7 @@ class S3Target:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._client is not None:
             self._client.close()
 
@@ -217,15 +210,13 @@ class S3Target:
             if not continuation["ContinuationToken"]:
                 break
         for name in keys.values():
-            if name not in files and (head := await self._head(name)) is not None:
+            if name not in files and (head := await self._head(name)):
                 files[name] = RemoteFile(int(head.get("ContentLength", -1)), _etag(head))
         return files
 
     async def find_same(self, local: LocalFile) -> RemoteFile | None:
         """Compare headers: our digest, and the ETag where it depends on the content alone."""
         head = await self._head(local.name)
-        if head is None:
-            return None
         digests = {key.lower(): value for key, value in head.get("Metadata", {}).items()}
         actual = (
             head.get("ContentLength"), digests.get(_DIGEST),
@@ -261,11 +252,9 @@ class S3Target:
     async def remove_leftovers(self, names: Sequence[str]) -> None:
         """A PUT leaves nothing behind."""
 
-    async def _head(self, name: str) -> dict[str, Any] | None:
-        try:
-            return await self._request("head_object", f"looking at {name}", {"Key": self._prefix + name})
-        except _ObjectMissing:
-            return None
+    async def _head(self, name: str) -> dict[str, Any]:
+        """The headers of an object, empty when there is none."""
+        return await self._request("head_object", f"looking at {name}", {"Key": self._prefix + name})
 
     async def _request(
         self, operation: str, act: str, params: dict[str, Any], local: LocalFile | None = None
@@ -278,7 +267,7 @@ class S3Target:
             return await anyio.to_thread.run_sync(self._send, operation, params, local)
         except Exception as error:  # noqa: BLE001 - the library fails in many ways on garbage; no error may show the request
             if operation == "head_object" and isinstance(error, ClientError) and _is_missing(error):
-                raise _ObjectMissing(act) from None
+                return {}
             raise s3_upload_error(error, act, self._bucket) from None
 
     def _send(self, operation: str, params: dict[str, Any], local: LocalFile | None) -> dict[str, Any]:
@@ -287,10 +276,6 @@ class S3Target:
             return dict(method(Bucket=self._bucket, **params))
         with local.open() as body:
             return dict(method(Bucket=self._bucket, Body=body, **params))
-
-
-class _ObjectMissing(UploadError):
-    """There is no such object."""
 
 
 def _is_missing(error: ClientError) -> bool:

@@ -10,7 +10,6 @@ import socket
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 import anyio
@@ -171,9 +170,7 @@ class SftpTarget:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._connection is not None:
             self._connection.close()
             with anyio.move_on_after(self._timeout, shield=True):

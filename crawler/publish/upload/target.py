@@ -5,7 +5,6 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Final, Protocol, Self
 from urllib.parse import unquote, urlsplit
 
@@ -25,16 +24,28 @@ class UploadError(Exception):
         self.may_retry = again
 
 
-class LocalFile(Struct, frozen=True, kw_only=True):
-    """A published file in the local directory. Digests are hexadecimal, ``mtime`` is in nanoseconds."""
+class FileDigests(Struct, frozen=True):
+    """The digests of a local file in hexadecimal, and its stat values; the digests hold as long as these do.
 
-    name: str
-    path: Path
+    ``mtime`` is in nanoseconds.
+    """
+
     size: int
     inode: int
     mtime: int
     sha256: str
     md5: str
+
+
+class LocalFile(FileDigests, frozen=True, kw_only=True):
+    """A published file in the local directory."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The file name."""
+        return self.path.name
 
     @property
     def content_type(self) -> str:
@@ -70,16 +81,13 @@ class UploadTarget(Protocol):
     Each method makes one attempt, and raises UploadError with the remote failure.
     """
 
-    @property
-    def display_name(self) -> str:
-        """The name of the target, without secrets; another name is another target."""
+    display_name: str
+    """The name of the target, without secrets; another name is another target."""
 
     async def __aenter__(self) -> Self:
         """Sends nothing yet."""
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Close the connection."""
 
     def mark(self, local: LocalFile) -> str:

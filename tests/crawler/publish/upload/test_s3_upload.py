@@ -14,10 +14,9 @@ from uploads import LEAD, Site, broken
 
 from crawler.config.sections import UploadConfig
 from crawler.errors import StorageError, UsageError
-from crawler.publish.upload.connect import connect_target
 from crawler.publish.upload.files import local_file
 from crawler.publish.upload.target import UploadError, UploadTarget
-from crawler.publish.upload.upload import check_upload
+from crawler.publish.upload.upload import check_upload, connect_target
 
 FIRST = ("", "a", "b", "c", "d")
 SECOND = ("", "a", "b", "c", "d", "e", "f")
