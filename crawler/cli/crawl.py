@@ -46,8 +46,9 @@ def crawl(  # noqa: PLR0913 - the command line is wide
 ) -> None:
     """Crawl a website from URL and publish its sitemap in a directory.
 
-    The sitemap covers the directory of URL: https://example.com/docs/ covers /docs/ and below. The sitemap protocol
-    demands this. If a crawl is cut short, run the same command again to continue it.
+    The sitemap lists pages in the directory of URL and below, as the sitemap protocol demands. For example,
+    https://example.com/docs/ covers /docs/ and below. If a crawl is cut short, run the same command again to continue
+    it.
     """
     with CommandErrors(verbose, INTERRUPTED) as errors:
         settings = site_config(

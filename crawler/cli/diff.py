@@ -67,7 +67,7 @@ def diff(
         typer.Argument(
             metavar="[URL] [FROM [TO]]",
             help="The site, if there are several, and the numbers of two runs. Default of TO: the last run that "
-            "published. Default of FROM: the run before it that published. FROM 0 is before the first run.",
+            "published. Default of FROM: the run that published before TO. FROM 0: before the first run.",
             show_default=False,
         ),
     ] = None,
@@ -90,8 +90,8 @@ def diff(
 ) -> None:
     """Show what changed in the sitemap between two runs, and why.
 
-    siteatlas status lists the runs. A page appears once, with the difference between the end of one run and the end of
-    the other. A page that came and went between them does not appear.
+    siteatlas status lists the runs. diff compares the sitemap after one run with the sitemap after another run. A page
+    appears once. A page that was added and removed in between does not appear.
     """
     with CommandErrors(verbose):
         url, first, last = _parse_words(words or [])

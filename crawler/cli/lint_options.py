@@ -149,7 +149,8 @@ CrossSubmitsOption = Annotated[
     bool | None,
     typer.Option(
         "--cross-submits/--no-cross-submits",
-        help="Check whether the robots.txt of other hosts names the sitemap that lists their URLs. On for a URL.",
+        help="If a sitemap lists URLs of other hosts, check whether the robots.txt of those hosts names the "
+        "sitemap. Default: on for a URL, off for a FILE.",
         show_default=False,
         envvar="SITEATLAS_CROSS_SUBMITS",
         show_envvar=False,

@@ -69,7 +69,7 @@ _OCCASION_TEXTS: Final = {
 _TURNED_OFF: Final = "notifications are off (notify.enabled): --notify sends them anyway"
 
 DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Show what would be sent to whom and what holds it back, but send nothing.")
+    bool, typer.Option("--dry-run", help="Show what would be sent, to whom, and what delays it, but send nothing.")
 ]
 TestOption = Annotated[
     bool,
@@ -106,14 +106,13 @@ def notify(  # noqa: PLR0913 - the command line is wide
     config: ConfigOption = None,
     site: SiteOption = None,
     dry_run: DryRunOption = False,
-    again: Annotated[bool, typer.Option("--resend-refused", help="Send again what was refused and set aside.")] = False,
+    again: Annotated[
+        bool, typer.Option("--resend-refused", help="Send again the messages that a receiver refused.")
+    ] = False,
     since: Annotated[
         int | None,
         typer.Option(
-            "--since",
-            metavar="RUN",
-            min=0,
-            help="Send everyone the changes since the end of this run again. 0: since before the first run.",
+            "--since", metavar="RUN", min=0, help="Send all channels the changes since this run again. 0: all changes."
         ),
     ] = None,
     only: Annotated[
@@ -134,8 +133,8 @@ def notify(  # noqa: PLR0913 - the command line is wide
 ) -> None:
     """Notify search engines, hubs, programs and people of the changes since their last notification.
 
-    Runs do this themselves after they publish. Use notify for what a run could not deliver, and to look first with
-    --dry-run. Those who are up to date get nothing, however often you use it.
+    Each run sends these notifications itself after it publishes. Use notify to send what a run could not deliver, or to
+    look first with --dry-run. A channel that is up to date gets nothing, however often you use notify.
     """
     with CommandErrors(
         verbose, "interrupted; what was sent is recorded, run the same command again to continue"

@@ -84,11 +84,14 @@ OneSiteOption = Annotated[
     str | None, typer.Option("--site", metavar="NAME", help="The site of the configuration.", show_default=False)
 ]
 FreshOption = Annotated[
-    bool, typer.Option("--fresh", help="Forget what earlier runs know of the pages, and fetch all again.")
+    bool, typer.Option("--fresh", help="Forget what earlier runs found out about the pages, and fetch all pages again.")
 ]
 
 RestartOption = Annotated[
-    bool, typer.Option("--restart", help="Drop an unfinished crawl and start again, with what earlier runs know.")
+    bool,
+    typer.Option(
+        "--restart", help="Discard an unfinished crawl and start a new one. Keep what earlier runs found out."
+    ),
 ]
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Crawl and show what would change, but publish nothing.")]
@@ -96,14 +99,15 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Crawl and show what wou
 AcceptShrinkOption = Annotated[
     bool,
     typer.Option(
-        "--accept-shrink", help="Publish this once even if many pages leave the sitemap or have the same content now."
+        "--accept-shrink",
+        help="Publish this once, even if many pages leave the sitemap or many now have identical content.",
     ),
 ]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 TraceOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every URL left out, and log more.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every URL that is left out, and log more.")]
 
 
 class Form(StrEnum):

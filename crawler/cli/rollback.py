@@ -47,7 +47,11 @@ def rollback(
     site: OneSiteOption = None,
     to: Annotated[
         int | None,
-        typer.Option("--to", metavar="RUN", help="Restore the set of this run. Default: the one before the last."),
+        typer.Option(
+            "--to",
+            metavar="RUN",
+            help="Restore the sitemap that this run published. Default: the sitemap before the current one.",
+        ),
     ] = None,
     quiet: QuietOption = False,
     verbose: Verbose = False,
@@ -55,9 +59,9 @@ def rollback(
 ) -> None:
     """Publish the previous sitemap of a site again, as a whole, and upload it again.
 
-    rollback restores one of the copies of the last published sets. What the state knows of the pages does not change:
-    the next run publishes what it finds, and so undoes the rollback if the site is still the same. rollback sends no
-    notifications; those of the next run cover both steps.
+    rollback restores a copy of a sitemap that an earlier run published. It does not change what Siteatlas knows about
+    the pages. The next run publishes what it finds, so it undoes the rollback if the site is still the same. rollback
+    sends no notifications. The notifications of the next run cover both changes.
     """
     with CommandErrors(verbose, "interrupted; the published set is whole, either the old one or the new one") as errors:
         settings = site_config(config, flags, url, site)

@@ -42,8 +42,8 @@ def run(  # noqa: PLR0913 - the command line is wide
     [sites.NAME.output] and so on, whose keys override the shared ones. Paths are relative to the directory of the file.
 
     The sites run one after the other. If one fails, the others still run, and the exit code is the worst of all. With
-    audit.every, each site whose last audit is old enough is then audited; that changes no exit code. Flags apply to
-    all sites.
+    audit.every, run then audits each site whose last audit is old enough. An audit does not change the exit code. Flags
+    apply to all sites.
     """
     with CommandErrors(verbose, INTERRUPTED) as errors:
         if config is None:
