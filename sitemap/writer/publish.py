@@ -32,7 +32,10 @@ def write_interim_index(stage: Stage, index: FileFacts, name: str, urls: Mapping
             target.write(line.replace(listed, new, 1) if new else line)
     facts = target.facts(index.url, index.entries, index.lastmod)
     if facts.size > limits.MAX_BYTES:
-        raise LimitExceeded(f"the index {index.url} takes {facts.size:,} bytes under interim names: split the set")
+        raise LimitExceeded(
+            f"the index {index.url} takes {facts.size:,} bytes while the files have temporary "
+            f"names, which is too large: split the set"
+        )
     if new_locs:
         raise DestinationError(f"the staged {index.name} does not list all files of its set; nothing was published")
     return facts

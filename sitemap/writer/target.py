@@ -145,8 +145,8 @@ def verify(file: BinaryIO, facts: FileFacts, kind: FileKind = FileKind.XML) -> N
         ) from error
     if (size, digest.hexdigest()) != (facts.size, facts.sha256):
         raise DestinationError(
-            f"the staged {facts.name} reads back as {size:,} bytes that are not those written; nothing was "
-            "published: check the disk"
+            f"the staged {facts.name} reads back as {size:,} bytes that differ from the written ones; nothing was "
+            f"published: check the disk"
         )
 
 
