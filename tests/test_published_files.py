@@ -32,21 +32,21 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
 
     went_back = siteatlas(tmp_path, "rollback", URL, "-o", "out", anew=True)
     first, changes, note = went_back.out.splitlines()
-    assert (went_back.code, first) == (0, "the set of run 2 is published again: 3 pages in out")
+    assert (went_back.code, first) == (0, "the sitemap of run 2 is published again: 3 pages in out")
     assert changes.startswith("  0 added, ")
     assert changes.endswith(", 1 removed")
-    assert "the next run publishes what it finds, and so undoes this" in note
+    assert "the next run publishes what it finds, so it undoes the rollback" in note
     assert published(tmp_path) == sets[1]
     (site,) = json.loads(siteatlas(tmp_path, "status", "--json", anew=True).out)["sites"]
     run = site["runs"][0]
     assert (run["outcome"], run["removed"], site["published"]["pages"]) == ("rolled back", 1, 3)
     (gone,) = _told(tmp_path, "removed")
-    assert (gone["url"], gone["reason"]) == (f"{URL}c.html", "the set of run 2 is published again")
+    assert (gone["url"], gone["reason"]) == (f"{URL}c.html", "the sitemap of run 2 is published again")
     assert list(tmp_path.glob(".siteatlas/*/changes/000004.jsonl"))
 
     forgotten = siteatlas(tmp_path, "rollback", URL, "-o", "out", "--to", "1")
     assert forgotten.code == 2
-    assert "the set of run 1 is not kept: there are those of the runs 2, 3" in forgotten.err
+    assert "no copy of the sitemap of run 1 is kept: there are copies of the runs 2, 3" in forgotten.err
     assert published(tmp_path) == sets[1]
 
     assert siteatlas(tmp_path, *crawl, "--grace-period", "0").code == 0
@@ -114,7 +114,7 @@ def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said
     grown = siteatlas(tmp_path, "crawl", *words, "--json", anew=True)
     assert grown.code == 0, grown.err
     told = json.loads(grown.out)
-    said = f"the address of the sitemap moved from {URL}sitemap.xml.gz to {URL}sitemap.xml: name that one in robots"
+    said = f"the URL of the sitemap changed from {URL}sitemap.xml.gz to {URL}sitemap.xml: replace the old URL in robots"
     assert any(note.startswith(said) for note in told["notes"])
     assert told["sitemap_url"] == f"{URL}sitemap.xml"
     assert json.loads((tmp_path / "told.json").read_bytes())["sitemap_url"] == f"{URL}sitemap.xml"

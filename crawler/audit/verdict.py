@@ -49,7 +49,7 @@ def reservation(report: AuditReport) -> str:
         return ""
     urls = "1 URL" if report.unasked == 1 else f"{report.unasked:,} URLs"
     verb = "was" if report.unasked == 1 else "were"
-    return f"{urls} that only sources know {verb} not fetched, and may be orphans: raise --max-unlinked"
+    return f"{urls} that only sources name {verb} not fetched and may be orphans: raise --max-unlinked"
 
 
 def rests_on(report: AuditReport) -> str:
@@ -61,7 +61,7 @@ def rests_on(report: AuditReport) -> str:
         return f"its own crawl ({crawl.reason})"
     ended = datetime.fromtimestamp(crawl.ended, UTC).strftime("%Y-%m-%d %H:%M UTC")
     urls = count_text(crawl.reused, "URL")
-    return f"the crawl of run {crawl.run}, which ended at {ended} ({span(crawl.age)} old) and answers for {urls}"
+    return f"the crawl of run {crawl.run}, which ended at {ended} ({span(crawl.age)} old) and covers {urls}"
 
 
 def why_not_checked(report: AuditReport, rule: str, group: RuleGroup) -> str:
@@ -126,4 +126,4 @@ def why_uncertain(report: AuditReport, rule: str) -> str:
     if needs_complete(rule):
         return "; ".join(report.doubts)
     unread = [source for source in report.inputs if source.source is SourceKind.SITEMAP and not source.complete]
-    return "; ".join(f"not all could be read of {source.name}: {' '.join(source.faults)}" for source in unread)
+    return "; ".join(f"{source.name} could not be read completely: {' '.join(source.faults)}" for source in unread)

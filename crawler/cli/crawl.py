@@ -52,7 +52,7 @@ def crawl(  # noqa: PLR0913 - the command line is wide
     """
     with CommandErrors(verbose, INTERRUPTED) as errors:
         settings = site_config(
-            config, flags, url, remedy=f"siteatlas run --config {config} runs them all, or one with --site NAME"
+            config, flags, url, remedy=f"siteatlas run --config {config} runs all of them, and --site NAME only one"
         )
         from crawler.cli.progress import CrawlProgressDisplay  # noqa: PLC0415 - the crawler is not needed to show help
         from crawler.config.plan import plan_crawl  # noqa: PLC0415

@@ -112,7 +112,9 @@ def _parse_words(words: list[str]) -> tuple[str | None, int | None, int | None]:
         if not (word.isascii() and word.isdigit()):
             raise UsageError(f"{word!r} is neither a URL nor the number of a run: siteatlas diff [URL] [FROM [TO]]")
     if len(numbers) > 2:
-        raise UsageError(f"{len(numbers)} runs are too many to compare, give two: siteatlas diff [URL] [FROM [TO]]")
+        raise UsageError(
+            f"{len(numbers)} runs are too many, because diff compares two runs: siteatlas diff [URL] [FROM [TO]]"
+        )
     first, last = ([int(word) for word in numbers] + [None, None])[:2]
     return url, first, last
 
@@ -128,7 +130,7 @@ def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[
         return max((number for number in publishing if number < until), default=until - 1), until
     oldest, newest = changes.run_range()
     if first < oldest - 1:
-        raise UsageError(f"the changes after run {first} are no longer kept: the oldest known run is {oldest}")
+        raise UsageError(f"the changes after run {first} are no longer stored: the oldest stored run is {oldest}")
     if first > newest:
         RunStore(db).get(first)
     if first > until:

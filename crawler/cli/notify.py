@@ -58,13 +58,13 @@ _KEYS: Final = (
 )
 _MAX_NAMED: Final = 5  # URLs of a dry run without --verbose
 _NO_CHANNEL: Final = (
-    "there is nobody to notify: set key in [indexnow], account in [search_console], hubs in [websub], urls in "
+    "no channel is configured: set key in [indexnow], account in [search_console], hubs in [websub], urls in "
     "[webhook], to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
 )
 _OCCASION_TEXTS: Final = {
-    "trouble": "that runs fail",
-    "recovery": "that runs are well again",
-    "findings": "what an audit found",
+    "trouble": "a failed run",
+    "recovery": "the first success after a failed run",
+    "findings": "audit findings",
 }
 _TURNED_OFF: Final = "notifications are off (notify.enabled): --notify sends them anyway"
 
@@ -90,7 +90,7 @@ class NotifyRequest(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.test and (self.dry_run or self.again or self.since is not None):
-            raise UsageError("--test sends a test message and nothing else: give it alone, or with --only")
+            raise UsageError("--test sends a test message and nothing else: use it alone, or with --only")
 
     @property
     def replay_request(self) -> "ReplayRequest":
@@ -176,7 +176,7 @@ def _check(results: "list[NotifyResult]", only: str) -> None:
     if not channels and not any(result.untold for result in results):
         raise UsageError(_NO_CHANNEL)
     if channels and not any(key.startswith(only) for key in channels):
-        raise UsageError(f"--only {only}: no channel has this name, known are: {', '.join(channels)}")
+        raise UsageError(f"--only {only}: no channel has this name, the channels are: {', '.join(channels)}")
 
 
 def _plans(
@@ -189,7 +189,7 @@ def _plans(
     from crawler.url.normalize import host_of  # noqa: PLC0415
 
     if url is None and file is None:
-        raise UsageError("say which site: siteatlas notify URL -o DIR, or siteatlas notify --config FILE")
+        raise UsageError("no site is given: siteatlas notify URL -o DIR, or siteatlas notify --config FILE")
     if url is None and file is not None:
         sites = site_plans(file, flags, names)
     else:
@@ -251,7 +251,7 @@ def _lines(result: "NotifyResult", *, verbose: bool) -> Iterator[str]:
     if reading and not any(reading.sentence in delivery.said for delivery in result.deliveries):
         yield f"  {safe(reading.channel)}: {safe(reading.sentence)}"
     if not result.channels and not result.notes:
-        yield "  there is nobody to notify"
+        yield "  no channel is configured"
     elif not result.deliveries and not result.notes:
         yield f"  nothing to send: {', '.join(map(safe, result.channels))}"
 

@@ -349,7 +349,7 @@ def site_config(
     """
     if file is None:
         if site is not None:
-            raise UsageError(f"--site {site} names a site of a configuration: give that too, with --config FILE")
+            raise UsageError(f"--site {site} needs a configuration: add --config FILE")
         return config_from_flags({}, flags, url=url)
     source = str(file)
     sites = split_sites(read_tables(file), source, flag_of)
@@ -507,7 +507,9 @@ def misspelt_variables(names: Iterable[str]) -> list[str]:
             matches = difflib.get_close_matches(
                 name.removeprefix(_PREFIX), _shorten(known), n=1, cutoff=_MIN_SIMILARITY
             )
-            sentences += [f"{name} sets nothing: did you mean {_PREFIX}{matches[0]}?"] if matches else []
+            sentences += (
+                [f"{name} is not a variable of siteatlas: did you mean {_PREFIX}{matches[0]}?"] if matches else []
+            )
     return sentences
 
 

@@ -35,8 +35,8 @@ _KEYS = (
     *(flag.key for flag in FLAGS if flag.key.startswith("upload.")),
 )
 _NEXT_RUN_NOTE: Final = (
-    "the next run publishes what it finds, and so undoes this if the site is still the same: fix the site before the "
-    "next run"
+    "the next run publishes what it finds, so it undoes the rollback if the site is still the same: fix the site "
+    "before the next run"
 )
 
 
@@ -63,10 +63,12 @@ def rollback(
     the pages. The next run publishes what it finds, so it undoes the rollback if the site is still the same. rollback
     sends no notifications. The notifications of the next run cover both changes.
     """
-    with CommandErrors(verbose, "interrupted; the published set is whole, either the old one or the new one") as errors:
+    with CommandErrors(
+        verbose, "interrupted; the published sitemap is complete, either the old one or the new one"
+    ) as errors:
         settings = site_config(config, flags, url, site)
         if not settings.site.url:
-            raise UsageError("say which site: siteatlas rollback https://example.com/ -o DIR, or --config FILE")
+            raise UsageError("no site is given: siteatlas rollback https://example.com/ -o DIR, or --config FILE")
         from crawler.config.plan import plan_crawl  # noqa: PLC0415
         from crawler.publish.rollback import publish_previous  # noqa: PLC0415
         from crawler.publish.upload.upload import check_upload  # noqa: PLC0415 - the crawler is not needed to show help

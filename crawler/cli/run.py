@@ -47,7 +47,7 @@ def run(  # noqa: PLR0913 - the command line is wide
     """
     with CommandErrors(verbose, INTERRUPTED) as errors:
         if config is None:
-            raise UsageError("say which sites: siteatlas run --config FILE")
+            raise UsageError("no site is given: siteatlas run --config FILE")
         options = RunOptions(
             fresh=fresh,
             restart=restart,
@@ -62,7 +62,7 @@ def run(  # noqa: PLR0913 - the command line is wide
 
         plans = site_plans(config, flags, site or [])
         if accept_shrink and len(plans) > 1:
-            raise UsageError("--accept-shrink is for one site: choose it with --site")
+            raise UsageError("--accept-shrink applies to one site: choose it with --site")
         for name, plan in plans:
             check_site(name, plan, config, dry_run=dry_run)
         results = list(run_sites(plans, options, errors))

@@ -134,8 +134,8 @@ class RunStore:
         if runs := self._read("WHERE number = ?", number):
             return runs[0]
         newest = self.last(1)
-        known = f"the last one is {newest[0].number}" if newest else "none was begun yet"
-        raise UsageError(f"there is no run {number} of this site: {known}")
+        known = f"the last run is {newest[0].number}" if newest else "no run has started yet"
+        raise UsageError(f"this site has no run {number}: {known}")
 
     def _read(self, clause: str, *values: int) -> list[Run]:
         with storage_errors():

@@ -29,5 +29,6 @@ def connect_target(section: UploadConfig, mode: int, say: Callable[[str], None])
         if (extra := _LIBRARIES.get((error.name or "").partition(".")[0])) is None:
             raise
         raise UsageError(
-            f"upload.to = {address.display_name} needs what is not installed: pip install 'siteatlas[{extra}]'"
+            f"upload.to = {address.display_name} needs an optional package that is not installed: pip install "
+            f"'siteatlas[{extra}]'"
         ) from None

@@ -158,8 +158,8 @@ async def upload(
             manifest.save()
     except UploadError as error:
         raise StorageError(
-            f"the files could not be published at {target.display_name}: {error}; what is there is whole, "
-            "and the next run uploads what is missing"
+            f"the files could not be published at {target.display_name}: {error}; the files there still form a "
+            f"complete sitemap, and the next run uploads the missing files"
         ) from None
     finally:
         os.close(descriptor)
@@ -251,7 +251,10 @@ class _Transfer:
                     await self._retries.run(partial(self._target.remove, name))
                     removed += 1
             except UploadError as error:
-                self._say(f"{name} left the set and could not be removed from {self._target.display_name}: {error}")
+                self._say(
+                    f"{name} is no longer part of the sitemap, but could not be removed from "
+                    f"{self._target.display_name}: {error}"
+                )
                 break
             self._manifest.forget(name)
         return removed
