@@ -488,7 +488,7 @@ def test_ours_an_audit_that_rests_on_a_run_goes_on_after_a_kill(tmp_path: Path) 
         # another crawl is another audit, and nobody begins one unasked
         ran = run.siteatlas(tmp_path, "audit", site.url, *FAST, "--log", "access.log", "--fresh-crawl")
         assert ran.code == 2
-        assert "begun with other settings (--fresh-crawl)" in ran.err
+        assert "started with other settings (--fresh-crawl)" in ran.err
         asked = len(site.paths)
         killed = finished(tmp_path, site)
         assert "/plain" not in site.paths[asked:]

@@ -125,7 +125,7 @@ def test_ours_a_feed_of_the_changes_is_one_that_readers_take(root: Path, form: s
         (["3", "2"], "run 3 comes after run 2: name the earlier one first"),
         (["-1"], "-1"),
         (["last"], "'last' is neither a URL nor the number of a run"),
-        (["1", "2", "3"], "3 runs are too many to compare, give two"),
+        (["1", "2", "3"], "3 runs are too many, because diff compares two runs"),
         (["https://other.example/"], "there is no state of https://other.example/"),
         (["--site", "shop"], "--site shop needs a configuration"),
     ],

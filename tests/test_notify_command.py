@@ -229,7 +229,7 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(site
         ({"webhook__urls": ["nonsense"]}, ["--config"], "an entry of webhook.urls is not an http(s) URL"),
         ({"websub__hubs": ["https://hub.example/"]}, ["--config"], "set output.recent"),
         ({"indexnow__key": "", "indexnow__key_url": "https://a.example/k.txt"}, ["--config"], "indexnow.key is"),
-        ({}, ["--test", "--resend-refused", "--config"], "give it alone"),
+        ({}, ["--test", "--resend-refused", "--config"], "use it alone"),
         ({}, ["--only", "email", "--config"], "--only email: no channel has this name, the channels are: indexnow"),
     ],
 )

@@ -72,7 +72,7 @@ def test_ours_going_back_drops_a_run_that_was_cut_short_and_says_so(tmp_path: Pa
         assert siteatlas(tmp_path, *crawl).code == 0
     assert siteatlas(tmp_path, *crawl, "--max-pages", "1").code == 4
     said = siteatlas(tmp_path, "rollback", URL, "-o", "out", anew=True).out
-    assert "run 3, which was cut short, is dropped" in said
+    assert "run 3, which was cut short, is discarded" in said
     assert siteatlas(tmp_path, *crawl, anew=True).code == 0
     (site,) = json.loads(siteatlas(tmp_path, "status", "--json", anew=True).out)["sites"]
     assert [run["outcome"] for run in site["runs"]] == ["published", "rolled back", "published", "published"]
@@ -108,7 +108,7 @@ def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said
     hook = ("--no-check-live", "--hook", "sh", "--hook", "-c", "--hook", "cat > told.json")
     words = (URL, "--source", "site", *to, "--gzip", "--max-urls-per-file", "3", *hook)
     write(tmp_path, a="a", b="b")
-    assert "moved from" not in siteatlas(tmp_path, "crawl", *words, anew=True).out
+    assert "changed from" not in siteatlas(tmp_path, "crawl", *words, anew=True).out
     assert json.loads((tmp_path / "told.json").read_bytes())["sitemap_url"] == f"{URL}sitemap.xml.gz"
     write(tmp_path, a="a", b="b", c="c")
     grown = siteatlas(tmp_path, "crawl", *words, "--json", anew=True)
@@ -119,7 +119,7 @@ def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said
     assert told["sitemap_url"] == f"{URL}sitemap.xml"
     assert json.loads((tmp_path / "told.json").read_bytes())["sitemap_url"] == f"{URL}sitemap.xml"
     back = siteatlas(tmp_path, "rollback", URL, *to, anew=True)
-    assert f"moved from {URL}sitemap.xml to {URL}sitemap.xml.gz" in back.out
+    assert f"changed from {URL}sitemap.xml to {URL}sitemap.xml.gz" in back.out
     (standing,) = json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"]
     assert standing["sitemap_url"] == f"{URL}sitemap.xml.gz"
     siteatlas(tmp_path, "robots", URL, "--patch", "robots.txt")

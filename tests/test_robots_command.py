@@ -78,7 +78,7 @@ def test_ours_the_sites_of_a_configuration_are_checked_and_patched(tmp_path: Pat
     ]
     refused = siteatlas(tmp_path, *config, "--patch", ".")
     assert refused.code == 2
-    assert "--patch edits one" in refused.err
+    assert "--patch edits only one" in refused.err
 
 
 @pytest.mark.parametrize(

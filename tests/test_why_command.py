@@ -199,7 +199,7 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
         ("/b", "requests", ["TIME  GET         200  SIZE"]),
         ("/moved", "leads_to", ["> /hop  redirect (302 to /a)", "> /a  indexable, listed"]),
         ("/dup", "leads_to", ["> /a  indexable, listed"]),
-        ("/dup", "canonical", ["the page names /a"]),
+        ("/dup", "canonical", ["the canonical is /a"]),
         ("/a", "canonical", ["the page has no canonical"]),
         (
             "/noindex",

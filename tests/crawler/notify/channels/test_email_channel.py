@@ -103,7 +103,7 @@ async def test_ours_trouble_and_recovery_have_texts_of_their_own() -> None:
     assert "no action is needed" in test.get_content()
     assert first["Subject"] == "example: the whole sitemap is new: 120 pages are listed"
     assert "added" not in first.get_content()
-    assert "named here" not in first.get_content()
+    assert "not listed here" not in first.get_content()
     assert audited["Subject"] == "example: audit: 2 findings (2 warnings), 1 new, 1 resolved"
     assert "Orphans: 2, 1 new, 1 resolved\n" in audited.get_content()
     assert "warning orphan.sitemap: In the sitemap only\n  https://www.example.com/lost\n" in audited.get_content()
