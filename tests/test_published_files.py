@@ -162,5 +162,5 @@ def test_ours_the_date_in_a_page_is_better_evidence_than_the_time_of_a_build(tmp
     assert dates[f"{URL}"] == "2020-09-13T12:26:40+00:00"
     assert "60 of 101 lastmods lie between 2023-11-14T22:13:20 and 22:13:21, like those of a build" in summary, summary
     story = siteatlas(tmp_path, "why", f"{URL}p60.html").out
-    reason = "was not taken: the Last-Modified times of 100 pages lie between 2023-11-14T22:13:20 and 22:13:23"
+    reason = "was not used: the Last-Modified times of 100 pages lie between 2023-11-14T22:13:20 and 22:13:23"
     assert reason in " ".join(story.split()), story
