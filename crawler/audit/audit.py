@@ -130,7 +130,7 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
     """Visit the site, then the URLs that only sources know, then the host aliases and media that sitemaps list."""
 
     def has_more(frontier: SqliteFrontier) -> bool:
-        watches.on_stage("fetching URLs that only sources know")
+        watches.on_stage("fetching URLs that only sources name")
         frontier.commit()  # the other connection sees only what is committed
         return not StartUrlCheck(db, plan.seed).other_site and queue.admit_next(frontier)
 

@@ -48,12 +48,12 @@ def check_sources(plan: CrawlPlan) -> None:
         _check_log(name, _log_options(plan))
     for source, name in _exports(config):
         if name == STDIN or Path(name).is_fifo():  # check_export would consume them
-            raise UsageError("an audit does not read tables from the standard input or a pipe: name files or URLs")
+            raise UsageError("an audit does not read tables from the standard input or a pipe: give files or URLs")
         try:
             check_export(name, source, _export_options(config))
         except UsageError:
             if Path(name).is_file() and is_log(name):
-                raise UsageError(f"{name}: this looks like an access log: give it as --log") from None
+                raise UsageError(f"{name}: this looks like an access log: use --log for it") from None
             raise
 
 
@@ -136,7 +136,7 @@ def _fetch_log(
         next(reading, None)  # closes the file
         report.faults = [fault.replace(str(path), url) for fault in report.faults]
         if len(content) > max_bytes:
-            report.faults.append(f"{url} is longer than --max-sitemap: fetch it yourself, and name the file")
+            report.faults.append(f"{url} is larger than --max-sitemap: download it yourself and give the file")
             report.complete = False
 
     return report, claims()

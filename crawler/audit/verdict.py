@@ -47,7 +47,7 @@ def reservation(report: AuditReport) -> str:
     if not report.unasked:
         return ""
     urls, verb = count_text(report.unasked, "URL"), "was" if report.unasked == 1 else "were"
-    return f"{urls} that only sources know {verb} not fetched, and may be orphans: raise --max-unlinked"
+    return f"{urls} that only sources name {verb} not fetched and may be orphans: raise --max-unlinked"
 
 
 def rests_on(report: AuditReport) -> str:
@@ -58,7 +58,7 @@ def rests_on(report: AuditReport) -> str:
     if crawl.run is None:
         return f"its own crawl ({crawl.reason})"
     ended, urls = utc_minute(crawl.ended), count_text(crawl.reused, "URL")
-    return f"the crawl of run {crawl.run}, which ended at {ended} ({span(crawl.age)} old) and answers for {urls}"
+    return f"the crawl of run {crawl.run}, which ended at {ended} ({span(crawl.age)} old) and covers {urls}"
 
 
 def utc_minute(moment: float) -> str:
@@ -129,4 +129,4 @@ def why_uncertain(report: AuditReport, rule: str) -> str:
     if needs_complete(rule):
         return "; ".join(report.doubts)
     unread = [source for source in report.inputs if source.source is SourceKind.SITEMAP and not source.complete]
-    return "; ".join(f"not all could be read of {source.name}: {' '.join(source.faults)}" for source in unread)
+    return "; ".join(f"{source.name} could not be read completely: {' '.join(source.faults)}" for source in unread)

@@ -22,12 +22,13 @@ EPILOG = f"""{RAW}Examples:
 def crawl(url: StartUrlArgument = None, config: ConfigOption = None, **flags: Any) -> None:
     """Crawl a website from URL and publish its sitemap in a directory.
 
-    The sitemap covers the directory of URL: https://example.com/docs/ covers /docs/ and below. The sitemap protocol
-    demands this. If a crawl is cut short, run the same command again to continue it.
+    The sitemap lists pages in the directory of URL and below, as the sitemap protocol demands. For example,
+    https://example.com/docs/ covers /docs/ and below. If a crawl is cut short, run the same command again to continue
+    it.
     """
     with CommandErrors(flags["verbose"], INTERRUPTED) as errors:
         settings = site_config(
-            config, flags, url, remedy=f"siteatlas run --config {config} runs them all, or one with --site NAME"
+            config, flags, url, remedy=f"siteatlas run --config {config} runs all of them, and --site NAME only one"
         )
         from crawler.cli.progress import CrawlProgressDisplay  # noqa: PLC0415 - the crawler is not needed to show help
         from crawler.config.plan import plan_crawl  # noqa: PLC0415

@@ -41,8 +41,8 @@ EPILOG = f"""{RAW}Examples:
   siteatlas lint public --fail-on warning --ignore lastmod,hint
   siteatlas lint https://www.example.com/ --list urls --format json
 
-Exit codes: 0 no finding of the severity of --fail-on, 1 internal error, 2 usage, or no such file, 5 the URL cannot be
-fetched, 10 findings of that severity, or (with --list) files that cannot be read.
+Exit codes: 0 no finding of the severity of --fail-on or worse, 1 internal error, 2 usage, or no such file, 5 the URL
+cannot be fetched, 10 findings of that severity, or (with --list) files that cannot be read.
 """
 
 
@@ -70,7 +70,8 @@ def lint(  # noqa: PLR0913 - the command line is wide
 ) -> None:
     """Check sitemaps against the protocol, or list what is in them.
 
-    With an index, lint also reads the sitemaps that it lists: by their URLs, or for a FILE, the files beside it.
+    For an index, lint also reads the sitemaps that the index lists: from their URLs, or, if the index is a FILE, from
+    the files beside it.
     """
     with CommandErrors(verbose) as errors:
         rule_ids = frozenset(_rules_named(only) if only else RULES).difference(_rules_named(ignore))

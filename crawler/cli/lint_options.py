@@ -101,7 +101,8 @@ CrossSubmitsOption = Annotated[
     bool | None,
     _option(
         "--cross-submits/--no-cross-submits",
-        "Check whether the robots.txt of other hosts names the sitemap that lists their URLs. On for a URL.",
+        "If a sitemap lists URLs of other hosts, check whether the robots.txt of those hosts names the sitemap. "
+        "Default: on for a URL, off for a FILE.",
     ),
 ]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show what each rule demands, and its source.")]

@@ -51,13 +51,13 @@ _KEYS: Final = (
 )
 _MAX_NAMED: Final = 5  # URLs of a dry run without --verbose
 _NO_CHANNEL: Final = (
-    "there is nobody to notify: set key in [indexnow], account in [search_console], hubs in [websub], urls in "
+    "no channel is configured: set key in [indexnow], account in [search_console], hubs in [websub], urls in "
     "[webhook], to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
 )
 _TURNED_OFF: Final = "notifications are off (notify.enabled): --notify sends them anyway"
 
 DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Show what would be sent to whom and what holds it back, but send nothing.")
+    bool, typer.Option("--dry-run", help="Show what would be sent, to whom, and what delays it, but send nothing.")
 ]
 TestOption = Annotated[
     bool,
@@ -73,14 +73,13 @@ def notify(  # noqa: PLR0913 - the command line is wide
     config: ConfigOption = None,
     site: SiteOption = None,
     dry_run: DryRunOption = False,
-    again: Annotated[bool, typer.Option("--resend-refused", help="Send again what was refused and set aside.")] = False,
+    again: Annotated[
+        bool, typer.Option("--resend-refused", help="Send again the messages that a receiver refused.")
+    ] = False,
     since: Annotated[
         int | None,
         typer.Option(
-            "--since",
-            metavar="RUN",
-            min=0,
-            help="Send everyone the changes since the end of this run again. 0: since before the first run.",
+            "--since", metavar="RUN", min=0, help="Send all channels the changes since this run again. 0: all changes."
         ),
     ] = None,
     only: Annotated[
@@ -101,14 +100,14 @@ def notify(  # noqa: PLR0913 - the command line is wide
 ) -> None:
     """Notify search engines, hubs, programs and people of the changes since their last notification.
 
-    Runs do this themselves after they publish. Use notify for what a run could not deliver, and to look first with
-    --dry-run. Those who are up to date get nothing, however often you use it.
+    Each run sends these notifications itself after it publishes. Use notify to send what a run could not deliver, or to
+    look first with --dry-run. A channel that is up to date gets nothing, however often you use notify.
     """
     with CommandErrors(
         verbose, "interrupted; what was sent is recorded, run the same command again to continue"
     ) as errors:
         if test and (dry_run or again or since is not None):
-            raise UsageError("--test sends a test message and nothing else: give it alone, or with --only")
+            raise UsageError("--test sends a test message and nothing else: use it alone, or with --only")
         from crawler.notify.session import ReplayRequest  # noqa: PLC0415 - the crawler is not needed to show help
 
         sites = _plans(url, config, site or [], flags)
@@ -149,7 +148,7 @@ def _check(results: "list[NotifyResult]", only: str) -> None:
     if not channels and not any(result.untold for result in results):
         raise UsageError(_NO_CHANNEL)
     if channels and not any(key.startswith(only) for key in channels):
-        raise UsageError(f"--only {only}: no channel has this name, known are: {', '.join(channels)}")
+        raise UsageError(f"--only {only}: no channel has this name, the channels are: {', '.join(channels)}")
 
 
 def _plans(
@@ -162,7 +161,7 @@ def _plans(
     from crawler.url.normalize import host_of  # noqa: PLC0415
 
     if url is None and file is None:
-        raise UsageError("say which site: siteatlas notify URL -o DIR, or siteatlas notify --config FILE")
+        raise UsageError("no site is given: siteatlas notify URL -o DIR, or siteatlas notify --config FILE")
     if url is None and file is not None:
         sites = site_plans(file, flags, names)
     else:
@@ -220,7 +219,7 @@ def _lines(result: "NotifyResult", *, verbose: bool) -> Iterator[str]:
     if reading and not any(reading.sentence in delivery.said for delivery in result.deliveries):
         yield f"  {safe(reading.channel)}: {safe(reading.sentence)}"
     if not result.channels and not result.notes:
-        yield "  there is nobody to notify"
+        yield "  no channel is configured"
     elif not result.deliveries and not result.notes:
         yield f"  nothing to send: {', '.join(map(safe, result.channels))}"
 

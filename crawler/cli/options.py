@@ -84,11 +84,14 @@ OneSiteOption = Annotated[
     str | None, typer.Option("--site", metavar="NAME", help="The site of the configuration.", show_default=False)
 ]
 FreshOption = Annotated[
-    bool, typer.Option("--fresh", help="Forget what earlier runs know of the pages, and fetch all again.")
+    bool, typer.Option("--fresh", help="Forget what earlier runs found out about the pages, and fetch all pages again.")
 ]
 
 RestartOption = Annotated[
-    bool, typer.Option("--restart", help="Drop an unfinished crawl and start again, with what earlier runs know.")
+    bool,
+    typer.Option(
+        "--restart", help="Discard an unfinished crawl and start a new one. Keep what earlier runs found out."
+    ),
 ]
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Crawl and show what would change, but publish nothing.")]
@@ -96,14 +99,15 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Crawl and show what wou
 AcceptShrinkOption = Annotated[
     bool,
     typer.Option(
-        "--accept-shrink", help="Publish this once even if many pages leave the sitemap or have the same content now."
+        "--accept-shrink",
+        help="Publish this once, even if many pages leave the sitemap or many now have identical content.",
     ),
 ]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 TraceOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every URL left out, and log more.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every URL that is left out, and log more.")]
 RUN_OPTIONS: Final = {  # the fields of crawler.run.options.RunOptions
     "fresh": FreshOption,
     "restart": RestartOption,
@@ -349,7 +353,7 @@ def site_config(
     """
     if file is None:
         if site is not None:
-            raise UsageError(f"--site {site} names a site of a configuration: give that too, with --config FILE")
+            raise UsageError(f"--site {site} needs a configuration: add --config FILE")
         return config_from_flags({}, flags, url=url)
     source = str(file)
     sites = split_sites(read_tables(file), source, flag_of)
@@ -506,7 +510,9 @@ def misspelt_variables(names: Iterable[str]) -> list[str]:
         ending = name.removeprefix(_PREFIX)
         if name.startswith(_PREFIX) and ending not in known:
             matches = difflib.get_close_matches(ending, known, n=1, cutoff=_MIN_SIMILARITY)
-            sentences += [f"{name} sets nothing: did you mean {_PREFIX}{matches[0]}?"] if matches else []
+            sentences += (
+                [f"{name} is not a variable of siteatlas: did you mean {_PREFIX}{matches[0]}?"] if matches else []
+            )
     return sentences
 
 

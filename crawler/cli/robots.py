@@ -55,9 +55,9 @@ def robots(  # noqa: PLR0913 - the command line is wide
 ) -> None:
     """Check that search engines find the published sitemap.
 
-    robots fetches robots.txt and the sitemap of the site. It checks that robots.txt names the sitemap, and that both
-    answer, have the right type and are not blocked or redirected. It shows the remedy for each problem and the lines
-    to add. With --patch, it adds these lines to a local file instead, and sends no requests.
+    The command fetches robots.txt and the sitemap of the site. It checks that robots.txt names the sitemap, and that
+    both files can be fetched, have the right type and are not blocked or redirected. For each problem, it shows the
+    remedy and the lines to add. With --patch, it adds these lines to a local file instead, and sends no requests.
     """
     with CommandErrors(verbose) as errors:
         if dry_run and patch is None:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.state.runs import Run
 
 _NEXT_RUN_NOTE: Final = (
-    "the next run publishes what it finds, and so undoes this if the site is still the same: fix the site before the "
-    "next run"
+    "the next run publishes what it finds, so it undoes the rollback if the site is still the same: fix the site "
+    "before the next run"
 )
 
 
@@ -40,7 +40,11 @@ def rollback(
     site: OneSiteOption = None,
     to: Annotated[
         int | None,
-        typer.Option("--to", metavar="RUN", help="Restore the set of this run. Default: the one before the last."),
+        typer.Option(
+            "--to",
+            metavar="RUN",
+            help="Restore the sitemap that this run published. Default: the sitemap before the current one.",
+        ),
     ] = None,
     quiet: QuietOption = False,
     verbose: Verbose = False,
@@ -48,14 +52,16 @@ def rollback(
 ) -> None:
     """Publish the previous sitemap of a site again, as a whole, and upload it again.
 
-    rollback restores one of the copies of the last published sets. What the state knows of the pages does not change:
-    the next run publishes what it finds, and so undoes the rollback if the site is still the same. rollback sends no
-    notifications; those of the next run cover both steps.
+    rollback restores a copy of a sitemap that an earlier run published. It does not change what Siteatlas knows about
+    the pages. The next run publishes what it finds, so it undoes the rollback if the site is still the same. rollback
+    sends no notifications. The notifications of the next run cover both changes.
     """
-    with CommandErrors(verbose, "interrupted; the published set is whole, either the old one or the new one") as errors:
+    with CommandErrors(
+        verbose, "interrupted; the published sitemap is complete, either the old one or the new one"
+    ) as errors:
         settings = site_config(config, flags, url, site)
         if not settings.site.url:
-            raise UsageError("say which site: siteatlas rollback https://example.com/ -o DIR, or --config FILE")
+            raise UsageError("no site is given: siteatlas rollback https://example.com/ -o DIR, or --config FILE")
         from crawler.config.plan import plan_crawl  # noqa: PLC0415
         from crawler.publish.rollback import publish_previous  # noqa: PLC0415
         from crawler.publish.upload.upload import check_upload  # noqa: PLC0415 - the crawler is not needed to show help

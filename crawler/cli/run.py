@@ -19,19 +19,19 @@ def run(config: SitesConfigOption = None, site: SiteOption = None, **flags: Any)
     [sites.NAME.output] and so on, whose keys override the shared ones. Paths are relative to the directory of the file.
 
     The sites run one after the other. If one fails, the others still run, and the exit code is the worst of all. With
-    audit.every, each site whose last audit is old enough is then audited; that changes no exit code. Flags apply to
-    all sites.
+    audit.every, run then audits each site whose last audit is old enough. An audit does not change the exit code. Flags
+    apply to all sites.
     """
     with CommandErrors(flags["verbose"], INTERRUPTED) as errors:
         if config is None:
-            raise UsageError("say which sites: siteatlas run --config FILE")
+            raise UsageError("no site is given: siteatlas run --config FILE")
         options = RunOptions(**{name: flags.pop(name) for name in RUN_OPTIONS})
         # the crawler is not needed to show help
         from crawler.cli.run_sites import check_site, run_sites, site_plans, summary_line, with_audits  # noqa: PLC0415
 
         plans = site_plans(config, flags, site or [])
         if options.accept_shrink and len(plans) > 1:
-            raise UsageError("--accept-shrink is for one site: choose it with --site")
+            raise UsageError("--accept-shrink applies to one site: choose it with --site")
         for name, plan in plans:
             check_site(name, plan, config, dry_run=options.dry_run)
         results = list(run_sites(plans, options, errors))

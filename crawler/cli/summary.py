@@ -17,7 +17,7 @@ _LABEL_WIDTH = 22
 _MAX_NAMED = 3  # changes of each kind
 _SEARCH_CONSOLE = "search console"  # the key of its channel
 _WEBSUB_PREFIX = "websub "  # how the keys of hubs begin
-_RETRY_NOTE = "the next run sends what could not be delivered, or siteatlas notify sends it now"
+_RETRY_NOTE = "the next run sends what could not be delivered; siteatlas notify sends it now"
 
 _STATE_MEANINGS = {
     State.WRONG_TYPE: "feeds, images, PDF and other files that are not web pages",
@@ -116,7 +116,9 @@ def notify_text(notified: NotifyResult, *, is_tried_again: bool = True) -> list[
     if notified.untold and is_tried_again:
         lines.append(_RETRY_NOTE)
     if any(delivery.refused for delivery in notified.deliveries):
-        lines.append("refused notifications are set aside; siteatlas notify --resend-refused sends them again")
+        lines.append(
+            "siteatlas does not send refused notifications again by itself; siteatlas notify --resend-refused does"
+        )
     return [f"  {safe(delivery)}" for delivery in lines]
 
 

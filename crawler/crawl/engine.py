@@ -37,9 +37,9 @@ class FinishReason(StrEnum):
     MAX_PAGES = "the limit of pages (--max-pages) was reached"
     MAX_TIME = "the limit of time (--max-time) was reached"
     INTERRUPTED = "it was interrupted"
-    SITE_DOWN = "the site stopped answering"
-    PARKED = "the site asked for a long pause"
-    TROUBLED = "the server failed or let us wait for too long in all (--max-error-time)"
+    SITE_DOWN = "the site stopped responding"
+    PARKED = "the site requested a long pause (--max-retry-after)"
+    TROUBLED = "errors and waits of the server took too long in total (--max-error-time)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class CrawlEngine:
         return None
 
     def _pause_text(self, seconds: float) -> str:
-        asked = " as asked" if self._throttle.has_retry_after(time.time()) else ""
+        asked = ", as the server requested" if self._throttle.has_retry_after(time.time()) else ""
         error = f": {self._error_budget.last_error}" if self._error_budget.last_error else ""
         return f"waiting {seconds:.0f} s{asked}{error}"
 

@@ -29,19 +29,23 @@ class FailureCode(StrEnum):
         member.sentence = sentence
         return member
 
-    DNS_NXDOMAIN = "net.dns_nxdomain", False, "the name {host} does not exist; check its spelling and its DNS records"
+    DNS_NXDOMAIN = (
+        "net.dns_nxdomain",
+        False,
+        "the host name {host} does not exist; check its spelling and its DNS records",
+    )
     DNS_TEMPORARY = "net.dns_temporary", True, "the name {host} could not be resolved at this time"
     REFUSED = "net.refused", True, "{host} refused the connection"
     UNREACHABLE = "net.unreachable", True, "there is no route to {host}"
-    RESET = "net.reset", True, "{host} closed the connection without an answer"
+    RESET = "net.reset", True, "{host} closed the connection without a response"
     PROXY = "net.proxy", True, "the proxy could not connect to {host}; check its address and its credentials"
     TIME_CONNECT = "time.connect", True, "{host} did not accept a connection in time"
     TIME_TLS = "time.tls", True, "{host} did not finish the TLS handshake in time"
-    TIME_FIRST_BYTE = "time.first_byte", True, "{host} did not send the head of its answer in time"
-    TIME_IDLE = "time.idle", True, "{host} stopped sending in the middle of its answer"
-    TIME_TOO_SLOW = "time.too_slow", True, "{host} sent its answer too slowly"
-    TIME_TOTAL = "time.total_deadline", True, "the answer of {host} was not complete when the total time limit ended"
-    TLS_EXPIRED = "tls.expired", False, "the certificate of {host} has expired; it has to be renewed there"
+    TIME_FIRST_BYTE = "time.first_byte", True, "{host} did not send the response headers in time"
+    TIME_IDLE = "time.idle", True, "{host} stopped sending in the middle of its response"
+    TIME_TOO_SLOW = "time.too_slow", True, "{host} sent its response too slowly"
+    TIME_TOTAL = "time.total_deadline", True, "the response of {host} was not complete within the total time limit"
+    TLS_EXPIRED = "tls.expired", False, "the certificate of {host} has expired; renew it on the server"
     TLS_HOSTNAME = "tls.hostname", False, "the certificate of {host} is not valid for this name"
     TLS_UNTRUSTED = (
         "tls.untrusted",
@@ -53,25 +57,26 @@ class FailureCode(StrEnum):
         False,
         "no TLS connection with {host} was possible; it may not speak TLS 1.2 or later",
     )
-    BAD_RESPONSE = "http.bad_response", True, "the answer of {host} is not valid HTTP"
-    HEADER_TOO_LARGE = "http.header_too_large", False, "the headers of the answer of {host} are too large"
-    BODY_INCOMPLETE = "body.incomplete", True, "the answer of {host} ended before its announced end"
+    BAD_RESPONSE = "http.bad_response", True, "the response of {host} is not valid HTTP"
+    HEADER_TOO_LARGE = "http.header_too_large", False, "the response headers of {host} are too large"
+    BODY_INCOMPLETE = "body.incomplete", True, "the response of {host} is shorter than announced"
     BODY_TRUNCATED = "body.decode_truncated", True, "the compressed body from {host} ends in the middle"
     BODY_DECODE_ERROR = "body.decode_error", True, "the body from {host} cannot be decompressed"
-    BODY_BOMB = "body.bomb", False, "the body from {host} grows out of proportion when decompressed; it was refused"
-    BODY_TOO_MANY_CODINGS = (
-        "body.too_many_codings",
+    BODY_BOMB = (
+        "body.bomb",
         False,
-        "the body from {host} is compressed more often than is accepted",
+        "the body from {host} becomes extremely large when decompressed, so Siteatlas rejected it",
     )
-    BODY_UNKNOWN_CODING = "body.unknown_coding", False, "the body from {host} has a content coding that is not known"
+    BODY_TOO_MANY_CODINGS = "body.too_many_codings", False, "the body from {host} is compressed too many times"
+    BODY_UNKNOWN_CODING = "body.unknown_coding", False, "the body from {host} has an unknown content coding"
     BODY_TOO_LARGE = "body.too_large", False, "the body that {host} announced is too large"
     PRIVATE_ADDRESS = (
         "policy.private_address",
         False,
-        "{host} is at a private address, where this crawl must not go; allow that host and port if it is meant",
+        "{host} is at a private address, which this crawl must not access; allow this host and port if that is "
+        "intended",
     )
-    BLOCKED_PORT = "policy.blocked_port", False, "the port of {host} is one that web clients never connect to"
+    BLOCKED_PORT = "policy.blocked_port", False, "{host} has a port that web clients never connect to"
     METADATA_ADDRESS = (
         "policy.metadata_address",
         False,

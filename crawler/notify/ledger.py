@@ -173,7 +173,7 @@ LEDGER_DB: Final = Database(
     version=1,
     tables=_LEDGER_TABLES,
     description="the record of notifications",
-    remedy="move it away: later changes are then sent",
+    remedy="move the file away: then only later changes are sent",
 )
 
 

@@ -80,7 +80,7 @@ def _channel_status(ledger: Ledger, key: str) -> ChannelStatus:
         ),
         refused=(
             *map(_refused_text, ledger.refused(key)),
-            *(f"what an audit found: {refused.said}" for refused in ledger.refused(audit_channel_key(key))),
+            *(f"audit findings: {refused.said}" for refused in ledger.refused(audit_channel_key(key))),
         ),
         knows_trouble=health.knows,
         due=max((cursor.due for cursor in cursors), default=0.0),
@@ -90,8 +90,8 @@ def _channel_status(ledger: Ledger, key: str) -> ChannelStatus:
 
 def _pending_texts(cursors: Sequence[DeliveryCursor]) -> list[str]:
     return [
-        f"what changed{f' on {cursor.host}' if cursor.host else ''} "
-        f"{f'since run {cursor.told}' if cursor.told else 'from the first run on'}"
+        f"changes{f' on {cursor.host}' if cursor.host else ''} "
+        f"since {f'run {cursor.told}' if cursor.told else 'the first run'}"
         f"{f': {cursor.said}' if cursor.said else ''}"
         for cursor in cursors
         if cursor.until is not None or cursor.said
@@ -101,7 +101,7 @@ def _pending_texts(cursors: Sequence[DeliveryCursor]) -> list[str]:
 def _pending_health(health: HealthNotice) -> list[str]:
     if health.pending is None:
         return []
-    text = "that runs fail" if health.pending == "trouble" else "that runs are well again"
+    text = "a failed run" if health.pending == "trouble" else "the first success after a failed run"
     return [f"{text}{f': {health.said}' if health.said else ''}"]
 
 
@@ -113,7 +113,7 @@ def _refused_text(refused: RefusedDelivery) -> str:
     return f"{subject}, {runs}: {refused.said}"
 
 
-_STATUS_WORDS: Final = {SendStatus.DEFERRED: "put off", SendStatus.REFUSED: "refused"}
+_STATUS_WORDS: Final = {SendStatus.DEFERRED: "postponed", SendStatus.REFUSED: "refused"}
 
 
 class DeliveryReport(Struct, frozen=True, kw_only=True):

@@ -68,7 +68,7 @@ class BatchNotifier:
             for refused in session.ledger.refused(self._channel.key):
                 reports += [] if self._is_stopped else await self._resend(refused)
         if self._left_out:
-            session.note(f"{self._left_out:,} URLs lie outside of the key file's directory: they are not sent")
+            session.note(f"{self._left_out:,} URLs are outside the directory of the key file and are not sent")
         return reports
 
     def _deferred_report(self, last: int) -> DeliveryReport | None:
@@ -221,9 +221,12 @@ class BatchNotifier:
         message = counts.said
         if reception is not SendStatus.ACCEPTED and counts.urls:
             refused = f", and {counts.refused:,} refused" if counts.refused else ""
-            message = f"{counts.urls:,} URL{' was' if counts.urls == 1 else 's were'} taken before{refused}: {message}"
+            message = (
+                f"{counts.urls:,} URL{' was' if counts.urls == 1 else 's were'} accepted before "
+                f"that{refused}: {message}"
+            )
         elif counts.batches > 1:
-            message = f"{counts.urls:,} URLs were taken in {counts.batches:,} batches; of the last: {message}"
+            message = f"{counts.urls:,} URLs were accepted in {counts.batches:,} batches; the last batch: {message}"
         return DeliveryReport(
             **subject_of(cursor, host or cursor.host) | {"until": until},
             reception=reception,

@@ -99,7 +99,7 @@ def refusal_of(facts: GateFacts, limits: GateLimits) -> Refusal | None:
     sentence = (
         _all_identical(facts, limits.max_shrink) or _start_delisted(facts.start) or _shrunk(facts, limits.max_shrink)
     )
-    return Refusal(f"{sentence}; if that is right, run once with --accept-shrink") if sentence else None
+    return Refusal(f"{sentence}; if this is intended, run once with --accept-shrink") if sentence else None
 
 
 def reject_start(outcome: Outcome, *, is_scope_set: bool) -> NothingCrawlable | None:
@@ -181,6 +181,6 @@ def _all_identical(facts: GateFacts, limit: float) -> str:
     if identical is None or identical.count < MIN_SIGNIFICANT or identical.count <= limit * facts.published:
         return ""
     return (
-        f"{identical.count:,} of the {facts.published:,} published pages, which differed, now all say the same "
-        f"(such as {identical.url}): is this a maintenance page, or a login?"
+        f"{identical.count:,} of the {facts.published:,} published pages now have identical content, but were "
+        f"different before (such as {identical.url}): is it a maintenance page or a login page?"
     )

@@ -49,7 +49,7 @@ HISTORY_DB: Final = Database(
     version=1,
     tables=_HISTORY_TABLES,
     description=HISTORY_NAME,
-    remedy="move it away, or choose another directory with daemon.directory",
+    remedy="move the file away, or choose another directory with daemon.directory",
 )
 
 
@@ -143,8 +143,8 @@ class History(HistoryReader):
             self._lock = hold_lock(self.directory, SCHEDULE_LOCK, "--schedule-state")
         except StateInUse:
             raise StateInUse(
-                f"another siteatlas schedule (process {self.daemon() or 'unknown'}) keeps its history in "
-                f"{self.directory}; stop it, or choose another directory with daemon.directory"
+                f"another siteatlas schedule (process {self.daemon() or 'unknown'}) uses {self.directory} for its "
+                f"history; stop that process, or choose another directory with daemon.directory"
             ) from None
         try:
             self._db = HISTORY_DB.open(

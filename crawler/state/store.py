@@ -184,7 +184,7 @@ class Store:
         changed = sorted(key for key, value in previous.items() if value != current.get(key))
         if changed and self._begin is Resume.ALWAYS:
             raise UsageError(
-                f"an unfinished crawl of this site was begun with other settings ({', '.join(changed)}); repeat them "
-                f"to resume it, or drop it and keep what earlier runs learnt with --restart"
+                f"an unfinished crawl of this site started with other settings ({', '.join(changed)}); use those "
+                f"settings to continue it, or discard it with --restart"
             )
         return not changed

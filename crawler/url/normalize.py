@@ -172,10 +172,10 @@ def _serialize(href: str, text: str, params: UrlParams) -> Url:
         raise InvalidUrl("url.invalid", f"not a URL: {_shown(text)}")
     scheme, name, port, where, query = parts.groups()
     if _outside_host(name):
-        raise InvalidUrl("url.invalid", f"no host can be called {_shown(name)}: {_shown(text)}")
+        raise InvalidUrl("url.invalid", f"{_shown(name)} is not a valid host name: {_shown(text)}")
     bare = name.rstrip(".")
     if not bare:
-        raise InvalidUrl("url.invalid", f"no host in {_shown(text)}")
+        raise InvalidUrl("url.invalid", f"the host is missing in {_shown(text)}")
     fixed = _to_fix.sub(_fix, where)
     cleaned = clean_path(fixed, params) if ";" in fixed else fixed
     if query:

@@ -80,7 +80,7 @@ class Scope:
         file needs a host of the scope only, with either scheme; its entries are admitted one by one.
         """
         if len(url) > MAX_FETCHED_LENGTH:
-            reason = f"{len(url):,} characters long; over {MAX_FETCHED_LENGTH:,} it is not fetched"
+            reason = f"{len(url):,} characters long; the limit for fetching is {MAX_FETCHED_LENGTH:,}"
             return Verdict(State.TOO_LONG, reason)
         if kind is DocumentKind.SITEMAP:
             is_ours = host_of(url) == host_of(Url(self.directory)) or self._relation(url) != ""
@@ -97,14 +97,14 @@ class Scope:
     def may_list(self, url: Url) -> Verdict | None:
         """None when the sitemap may list the URL, else the verdict with the reason."""
         if len(url) > MAX_LISTED_LENGTH:
-            reason = f"{len(url):,} characters long; a sitemap takes less than {MAX_LISTED_LENGTH + 1:,}"
+            reason = f"{len(url):,} characters long; the limit in a sitemap is {MAX_LISTED_LENGTH:,}"
             return Verdict(State.TOO_LONG, reason)
         if len(url) < MIN_LISTED_LENGTH:
-            return Verdict(State.OUT_OF_SCOPE, f"the sitemap schema takes no URL under {MIN_LISTED_LENGTH} characters")
+            return Verdict(State.OUT_OF_SCOPE, f"the sitemap schema requires at least {MIN_LISTED_LENGTH} characters")
         relation = self._relation(url)
         if relation == "subdomain":
             reason = f"{origin_of(url)} is crawled for its links; a sitemap in {self.directory} cannot list it"
-            return Verdict(State.OUT_OF_SCOPE, f"{reason} unless the host is named as one of the site's")
+            return Verdict(State.OUT_OF_SCOPE, f"{reason} unless you add the host with --host")
         if not relation:
             return self._foreign(url)
         if relation == "own" and not url.startswith(self.directory):
@@ -161,7 +161,7 @@ class Scope:
         if self.bounds.max_depth is not None and depth > self.bounds.max_depth:
             return Verdict(State.TOO_DEEP, f"{depth} clicks from the start; the limit is {self.bounds.max_depth}")
         if found == DiscoveredBy.NOFOLLOW:
-            return Verdict(State.NOFOLLOW, "only links that say nofollow lead here")
+            return Verdict(State.NOFOLLOW, "only nofollow links lead to it")
         return None
 
 
@@ -201,7 +201,7 @@ def _named_host(text: str) -> _NamedHost:
     try:
         url = normalize_url(bare if "://" in bare else f"http://{bare}")
     except InvalidUrl as error:
-        raise ScopeError(f'hosts: "{text}" is no host name, like www.example.org or example.org:8443') from error
+        raise ScopeError(f'hosts: "{text}" is not a host name, such as www.example.org or example.org:8443') from error
     scheme, port = _scheme_and_port(url)
     name = host_of(url)
     is_domain = bare != text or registrable_domain(name) == name

@@ -62,7 +62,7 @@ class PartTags:
             elif name in self._tags and name not in many:
                 report("sitemap.repeated", f"{kind} has more than one {name}: keep one", inner.line)
             elif inner.too_long:
-                sentence = f"{name} has more than {len(inner.text):,} characters: no value needs so many"
+                sentence = f"{name} has more than {len(inner.text):,} characters: shorten it"
                 report("sitemap.value_too_long", sentence, inner.line)
             else:
                 self._tags.setdefault(name, []).append(inner)

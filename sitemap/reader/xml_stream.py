@@ -176,7 +176,9 @@ class XmlStream:
         if name.lower() == "html":
             self._findings.add("sitemap.not_xml", line, "this is an HTML page, not a sitemap")
         else:
-            self._findings.add("sitemap.dtd", line, "the document has a DOCTYPE and is not read: entities can be traps")
+            self._findings.add(
+                "sitemap.dtd", line, "the document has a DOCTYPE, so it was not read: entities can be an attack"
+            )
         raise StopParsing
 
     def _cdata(self) -> None:
@@ -214,7 +216,7 @@ class XmlStream:
         self._findings.add(
             "sitemap.token_too_long",
             self._line + self._window.count(b"\n", 0, at),
-            f"a {kind} is longer than {self._max_token:,} bytes: none needs so many",
+            f"a {kind} is longer than {self._max_token:,} bytes: shorten it",
         )
         if end:
             return end

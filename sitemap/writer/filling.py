@@ -185,7 +185,7 @@ class OpenFiles:
                 continue
             if not (others and any(map(self._names.own_pattern([slug]).fullmatch, others))):
                 return slug
-        raise InvalidLocation(f"the files of the group {group[:64]!r} would have the names of others")
+        raise InvalidLocation(f"the files of the group {group[:64]!r} would have the same names as other files")
 
     def _close(self, filling: OpenFile, name: str) -> None:
         """Write head, body and foot of a file."""

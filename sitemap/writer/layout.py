@@ -79,11 +79,11 @@ class SetLayout:
     def check_group(self, group: str, known: Collection[str]) -> None:
         """LimitExceeded for one group too many, SitemapError for a group name that is not a str."""
         if not isinstance(group, str):
-            raise SitemapError(f"a group is named by a str, not by {group!r}: see WriterOptions.group")
+            raise SitemapError(f"the name of a group must be a str, not {group!r}: see WriterOptions.group")
         limit = self.options.max_groups
         if len(known) >= limit:
             raise LimitExceeded(
-                f"{group[:64]!r} is one more than {limit:,} groups: group more coarsely, or raise max_groups"
+                f"{group[:64]!r} exceeds the limit of {limit:,} groups: group more coarsely, or raise max_groups"
             )
 
     def _fault(self, entry: Entry) -> str:

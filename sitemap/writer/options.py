@@ -61,7 +61,7 @@ class WriterOptions:
             object.__setattr__(self, "format", Format(self.format))
         except ValueError as error:
             names = ", ".join(repr(known.value) for known in Format if known is not Format.INDEX)
-            raise SitemapError(f"there is no format {self.format!r}: choose one of {names}") from error
+            raise SitemapError(f"{self.format!r} is not a format: choose one of {names}") from error
         stylesheet_names(self.stylesheet)  # checks it
         if self.today and not dates.is_valid_date(self.today):
             raise SitemapError(f"today is {self.today!r}: write it as YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+00:00")

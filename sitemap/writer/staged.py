@@ -107,7 +107,7 @@ def verify(file: BinaryIO, facts: FileFacts, kind: FileKind = FileKind.XML) -> N
         raise _unreadable(facts, f"it has {lines:,} lines for {facts.entries:,} entries")
     if (size, digest.hexdigest()) != (facts.size, facts.sha256):
         raise DestinationError(
-            f"the staged {facts.name} reads back as {size:,} bytes that are not those written; nothing was "
+            f"the staged {facts.name} reads back as {size:,} bytes that differ from the written ones; nothing was "
             "published: check the disk"
         )
 
@@ -144,7 +144,10 @@ def write_interim_index(stage: Stage, index: FileFacts, name: str, urls: Mapping
             target.write(line.replace(listed, new, 1) if new else line)
     facts = target.facts(index.url, index.entries, index.lastmod)
     if facts.size > limits.MAX_BYTES:
-        raise LimitExceeded(f"the index {index.url} takes {facts.size:,} bytes under interim names: split the set")
+        raise LimitExceeded(
+            f"the index {index.url} takes {facts.size:,} bytes while the files have temporary names, which is too "
+            "large: split the set"
+        )
     if new_locs:
         raise DestinationError(f"the staged {index.name} does not list all files of its set; nothing was published")
     return facts

@@ -395,7 +395,7 @@ def test_ours_a_stylesheet_can_do_without_xslt(tmp_path: Path) -> None:
 
 
 def test_ours_a_group_is_named_by_text(tmp_path: Path) -> None:
-    with pytest.raises(SitemapError, match="named by a str, not by None"):
+    with pytest.raises(SitemapError, match="must be a str, not None"):
         publish(tmp_path, [Entry(f"{SITE}/")], group=lambda entry: None)
     assert content(tmp_path) == {}
 

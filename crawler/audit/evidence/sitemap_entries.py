@@ -200,7 +200,7 @@ def _read_problems(root: Document) -> list[str]:
         pending += reversed(document.children)
         name = document.file or "the document"
         if document.refusal:
-            problems.append(f"{name} is no sitemap: {document.refusal}")
+            problems.append(f"{name} is not a sitemap: {document.refusal}")
         elif document.cut:
             problems.append(f"{name}: {document.cut}")
         elif not document.complete:

@@ -39,7 +39,7 @@ _KIND_WORDS: Final = {
     LinkKind.CANONICAL: "canonical",
     LinkKind.NOINDEX: "link on a noindexed page",
     LinkKind.NOFOLLOW: "nofollow",
-    LinkKind.HEAD: "named in the head",
+    LinkKind.HEAD: "only in the head",
     LinkKind.UNREACHED: "link on an unlinked page",
 }
 

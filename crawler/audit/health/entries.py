@@ -66,7 +66,7 @@ def check_duplicate_spellings(page: VisitedUrl, entries: Sequence[PublishedEntry
     return AuditFinding(
         rule="entry.duplicate",
         url=page.url,
-        sentence=f"{len(listed):,} entries are one page: {_some_urls(listed)}",
+        sentence=f"{len(listed):,} entries lead to the same page: {_some_urls(listed)}",
         title=page.title,
         state=page.state,
         status=page.status,
@@ -84,10 +84,10 @@ def check_outside_site(entry: PublishedEntry, home: str, *, answers: bool, times
     ``answers``: the URL itself answers with a page; else the crawl did not request it.
     """
     origin = origin_of(Url(entry.url))
-    listed = f"listed under {origin}, and the site is {home}"
+    listed = f"listed under {origin}, but the site is {home}"
     if answers:
-        sentence = f"it is {listed}: both answer with a page"
-        advice = f"redirect {origin} to {home}, and list that"
+        sentence = f"it is {listed}: both return a page"
+        advice = f"redirect {origin} to {home}, and list {home}"
     else:
         entries = "1 entry is" if times == 1 else f"{times:,} entries are"
         sentence, advice = f"{entries} {listed}: not requested", f"list {home} instead"
@@ -121,9 +121,9 @@ def _faults(visited: VisitedUrl) -> Iterator[tuple[str, str]]:
     if reason := redirect_text(visited):
         yield "entry.redirect", f"the URL {reason}"
     if visited.state == State.NOINDEX:
-        yield "entry.noindex", f"the page says noindex: {visited.reason}"
+        yield "entry.noindex", f"the page has noindex: {visited.reason}"
     if reason := why_blocked(visited):
-        yield "entry.blocked", f"robots.txt forbids to fetch it: {reason}"
+        yield "entry.blocked", f"robots.txt does not allow it to be fetched: {reason}"
     if visited.state == State.CANONICAL_ELSEWHERE and visited.target:
         fault = why_no_page(visited.end) if visited.end else ""
         sentence = f"the page names {visited.target} as its canonical"
@@ -139,8 +139,8 @@ def _finding(
         is_there = f"{visited.end.url} is listed too ({place}): remove this entry"
         evidence.append(is_there if place else f"list {visited.end.url} instead")
     elif visited.end is not None and not visited.is_endless and why_no_page(visited.end):
-        remedy = "fix that, or " if visited.state == State.CANONICAL_ELSEWHERE else ""
-        evidence.append(f"it leads to no page: {remedy}take it out of the sitemap")
+        remedy = "fix the canonical, or " if visited.state == State.CANONICAL_ELSEWHERE else ""
+        evidence.append(f"it does not lead to a page: {remedy}remove it from the sitemap")
     return AuditFinding(
         rule=rule,
         url=entry.url,

@@ -96,7 +96,7 @@ def comparison_line(report: AuditReport, page: TextFormatter) -> Iterator[str]:
     total = compared.total
     texts = [f"{total.new:,} new", _resolved_text(total), f"{total.still:,} still there"]
     if total.undecided:
-        texts.append(f"{total.undecided:,} not found, and not decided")
+        texts.append(f"{total.undecided:,} not found again, but not decided")
     line = f"since the audit of {utc_minute(compared.started)}: {', '.join(texts)}"
     yield from page.wrap(page.paint(line, "31" if total.new else "32"), 0, 2)
 
@@ -210,7 +210,7 @@ def _figures(report: AuditReport, page: TextFormatter) -> Iterator[str]:
         2,
     )
     if crawl := rests_on(report):
-        yield from page.wrap(f"rests on {safe(crawl)}", 2, 4)
+        yield from page.wrap(f"is based on {safe(crawl)}", 2, 4)
     for note in report.notes:
         yield from page.wrap(f"note: {safe(note)}", 2, 4)
 
@@ -223,11 +223,7 @@ def _inputs(inputs: list[SourceReport], page: TextFormatter) -> Iterator[str]:
     for source in inputs:
         form = f" ({safe(source.format)})" if source.format else ""
         numbers = [count_text(source.rows, "row"), f"{source.used:,} used"]
-        for number, noun in (
-            (source.unread, "unread"),
-            (source.foreign, "of other sites"),
-            (source.beside, "left aside"),
-        ):
+        for number, noun in ((source.unread, "unread"), (source.foreign, "of other sites"), (source.beside, "ignored")):
             if number:
                 numbers.append(f"{number:,} {noun}")
         days = f"; {_days(safe(source.first), safe(source.last))}" if source.first or source.last else ""
@@ -374,20 +370,22 @@ def _closing_lines(
 
 
 def _next_step(report: AuditReport, paths: list[Path], *, verbose: bool) -> str:
-    advice = next((f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes all of it")
+    advice = next(
+        (f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes the whole report"
+    )
     if not verbose and any(count.total > 1 for count in report.counts):
-        advice = f"-v names them all; {advice}"
+        advice = f"-v lists all of them; {advice}"
     if report.exit_code == Incomplete.exit_code:
         return f"{advice}; run the same command again to resume"
     if report.doubts:
         return f"{advice}; remove the causes above, and run the same command again"
     if not any(count.total for count in report.counts):
         return _more_to_see(report)
-    return f"{advice}; siteatlas why URL tells the story of one of them"
+    return f"{advice}; siteatlas why URL explains one of them"
 
 
 def _more_to_see(report: AuditReport) -> str:
     """The next step when there are no findings: none, unless sources are missing."""
     if verdict_kind(report) is VerdictKind.NOTHING:
-        return "name a source that knows more pages than the links do, such as --log FILE"
-    return "name the sources that were not read, and audit again" if report.undecided else "nothing to do"
+        return "give a source that may contain pages without links, such as --log FILE"
+    return "give the sources that were not read, and audit again" if report.undecided else "nothing to do"

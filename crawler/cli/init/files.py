@@ -74,7 +74,7 @@ def _secret_steps(kit: InitKit) -> Iterator[Step]:
             command = shlex.join(["install", "-m", "600", "/dev/null", str(path)])
             yield (
                 f"{_sudo_prefix()}{command}",
-                f"creates the file; write {content} into it, as units do not start without it",
+                f"creates the file; write {content} into it, because units do not start without it",
             )
 
 
@@ -175,10 +175,10 @@ def plan_files(options: InitOptions) -> InitFiles:
             f"-o public"
         )
     elif options.output is not None:
-        raise UsageError("-o needs the URL of a new configuration: an existing one sets the directory itself")
+        raise UsageError("-o needs a URL, for a new configuration: an existing configuration sets the directory itself")
     elif not options.schedulers:
         raise UsageError(
-            f"{options.config} already exists: say what to write for it (--systemd, --systemd-daemon, --cron, "
+            f"{options.config} already exists: choose what to write for it (--systemd, --systemd-daemon, --cron, "
             f"--github, --kubernetes), or give the URL of a new one"
         )
     else:
@@ -281,8 +281,8 @@ def _build_kit(options: InitOptions, text: str) -> InitKit:
 def _keep_private(config: Path, output: Path) -> None:
     if config.resolve().is_relative_to(output.resolve()):
         raise UsageError(
-            f"the configuration ({config}) would be public, in the published directory ({output}): put it elsewhere "
-            f"with --config FILE"
+            f"the configuration ({config}) would be public, because it is inside the published directory "
+            f"({output}): choose another path with --config FILE"
         )
 
 

@@ -15,7 +15,7 @@ from crawler.url.normalize import InvalidUrl
 from sitemap import safe
 
 _TITLE_WIDTH: Final = 11  # columns of the names of topics
-_TITLES: Final = {"leads_to": "leads to", "near": "instead?", "would": "if found"}
+_TITLES: Final = {"leads_to": "leads to", "near": "similar", "would": "if found"}
 
 
 def explain_urls(

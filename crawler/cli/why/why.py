@@ -44,10 +44,10 @@ def why(
     verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
-    """Explain URLs: how each was found, how the server answered, and why it is listed or not.
+    """Explain URLs: how each was found, how the server responded, and why it is listed or not.
 
-    why sends no requests. It reads what the last runs saw, even while a run is active. For an unknown URL, it says what
-    a run would do with it, and which known URLs are spelled alike.
+    why sends no requests. It reads what the last runs saw, even while a run is active. For an unknown URL, why shows
+    what a run would do with the URL, and lists known URLs with a similar spelling.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.why import lookup  # noqa: PLC0415 - the crawler is not needed to show help

@@ -361,7 +361,10 @@ class TrapDetector:
         for template in templates:
             for page in novelty.pages_without_news(template, last):
                 if not self._is_remembered(page.url):
-                    reason = f"{url_templates.TRAP_PREFIX}others like {template} were read, and it has nothing new"
+                    reason = (
+                        f"{url_templates.TRAP_PREFIX}URLs like {template} had already been read, and this page "
+                        f"has nothing new"
+                    )
                     self._move(page, State.TRAP, reason)
 
     def _admit_more(self, templates: set[UrlTemplate]) -> bool:

@@ -52,7 +52,7 @@ class MessageTemplate:
         try:
             source = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise UsageError(f"cannot read the template {path} of {setting}: {reason}") from None
         return cls(source, f"the template {path}")
 
@@ -162,7 +162,7 @@ def render_mail(template: MessageTemplate, notice: Notice, key: str) -> tuple[st
     text = render_text(template, notice, key).lstrip()
     subject, _, body = text.partition("\n")
     if not plain_line(subject):
-        raise template.error("it makes no text; its first line is the subject")
+        raise template.error("it produces no text; its first line is the subject")
     return plain_line(subject)[:200], f"{body.strip()}\n"
 
 
@@ -173,9 +173,7 @@ def render_body(template: MessageTemplate, notice: Notice, key: str) -> bytes:
         msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         problem = str(error).removesuffix(".")
-        raise template.error(
-            f"what it makes is not JSON ({problem}): put texts in by {{{{ name | tojson }}}}"
-        ) from None
+        raise template.error(f"its output is not JSON ({problem}): insert texts with {{{{ name | tojson }}}}") from None
     return text.encode()
 
 
@@ -254,7 +252,7 @@ SAMPLE_NOTICES: Final = (
         after=0,
         until=0,
         pages=0,
-        message="this is a test: nothing happened",
+        message="this is a test message: no event occurred",
     ),
 )
 

@@ -45,9 +45,7 @@ def local_files(plan: CrawlPlan, run: Run, known: Mapping[str, FileDigests]) -> 
     files = [local_file(plan.output / name, known.get(name)) for name in file_names(plan, run)]
     for local in files:
         if sizes.get(local.name, local.size) != local.size:
-            raise StorageError(
-                f"{local.path} is not the file that run {run.number} published: it was changed since; run again"
-            )
+            raise StorageError(f"{local.path} has changed since run {run.number} published it; run again")
     return files
 
 
@@ -65,7 +63,7 @@ def local_file(path: Path, known: FileDigests | None) -> LocalFile:
                 known = FileDigests(*stat_values, sha256.hexdigest(), md5.hexdigest())
     except OSError as error:
         raise StorageError(
-            f"{path} cannot be read, though it was published: {error.strerror}; run again to publish it anew"
+            f"{path} cannot be read, though it was published: {error.strerror}; run again to publish it again"
         ) from None
     return LocalFile(**asdict(known), path=path)
 

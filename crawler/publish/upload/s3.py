@@ -30,26 +30,26 @@ _PERMISSIONS: Final = "s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBu
 _REGION: Final = "the bucket {bucket} is in another region{region}: set upload.s3_region"
 _DENIED: Final = f"it does not allow {{act}}: the keys need {_PERMISSIONS} for the bucket {{bucket}}"
 _FULL: Final = "the storage is full or its quota used up: make room there"
-_BUSY: Final = "it is busy or in trouble ({code})"
+_BUSY: Final = "it is busy or failed ({code})"
 
 
 _PERMANENT_ERRORS: Final = {
-    "NoSuchBucket": "there is no bucket {bucket}: create it, or correct upload.to",
-    "404": "there is no bucket {bucket}, or it is not an S3 endpoint: correct upload.to or upload.s3_endpoint",
-    "InvalidBucketName": "it cannot have a bucket {bucket}: correct upload.to",
+    "NoSuchBucket": "the bucket {bucket} does not exist: create it, or correct upload.to",
+    "404": "the bucket {bucket} does not exist, or it is not an S3 endpoint: correct upload.to or upload.s3_endpoint",
+    "InvalidBucketName": "{bucket} is not a valid name of a bucket there: correct upload.to",
     "AccessDenied": _DENIED,
     "403": _DENIED,
-    "AllAccessDisabled": "access to the bucket {bucket} is disabled: ask whoever runs the storage",
-    "AccountProblem": "there is a problem with the account: ask whoever runs the storage",
+    "AllAccessDisabled": "access to the bucket {bucket} is disabled: ask the operator of the storage",
+    "AccountProblem": "there is a problem with the account: ask the operator of the storage",
     "NotSignedUp": "the account is not signed up for this storage",
     "InvalidAccessKeyId": f"it does not know the access key: correct {_KEYS}",
-    "SignatureDoesNotMatch": f"the secret key is not that of the access key: correct {_KEYS}",
+    "SignatureDoesNotMatch": f"the secret key does not belong to the access key: correct {_KEYS}",
     "401": f"it does not accept the keys: correct {_KEYS}",
     "Unauthorized": f"it does not accept the keys: correct {_KEYS}",
     "ExpiredToken": "the session token has expired: get new credentials",
     "TokenRefreshRequired": "the session token has expired: get new credentials",
     "InvalidToken": f"it does not accept the session token: correct {_KEYS}",
-    "RequestTimeTooSkewed": "the clock of this machine differs too much from that of the storage: set it",
+    "RequestTimeTooSkewed": "the clock of this machine differs too much from the clock of the storage: correct it",
     "PermanentRedirect": _REGION,
     "TemporaryRedirect": _REGION,
     "AuthorizationHeaderMalformed": _REGION,
@@ -57,7 +57,7 @@ _PERMANENT_ERRORS: Final = {
     "301": _REGION,
     "302": _REGION,
     "307": _REGION,
-    "EntityTooLarge": "it takes no files of that size: set output.max_bytes",
+    "EntityTooLarge": "it does not accept files of this size: set output.max_bytes",
     "QuotaExceeded": _FULL,
     "XMinioStorageFull": _FULL,
     "507": _FULL,
@@ -67,11 +67,11 @@ _PERMANENT_ERRORS: Final = {
 }
 
 _TRANSIENT_ERRORS: Final = {
-    "BadDigest": "what arrived is not what was sent: the file was damaged on the way",
+    "BadDigest": "the storage received other bytes than were sent: the file was damaged in transit",
     "IncompleteBody": "the connection ended before the whole file had arrived",
     "RequestTimeout": "the file did not arrive there in time",
-    "OperationAborted": "another change of the same file is under way there",
-    "ConditionalRequestConflict": "another change of the same file is under way there",
+    "OperationAborted": "another process is changing the same file there",
+    "ConditionalRequestConflict": "another process is changing the same file there",
 }
 
 _word = re.compile(r"[A-Za-z0-9.-]{0,60}").fullmatch
@@ -97,21 +97,17 @@ _S3_ERROR_TEXTS: Final[tuple[tuple[_S3ExceptionTypes, str, bool], ...]] = (
         "its TLS certificate is not trusted: is upload.s3_endpoint right? AWS_CA_BUNDLE names other authorities",
         False,
     ),
-    (
-        (boto.ConnectTimeoutError, boto.ReadTimeoutError),
-        "it did not answer in time when asked for {act} (upload.timeout)",
-        True,
-    ),
+    ((boto.ConnectTimeoutError, boto.ReadTimeoutError), "it did not respond to {act} in time (upload.timeout)", True),
     (boto.ProxyConnectionError, "the proxy that the environment names cannot be reached", True),
     (boto.EndpointConnectionError, "it cannot be reached", True),
     (
         (boto.ParamValidationError, boto.InvalidEndpointConfigurationError, boto.UnknownEndpointError),
-        "the library cannot ask for that: correct upload.to, upload.s3_region or upload.s3_endpoint",
+        "the S3 library cannot make this request: correct upload.to, upload.s3_region or upload.s3_endpoint",
         False,
     ),
     (
         (ResponseParserError, LookupError, ValueError, TypeError, AttributeError),
-        "its answer to {act} is none of an S3 storage: is upload.s3_endpoint right?",
+        "its answer to {act} is not that of an S3 storage: is upload.s3_endpoint right?",
         True,
     ),
 )
@@ -241,7 +237,7 @@ class S3Target:
         response = await self._request("put_object", f"putting {local.name} there", headers, local)
         if not (etag := _etag(response)):
             raise UploadError(
-                f"it does not say that it took {local.name}: is upload.s3_endpoint an S3 endpoint?", again=True
+                f"it does not confirm that it stored {local.name}: is upload.s3_endpoint an S3 endpoint?", again=True
             )
         return RemoteFile(local.size, etag)
 

@@ -125,7 +125,8 @@ def connect_target(section: UploadConfig, mode: int, say: Callable[[str], None])
         if (extra := _LIBRARIES.get((error.name or "").partition(".")[0])) is None:
             raise
         raise UsageError(
-            f"upload.to = {address.display_name} needs what is not installed: pip install 'siteatlas[{extra}]'"
+            f"upload.to = {address.display_name} needs an optional package that is not installed: "
+            f"pip install 'siteatlas[{extra}]'"
         ) from None
 
 
@@ -190,8 +191,8 @@ async def upload(
             manifest.save()
     except UploadError as error:
         raise StorageError(
-            f"the files could not be published at {target.display_name}: {error}; what is there is whole, "
-            "and the next run uploads what is missing"
+            f"the files could not be published at {target.display_name}: {error}; the files there still form a "
+            f"complete sitemap, and the next run uploads the missing files"
         ) from None
     finally:
         os.close(descriptor)
@@ -283,7 +284,10 @@ class _Transfer:
                     await self._retries.run(partial(self._target.remove, name))
                     removed += 1
             except UploadError as error:
-                self._say(f"{name} left the set and could not be removed from {self._target.display_name}: {error}")
+                self._say(
+                    f"{name} is no longer part of the sitemap, but could not be removed from "
+                    f"{self._target.display_name}: {error}"
+                )
                 break
             del self._manifest.sent[name]
         return removed

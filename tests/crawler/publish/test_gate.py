@@ -13,7 +13,7 @@ WELL = StartUrlStatus(HOME, Verdict(State.INDEXABLE), 200, was_published=True, i
 LOST_240 = (
     "240 of the 1,000 published pages would leave without a good reason, over the 20% that --max-shrink allows: "
     "150 blocked by robots.txt (https://a.example/p: robots.txt line 2: Disallow: /p), "
-    "90 no longer linked (https://a.example/p); if that is right, run once with --accept-shrink"
+    "90 no longer linked (https://a.example/p); if this is intended, run once with --accept-shrink"
 )
 
 
@@ -120,7 +120,7 @@ def test_ours_a_site_in_trouble_is_refused_whatever_is_accepted(refused: GateFac
             facts(gone=[gone(state, 6) for state in (State.TRAP, State.ROBOTS, State.UNLINKED)] * 2),
             "12 for other reasons",
         ),
-        (facts(alike=IdenticalPages(21, PAGE)), "21 of the 100 published pages, which differed, now all say the same"),
+        (facts(alike=IdenticalPages(21, PAGE)), "21 of the 100 published pages now have identical content"),
     ],
 )
 def test_ours_a_set_that_lost_too_much_is_refused_until_it_is_accepted(refused: GateFacts, said: str) -> None:

@@ -102,7 +102,7 @@ def fields_of_format(text: str) -> dict[str, FieldPath]:
     try:
         record = json.loads(_bare.sub(r'"\1"', text))
     except (ValueError, RecursionError):
-        raise LogFormatError("it begins like JSON, but is no JSON") from None
+        raise LogFormatError("it begins like JSON, but is not JSON") from None
     variables = {
         _punctuation.sub("", value.strip("${}").lower()): path
         for path, value in _values(record, ())

@@ -78,9 +78,7 @@ def _open_reader(file: LogFile, format_text: str) -> LogReader:
         reader = choose_reader(format_text, sample)
         if reader and format_text and sample:
             if len(reader.rows(b"\n".join(sample))[1]) == len(sample):
-                raise UsageError(
-                    f"the log {file.name} does not have the format of --log-format; it begins {quote_line(sample[0])}"
-                )
+                raise UsageError(f"the log {file.name} does not match --log-format; it begins {quote_line(sample[0])}")
             reader = choose_reader(format_text, sample)  # a fresh one: the first lines are read again
     except LogFormatError as error:
         raise UsageError(f"--log-format {quote_line(format_text.encode())} does not fit {file.name}: {error}") from None
@@ -90,5 +88,5 @@ def _open_reader(file: LogFile, format_text: str) -> LogReader:
         raise UsageError(f"the log {file.name} is neither text nor compressed as .gz, .zst, .bz2, .xz or .zip")
     raise UsageError(
         f"the format of the log {file.name} is unknown; it begins {quote_line(sample[0])}; name the format"
-        f" (--log-format: {', '.join(NAMES)}, or nginx's log_format or Apache's LogFormat as it stands)"
+        f" (--log-format: {', '.join(NAMES)}, or the value of nginx's log_format or Apache's LogFormat)"
     )

@@ -83,7 +83,7 @@ def test_ours_a_packed_log_that_ends_too_early_is_read_up_to_there_and_told(tmp_
     (account,), claims = read([log])
     assert len(claims) > 500
     assert not account.complete
-    assert account.faults[0].startswith(f"{log} is damaged and was read up to there")
+    assert account.faults[0].startswith(f"{log} is damaged, so only its first")
 
 
 @pytest.mark.parametrize("end", [end for end in PACKED if end != "log"])
@@ -151,7 +151,7 @@ def test_ours_hostile_lines_are_counted_and_harm_nothing(tmp_path: Path) -> None
     assert all(note.isprintable() for note in account.notes)
     assert account.notes[1] == "1 lines are longer than 1,048,576 bytes"
     assert account.notes[2] == "the last line is incomplete: it is being written, or was cut off"
-    assert account.notes[3] == "left aside: 4 by other methods than GET and HEAD, or of no URL"
+    assert account.notes[3] == "ignored: 4 with a method other than GET and HEAD, or without a URL"
     assert account.complete
 
 
@@ -163,7 +163,7 @@ def test_ours_a_log_that_is_mostly_something_else_is_a_fault(tmp_path: Path) -> 
     assert account.faults == [
         (
             f"500 of 800 lines of {log} are not in the format combined, for example"
-            " '\\x1b]0;title\\x07 an error'; name the right one (--log-format)"
+            " '\\x1b]0;title\\x07 an error'; give the right format (--log-format)"
         )
     ]
 
@@ -194,7 +194,7 @@ def test_ours_what_cannot_be_read_is_refused_with_a_remedy(tmp_path: Path) -> No
     for given, why in (
         ("missing.log", "no file matches"),
         ("none*.gz", "no file matches"),
-        (".", "there are no logs in"),
+        (".", "contains no logs"),
         ("n" * 300, "^cannot read [^ ]*nnn: File name too long"),
     ):
         with pytest.raises(UsageError, match=why):
@@ -243,7 +243,7 @@ def test_ours_what_comes_before_a_cut_is_read(tmp_path: Path, end: str) -> None:
         (account,), _ = read([log])
         assert not account.complete
         assert not any("is empty" in note for note in account.notes)
-        assert "is damaged and was read up to there" in account.faults[0]
+        assert "is damaged, so only its first" in account.faults[0]
         if end in ("gz", "xz"):  # which give what they have at any place
             stream = zlib.decompressobj(31) if end == "gz" else lzma.LZMADecompressor()
             left, there = packed[:cut], b""
