@@ -73,8 +73,10 @@ class FailureCode(StrEnum):
     PRIVATE_ADDRESS = (
         "policy.private_address",
         False,
-        "{host} is at a private address, which this crawl must not access; allow this host and port if that is "
-        "intended",
+        (
+            "{host} is at a private address, which this crawl must not access; allow this host and port if that is "
+            "intended"
+        ),
     )
     BLOCKED_PORT = "policy.blocked_port", False, "{host} has a port that web clients never connect to"
     METADATA_ADDRESS = (
