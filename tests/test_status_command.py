@@ -132,7 +132,7 @@ def test_ours_what_is_not_known_is_no_zero_and_what_is_going_on_has_no_numbers(t
     last, why, before, *_ = told.partition("exit\n")[2].splitlines()
     assert last.split()[-1] == "7"
     assert why.strip() == said["because"]
-    assert before.split()[3:] == ["-", "-", "came", "to", "nothing", "-", "-", "-", "-", "5"]
+    assert before.split()[3:] == ["-", "-", "no", "result", "-", "-", "-", "-", "5"]
     with closing(STATE_DB.open(place / STATE_DB.file)) as db:
         RunStore(db).write(replace(run(4, outcome=""), outcome="refused", ended=None, **stale))
     with lock_state(place):
