@@ -62,6 +62,7 @@ class State(StrEnum):
     NOINDEX = "noindex"
     CLIENT_ERROR = "client error"
     SERVER_ERROR = "server error"
+    CHALLENGED = "challenged"
     UNREACHABLE = "unreachable"
     BAD_ANSWER = "bad answer"
     WRONG_TYPE = "wrong type"

@@ -114,6 +114,7 @@ _REMEDIES: Final = {
     State.NOINDEX: "start from a page that is indexed, or read past it with --no-respect-noindex",
     State.ROBOTS: "read it all the same with --ignore-robots if the site is yours",
     State.SERVER_ERROR: "run the same command again when that is fixed",
+    State.CHALLENGED: "let Siteatlas through in the settings of the firewall",
     State.UNREACHABLE: "run the same command again when that is fixed",
     State.CLIENT_ERROR: "start from a page that is there",
     State.WRONG_TYPE: "start from a page of HTML",

@@ -4,12 +4,25 @@ import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from crawler.crawl.challenge import detect_challenge
 from crawler.crawl.indexability import is_readable
 from crawler.crawl.outcome import OutcomeBuilder
 from crawler.crawl.page_fetcher import FetchedPage, PageFetcher
 from crawler.crawl.revalidation import apply_304_robots, merge_304
 from crawler.fetch.retry import RetryPolicy, is_transient, retry_pause
-from crawler.model import DocumentKind, Failure, FetchedDocument, Lease, Outcome, Page, PreviousVisit, Reply, Retry
+from crawler.model import (
+    DocumentKind,
+    Failure,
+    FetchedDocument,
+    Lease,
+    Outcome,
+    Page,
+    PreviousVisit,
+    Reply,
+    Retry,
+    State,
+    Verdict,
+)
 from crawler.parse.pool import ParsePool
 
 
@@ -75,6 +88,8 @@ class PageWorker:
         self.fetched += 1
         if isinstance(answer, Reply):
             self.bytes += answer.wire_bytes
+            if challenge := detect_challenge(answer):  # another request at once would be one more reason to suspect us
+                return self._outcomes.failed(lease, fetched, answer, Verdict(State.CHALLENGED, challenge.reason))
         now = time.time()
         pause = retry_pause(answer, self._retry, lease.attempts, lease.url, now)
         if pause is not None:

@@ -109,6 +109,7 @@ _NO_LONGER: Final = {
     State.NOINDEX: "no longer noindex",
     State.CLIENT_ERROR: "answers again",
     State.SERVER_ERROR: "answers again",
+    State.CHALLENGED: "no longer behind a challenge",
     State.UNREACHABLE: "answers again",
     State.BAD_ANSWER: "answers well again",
     State.PARSE_FAILED: "can be read again",

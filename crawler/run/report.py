@@ -24,6 +24,7 @@ OMITTED_STATES = (
     State.INTERNAL_ERROR,
     State.UNREACHABLE,
     State.SERVER_ERROR,
+    State.CHALLENGED,
     State.BAD_ANSWER,
     State.PARSE_FAILED,
     State.CLIENT_ERROR,

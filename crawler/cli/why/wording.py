@@ -34,6 +34,7 @@ STATE_TEXTS: Final = {
     State.NOINDEX: "the page asks search engines to leave it out",
     State.CLIENT_ERROR: "the server answers that there is no page, or refuses it",
     State.SERVER_ERROR: "the server failed",
+    State.CHALLENGED: "a firewall responded in place of the site, so nothing is known about the page",
     State.UNREACHABLE: "the server did not answer",
     State.BAD_ANSWER: "the answer is unusable",
     State.WRONG_TYPE: "it is no web page but another file, such as a feed, an image or a PDF; a sitemap lists pages",
