@@ -175,11 +175,13 @@ def _outcome(site: SiteOverview, run: Run | None) -> str:
         return "not run yet"
     if run.is_open:
         return "cut short"
+    if run.has_held:
+        return "held"
     return "not uploaded" if _not_uploaded(run) else outcome_text(run.outcome)
 
 
 def _not_uploaded(run: Run) -> bool:
-    return bool(run.exit_code) and run.outcome in PUBLISHING_OUTCOMES
+    return bool(run.exit_code) and run.outcome in PUBLISHING_OUTCOMES and not run.has_held
 
 
 def _problem_lines(sites: Sequence[SiteOverview], width: int, *, is_kept: bool) -> Iterator[str]:
@@ -237,6 +239,7 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
     yield safe(state.url)
     if state.published:
         kept = f", {state.kept:,} of them kept although they failed" if state.kept else ""
+        kept += f", {state.held:,} of them held by the gate" if state.held else ""
         yield (
             f"{count_text(state.pages, 'page')} in {count_text(len(state.published.files), 'file')} published{kept}, "
             f"{_written(state.published.number, state.wrote)}: {safe(state.published.files[0].url)}"

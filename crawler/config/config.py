@@ -241,7 +241,10 @@ class OutputConfig(ConfigSection):
     max_failed: float = Field(default=0.2, ge=0, le=1)
     """Publish nothing if more than this share of the pages failed."""
     max_shrink: float = Field(default=0.2, ge=0, le=1)
-    """Publish nothing if more than this share of the published pages would leave without a good reason."""
+    """Hold pages, with their entries, if more than this share of the published ones would leave or lose their text."""
+    accept_after: int = Field(default=7, ge=0)
+    """Let held pages go once their reason (404, 410, 301, 308, noindex) is the same for this many runs in a row, and
+    for as many days. 0: never."""
 
     @field_validator("mode")
     @classmethod

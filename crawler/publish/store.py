@@ -65,6 +65,7 @@ UPDATE memory SET content = v.content, source_key = :source, etag = v.etag, last
   evidence = iif(v.changed = 0, memory.evidence, v.evidence),
   changed_run = iif(v.changed = 0, memory.changed_run, :run), full_run = iif(v.whole, :run, memory.full_run)
 FROM visit v WHERE v.id = memory.id AND v.seen_at IS NOT NULL AND memory.first_run != :run
+  AND NOT EXISTS (SELECT 1 FROM listing l WHERE l.id = v.id AND l.kept = 2)
 """
 
 _PURGE: Final = (

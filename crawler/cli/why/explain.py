@@ -224,6 +224,8 @@ def _summary_text(story: UrlStory) -> str:
         return "is not listed: no run has found it"
     if position:
         where = f"is listed in {position.file}" if position.file else "is listed"
+        if position.is_held:
+            return f"{where}, held by the gate: by now it is {state_text(end, reason)}"
         if end is State.INDEXABLE or end is None or (end is State.PENDING and _is_open(story)):
             return where
         return f"{where}, though by now it is: {state_text(end, reason)}"
@@ -305,6 +307,9 @@ def _sitemap_topic(story: UrlStory) -> StoryTopic:
     lines = [_place(position)] if position else [absence]
     if position and position.is_kept:
         lines.append("it failed temporarily, and stays listed")
+    if position and position.is_held:
+        reason = f": {story.run.refusal}" if story.run and story.run.refusal else ""
+        lines.append(f"the gate holds its entry as it was before{reason}")
     if _is_open(story) and planned and not position:
         lines.append("the unfinished run will list it")
     elif _is_open(story) and position and story.last_visit is None:
@@ -317,6 +322,7 @@ def _sitemap_topic(story: UrlStory) -> StoryTopic:
             "shard": position.shard,
             "lastmod": position.lastmod or None,
             "kept": position.is_kept,
+            "held": position.is_held,
         }
     return StoryTopic("sitemap", lines, values)
 
