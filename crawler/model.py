@@ -178,6 +178,7 @@ class FetchedDocument(Struct, frozen=True, array_like=True):
     """Input of the parser: the URL of a reply, the headers about its content, and its body.
 
     ``known`` is the digest of the page at the previous visit, ``before`` its text for comparison; both may be empty.
+    ``is_framed``: HTTP told where the body ends.
     """
 
     url: Url
@@ -189,6 +190,7 @@ class FetchedDocument(Struct, frozen=True, array_like=True):
     kind: DocumentKind = DocumentKind.PAGE
     known: bytes = b""
     before: bytes = b""
+    is_framed: bool = True
 
 
 class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -219,6 +221,7 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     expires: float | None = None  # Unix time from which it must not be indexed ...
     expires_evidence: str = ""  # ... in its own words
     breadcrumb: list[Url] = []  # the pages above it, as it names them, the start first
+    cut: str = ""  # why it is only a part of the page of the previous visit, or ""
 
 
 class Verdict(Struct, frozen=True):
@@ -279,6 +282,7 @@ class PreviousVisit(Struct, frozen=True):
     is_due: bool  # the body must be fetched in full, whatever the validators say
     validates: bool  # the validators are those of the present server
     links: list[tuple[Url, int]] = []  # as far as their URLs are still known
+    failures: int = 0  # runs in a row since then in which the URL failed
 
 
 class UrlRecord(Struct, frozen=True):

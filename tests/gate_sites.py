@@ -1,7 +1,4 @@
-"""Sites and nights for trials of the gate: a made site, the disasters that hit some of its pages, and what is published.
-
-``python tests/gate_sites.py`` prints the table of :func:`main`: every disaster on every site and choice of pages.
-"""
+"""Sites for trials of the gate, and the disasters that hit some of their pages in a bad night."""
 
 import random
 import re
@@ -10,15 +7,12 @@ from typing import Final
 
 from scripted import Answer, Route
 
-WORDS: Final = (
-    "harbour engine cedar rope sail winter market river stone bridge garden letter copper silver mountain valley copy "
-    "history question answer number signal colour paper window street morning evening butter bread coffee orange lemon "
-    "forest meadow island castle village painter doctor teacher farmer sailor baker miller tailor mason weaver potter"
-).split()
+SYLLABLES: Final = ("ba", "cor", "del", "fin", "gar", "har", "kal", "lem", "mon", "nor", "pel", "ras", "sil", "vor")
+WORDS: Final = [first + last for first in SYLLABLES for last in SYLLABLES]
 
 
 class MadeSite:
-    """A site of ``count`` pages beside its start page, in sections; every page has a text of its own in one template."""
+    """A site of ``count`` pages in three sections; every page has a text of its own in one template."""
 
     def __init__(self, count: int, seed: int, own_words: int = 120) -> None:
         self._random = random.Random(seed)
@@ -38,11 +32,13 @@ class MadeSite:
     def page(self, path: str, text: list[str] | None = None, head: str = "", visits: int = 0) -> str:
         links = "".join(f'<li><a href="{to}">{self.title(to)}</a></li>' for to in (self.pages if path == "/" else ()))
         paragraphs = "".join(f"<p>{paragraph}</p>" for paragraph in (self.texts[path] if text is None else text))
-        return (
-            f"<!doctype html><html><head><title>{self.title(path)}</title>{head}</head><body><header><nav>"
-            f'<a href="/">Home</a> <a href="/about">About</a></nav></header><main><h1>{self.title(path)}</h1>{paragraphs}'
-            f"<ul>{links}</ul></main><footer><p>Made by us, visited {visits} times. All rights reserved.</p></footer>"
-            "</body></html>"
+        return "".join(
+            (
+                f"<!doctype html><html><head><title>{self.title(path)}</title>{head}</head><body>",
+                '<header><nav><a href="/">Home</a> <a href="/about">About</a></nav></header>',
+                f"<main><h1>{self.title(path)}</h1>{paragraphs}<ul>{links}</ul></main>",
+                f"<footer><p>Made by us, visited {visits} times. All rights reserved.</p></footer></body></html>",
+            )
         )
 
     def routes(self, visits: int = 0) -> dict[str, Route]:
@@ -61,20 +57,17 @@ def _redirect(status: int, to: str) -> Disaster:
     return lambda site, path: Answer("", status, {"Location": to.replace("{path}", path)})
 
 
-def _section(_: MadeSite, path: str) -> str:
-    return path.rsplit("/", 1)[0]
-
-
-LOGIN: Final = "<p>Please log in to read this page.</p><form><label>Name</label><input><label>Password</label><input></form>"
+LOGIN: Final = (
+    "<p>Please log in to read this page.</p><form><label>Name</label><input><label>Password</label><input></form>"
+)
 CLOUDFLARE: Final = (
     "<!DOCTYPE html><html><head><title>Just a moment...</title><meta name=robots content=noindex></head><body><script>"
     "(function(){window._cf_chl_opt = {cvId: '3'};var a=document.createElement('script');"
     "a.src='/cdn-cgi/challenge-platform/h/g/orchestrate/chl_page/v1?ray=1';}());</script></body></html>"
 )
-IMPERVA: Final = (
-    '<html style="height:100%"><head><META NAME="ROBOTS" CONTENT="NOINDEX, NOFOLLOW"></head><body><iframe id="main-iframe"'
-    ' src="/_Incapsula_Resource?SWUDNSAI=31">Request unsuccessful. Incapsula incident ID: 12</iframe></body></html>'
-)
+IMPERVA: Final = """<html style="height:100%"><head><META NAME="ROBOTS" CONTENT="NOINDEX, NOFOLLOW"></head><body>
+<iframe id="main-iframe" src="/_Incapsula_Resource?SWUDNSAI=31">Request unsuccessful. Incapsula incident ID: 12</iframe>
+</body></html>"""
 
 LOSSES: Final[dict[str, Disaster]] = {
     "noindex": _head('<meta name="robots" content="noindex">'),
@@ -86,7 +79,9 @@ LOSSES: Final[dict[str, Disaster]] = {
     "410": lambda site, path: Answer("", 410),
     "403": lambda site, path: Answer("no", 403),
     "canonical to start": _head('<link rel="canonical" href="/">'),
-    "canonical to section": lambda site, path: site.page(path, head=f'<link rel="canonical" href="{_section(site, path)}">'),
+    "canonical to section": lambda site, path: site.page(
+        path, head=f'<link rel="canonical" href="{path.rsplit("/", 1)[0]}">'
+    ),
     "refresh to start": _head('<meta http-equiv="refresh" content="0;url=/">'),
     "redirect to a 404": _redirect(301, "/no-such-page"),
     "PDF": lambda site, path: Answer(b"%PDF-1.4", headers={"Content-Type": "application/pdf"}),
@@ -107,7 +102,9 @@ CHALLENGES: Final[dict[str, Disaster]] = {
     "Cloudflare 503": lambda site, path: Answer(CLOUDFLARE, 503),
     "Imperva 200": lambda site, path: Answer(IMPERVA, 200),
     "AWS WAF 202": lambda site, path: Answer("<html></html>", 202, {"x-amzn-waf-action": "challenge"}),
-    "Vercel 429": lambda site, path: Answer("<title>Vercel Security Checkpoint</title>", 429, {"x-vercel-mitigated": "challenge"}),
+    "Vercel 429": lambda site, path: Answer(
+        "<title>Vercel Security Checkpoint</title>", 429, {"x-vercel-mitigated": "challenge"}
+    ),
 }
 
 
@@ -135,5 +132,4 @@ def hit(site: MadeSite, choice: str, seed: int = 0) -> list[str]:
 
 def entries(xml: str) -> Iterator[tuple[str, str]]:
     """URL and lastmod of each entry of a sitemap."""
-    for url, date in re.findall(r"<loc>([^<]*)</loc>(?:\s*<lastmod>([^<]*)</lastmod>)?", xml):
-        yield url, date
+    yield from re.findall(r"<loc>([^<]*)</loc>(?:\s*<lastmod>([^<]*)</lastmod>)?", xml)

@@ -106,7 +106,7 @@ def gate_facts(db: sqlite3.Connection, start: Url, max_shrink: float, after: Acc
 def challenged_pages(db: sqlite3.Connection) -> Sequence[ChallengedPages]:
     """The pages in whose place a firewall responded, by the reason. Raises StorageError."""
     with storage_errors():
-        return [ChallengedPages(*row) for row in db.execute(_SELECT_CHALLENGED)]
+        return tuple(ChallengedPages(*row) for row in db.execute(_SELECT_CHALLENGED))
 
 
 def read_coverage(db: sqlite3.Connection, stopped: str, since: float) -> Coverage:

@@ -37,7 +37,7 @@ _DELETE_TARGETS: Final = """DELETE FROM listing WHERE NOT kept AND id NOT IN (SE
     UNION SELECT v.target FROM hop JOIN url u ON u.url = hop.url JOIN visit v ON v.id = u.id WHERE v.target IS NOT NULL)
   SELECT u.id FROM hop JOIN url u ON u.url = hop.url)"""
 
-_STREAM: Final = """SELECT l.id, u.url, l.lastmod, c.page, coalesce(v.reason, ''), l.shard, l.grp
+_STREAM: Final = """SELECT l.id, u.url, l.lastmod, c.page, iif(l.kept = 2, '', coalesce(v.reason, '')), l.shard, l.grp
   FROM {tables} LEFT JOIN content c ON c.id = l.content LEFT JOIN visit v ON v.id = l.id
   WHERE {where} ORDER BY {order} {limit}"""
 
