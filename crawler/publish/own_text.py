@@ -55,7 +55,8 @@ class OwnText:
 
     def is_lost(self, before: frozenset[int], now: frozenset[int]) -> bool:
         """Whether a page lost its own text."""
-        own_before, own_now = len(before - self._shared_before), len(now - self._shared_now)
+        kept = before - self._shared_before  # still its own, even if other pages say it now
+        own_before, own_now = len(kept), len(now - (self._shared_now - kept))
         if own_now < MIN_KEPT * own_before:
             return True
         density_before, density_now = own_before / max(1, len(before)), own_now / max(1, len(now))
