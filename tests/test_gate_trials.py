@@ -180,18 +180,16 @@ def test_ours_a_page_behind_a_challenge_stays_for_ever_and_half_a_page_is_believ
 
 
 def test_ours_a_landslide_is_told_once_and_its_end_once(process: Forked, tmp_path: Path) -> None:
-    (tmp_path / "site.toml").write_text(
-        '[hook]\ncommand = ["sh", "-c", "cat >> heard.jsonl; echo >> heard.jsonl"]\non = ["changes", "trouble", "recovery"]\n'
-        "[notify]\ncheck_live = false\n"
-    )
+    heard = tmp_path / "heard"
+    command = f"cat >> {heard}; echo >> {heard}"
+    (tmp_path / "site.toml").write_text(f'[hook]\ncommand = ["sh", "-c", "{command}"]\non = ["trouble"]\n')
     with nights(process, tmp_path, 12, seed=11) as month:
         struck = month.struck("noindex", "all")
         for routes in (None, struck, struck, struck, None, None):
-            month.run("--config", "site.toml", "--notify", routes=routes)
-    heard = [json.loads(line) for line in (tmp_path / "heard.jsonl").read_text().splitlines() if line]
-    told = [each for each in heard if each["occasion"] in ("trouble", "recovery")]
-    assert [each["occasion"] for each in told] == ["trouble", "recovery"]
-    assert "11 noindex" in told[0]["message"]
+            month.run("--config", "site.toml", routes=routes)
+    messages = [json.loads(line) for line in heard.read_text().splitlines() if line]
+    assert [message["occasion"] for message in messages] == ["trouble", "recovery"]
+    assert "11 noindex" in messages[0]["sentence"]
 
 
 @pytest.mark.slow
@@ -199,18 +197,13 @@ def test_ours_a_landslide_is_told_once_and_its_end_once(process: Forked, tmp_pat
 def test_ours_honest_changes_of_the_whole_site_are_published(process: Forked, tmp_path: Path) -> None:
     with nights(process, tmp_path, 30, seed=12) as month:
         made = month.made
-        for _ in ("prices", "language", "design"):
-            paths = ["/", *made.pages]
-            rewritten = {
-                "prices": {
-                    path: made.page(path, [*made.texts[path], f"It costs {len(path)}.99 EUR."]) for path in paths
-                },
-                "language": {
-                    path: made.page(path, [text.replace("a", "ä") for text in made.texts[path]]) for path in paths
-                },
-                "design": {path: made.page(path).replace("<main>", "<main><section class=new>") for path in paths},
-            }[_]
-            ended = month.run(routes=rewritten)
+        paths = ["/", *made.pages]
+        for rewritten in (
+            {path: made.page(path, [*made.texts[path], f"It costs {len(path)}.99 EUR."]) for path in paths},
+            {path: made.page(path, [text.replace("a", "ä") for text in made.texts[path]]) for path in paths},
+            {path: made.page(path).replace("<main>", "<main><section class=new>") for path in paths},
+        ):
+            ended = month.run(routes=dict(rewritten))
             assert ended.status == 0, ended.said
         moved = {f"/moved{path}": made.page(path) for path in made.pages}
         home = made.page("/").replace('<li><a href="/', '<li><a href="/moved/')

@@ -23,7 +23,9 @@ MIN_KEPT: Final = 0.5
 MAX_KEPT: Final = 0.8
 """One that keeps less than this share has lost it too, when the rest is drowned: ..."""
 MIN_DENSITY: Final = 0.5
-"""... the share of the page that is its own fell below this share of what it was."""
+"""... the share of the page that is its own fell below this share of what it was, ..."""
+MAX_NEW: Final = 0.05
+"""... or it says nothing new: at most this share of its own text is new, so that it is cut off."""
 MIN_SHARED: Final = 0.5
 """Share of a new page that the pages without own text have in common, from which on it is one of them."""
 
@@ -59,8 +61,10 @@ class OwnText:
         own_before, own_now = len(kept), len(now - (self._shared_now - kept))
         if own_now < MIN_KEPT * own_before:
             return True
+        if own_now > MAX_KEPT * own_before:
+            return False
         density_before, density_now = own_before / max(1, len(before)), own_now / max(1, len(now))
-        return own_now <= MAX_KEPT * own_before and density_now < MIN_DENSITY * density_before
+        return density_now < MIN_DENSITY * density_before or len(now - self._shared_now - before) <= MAX_NEW * own_now
 
     def is_like_them(self, page: frozenset[int]) -> bool:
         """Whether a new page mostly says what the pages now have in common."""

@@ -39,6 +39,7 @@ DISASTERS: dict[str, Change] = {
     "with a number": lambda draw, site, n: site.page(
         n, f"error {draw.randrange(10**9)} happened, please come back later"
     ),
+    "cut off": lambda draw, site, n: site.page(n, " ".join(site.text(n)[: int(site.own * draw.uniform(0.2, 0.7))])),
     "teaser": lambda draw, site, n: site.page(n, " ".join(site.text(n)[: site.own // 4]) + " read on as a subscriber"),
 }
 HONEST: dict[str, Change] = {
