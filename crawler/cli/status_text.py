@@ -175,9 +175,7 @@ def _outcome(site: SiteOverview, run: Run | None) -> str:
         return "not run yet"
     if run.is_open:
         return "cut short"
-    if run.has_held:
-        return "held"
-    return "not uploaded" if _not_uploaded(run) else outcome_text(run.outcome)
+    return "not uploaded" if _not_uploaded(run) else outcome_text(run.result)
 
 
 def _not_uploaded(run: Run) -> bool:
@@ -309,7 +307,7 @@ def _row(run: Run, *, is_active: bool) -> tuple[str, ...]:
         *start,
         _duration(run),
         run.completeness or "-",
-        "-" if run.is_open and not run.outcome else outcome_text(run.outcome),
+        "-" if run.is_open and not run.outcome else outcome_text(run.result),
         f"{run.listed:,}" if run.listed or has_figures else "-",
         f"+{run.added:,} ~{run.changed:,} -{run.removed + run.moved + run.deindexed:,}" if has_figures else "-",
         f"{run.fetched:,}" if run.fetched or has_figures else "-",

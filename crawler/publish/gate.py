@@ -151,21 +151,21 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
     is_alike = _is_over(facts.alike.count if facts.alike else 0, facts.published, limits.max_shrink)
     sentence = _start_missing(facts) or _start_delisted(facts.start)
     if sentence:
-        return Refusal(f"{sentence}; {_ACCEPT}", is_doubt=True)
+        return Refusal(f"{sentence}; if that is right, {_ACCEPT}", is_doubt=True)
     sentence = "; ".join(_landslides(facts, doubtful, limits, is_alike=is_alike))
     if not sentence:
         return None
     if any(lost.state in LINK_STATES for lost in doubtful) or (is_alike and facts.alike and facts.alike.has_start):
-        return Refusal(f"{sentence}; {_ACCEPT}", is_doubt=True)
+        return Refusal(f"{sentence}; if that is right, {_ACCEPT}", is_doubt=True)
     until = _until(doubtful, limits.accept_after) if not is_alike else ""
     return Hold(
-        f"{sentence}. Their entries stay as they were; {_ACCEPT}{until}",
+        f"{sentence}. Their entries stay as they were. If that is wrong, {_ACCEPT}.{until}",
         frozenset(lost.state for lost in doubtful) | LINK_STATES,  # their links may be what led to these
         is_alike,
     )
 
 
-_ACCEPT: Final = "if that is right, run once with --accept-shrink"
+_ACCEPT: Final = "run once with --accept-shrink"
 
 
 def challenge_note(challenged: Sequence[ChallengedPages], user_agent: str) -> str:
@@ -214,18 +214,18 @@ def _landslides(
     if facts.alike and is_alike:
         yield (
             f"{facts.alike.count:,} {published} lost their own text and are alike or nearly empty now (such as "
-            f"{facts.alike.url}): is this a login, a maintenance page, a firewall or an empty template?"
+            f"{facts.alike.url}), as with a login, a maintenance page, a firewall or an empty template"
         )
 
 
 def _until(doubtful: Sequence[LostPages], accept_after: int) -> str:
-    """When the loss is accepted without a person, as the end of a sentence; "" for never."""
+    """When the loss is accepted without a person, as a sentence after a space; "" for never."""
     if not accept_after or not all(lost.is_explicit for lost in doubtful):
         return ""
     runs = min(lost.runs for lost in doubtful)
     return (
-        f"; what stays so for {accept_after:,} runs in a row and {count_text(accept_after, 'day')} is accepted "
-        f"(--accept-after): this is run {runs:,} of {accept_after:,}"
+        f" Siteatlas accepts a loss that stays the same for {count_text(accept_after, 'run')} in a row and "
+        f"{count_text(accept_after, 'day')} (--accept-after): this is run {runs:,} of {accept_after:,}."
     )
 
 

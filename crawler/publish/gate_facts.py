@@ -14,6 +14,7 @@ from crawler.publish.completeness import Coverage
 from crawler.publish.gate import MIN_LOST, AlikePages, ChallengedPages, GateFacts, LostPages, StartUrlStatus
 from crawler.publish.own_text import OwnText, shingles
 from crawler.publish.standing import CAUSE_SQL, LOST_SQL, AcceptAfter, accepted
+from crawler.publish.store import IS_WITHOUT_ROBOTS
 from crawler.state.database import storage_errors
 
 _SELECT_START: Final = """SELECT v.state, v.reason, v.target, v.status,
@@ -60,6 +61,8 @@ _NEARLY_ALL: Final = 0.9
 # A bad answer of a published page is a failure; other URLs may always give one.
 _FAILED_NOW: Final = f"""SELECT count(*) FROM published p JOIN visit v ON v.id = p.id
   WHERE v.state = '{State.BAD_ANSWER}'"""  # noqa: S608
+_UNREAD_NOW: Final = f"""SELECT count(*) FROM published p JOIN visit v ON v.id = p.id
+  WHERE {IS_WITHOUT_ROBOTS}"""  # noqa: S608
 
 _SELECT_CHALLENGED: Final = f"""SELECT v.reason, count(*), min(u.url) FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = '{State.CHALLENGED}' GROUP BY 1 ORDER BY 2 DESC, 1"""  # noqa: S608
@@ -84,7 +87,7 @@ def gate_facts(db: sqlite3.Connection, start: Url, max_shrink: float, after: Acc
         db.executescript(_CREATE_TABLES)
         visits = [(State(state), status, count) for state, status, count in db.execute(_COUNT_STATES)]
         failed = sum(count for state, status, count in visits if _is_failed_page(state, status))
-        failed += _count(db, _FAILED_NOW)
+        failed += _count(db, _FAILED_NOW) + _count(db, _UNREAD_NOW)
         published = _count(db, "SELECT count(*) FROM published")
         db.executemany("INSERT INTO believed VALUES (?)", accepted(db, after))
         gone = _lost_pages(db, after.now)

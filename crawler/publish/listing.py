@@ -37,9 +37,11 @@ _DELETE_TARGETS: Final = """DELETE FROM listing WHERE NOT kept AND id NOT IN (SE
     UNION SELECT v.target FROM hop JOIN url u ON u.url = hop.url JOIN visit v ON v.id = u.id WHERE v.target IS NOT NULL)
   SELECT u.id FROM hop JOIN url u ON u.url = hop.url)"""
 
-_STREAM: Final = """SELECT l.id, u.url, l.lastmod, c.page, iif(l.kept = 2, '', coalesce(v.reason, '')), l.shard, l.grp
-  FROM {tables} LEFT JOIN content c ON c.id = l.content LEFT JOIN visit v ON v.id = l.id
-  WHERE {where} ORDER BY {order} {limit}"""
+# The reason is for notes: other lines say why pages are held or behind a challenge.
+_REASON: Final = f"iif(l.kept = 2 OR v.state = '{State.CHALLENGED}', '', coalesce(v.reason, ''))"
+_STREAM: Final = f"""SELECT l.id, u.url, l.lastmod, c.page, {_REASON}, l.shard, l.grp
+  FROM {{tables}} LEFT JOIN content c ON c.id = l.content LEFT JOIN visit v ON v.id = l.id
+  WHERE {{where}} ORDER BY {{order}} {{limit}}"""  # noqa: S608 - our own
 
 # CROSS JOIN: walk the index of URLs, without a sort
 _BY_URL: Final = _STREAM.format(

@@ -66,6 +66,11 @@ class Run(Struct, frozen=True, kw_only=True):
         return self.exit_code == PublishRefused.exit_code and self.outcome in PUBLISHING_OUTCOMES
 
     @property
+    def result(self) -> str:
+        """The outcome for people: "held" when the gate held some pages."""
+        return "held" if self.has_held else self.outcome
+
+    @property
     def has_figures(self) -> bool:
         """Whether its numbers are counted: not when it came to nothing, or before its first process has ended."""
         return self.exit_code is not None and self.outcome != "nothing"

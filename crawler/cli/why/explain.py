@@ -28,6 +28,7 @@ from crawler.crawl.frontier.url_templates import exclude_remedy_of
 from crawler.fetch import http_date
 from crawler.lastmod.policy import EARLIEST_DATE, HEADER
 from crawler.model import DocumentKind, State, Url
+from crawler.state.runs import PUBLISHING_OUTCOMES
 from crawler.units import count_text
 
 
@@ -225,7 +226,8 @@ def _summary_text(story: UrlStory) -> str:
     if position:
         where = f"is listed in {position.file}" if position.file else "is listed"
         if position.is_held:
-            return f"{where}, held by the gate: by now it is {state_text(end, reason)}"
+            text = "it lost its own text" if end is State.INDEXABLE else f"by now it is: {state_text(end, reason)}"
+            return f"{where}, and held by the gate: {text}"
         if end is State.INDEXABLE or end is None or (end is State.PENDING and _is_open(story)):
             return where
         return f"{where}, though by now it is: {state_text(end, reason)}"
@@ -247,6 +249,8 @@ def _not_yet(story: UrlStory) -> str:
     run = story.run
     if run is None or run.ended is None:
         return "it belongs in the sitemap, and the run that found it has not published yet"
+    if run.refusal and run.outcome in PUBLISHING_OUTCOMES:
+        return f"the gate holds it back with other pages: {run.refusal}"
     if run.refusal:
         return f"it belongs in the sitemap, and run {run.number} published nothing: {run.refusal}"
     return "it is indexable, and the run did not list it"
@@ -308,8 +312,7 @@ def _sitemap_topic(story: UrlStory) -> StoryTopic:
     if position and position.is_kept:
         lines.append("it failed temporarily, and stays listed")
     if position and position.is_held:
-        reason = f": {story.run.refusal}" if story.run and story.run.refusal else ""
-        lines.append(f"the gate holds its entry as it was before{reason}")
+        lines.append("the gate holds its entry as it was before; the run below says why")
     if _is_open(story) and planned and not position:
         lines.append("the unfinished run will list it")
     elif _is_open(story) and position and story.last_visit is None:

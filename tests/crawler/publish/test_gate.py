@@ -24,8 +24,8 @@ PAGE = Url("https://a.example/p")
 WELL = StartUrlStatus(HOME, Verdict(State.INDEXABLE), 200, was_published=True, is_listed=True)
 LOST_300 = (
     "300 of the 1,000 published pages would leave, over the 20% that --max-shrink allows: 300 blocked by robots.txt "
-    "(https://a.example/p: robots.txt line 2: Disallow: /p). Their entries stay as they were; if that is right, run "
-    "once with --accept-shrink"
+    "(https://a.example/p: robots.txt line 2: Disallow: /p). Their entries stay as they were. If that is wrong, run "
+    "once with --accept-shrink."
 )
 
 
@@ -161,7 +161,7 @@ def test_ours_the_sentence_on_a_landslide_names_the_share_the_causes_and_the_rem
     explicit = LostPages(state=State.NOINDEX, status=200, count=30, url=PAGE, runs=2)
     held = judge(facts(gone=[explicit]), GateLimits())
     assert isinstance(held, Hold)
-    assert "for 7 runs in a row and 7 days is accepted (--accept-after): this is run 2 of 7" in held.sentence
+    assert "for 7 runs in a row and 7 days (--accept-after): this is run 2 of 7." in held.sentence
     for never in (GateLimits(accept_after=0), GateLimits()):
         other = [explicit] if not never.accept_after else [explicit, gone(State.TRAP, 30)]
         held = judge(facts(gone=other), never)
