@@ -44,7 +44,7 @@ class LostPages(Struct, frozen=True, kw_only=True):
     """Published pages that the new set lacks for the same cause: their number, and one of them with its reason.
 
     ``target`` is the URL, without its query, to which several of them redirect; else "". ``runs`` is the number of runs
-    in a row, with this one, in which all of them had this cause, and ``since`` the Unix time of the first of these.
+    in a row, with this one, in which all of them had this cause. ``are_held``: the last run did not let them go.
     """
 
     state: State
@@ -54,7 +54,7 @@ class LostPages(Struct, frozen=True, kw_only=True):
     url: Url
     reason: str = ""
     runs: int = 1
-    since: float = 0.0
+    are_held: bool = False
 
     @property
     def is_explicit(self) -> bool:
@@ -63,11 +63,15 @@ class LostPages(Struct, frozen=True, kw_only=True):
 
 
 class AlikePages(Struct, frozen=True):
-    """Published pages whose own text is gone: their number, one of them, and whether the start URL is one."""
+    """Published pages whose own text is gone: their number, and one of them.
+
+    ``has_start``: the start URL is one. ``held`` of them were held by the last run.
+    """
 
     count: int
     url: Url
     has_start: bool = False
+    held: int = 0
 
 
 class ChallengedPages(Struct, frozen=True):
@@ -132,7 +136,10 @@ class Refusal(Struct, frozen=True):
 
 
 class Hold(Struct, frozen=True):
-    """The held pages: lost ones by state, and those whose text is gone. ``sentence`` says why, with a remedy."""
+    """The held pages: those that were held before, lost ones by state, and if ``alike`` those whose text is gone.
+
+    ``sentence`` says why, with a remedy.
+    """
 
     sentence: str
     states: frozenset[State] = frozenset()
@@ -147,22 +154,21 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
         return Refusal(_with_challenges(sentence, facts, limits))
     if limits.accept_shrink:
         return None
-    doubtful = _doubtful(facts, limits.max_shrink)
-    is_alike = _is_over(facts.alike.count if facts.alike else 0, facts.published, limits.max_shrink)
     sentence = _start_missing(facts) or _start_delisted(facts.start)
     if sentence:
         return Refusal(f"{sentence}; if that is right, {_ACCEPT}", is_doubt=True)
-    sentence = "; ".join(_landslides(facts, doubtful, limits, is_alike=is_alike))
-    if not sentence:
+    landslide = _landslide(facts, limits.max_shrink)
+    if landslide.breaks_crawl:
+        return Refusal(f"{'; '.join(_sentences(facts, landslide, limits))}; if that is right, {_ACCEPT}", is_doubt=True)
+    held = [lost for lost in landslide.rest if lost.are_held]
+    if not landslide.lost and not held and not landslide.alike:
         return None
-    if any(lost.state in LINK_STATES for lost in doubtful) or (is_alike and facts.alike and facts.alike.has_start):
-        return Refusal(f"{sentence}; if that is right, {_ACCEPT}", is_doubt=True)
-    until = _until(doubtful, limits.accept_after) if not is_alike else ""
-    return Hold(
-        f"{sentence}. Their entries stay as they were. If that is wrong, {_ACCEPT}.{until}",
-        frozenset(lost.state for lost in doubtful) | LINK_STATES,  # their links may be what led to these
-        is_alike,
-    )
+    sentence = "; ".join((*_sentences(facts, landslide, limits), *_still_held(held, landslide)))
+    until = "" if landslide.alike else _until([*landslide.lost, *held], limits.accept_after)
+    # links of the held pages may be what led to others
+    states = frozenset(lost.state for lost in landslide.lost) | LINK_STATES
+    text = f"{sentence}. Their entries stay as they were. If that is wrong, {_ACCEPT}.{until}"
+    return Hold(text, states, landslide.is_over_alike)
 
 
 _ACCEPT: Final = "run once with --accept-shrink"
@@ -188,34 +194,64 @@ def _is_over(count: int, published: int, limit: float) -> bool:
     return count >= MIN_LOST and count > limit * published
 
 
-def _doubtful(facts: GateFacts, limit: float) -> list[LostPages]:
-    """The lost pages that are held: all of a state that alone is over the limit; all, when the others still are."""
+class _Landslide(Struct, frozen=True):
+    """The lost pages that are too many, the other lost pages, and the pages without own text if any is in doubt."""
+
+    lost: list[LostPages]
+    rest: list[LostPages]
+    alike: AlikePages | None = None
+    is_over_alike: bool = False
+
+    @property
+    def breaks_crawl(self) -> bool:
+        """Whether the crawl itself cannot be believed."""
+        has_start = self.is_over_alike and self.alike is not None and self.alike.has_start
+        return has_start or any(lost.state in LINK_STATES for lost in self.lost)
+
+
+def _landslide(facts: GateFacts, limit: float) -> _Landslide:
+    """What is too much: each kind that alone is over the limit; all kinds, when the others together still are."""
     lost = sorted(
         (lost for lost in facts.gone if lost.state not in OPERATOR_STATES), key=lambda lost: (-lost.count, lost.url)
     )
-    counts: dict[State, int] = {}
+    alike = facts.alike.count if facts.alike else 0
+    counts: dict[State | None, int] = {None: alike}
     for group in lost:
         counts[group.state] = counts.get(group.state, 0) + group.count
-    over = {state for state, count in counts.items() if _is_over(count, facts.published, limit)}
-    rest = sum(count for state, count in counts.items() if state not in over)
-    return lost if _is_over(rest, facts.published, limit) else [group for group in lost if group.state in over]
+    over = {kind for kind, count in counts.items() if _is_over(count, facts.published, limit)}
+    rest = sum(count for kind, count in counts.items() if kind not in over)
+    if _is_over(rest, facts.published, limit):
+        over = {kind for kind, count in counts.items() if count}
+    is_doubtful = facts.alike is not None and (None in over or facts.alike.held > 0)
+    return _Landslide(
+        [group for group in lost if group.state in over],
+        [group for group in lost if group.state not in over],
+        facts.alike if is_doubtful else None,
+        None in over,
+    )
 
 
-def _landslides(
-    facts: GateFacts, doubtful: Sequence[LostPages], limits: GateLimits, *, is_alike: bool
-) -> Iterator[str]:
+def _sentences(facts: GateFacts, landslide: _Landslide, limits: GateLimits) -> Iterator[str]:
     published = f"of the {facts.published:,} published pages"
-    if doubtful:
-        count = sum(lost.count for lost in doubtful)
+    if landslide.lost:
+        count = sum(lost.count for lost in landslide.lost)
         yield (
             f"{count:,} {published} would leave, over the {limits.max_shrink:.0%} that --max-shrink allows: "
-            f"{', '.join(_causes(doubtful))}"
+            f"{', '.join(_causes(landslide.lost))}"
         )
-    if facts.alike and is_alike:
+    if landslide.alike and landslide.is_over_alike:
         yield (
-            f"{facts.alike.count:,} {published} lost their own text and are alike or nearly empty now (such as "
-            f"{facts.alike.url}), as with a login, a maintenance page, a firewall or an empty template"
+            f"{landslide.alike.count:,} {published} lost their own text and are alike or nearly empty now (such as "
+            f"{landslide.alike.url}), as with a login, a maintenance page, a firewall or an empty template"
         )
+
+
+def _still_held(held: Sequence[LostPages], landslide: _Landslide) -> Iterator[str]:
+    if held:
+        count = sum(lost.count for lost in held)
+        yield f"{count_text(count, 'page')} that the last run held would still leave: {', '.join(_causes(held))}"
+    if landslide.alike and not landslide.is_over_alike:
+        yield f"{count_text(landslide.alike.held, 'page')} that the last run held still lack their own text"
 
 
 def _until(doubtful: Sequence[LostPages], accept_after: int) -> str:
@@ -225,7 +261,7 @@ def _until(doubtful: Sequence[LostPages], accept_after: int) -> str:
     runs = min(lost.runs for lost in doubtful)
     return (
         f" Siteatlas accepts a loss that stays the same for {count_text(accept_after, 'run')} in a row and "
-        f"{count_text(accept_after, 'day')} (--accept-after): this is run {runs:,} of {accept_after:,}."
+        f"{count_text(accept_after, 'day')} (--accept-after). So far: {count_text(runs, 'run')}."
     )
 
 

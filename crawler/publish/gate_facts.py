@@ -28,16 +28,17 @@ _COUNT_STATES: Final = "SELECT state, status, count(*) FROM visit GROUP BY state
 
 # Two tables that live as long as the connection: lost pages whose loss is believed, and pages whose own text is gone.
 _CREATE_TABLES: Final = """CREATE TEMP TABLE IF NOT EXISTS believed (id INTEGER PRIMARY KEY);
-CREATE TEMP TABLE IF NOT EXISTS alike (id INTEGER PRIMARY KEY);
+CREATE TEMP TABLE IF NOT EXISTS alike (id INTEGER PRIMARY KEY, is_held INTEGER);
 DELETE FROM believed; DELETE FROM alike;"""
 
 # With min(), the other columns are those of the row that has the minimum: https://www.sqlite.org/lang_select.html
 _SELECT_LOST: Final = f"""SELECT coalesce(v.state, '{State.UNLINKED}'), v.status,
     iif(v.state = '{State.REDIRECT}', coalesce(substr(v.target, 1, instr(v.target || '?', '?') - 1), ''), ''),
-    count(*), min(u.url), coalesce(v.reason, ''), min(coalesce(h.runs, 0)) + 1, max(coalesce(h.since, :now))
-  FROM {LOST_SQL} LEFT JOIN held h ON h.id = p.id AND h.cause = {CAUSE_SQL}
+    h.id IS NOT NULL, count(*), min(u.url), coalesce(v.reason, ''),
+    min(iif(h.cause = {CAUSE_SQL}, h.runs, 0)) + 1
+  FROM {LOST_SQL} LEFT JOIN held h ON h.id = p.id
   WHERE l.id IS NULL AND p.id NOT IN (SELECT id FROM believed)
-  GROUP BY 1, 2, 3"""  # noqa: S608
+  GROUP BY 1, 2, 3, 4"""  # noqa: S608
 
 # Permanent redirects, each to a new page of the set to which nothing else redirects
 _FROM_MOVED: Final = f"""FROM published p JOIN visit v ON v.id = p.id JOIN url t ON t.url = v.target
@@ -51,6 +52,8 @@ _FROM_CHANGED: Final = """FROM published p JOIN listing l ON l.id = p.id AND NOT
 _ANY_ORDER: Final = "ORDER BY p.id * 2654435761 & 4294967295"
 _SELECT_NEW: Final = """SELECT l.id, now.text, now.text FROM listing l JOIN content now ON now.id = l.content
   WHERE NOT l.kept AND NOT EXISTS (SELECT 1 FROM published p WHERE p.id = l.id)"""
+_SELECT_ALIKE: Final = """SELECT count(*), coalesce(min(u.url), ''), coalesce(max(u.url = ?), 0),
+  coalesce(sum(a.is_held), 0) FROM alike a JOIN url u ON u.id = a.id"""
 _SAMPLE: Final = 300
 """Pages whose texts are compared to find out whether many lost their own text."""
 _MAX_COMPARED: Final = 20_000
@@ -90,12 +93,12 @@ def gate_facts(db: sqlite3.Connection, start: Url, max_shrink: float, after: Acc
         failed += _count(db, _FAILED_NOW) + _count(db, _UNREAD_NOW)
         published = _count(db, "SELECT count(*) FROM published")
         db.executemany("INSERT INTO believed VALUES (?)", accepted(db, after))
-        gone = _lost_pages(db, after.now)
+        gone = _lost_pages(db)
         if sum(lost.count for lost in gone) > max_shrink * published:
             _believe_moved(db)
-            gone = _lost_pages(db, after.now)
+            gone = _lost_pages(db)
         return GateFacts(
-            alike=_alike_pages(db, start, max_shrink * published),
+            alike=_alike_pages(db, start, max_shrink * published - sum(lost.count for lost in gone)),
             start=_start_url_status(db, start),
             published=published,
             listed=_count(db, "SELECT count(*) FROM listing"),
@@ -156,11 +159,12 @@ def _start_url_status(db: sqlite3.Connection, url: Url) -> StartUrlStatus:
     return StartUrlStatus(url, verdict, status, bool(was_published), bool(is_listed), bool(is_accepted))
 
 
-def _lost_pages(db: sqlite3.Connection, now: float) -> Sequence[LostPages]:
+def _lost_pages(db: sqlite3.Connection) -> Sequence[LostPages]:
     """The causes for which published pages leave. A redirect target matters only when several pages share it."""
-    groups: dict[tuple[str, int | None, str], LostPages] = {}
-    for state, status, target, count, url, reason, runs, since in db.execute(_SELECT_LOST, {"now": now}):
+    groups: dict[tuple[str, int | None, str, bool], LostPages] = {}
+    for state, status, target, are_held, count, url, reason, runs in db.execute(_SELECT_LOST):
         shared = target if count >= MIN_LOST else ""
+        key = (state, status, shared, bool(are_held))
         group = LostPages(
             state=State(state),
             status=status,
@@ -169,53 +173,54 @@ def _lost_pages(db: sqlite3.Connection, now: float) -> Sequence[LostPages]:
             url=Url(url),
             reason=reason,
             runs=runs,
-            since=since,
+            are_held=bool(are_held),
         )
-        previous = groups.get((state, status, shared))
+        previous = groups.get(key)
         if previous is not None:
             first = min(previous, group, key=attrgetter("url"))
-            both = {"count": previous.count + count, "runs": min(previous.runs, runs)}
-            group = replace(first, since=max(previous.since, since), **both)
-        groups[state, status, shared] = group
+            group = replace(first, count=previous.count + count, runs=min(previous.runs, runs))
+        groups[key] = group
     return tuple(groups.values())
 
 
 def _believe_moved(db: sqlite3.Connection) -> None:
     """Believe the loss of pages that moved, each to a new URL of its own that says the same."""
     sample = list(_versions(db, f"SELECT p.id, was.text, now.text {_FROM_MOVED} {_ANY_ORDER} LIMIT {_SAMPLE}"))
-    texts = OwnText(((before, now) for _, before, now in sample), max(MIN_LOST, len(sample) // 5))
+    texts = OwnText(((before, now) for _, before, now in sample), _many(sample))
     same = sum(texts.is_same(before, now) and not texts.is_lost(before, now) for _, before, now in sample)
     if sample and same >= _NEARLY_ALL * len(sample):
         db.execute(f"INSERT OR IGNORE INTO believed SELECT p.id {_FROM_MOVED}")
 
 
-def _alike_pages(db: sqlite3.Connection, start: Url, limit: float) -> AlikePages | None:
-    """The pages that lost their own text, if these are more than ``limit`` of the published ones. Marks them."""
-    changed = _count(db, f"SELECT count(*) {_FROM_CHANGED}")
-    if changed < MIN_LOST or changed <= limit:
+def _alike_pages(db: sqlite3.Connection, start: Url, room: float) -> AlikePages | None:
+    """The pages that lost their own text, if so many may have that ``room`` is too small for them, or if the last run
+    held any. Fills the table ``alike``.
+    """
+    changed, held = db.execute(f"SELECT count(*), coalesce(sum(p.kept = 2), 0) {_FROM_CHANGED}").fetchone()
+    if not held and (changed < MIN_LOST or changed <= room):
         return None
     sample = list(_versions(db, f"SELECT p.id, was.text, now.text {_FROM_CHANGED} {_ANY_ORDER} LIMIT {_SAMPLE}"))
-    many = max(MIN_LOST, int(0.8 * limit * len(sample) / changed))
-    texts = OwnText(((before, now) for _, before, now in sample), many)
+    texts = OwnText(((before, now) for _, before, now in sample), _many(sample))
     lost = sum(texts.is_lost(before, now) for _, before, now in sample)
-    if lost * changed <= limit / 2 * len(sample):
+    if not held and lost * changed <= room / 2 * len(sample):
         return None
-    columns = "p.id, was.text, now.text" if changed <= _MAX_COMPARED else "p.id, x'', x''"
-    every = db.execute(f"SELECT {columns} {_FROM_CHANGED}").fetchall() if changed > _MAX_COMPARED else ()
-    marked = [(number,) for number, _, _ in every] or [
-        (number,)
-        for number, before, now in _versions(db, f"SELECT {columns} {_FROM_CHANGED}")
-        if texts.is_lost(before, now)
-    ]
-    db.executemany("INSERT INTO alike VALUES (?)", marked)
-    count, url, has_start = db.execute(
-        "SELECT count(*), min(u.url), max(u.url = ?) FROM alike a JOIN url u ON u.id = a.id", (start,)
-    ).fetchone()
-    if count < MIN_LOST or count <= limit:
-        return None
+    if changed > _MAX_COMPARED:
+        db.execute(f"INSERT INTO alike SELECT p.id, p.kept = 2 {_FROM_CHANGED}")
+    else:
+        rows = db.execute(f"SELECT p.id, p.kept = 2, was.text, now.text {_FROM_CHANGED}")
+        lost_ids = [
+            (number, is_held) for number, is_held, was, now in rows if texts.is_lost(shingles(was), shingles(now))
+        ]
+        db.executemany("INSERT INTO alike VALUES (?, ?)", lost_ids)
+    count, url, has_start, held = db.execute(_SELECT_ALIKE, (start,)).fetchone()
     new = [(number,) for number, page, _ in _versions(db, _SELECT_NEW) if texts.is_like_them(page)]
-    db.executemany("INSERT INTO alike VALUES (?)", new)
-    return AlikePages(count, Url(url), bool(has_start))
+    db.executemany("INSERT INTO alike VALUES (?, 0)", new)
+    return AlikePages(count, Url(url), bool(has_start), held) if count else None
+
+
+def _many(sample: Sequence[object]) -> int:
+    """The number of pages of a sample from which on what they share belongs to the site."""
+    return max(MIN_LOST, len(sample) // 20)
 
 
 def _versions(db: sqlite3.Connection, query: str) -> Iterator[tuple[int, frozenset[int], frozenset[int]]]:

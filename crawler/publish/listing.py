@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from crawler.model import DiscoveredBy, DiscoveredUrl, ListedPage, Page, State, Url, Verdict
-from crawler.publish.gate import Hold
+from crawler.publish.gate import OPERATOR_STATES, Hold
 from crawler.publish.store import keep_listed_sql
 from crawler.state.database import storage_errors, transaction
 
@@ -27,8 +27,9 @@ _INSERT_NOT_YET: Final = """INSERT INTO listing (id, content, lastmod, lastmod_s
 _INSERT_HELD: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 2
   FROM published p LEFT JOIN visit v ON v.id = p.id WHERE NOT EXISTS (SELECT 1 FROM listing l WHERE l.id = p.id)
-    AND p.id NOT IN (SELECT id FROM believed)
-    AND (coalesce(v.state, :unlinked) IN (SELECT value FROM json_each(:states)) OR p.id IN (SELECT id FROM alike))"""
+    AND p.id NOT IN (SELECT id FROM believed) AND coalesce(v.state, '') NOT IN (SELECT value FROM json_each(:operator))
+    AND (coalesce(v.state, :unlinked) IN (SELECT value FROM json_each(:states))
+      OR p.id IN (SELECT id FROM alike) OR p.id IN (SELECT id FROM held))"""
 
 # New pages to which held pages lead are a part of the same landslide.
 _DELETE_TARGETS: Final = """DELETE FROM listing WHERE NOT kept AND id NOT IN (SELECT id FROM published) AND id IN (
@@ -89,13 +90,12 @@ class Listing:
 
         New pages that belong to the same landslide are removed.
         """
-        states = msgspec.json.encode(sorted(hold.states)).decode()
+        states, operator = (msgspec.json.encode(sorted(kind)).decode() for kind in (hold.states, OPERATOR_STATES))
         with transaction(self._db):
-            if hold.alike:
-                self._db.execute("DELETE FROM listing WHERE id IN (SELECT id FROM alike)")
-            else:
-                self._db.execute("DELETE FROM alike")
-            self._db.execute(_INSERT_HELD, {"states": states, "unlinked": State.UNLINKED})
+            if not hold.alike:
+                self._db.execute("DELETE FROM alike WHERE NOT is_held")
+            self._db.execute("DELETE FROM listing WHERE id IN (SELECT id FROM alike)")
+            self._db.execute(_INSERT_HELD, {"states": states, "operator": operator, "unlinked": State.UNLINKED})
             self._db.execute(_DELETE_TARGETS)
 
     @property

@@ -14,6 +14,7 @@ from crawler.publish.gate import EXPLICIT
 from crawler.state.database import storage_errors
 
 _DAY: Final = 86_400.0
+_JITTER: Final = 3_600.0  # seconds by which a nightly run may begin earlier than the night before
 
 CAUSE_SQL: Final = (
     f"(coalesce(v.state, '{State.UNLINKED}') || ' ' || coalesce(v.status, '') || ' ' || coalesce(v.target, ''))"
@@ -28,7 +29,7 @@ _EXPLICIT_SQL: Final = " OR ".join(
     f"(v.state = '{state.value}' AND v.status = {status})" for state, status in sorted(EXPLICIT)
 )
 _SELECT_ACCEPTED: Final = f"""SELECT p.id FROM {LOST_SQL} JOIN held h ON h.id = p.id AND h.cause = {CAUSE_SQL}
-  WHERE l.id IS NULL AND ({_EXPLICIT_SQL}) AND h.runs + 1 >= :after AND :now - h.since >= :after * {_DAY}"""  # noqa: S608
+  WHERE l.id IS NULL AND ({_EXPLICIT_SQL}) AND h.runs + 1 >= :after AND :now - h.since >= :after * {_DAY} - {_JITTER}"""  # noqa: S608
 
 _RECORD: Final = (
     f"""DELETE FROM held WHERE id NOT IN (SELECT id FROM published) OR id IN (SELECT p.id FROM {LOST_SQL}

@@ -161,7 +161,7 @@ def test_ours_the_sentence_on_a_landslide_names_the_share_the_causes_and_the_rem
     explicit = LostPages(state=State.NOINDEX, status=200, count=30, url=PAGE, runs=2)
     held = judge(facts(gone=[explicit]), GateLimits())
     assert isinstance(held, Hold)
-    assert "for 7 runs in a row and 7 days (--accept-after): this is run 2 of 7." in held.sentence
+    assert "for 7 runs in a row and 7 days (--accept-after). So far: 2 runs." in held.sentence
     for never in (GateLimits(accept_after=0), GateLimits()):
         other = [explicit] if not never.accept_after else [explicit, gone(State.TRAP, 30)]
         held = judge(facts(gone=other), never)
@@ -177,6 +177,28 @@ def test_ours_what_is_below_the_limit_in_its_kind_leaves_unless_the_rest_is_over
     held = judge(facts(gone=mixed), GateLimits())
     assert isinstance(held, Hold)
     assert held.states - LINK_STATES == {State.NOINDEX, State.CLIENT_ERROR, State.REDIRECT}
+
+
+def test_ours_kinds_that_are_small_alone_are_too_many_together_and_lost_text_is_a_kind() -> None:
+    lost = [gone(State.NOINDEX, 8, 200), gone(State.CLIENT_ERROR, 7, 404)]
+    assert judge(facts(gone=lost), GateLimits()) is None
+    held = judge(facts(gone=lost, alike=AlikePages(9, PAGE)), GateLimits())
+    assert isinstance(held, Hold)
+    assert held.alike
+    assert held.states - LINK_STATES == {State.NOINDEX, State.CLIENT_ERROR}
+
+
+def test_ours_what_was_held_stays_so_while_its_cause_lasts() -> None:
+    left = LostPages(state=State.TRAP, count=2, url=PAGE, are_held=True)
+    held = judge(facts(gone=[left, gone(State.NOINDEX, 3, 200)]), GateLimits())
+    assert isinstance(held, Hold)
+    assert "2 pages that the last run held would still leave: 2 trap" in held.sentence
+    assert not held.states - LINK_STATES
+    held = judge(facts(alike=AlikePages(4, PAGE, held=2)), GateLimits())
+    assert isinstance(held, Hold)
+    assert not held.alike
+    assert "2 pages that the last run held still lack their own text" in held.sentence
+    assert judge(facts(gone=[left]), GateLimits(accept_shrink=True)) is None
 
 
 def test_ours_pages_that_lost_their_own_text_are_held() -> None:

@@ -139,7 +139,9 @@ def test_ours_pages_that_lost_their_own_text_are_counted_and_redesigned_ones_are
         tables.saw(f"p{n}", is_)
     assert gate_facts(tables.db, HOME).alike == AlikePages(6, Url(f"{HOME}p0"))
     assert gate_facts(tables.db, Url(f"{HOME}p3")).alike == AlikePages(6, Url(f"{HOME}p0"), has_start=True)
-    assert gate_facts(tables.db, HOME, limit=0.3).alike is None
+    assert gate_facts(tables.db, HOME, limit=0.9).alike is None
+    tables.db.execute("UPDATE published SET kept = 2 WHERE id = ?", (tables.url("p4"),))
+    assert gate_facts(tables.db, HOME, limit=0.9).alike == AlikePages(6, Url(f"{HOME}p0"), held=1)
 
 
 def test_ours_pages_that_moved_each_to_a_new_url_are_not_lost(tables: Tables) -> None:
@@ -163,6 +165,7 @@ def test_ours_an_explicit_cause_is_believed_when_it_stood_long_enough(tables: Ta
     for night in (0.0, 1.0, 2.0):
         lost = {group.state: group for group in gate_facts(tables.db, HOME, night * DAY).gone}
         assert (lost[State.NOINDEX].count, lost[State.NOINDEX].runs) == (5, night + 1)
+        assert lost[State.NOINDEX].are_held == (night > 0)
         record_losses(tables.db, night * DAY)
     tables.db.execute("UPDATE visit SET state = 'client error', status = 404 WHERE id = ?", (tables.url("p1"),))
     lost = {group.state: group for group in gate_facts(tables.db, HOME, 3 * DAY).gone}
