@@ -115,6 +115,7 @@ class Reply(Struct, frozen=True):
 
     ``headers`` are pairs of lower-case name and value in the order received. ``fetched_at`` is the Unix time at which
     the request was sent, ``elapsed`` the seconds to the last byte. ``cut`` says why the body is a prefix, or is "".
+    ``is_miscoded``: Content-Encoding names a compression, but the server sent the body without it.
     """
 
     url: Url
@@ -125,6 +126,7 @@ class Reply(Struct, frozen=True):
     elapsed: float
     wire_bytes: int = 0
     cut: str = ""
+    is_miscoded: bool = False
 
     def header(self, name: str) -> str | None:
         """The first value of a header by its lower-case name."""
@@ -222,6 +224,7 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     expires_evidence: str = ""  # ... in its own words
     breadcrumb: list[Url] = []  # the pages above it, as it names them, the start first
     cut: str = ""  # why it is only a part of the page of the previous visit, or ""
+    by_header: bool = False  # a header makes it redirect, or names another URL as its canonical
 
 
 class Verdict(Struct, frozen=True):

@@ -123,7 +123,7 @@ class SitemapPlan:
         elif not is_same_document(existing.url, url):
             raise InvalidLocation(
                 f"{quote_text(existing.url)} and {quote_text(url)} are in the same directory and cover the same "
-                "URLs: name one of them"
+                f"URLs: use only one of them"
             )
         return existing
 

@@ -16,7 +16,7 @@ NARROW = {"COLUMNS": "80"}
 
 def test_ours_the_list_of_commands_tells_each_in_a_whole_sentence(tmp_path: Path) -> None:
     told = " ".join(siteatlas(tmp_path, "--help").out.split())
-    assert "nothing on the site links to them. " in told
+    assert "no page of the site links to. " in told
     assert "..." not in told.partition("Commands:")[2]
 
 

@@ -97,8 +97,8 @@ def instead(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 @pytest.mark.parametrize(
     ("program", "code", "told"),
     [
-        ("import os; os.kill(os.getpid(), 9)", -9, "its process was ended by SIGKILL (is there too little memory?)"),
-        ("import os; os.abort()", -6, "its process was ended by SIGABRT"),
+        ("import os; os.kill(os.getpid(), 9)", -9, "its process was stopped by SIGKILL (possibly out of memory)"),
+        ("import os; os.abort()", -6, "its process was stopped by SIGABRT"),
         ("raise SystemExit('out of luck')", 1, "its process ended with exit code 1 and without a report: out of luck"),
         ("print('no report')", 0, "its process ended with exit code 0 and without a report"),
         ("print('x' * 10**6)", 0, "its process ended with exit code 0 and without a report"),

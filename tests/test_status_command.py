@@ -79,8 +79,8 @@ def test_ours_many_sites_are_told_of_in_a_line_each(tmp_path: Path) -> None:
     state(tmp_path, names[1], [run(1), run(2, 0, "refused", refusal="the start URL failed", exit_code=3)])
     state(tmp_path, names[2], [run(1, outcome="")])
     with History(tmp_path / "state") as history:
-        attempt(history, names[3], RunStatus.FAILED, "its process was ended by SIGKILL")
-        attempt(history, names[3], RunStatus.FAILED, "its process was ended by SIGKILL", retry=True)
+        attempt(history, names[3], RunStatus.FAILED, "its process was stopped by SIGKILL")
+        attempt(history, names[3], RunStatus.FAILED, "its process was stopped by SIGKILL", retry=True)
     ran = siteatlas(tmp_path, "status", "--config", "sites.toml", COLUMNS="80")
     lines = ran.out.splitlines()
     assert max(map(len, lines)) <= 80

@@ -177,16 +177,16 @@ class AuditFinisher:
         notes, scope = [], self._plan.scope
         if traps := sum(bar.count for bar in figures.states if bar.label == State.TRAP):
             looks = "looks" if traps == 1 else "look"
-            notes.append(f"{count_text(traps, 'URL')} {looks} like part of a crawler trap: not fetched")
+            notes.append(f"{count_text(traps, 'URL')} {looks} like part of a crawler trap and were not fetched")
         if copies:
             copy, page = (self._url(number) for number in min(copies.items()))
             are = "1 page is" if len(copies) == 1 else f"{len(copies):,} pages are each"
             such = "" if len(copies) == 1 else "such as "
-            text = f"{are} a copy of another one and counted with it, with all visits"
+            text = f"{are} a copy of another page and counted as that page, with all visits"
             notes.append(f"{text}: {such}{copy} with {page}")
         if scope.directory != f"{scope.origin}/":
             text = f"pages outside {scope.directory} were not fetched"
-            notes.append(f"{text}: URLs that only they link seem to be linked nowhere")
+            notes.append(f"{text}: URLs that only those pages link to look as if nothing linked to them")
         return notes
 
     def _url(self, number: int) -> str:

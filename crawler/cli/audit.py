@@ -7,10 +7,10 @@ import typer
 
 from crawler.cli.errors import INTERRUPTED, CommandErrors
 from crawler.cli.help import RAW
+from crawler.cli.lint_options import Form
 from crawler.cli.options import (
     FLAGS,
     ConfigOption,
-    Form,
     FreshOption,
     OneSiteOption,
     QuietOption,
@@ -58,16 +58,16 @@ def audit(  # noqa: PLR0913 - the command line is wide
     restart: RestartOption = False,
     quiet: QuietOption = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Name every URL that has a finding, and log more.")
+        bool, typer.Option("--verbose", "-v", help="Show every URL that has a finding, and log more.")
     ] = False,
     **flags: Any,
 ) -> None:
-    """Find orphan pages: they exist, are visited or are published, but nothing on the site links to them.
+    """Find orphan pages: pages that exist, are visited or are published, but that no page of the site links to.
 
     The audit crawls the site by its links only, and compares the result with the site's sitemaps and with the logs,
-    exports and lists that you name. It fetches the URLs that only these name, to learn their present state. It also
-    reports what is wrong with the sitemaps. If the last run is recent (--max-crawl-age), the audit uses its crawl, and
-    requests only what that run did not see.
+    exports and lists that you name. It fetches the URLs that only these sources name, to learn their present state. It
+    also reports errors in the sitemaps. If the last run is recent (--max-crawl-age), the audit uses the crawl of that
+    run, and requests only what the run did not see.
     """
     with CommandErrors(verbose, INTERRUPTED) as errors:
         if rules:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from itertools import starmap
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -9,7 +10,7 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import SiteOption, TraceOption, with_flags
+from crawler.cli.options import REQUEST_KEYS, SiteOption, TraceOption, with_flags
 from crawler.cli.text_tables import fitted
 from crawler.errors import FindingsFound, UsageError
 
@@ -20,14 +21,9 @@ EPILOG: Final = f"""{RAW}Examples:
 
 Exit codes: 0 no problem, or patched, 1 internal error, 2 usage, 7 the file cannot be written, 10 at least one problem.
 """
-_KEYS: Final = (
-    *("site.sitemap_url", "output.directory", "scope.hosts", "fetch.user_agent", "fetch.headers"),
-    *("fetch.basic_auth", "fetch.cookies", "fetch.proxy", "fetch.resolve", "fetch.ca_file", "fetch.transport"),
-    *("fetch.timeout", "fetch.connect_timeout", "fetch.read_timeout", "fetch.retries", "pace.rate"),
-)
 
 
-@with_flags(*_KEYS)
+@with_flags(*REQUEST_KEYS, "site.sitemap_url", "output.directory")
 def robots(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None,
@@ -59,9 +55,9 @@ def robots(  # noqa: PLR0913 - the command line is wide
 ) -> None:
     """Check that search engines find the published sitemap.
 
-    robots fetches robots.txt and the sitemap of the site. It checks that robots.txt names the sitemap, and that both
-    answer, have the right type and are not blocked or redirected. It shows the remedy for each problem and the lines
-    to add. With --patch, it adds these lines to a local file instead, and sends no requests.
+    The command fetches robots.txt and the sitemap of the site. It checks that robots.txt names the sitemap, and that
+    both files can be fetched, have the right type and are not blocked or redirected. For each problem, it shows the
+    remedy and the lines to add. With --patch, it adds these lines to a local file instead, and sends no requests.
     """
     with CommandErrors(verbose) as errors:
         if dry_run and patch is None:
@@ -76,8 +72,10 @@ def robots(  # noqa: PLR0913 - the command line is wide
             lines = [json.dumps(values, indent=2)] if as_json else text
             sys.stdout.write("".join(f"{declaration}\n" for declaration in lines))
             return
+        from crawler.audit.discovery.check import check_discovery  # noqa: PLC0415
+
         declared = []
-        for number, declaration in enumerate(robots_check.check_sites(sites)):
+        for number, declaration in enumerate(starmap(check_discovery, sites)):
             declared.append(declaration)
             if not as_json:
                 separator = [""] if number else []
@@ -86,4 +84,5 @@ def robots(  # noqa: PLR0913 - the command line is wide
         if not all(declaration.is_ok for declaration in declared):
             errors.exit_code = FindingsFound.exit_code
         if as_json:
-            sys.stdout.write(f"{robots_check.discovery_json(declared, errors.exit_code)}\n")
+            checked = [declaration.as_json() for declaration in declared]
+            sys.stdout.write(f"{json.dumps({'exit_code': errors.exit_code, 'sites': checked}, indent=2)}\n")

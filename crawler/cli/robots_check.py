@@ -1,13 +1,12 @@
 """Checks or patches robots.txt for the selected sites, and formats the result as text or JSON."""
 
 import difflib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from crawler.audit.discovery.check import CheckStatus, Declaration, check_discovery, check_one_robots_txt
+from crawler.audit.discovery.check import CheckStatus, Declaration, check_one_robots_txt
 from crawler.audit.discovery.patch import RobotsTxtPatch, apply_patch, build_patch
 from crawler.cli.options import site_config
 from crawler.cli.sites import configured_sites
@@ -36,7 +35,7 @@ def selected_sites(
         ]
     address = url or flags.get("site__sitemap_url")
     if not address:
-        raise UsageError("say which site: siteatlas robots https://www.example.com/, or --config FILE")
+        raise UsageError("no site is given: siteatlas robots https://www.example.com/, or --config FILE")
     if not flags.get("site__sitemap_url") and urlsplit(address).path.lower().endswith(_SITEMAP_SUFFIXES):
         flags = {**flags, "site__sitemap_url": address}
     name = sites[0] if sites else None
@@ -79,12 +78,6 @@ def patch_message(urls: Sequence[Url], patch: RobotsTxtPatch, *, dry_run: bool) 
         yield from (f"  {line}" for line in patch.added)
 
 
-def check_sites(sites: Sequence[tuple[str, Config]]) -> Iterator[Declaration]:
-    """Check the sitemap of each site, one after the other. Raises UsageError."""
-    for name, config in sites:
-        yield check_discovery(name, config)
-
-
 def discovery_lines(declared: Declaration) -> Iterator[str]:
     """A line for each check, its remedy, and the lines to add to each robots.txt."""
     if declared.name:
@@ -102,8 +95,3 @@ def discovery_lines(declared: Declaration) -> Iterator[str]:
         yield from ("", f"{instruction} {robots_url} ({patch}):", "", *missing)
     faults = sum(check.status is CheckStatus.PROBLEM for check in declared.checks)
     yield from ("", count_text(faults, "problem") if faults else "no problems")
-
-
-def discovery_json(declared: Sequence[Declaration], exit_code: int) -> str:
-    """The results as JSON."""
-    return json.dumps({"exit_code": exit_code, "sites": [declaration.as_json() for declaration in declared]}, indent=2)

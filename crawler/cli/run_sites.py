@@ -137,7 +137,7 @@ def _audit_site(
 
     if not should_audit(plan, result.report):
         return None
-    with AuditProgressDisplays(errors.console, enabled=not options.quiet) as watches:
+    with AuditProgressDisplays(errors.console, name, enabled=not options.quiet) as watches:
         followed = audit_after_run(name, plan, watches)
     if followed is not None and not options.as_json:
         _print_audit(name, followed, options, errors)
@@ -174,7 +174,7 @@ def _outcome_text(result: SiteResult) -> str:
 
 def _run_site(name: str, plan: CrawlPlan, options: RunOptions, errors: CommandErrors) -> SiteResult:
     try:
-        with CrawlProgressDisplay(errors.console, enabled=not options.quiet) as display:
+        with CrawlProgressDisplay(errors.console, name, enabled=not options.quiet) as display:
             report = crawl_and_report(name, plan, options, display.watch)
     except BrokenPipeError:
         raise

@@ -25,9 +25,9 @@ def status(
 ) -> None:
     """Show the sites: what each has published, whether a run is active, and the last runs.
 
-    These are the sites of the configuration, or without one all that have a state or an audit in the state directory.
-    If there are more than three, each has one line, and --site shows one in full. With a schedule, status also shows
-    when the next run starts. It changes nothing and does not disturb an active run.
+    status shows the sites of the configuration. Without --config, it shows all sites that have a state or an audit in
+    the state directory. More than three sites get one line each, and --site shows one of them in full. With a schedule,
+    status also shows when the next run starts. It changes nothing and does not disturb an active run.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.status_collect import collect_status  # noqa: PLC0415 - not needed to show help

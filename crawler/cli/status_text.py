@@ -43,11 +43,11 @@ def audit_text(audit: AuditStatus) -> Iterator[str]:
     """The last finished audit, and the state of a later one."""
     if audit.last:
         last = audit.last
-        about = "no search for orphans" if last.verdict == VerdictKind.NOTHING else last.verdict
+        about = "orphans not searched" if last.verdict == VerdictKind.NOTHING else last.verdict
         doubt = f"; {about}: {safe(last.why)}" if last.why else ""
         yield f"audited on {local_time(last.started)}: {last.sentence}{doubt}"
     if audit.holder:
-        yield f"an audit is active, in process {audit.holder}"
+        yield f"an audit is running, in process {audit.holder}"
     elif audit.trouble:
         yield f"the last audit failed: {safe(audit.trouble)}"
 
@@ -57,13 +57,13 @@ def notify_pending_text(channel: ChannelStatus) -> Iterator[str]:
     for pending in channel.outstanding:
         yield f"{safe(channel.key)}: not delivered yet: {safe(pending)}"
     for pending in channel.refused:
-        yield f"{safe(channel.key)} refused {safe(pending)}"
+        yield f"{safe(channel.key)}: refused: {safe(pending)}"
 
 
 def search_console_text(channel: ChannelStatus) -> Iterator[str]:
     """The status of the sitemap in Search Console."""
     if reading := channel.reading:
-        yield f"{safe(channel.key)}: {safe(reading.sentence)} (asked on {local_time(reading.at)})"
+        yield f"{safe(channel.key)}: {safe(reading.sentence)} (checked on {local_time(reading.at)})"
 
 
 _RUN_COLUMNS: Final = (
@@ -124,7 +124,7 @@ def _schedule(schedule: ScheduleHistory | None, width: int) -> Iterator[str]:
     elif schedule.daemon:
         text = f"siteatlas schedule is running, in process {schedule.daemon}"
     else:
-        text = "siteatlas schedule is not running: no run starts by itself"
+        text = "siteatlas schedule is not running, so no run starts automatically"
     yield from wrap(text, width, "")
 
 
@@ -247,7 +247,9 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
     run = state.unfinished
     if state.holder:
         yield (
-            f"run {run.number} is active, in process {state.holder}" if run else f"process {state.holder} works on it"
+            f"run {run.number} is active, in process {state.holder}"
+            if run
+            else f"process {state.holder} is using the state"
         )
     elif run:
         reason = f" ({safe(run.because)})" if run.because else ""

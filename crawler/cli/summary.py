@@ -17,12 +17,7 @@ _LABEL_WIDTH = 22
 _MAX_NAMED = 3  # changes of each kind
 _SEARCH_CONSOLE = "search console"  # the key of its channel
 _WEBSUB_PREFIX = "websub "  # how the keys of hubs begin
-_RETRY_NOTE = "the next run sends what could not be delivered, or siteatlas notify sends it now"
-_OCCASION_TEXTS = {
-    Occasion.TROUBLE: "that runs fail",
-    Occasion.RECOVERY: "that runs are well again",
-    Occasion.FINDINGS: "what an audit found",
-}
+_RETRY_NOTE = "the next run sends what could not be delivered; siteatlas notify sends it now"
 
 _STATE_MEANINGS = {
     State.WRONG_TYPE: "feeds, images, PDF and other files that are not web pages",
@@ -122,14 +117,16 @@ def notify_text(notified: NotifyResult, *, is_tried_again: bool = True) -> list[
     if notified.untold and is_tried_again:
         lines.append(_RETRY_NOTE)
     if any(delivery.refused for delivery in notified.deliveries):
-        lines.append("refused notifications are set aside; siteatlas notify --resend-refused sends them again")
+        lines.append(
+            "siteatlas does not send refused notifications again by itself; siteatlas notify --resend-refused does"
+        )
     return [f"  {safe(delivery)}" for delivery in lines]
 
 
 def _delivery_text(delivery: DeliveryReport) -> str:
     """The channel and the content of a delivery. That of Search Console is the status from Google."""
     if delivery.occasion is not Occasion.CHANGES:
-        return f"{delivery.channel} {_OCCASION_TEXTS[delivery.occasion]}"
+        return f"{delivery.channel} {delivery.occasion.content}"
     if delivery.channel == _SEARCH_CONSOLE:
         return f"{delivery.channel}: the sitemap ({delivery.said})"
     if delivery.channel.startswith(_WEBSUB_PREFIX):

@@ -3,12 +3,19 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from crawler.units import parse_duration
+from crawler.units import parse_duration, parse_size
 
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveSeconds = Annotated[float, Field(gt=0)]
+_FromDuration = BeforeValidator(lambda value: parse_duration(value) if isinstance(value, str) else value)
+FromSize = BeforeValidator(lambda value: parse_size(value) if isinstance(value, str) else value)
+Duration = Annotated[float, Field(ge=0), _FromDuration]
+"""Seconds, or a text such as ``90m``."""
+PositiveDuration = Annotated[float, Field(gt=0), _FromDuration]
+Size = Annotated[int, Field(ge=1), FromSize]
+"""Bytes, or a text such as ``20M``."""
 
 
 class ConfigSection(BaseModel):
@@ -27,8 +34,8 @@ class AuditConfig(ConfigSection):
     logs: tuple[str, ...] = ()
     """Access logs, plain or compressed: files, globs, folders or URLs (up to --max-sitemap)."""
     log_format: str = ""
-    """Format of the access logs: a name, or nginx's log_format or Apache's LogFormat as it stands. Default:
-    detected."""
+    """Format of the access logs: a name such as combined, or the value of nginx's log_format or Apache's LogFormat.
+    Default: detected."""
     search: tuple[str, ...] = ()
     """Exports from the console of a search engine."""
     analytics: tuple[str, ...] = ()
@@ -42,38 +49,33 @@ class AuditConfig(ConfigSection):
     url_column: str = ""
     """Column of the tables that holds the URLs. Default: detected."""
     verify_bots: bool = False
-    """Verify by DNS (reverse and forward) that visitors who call themselves search engines are."""
-    max_crawl_age: float = Field(default=86_400.0, ge=0)
+    """Check by reverse and forward DNS whether requests that claim to come from a search engine really do."""
+    max_crawl_age: Duration = 86_400.0
     """Maximum age of the last run's crawl (seconds, or 24h) for an audit to use it. The audit then requests only what
     the run did not see. 0: the audit always crawls the site."""
     max_unlinked: int = Field(default=10_000, ge=0)
-    """Maximum URLs to fetch that the crawl does not find and only a sitemap, log, export or list names."""
+    """Maximum URLs to fetch that the crawl does not find, but a sitemap, log, export or list names."""
     min_visits: PositiveInt = 5
-    """A URL that never answered counts as visited from this many visits on (by people and search engines)."""
+    """Minimum visits by people and search engines for a URL that never returned a page to count as visited."""
     max_clicks: PositiveInt = 5
-    """A page more than this many clicks from the start URL is deep."""
+    """Report a page as deep if it is more than this many clicks from the start URL."""
     min_inlinks: int = Field(default=1, ge=0)
-    """A page that this many other pages or fewer link to has few inlinks."""
+    """Report a page as having few inlinks if at most this many other pages link to it."""
     media: bool = True
-    """Check whether the images and videos that sitemaps list answer."""
+    """Check whether the images and videos that sitemaps list can be fetched."""
     max_media: int = Field(default=1_000, ge=0)
     """Maximum images and videos to check."""
     trust_blocked: bool = False
-    """Assume that pages the crawl does not read link to no others: pages behind robots.txt, a login, nofollow or the
-    trap limits, and pages outside the start directory."""
-    every: PositiveSeconds | None = None
+    """Assume that the pages that the crawl cannot read contain no links to other pages. Such pages are behind
+    robots.txt, a login, nofollow or the trap limits, or outside the start directory."""
+    every: PositiveDuration | None = None
     """Audit the site after a run if its last audit is at least this old (7d). Used by siteatlas run and schedule."""
     report: str = ""
     """Directory for the reports: HTML, JSON, CSV, SARIF and JUnit. If several sites share it, each has a subdirectory
     with its name."""
     fail_on: tuple[str, ...] = ()
-    """Exit with code 10 for conclusive findings of these severities, families or rules (error, orphan, entry.gone), or
-    for those that the previous audit did not have (new, new:error, new:orphan)."""
-
-    @field_validator("every", "max_crawl_age", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
+    """Exit with code 10 if the audit has conclusive findings of these severities, families or rules (error, orphan,
+    entry.gone). With new, new:error or new:orphan, only findings that the previous audit did not have count."""
 
 
 OccasionName = Literal["changes", "trouble", "findings"]
@@ -85,31 +87,29 @@ class NotifyConfig(ConfigSection):
     enabled: bool = True
     """After a run, send notifications through the channels configured below."""
     check_live: bool = True
-    """Fetch the site's sitemap first, and postpone notifications until it is the published one."""
+    """Fetch the sitemap from its public URL first, and postpone notifications until the site serves the published
+    file."""
     attempts: PositiveInt = 3
-    """Attempts to send one message in a row while the receiver fails. After them, the next run continues."""
-    retry_delay: PositiveSeconds = 2.0
+    """Maximum attempts in a row to send one message if the receiver fails. After that, the next run tries again."""
+    retry_delay: PositiveDuration = 2.0
     """Seconds before the second attempt. The delay doubles with each attempt."""
-    max_retry_after: PositiveSeconds = 60.0
-    """Longest Retry-After to wait for, in seconds. If a receiver asks for more, the next run continues."""
-    timeout: PositiveSeconds = 30.0
+    max_retry_after: PositiveDuration = 60.0
+    """Longest Retry-After to wait for, in seconds. If a receiver sends a longer one, the next run tries again."""
+    timeout: PositiveDuration = 30.0
     """Seconds one message may take."""
     max_urls: PositiveInt = 100
-    """Maximum URLs of each kind that a message for people names."""
-
-    @field_validator("retry_delay", "max_retry_after", "timeout", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
+    """Maximum URLs of each kind of change to list in a message."""
 
 
 class IndexNowConfig(ConfigSection):
     """Tell Bing, Yandex and others which URLs changed (https://www.indexnow.org/). Off without a key."""
 
     key: str = ""
-    """The key: 8 to 128 letters, digits and dashes, or env:NAME, file:PATH. `openssl rand -hex 16` makes one."""
+    """Key: 8 to 128 letters, digits and dashes, or env:NAME or file:PATH to read it from there. `openssl rand -hex 16`
+    makes one."""
     key_url: str = ""
-    """URL of the key file. Default: /KEY.txt on each host. In a directory, it is valid for the URLs below that only."""
+    """URL of the key file. Default: /KEY.txt on each host. A key file in a directory is valid only for the URLs in that
+    directory."""
     endpoint: str = "https://api.indexnow.org/indexnow"
     """Endpoint to send the URLs to. Each search engine passes them to the others."""
     batch: int = Field(default=10_000, ge=1, le=10_000)
@@ -127,17 +127,12 @@ class SearchConsoleConfig(ConfigSection):
     """The property: a URL with a slash at its end, or sc-domain:example.com. Default: the site's origin."""
     endpoint: str = "https://www.googleapis.com/webmasters/v3"
     """URL of the API."""
-    check_interval: PositiveSeconds = 21_600.0
-    """Seconds after which a run that submits nothing reads the status again."""
-
-    @field_validator("check_interval", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
+    check_interval: PositiveDuration = 21_600.0
+    """Minimum seconds between two reads of the status, if no run submits the sitemap in between."""
 
 
 class WebSubConfig(ConfigSection):
-    """Tell the hubs of the feed of recent changes (output.recent) when it has news."""
+    """Notify the hubs of the feed of recent changes (output.recent) when the feed changes."""
 
     hubs: tuple[str, ...] = ()
     """URLs of the hubs."""
@@ -147,14 +142,14 @@ class WebhookConfig(ConfigSection):
     """Send a JSON message to your own URLs."""
 
     urls: tuple[str, ...] = ()
-    """URLs to send to. Write env:NAME or file:PATH for a secret URL, such as that of a chat."""
+    """URLs to send to. Write env:NAME or file:PATH for a secret URL, such as the URL of a chat."""
     secret: str = ""
     """Secret that signs each message: HMAC-SHA256 of the body, in the header X-Siteatlas-Signature."""
     template: str = ""
     """Jinja2 template of the body, for receivers that need other JSON, such as chats."""
     on: tuple[OccasionName, ...] = ("changes", "trouble", "findings")
-    """Events to report: changes; trouble (a run fails, and once more when runs succeed again); findings (new and
-    resolved ones of an audit after a run)."""
+    """Events to report: changes; trouble (a run fails, and the first success after that); findings (new and resolved
+    findings of an audit after a run)."""
 
 
 class EmailConfig(ConfigSection):
@@ -173,25 +168,20 @@ class EmailConfig(ConfigSection):
     template: str = ""
     """Jinja2 template of the message. Its first line is the subject."""
     on: tuple[OccasionName, ...] = ("trouble", "findings")
-    """Events to report: changes; trouble (a run fails, and once more when runs succeed again); findings (new and
-    resolved ones of an audit after a run)."""
+    """Events to report: changes; trouble (a run fails, and the first success after that); findings (new and resolved
+    findings of an audit after a run)."""
 
 
 class HookConfig(ConfigSection):
     """Run your own command. It reads the message of the webhook from standard input."""
 
     command: tuple[str, ...] = ()
-    """The command and its arguments, as separate words. No shell reads them."""
-    timeout: PositiveSeconds = 300.0
+    """Command and its arguments, as separate words. Siteatlas starts the command without a shell."""
+    timeout: PositiveDuration = 300.0
     """Seconds the command may take."""
     on: tuple[OccasionName, ...] = ("changes",)
-    """Events to run it for: changes; trouble (a run fails, and once more when runs succeed again); findings (new and
-    resolved ones of an audit after a run)."""
-
-    @field_validator("timeout", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
+    """Events to run it for: changes; trouble (a run fails, and the first success after that); findings (new and
+    resolved findings of an audit after a run)."""
 
 
 class UploadConfig(ConfigSection):
@@ -205,7 +195,7 @@ class UploadConfig(ConfigSection):
     s3_endpoint: str = ""
     """Server of an S3-compatible storage. Default: Amazon's."""
     s3_region: str = ""
-    """Region of the storage. Region and keys default to those of the AWS tools: environment, files and roles."""
+    """Region of the storage. Default of region and keys: what the AWS tools use (environment, files, roles)."""
     s3_access_key: str = ""
     """Access key, as env:NAME or file:PATH."""
     s3_secret_key: str = ""
@@ -213,20 +203,15 @@ class UploadConfig(ConfigSection):
     sftp_password: str = ""
     """Password, as env:NAME or file:PATH, if there is no key."""
     sftp_key: str = ""
-    """File of a private key. Default: those of ~/.ssh and the agent."""
+    """File with the private key. Default: the keys in ~/.ssh and in the SSH agent."""
     sftp_known_hosts: str = ""
     """File of the trusted host keys. Default: ~/.ssh/known_hosts."""
-    timeout: PositiveSeconds = 60.0
+    timeout: PositiveDuration = 60.0
     """Seconds without progress after which an upload fails."""
     retries: int = Field(default=3, ge=0)
     """Retries of one file after a transient failure."""
-    grace_period: float = Field(default=3600.0, ge=0)
-    """Seconds to keep uploaded files that have left the set, for readers of an old index."""
-
-    @field_validator("timeout", "grace_period", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
+    grace_period: Duration = 3600.0
+    """Seconds to keep uploaded files that the sitemap no longer needs, for crawlers that still read the old index."""
 
 
 _host_name = re.compile(r"[^\s:/?#@*\[\]]+")
@@ -237,29 +222,27 @@ class ScheduleConfig(ConfigSection):
 
     cron: str = ""
     """Cron expression of five fields. "30 3 * * *" is daily at 3:30. Clock changes are handled as in Debian's cron."""
-    every: PositiveSeconds | None = None
-    """Time from one run to the next (6h, 1d), instead of cron. The runs of several sites are spread over it."""
+    every: PositiveDuration | None = None
+    """Time from one run to the next (6h, 1d), instead of cron. Siteatlas spreads the runs of several sites over this
+    time."""
     enabled: bool = True
     """Let siteatlas schedule run the site. enabled = false in [sites.NAME.schedule] leaves out one of several sites."""
     timezone: str = "UTC"
     """Time zone of cron, such as Europe/Berlin, or "local"."""
-    jitter: float = Field(default=0.0, ge=0)
-    """Start each run up to this much later (10m). The delay is always the same for one site and time."""
+    jitter: Duration = 0.0
+    """Start each run late by up to this much (seconds, or 10m). The delay depends only on the site and its scheduled
+    time."""
     run_on_start: bool = True
-    """Run a site that has never run as soon as the daemon starts, or as soon as the site is in its configuration."""
+    """Run a new site at once: when the daemon starts, or when you add the site to the configuration."""
     retries: int = Field(default=3, ge=0)
     """Retries of a failed run before the next scheduled one."""
-    retry_delay: PositiveSeconds = 300.0
+    retry_delay: PositiveDuration = 300.0
     """Seconds before the first retry. The delay doubles with each retry."""
-    max_retry_delay: PositiveSeconds = 21_600.0
+    max_retry_delay: PositiveDuration = 21_600.0
     """Maximum seconds between two retries."""
-    run_timeout: PositiveSeconds = 86_400.0
-    """Seconds a run may take, with the audit after it. Then it ends and saves its state, and the next run continues."""
-
-    @field_validator("every", "jitter", "retry_delay", "max_retry_delay", "run_timeout", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
+    run_timeout: PositiveDuration = 86_400.0
+    """Maximum seconds of a run with the audit after it. At the limit, the run saves its state and ends, and the next
+    run continues it."""
 
     @property
     def is_timed(self) -> bool:
@@ -273,23 +256,24 @@ class DaemonConfig(ConfigSection):
     directory: str = ""
     """Directory for the history of the schedule. Default: the directory of the state."""
     max_parallel_runs: PositiveInt = 2
-    """Maximum sites that run at the same time. While others wait, audits leave one of these places free."""
-    reload_interval: PositiveSeconds = 5.0
-    """Seconds between two checks of the configuration file. A changed file is read again, as on SIGHUP."""
-    shutdown_timeout: PositiveSeconds = 60.0
+    """Maximum sites that run at the same time. While other sites wait for a run, audits leave one of these places
+    free."""
+    reload_interval: PositiveDuration = 5.0
+    """Seconds between two checks of the configuration file. Siteatlas reads a changed file again, as on SIGHUP."""
+    shutdown_timeout: PositiveDuration = 60.0
     """Seconds that runs have to save their state when the daemon stops."""
     history_limit: PositiveInt = 1_000
     """Runs of each site to keep in the history."""
     listen: str = "127.0.0.1:9188"
-    """Address of /healthz, /metrics and the web page: HOST:PORT, or unix:PATH. "": none. There is no login, so keep it
-    on loopback."""
+    """Address of /healthz, /metrics and the web page: HOST:PORT, or unix:PATH. "": none. There is no login, so keep the
+    address on loopback."""
     allowed_hosts: tuple[str, ...] = ()
-    """Host names to answer to, besides localhost, IP addresses and the names of this machine. "*": all."""
+    """Host names to accept in requests, besides localhost, IP addresses and the names of this machine. "*": all."""
     serve_sitemaps: bool = False
     """Serve the published files below /published/NAME/ too, for a proxy."""
     max_clients: PositiveInt = 64
     """Maximum connections at the same time."""
-    client_timeout: PositiveSeconds = 10.0
+    client_timeout: PositiveDuration = 10.0
     """Seconds a client may take to send a request, or to receive the next part of a response."""
 
     @field_validator("allowed_hosts")
@@ -302,8 +286,3 @@ class DaemonConfig(ConfigSection):
                     f"port and path"
                 )
         return value
-
-    @field_validator("reload_interval", "shutdown_timeout", "client_timeout", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value

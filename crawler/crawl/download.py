@@ -131,7 +131,7 @@ class Downloader:
             raise kind(f"{answer.url} answered {answer.status}{_status_text(answer.status)}")
         target = redirect_target(answer, _KEEP_ALL_PARAMS)
         if isinstance(target, InvalidUrl):
-            raise SourceError(f"{answer.url} redirects to no usable URL: {target}")
+            raise SourceError(f"{answer.url} redirects to an invalid URL: {target}")
         raise SourceError(f"{url} redirects more than {MAX_REDIRECTS} times, at last to {target}")
 
     def _note(self, text: str, url: Url, reply: Reply) -> None:

@@ -21,11 +21,12 @@ from crawler.units import w3c
 def conditional_headers(before: PreviousVisit | None) -> list[tuple[str, str]]:
     """The conditional headers of a request, which a server may answer with 304 (RFC 9110 13.1.2 and 13.1.3).
 
-    None for a page with noindex in a header: a 304 need not say that the header is gone (RFC 9110 15.4.5).
+    None for a page with noindex, a redirect or another canonical in a header: a 304 need not say that the header is
+    gone (RFC 9110 15.4.5).
     """
     if before is None or before.is_due or not before.validates:
         return []
-    if before.page and before.page.noindex.startswith(HEADER):
+    if before.page and (before.page.by_header or before.page.noindex.startswith(HEADER)):
         return []
     stored = before.sighting
     headers = (("If-None-Match", stored.etag), ("If-Modified-Since", stored.last_modified))

@@ -21,7 +21,7 @@ from crawler.config.config import Config
 from crawler.config.fetcher import build_fetcher
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.earlier_crawl import EarlierCrawl
-from crawler.crawl.engine import CrawlEngine, CrawlLimits, FinishReason, Tally, Watch
+from crawler.crawl.engine import CrawlEngine, CrawlLimits, FinishReason, RejectStart, Tally, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
@@ -175,7 +175,7 @@ def _worker(plan: CrawlPlan, fetcher: PageFetcher, pool: ParsePool, frontier: Sq
     )
 
 
-async def visit(  # noqa: PLR0913 - two of them have a default
+async def visit(  # noqa: PLR0913 - three of them have a default
     plan: CrawlPlan,
     store: Store,
     frontier: SqliteFrontier,
@@ -183,11 +183,12 @@ async def visit(  # noqa: PLR0913 - two of them have a default
     more: HasMore,
     clock: Clock = time.time,
     earlier: EarlierCrawl | None = None,
+    reject: RejectStart | None = None,
 ) -> VisitResult:
     """Crawl until nothing is left or something stops the crawl. URLs that ``earlier`` answers are not fetched.
 
-    When nothing is left, ``more`` may admit more URLs, until it answers False. Raises NothingCrawlable when robots.txt
-    allows nothing, and StorageError.
+    When nothing is left, ``more`` may admit more URLs, until it returns False. Raises NothingCrawlable when robots.txt
+    allows nothing, the error of ``reject`` for the start URL, and StorageError.
     """
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(_fetcher(plan, clock))
@@ -206,11 +207,13 @@ async def visit(  # noqa: PLR0913 - two of them have a default
         def further() -> bool:
             return frontier.review_postponed() or more(frontier) or frontier.review_postponed()
 
-        engine = CrawlEngine(frontier, worker, throttle, _limits(plan.config), watch, further)
+        engine = CrawlEngine(frontier, worker, throttle, _limits(plan.config), watch, further, reject)
         frontier.admit(seed_urls(plan, robots))
         async with _stop_on_signals(engine):
             ending = await engine.run()
-        return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values()))
+    if engine.rejection:  # outside of the task groups, which would wrap it in a group
+        raise engine.rejection
+    return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values()))
 
 
 async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.time) -> None:

@@ -33,6 +33,7 @@ class HttpResponse(NamedTuple):
     body: bytes
     wire: int
     cut: str
+    is_miscoded: bool = False
 
 
 class HttpExchange:
@@ -75,7 +76,7 @@ class HttpExchange:
                 raise
             self._plain = mislabelled
         self._deadline.request_sent(anyio.current_time())
-        return await self._request(connection)
+        return (await self._request(connection))._replace(is_miscoded=self._plain)
 
     def arrived(self) -> HttpResponse | None:
         """The response without the rest of its body, after a failure, if the limits allow that."""

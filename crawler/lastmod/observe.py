@@ -12,6 +12,7 @@ from crawler.model import ResponseMetadata
 from crawler.parse.snapshot.diff import Delta
 from crawler.state.database import transaction
 from crawler.state.runs import Run
+from sitemap import BuildTime
 
 MAX_EVIDENCE: Final = 3  # differences named for a page
 
@@ -39,9 +40,10 @@ def observe(db: sqlite3.Connection, run: Run, policy: LastmodPolicy, source_key:
         store.mark_changed(_change_texts(model, store.deltas()))
         distrust = store.distrust or why_distrusted(*store.stamps(source_key))
         is_other = store.policy not in ("", policy)
+        builds = store.builds if policy == "observed" else []
         for pages in store.pages():
             known = (_for_policy(page, policy, is_other=is_other) for page in pages)
-            store.store_dates(_with_dates(known, run.started, policy, trusted=not distrust))
+            store.store_dates(_with_dates(known, run.started, policy, builds, trusted=not distrust))
     return SiteObservation(model.change_history, distrust, policy)
 
 
@@ -64,14 +66,14 @@ def _for_policy(page: PageObservation, policy: LastmodPolicy, *, is_other: bool)
 
 
 def _with_dates(
-    pages: Iterable[PageObservation], now: float, policy: LastmodPolicy, *, trusted: bool
+    pages: Iterable[PageObservation], now: float, policy: LastmodPolicy, builds: list[BuildTime], *, trusted: bool
 ) -> Iterator[tuple[str, str, int]]:
     for page in pages:
         sighting = ResponseMetadata(
             page.seen_at, header_date=page.header_date, page_date=page.page_date, page_date_source=page.page_date_source
         )
         if page.before is None:
-            dated = date_of_new_page(sighting, policy, trusted)
+            dated = date_of_new_page(sighting, policy, trusted, builds)
         else:
             before = SourcedDate(page.lastmod or "", page.lastmod_source or "")
             since = page.last_visit if page.changed else None

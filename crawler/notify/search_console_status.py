@@ -30,7 +30,7 @@ async def read_submission_status(
     if status is None and _is_status_check_due(session, channel.key, previous, reports):
         result = await catch_all(channel.read_status)
         if isinstance(result, SendResult):
-            session.note(f"{channel.key}: what Google says of the sitemap is not known: {result.message}")
+            session.note(f"{channel.key}: the status of the sitemap at Google is unknown: {result.message}")
         else:
             status = result
     if status is None:

@@ -206,7 +206,7 @@ class ChangeFeed:
             return ChangeKind.ADDED, "", reason
         if row.kind == "changed":
             # with some lastmod policies, a page without a change may state a later date
-            default = "its content changed" if row.has_changed else "it states a later date"
+            default = "its content changed" if row.has_changed else "the page states a later date"
             return ChangeKind.CHANGED, "", row.evidence or row.past_evidence or default
         state = State(row.state) if row.state else None
         kind, reason = why_delisted(state, row.reason or "", (row.past_failures or 0) + 1)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from crawler.crawl.challenge import remedy
 from crawler.errors import NothingCrawlable, PublishRefused
 from crawler.fetch.retry import is_failure
-from crawler.model import State, Url, Verdict
+from crawler.model import Outcome, State, Url, Verdict
 from crawler.units import count_text
 
 MIN_FAILED: Final = 5
@@ -23,6 +23,7 @@ MIN_LOST: Final = 3
 """Fewer pages than this may leave, or lose their text, at once, however small the site is."""
 _MAX_CAUSES: Final = 4  # causes that are named with a URL each
 
+_GONE_STATUSES: Final = frozenset({404, 410})
 TEMPORARY: Final = frozenset({302, 303, 307})  # RFC 9110 15.4.3, 15.4.4, 15.4.8: the URL stays in use
 EXPLICIT: Final = frozenset(
     {
@@ -154,12 +155,13 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
         return Refusal(_with_challenges(sentence, facts, limits))
     if limits.accept_shrink:
         return None
-    sentence = _start_missing(facts) or _start_delisted(facts.start)
-    if sentence:
-        return Refusal(f"{sentence}; if that is right, {_ACCEPT}", is_doubt=True)
+    if sentence := _start_delisted(facts.start):
+        return Refusal(f"{sentence}; if this is intended, {_ACCEPT}", is_doubt=True)
     landslide = _landslide(facts, limits.max_shrink)
     if landslide.breaks_crawl:
-        return Refusal(f"{'; '.join(_sentences(facts, landslide, limits))}; if that is right, {_ACCEPT}", is_doubt=True)
+        return Refusal(
+            f"{'; '.join(_sentences(facts, landslide, limits))}; if this is intended, {_ACCEPT}", is_doubt=True
+        )
     held = [lost for lost in landslide.rest if lost.are_held]
     if not landslide.lost and not held and not landslide.alike:
         return None
@@ -167,11 +169,32 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
     until = "" if landslide.alike else _until([*landslide.lost, *held], limits.accept_after)
     # links of the held pages may be what led to others
     states = frozenset(lost.state for lost in landslide.lost) | LINK_STATES
-    text = f"{sentence}. Their entries stay as they were. If that is wrong, {_ACCEPT}.{until}"
+    text = f"{sentence}. Their entries stay as they were. If this is intended, {_ACCEPT}.{until}"
     return Hold(text, states, landslide.is_over_alike)
 
 
 _ACCEPT: Final = "run once with --accept-shrink"
+
+
+def reject_start(outcome: Outcome, *, is_scope_set: bool) -> NothingCrawlable | None:
+    """The error that ends the first crawl of a site at once: its start URL does not exist, or means a directory.
+
+    ``is_scope_set``: the configuration names the URL of the sitemap, and with it the scope. In later runs,
+    :func:`judge` decides when they have seen the whole site.
+    """
+    url, verdict = outcome.lease.url, outcome.verdict
+    if outcome.status in _GONE_STATUSES:
+        return NothingCrawlable(
+            f"the start URL {url} {verdict.reason}: correct it, or use --accept-shrink to crawl the pages that other "
+            "sources name, such as the site's sitemap"
+        )
+    if not is_scope_set and verdict.state is State.REDIRECT and verdict.target == f"{url}/":
+        parent = url[: url.rindex("/") + 1]
+        return NothingCrawlable(
+            f"the start URL {url} redirects to {verdict.target}. Start at {verdict.target} for a sitemap of that "
+            f"directory, or at {parent} for a sitemap of everything below it"
+        )
+    return None
 
 
 def challenge_note(challenged: Sequence[ChallengedPages], user_agent: str) -> str:
@@ -285,14 +308,6 @@ def _too_many_failed(facts: GateFacts, limit: float) -> str:
     if failed < MIN_FAILED or failed <= limit * visited:
         return ""
     return f"{failed:,} of {visited:,} pages failed, over the {limit:.0%} that --max-failed allows"
-
-
-def _start_missing(facts: GateFacts) -> str:
-    """Only before the first publish: a mistyped URL must not publish a set."""
-    start = facts.start
-    if facts.published or start.verdict is None or start.status not in (404, 410):
-        return ""
-    return f"the start URL {start.url} {start.verdict.reason}; the pages are known from elsewhere, such as a sitemap"
 
 
 def _start_delisted(start: StartUrlStatus) -> str:

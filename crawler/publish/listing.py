@@ -10,6 +10,7 @@ from crawler.model import DiscoveredBy, DiscoveredUrl, ListedPage, Page, State, 
 from crawler.publish.gate import OPERATOR_STATES, Hold
 from crawler.publish.store import keep_listed_sql
 from crawler.state.database import storage_errors, transaction
+from sitemap import MIN_BUILD_PAGES, majority_build
 
 _INSERT_FOUND: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard)
   SELECT v.id, v.content, v.lastmod, v.lastmod_source, coalesce(p.grp, ''), nullif(p.shard, 0)
@@ -56,10 +57,12 @@ _BY_FILE: Final = _STREAM.format(
 _VERDICT: Final = f"""SELECT iif(l.kept, '{State.INDEXABLE}', v.state), v.reason, v.target
   FROM url u JOIN visit v ON v.id = u.id LEFT JOIN listing l ON l.id = u.id WHERE u.url = ?"""  # noqa: S608 - our own
 
-_DATES: Final = """SELECT substr(lastmod, 1, 19), count(*), sum(count(*)) OVER () FROM listing WHERE lastmod != ''
-  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1"""
+_DATE_RANGE: Final = "SELECT min(lastmod), max(lastmod), count(*) FROM listing WHERE lastmod != ''"
+_TIMES: Final = """SELECT CAST(strftime('%s', lastmod) AS INTEGER), count(*) FROM listing WHERE lastmod LIKE '%T%'
+  GROUP BY 1 ORDER BY 1"""
 
 _BATCH: Final = 1_000
+_SECOND: Final = len("2024-05-08T08:53:11")
 
 _EMPTY_PAGE: Final = Page()
 
@@ -117,11 +120,17 @@ class Listing:
             )
         )
 
-    def commonest_date(self) -> tuple[str, int, int]:
-        """The most frequent lastmod, to the second, or ""; how many pages have it, and how many have any."""
+    def build_dates(self) -> tuple[str, int, int]:
+        """The lastmods that a build seems to have set, and how many pages have these, and how many have any.
+
+        The first is the end of a sentence, such as "are 2024-05-08T08:53:11", and "" without such lastmods.
+        """
         with storage_errors():
-            dates = self._db.execute(_DATES).fetchall()
-        return dates[0] if dates else ("", 0, 0)
+            first, last, total = self._db.execute(_DATE_RANGE).fetchone()
+            if first == last and total >= MIN_BUILD_PAGES:
+                return f"are {first[:_SECOND]}", total, total
+            build = majority_build(self._db.execute(_TIMES), total)
+        return (build.range_text, build.pages, total) if build else ("", 0, total)
 
     def __len__(self) -> int:
         return self._count("SELECT count(*) FROM listing")

@@ -159,7 +159,8 @@ def product_token(user_agent: str) -> str:
 def robots_from_response(answer: Reply | Failure, user_agent: str, now: float) -> Robots:
     """The rules from the answer to a request for /robots.txt (RFC 9309 2.3.1), after redirects.
 
-    2xx: the rules in it. 3xx without a usable target (too many, a loop) and 4xx: unavailable, everything is allowed. 429, 5xx, every other status and every failure: unreachable, nothing is allowed.
+    2xx: the rules in it. 3xx without a usable target (too many, a loop) and 4xx: unavailable, everything is allowed.
+    429, 5xx, every other status and every failure: unreachable, nothing is allowed.
     """
     if isinstance(answer, Failure):
         return disallow_all(f"robots.txt cannot be fetched: {answer.message}", now)
@@ -284,6 +285,6 @@ def _sitemaps(texts: Iterable[str]) -> tuple[tuple[Url, ...], tuple[str, ...]]:
         except InvalidUrl as error:
             notes.append(f"a Sitemap line is ignored, because it needs a whole http(s) URL: {error.message}")
         if len(urls) >= MAX_SITEMAPS:
-            notes.append(f"more than {MAX_SITEMAPS} Sitemap lines; the others are ignored")
+            notes.append(f"more than {MAX_SITEMAPS} Sitemap lines; the rest is ignored")
             break
     return tuple(urls), tuple(notes[:20])

@@ -114,7 +114,7 @@ class RunFinisher:
     def _finish_cut_short(self, run: Run, verdict: Completeness, ending: FinishReason) -> FinishedRun:
         """The gate does not decide here: there is no new set yet."""
         outcome = "interrupted" if ending is FinishReason.INTERRUPTED else "cut short"
-        reason = f"{ending}; run again to go on, the sitemap stays as it was"
+        reason = f"{ending}; run again to continue; the sitemap is unchanged"
         run = replace(run, outcome=outcome, refusal=reason, exit_code=Incomplete.exit_code)
         return self._end(run, verdict, is_over=False)
 

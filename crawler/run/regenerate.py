@@ -9,6 +9,7 @@ A failed upload or notification does not undo the crawl: the report names it, an
 
 import logging
 from contextlib import closing
+from functools import partial
 from typing import Final
 
 import anyio
@@ -107,20 +108,15 @@ def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Wat
 
     Raises SiteatlasError.
     """
-
-    async def run() -> Report:
-        return await regenerate_site(
-            plan,
-            name,
-            watch,
-            begin=resume_mode(options),
-            dry_run=options.dry_run,
-            accept_shrink=options.accept_shrink,
-            all_left_out=options.verbose,
-        )
-
+    run = partial(
+        regenerate_site,
+        begin=resume_mode(options),
+        dry_run=options.dry_run,
+        accept_shrink=options.accept_shrink,
+        all_left_out=options.verbose,
+    )
     tune_garbage_collector()
-    return anyio.run(run, backend_options=loop_options())
+    return anyio.run(run, plan, name, watch, backend_options=loop_options())
 
 
 def resume_mode(options: RunOptions) -> Resume:

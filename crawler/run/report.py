@@ -44,8 +44,9 @@ OMITTED_STATES = (
 )
 
 ONE_PAGE_HINT = (
-    "only one page was found, and it links to no other: if a browser shows more, its links are made by JavaScript, "
-    "which is not run; a sitemap of the site's own would help to find them"
+    "only one page was found, and it contains no links to other pages; if a browser shows links, "
+    "JavaScript creates them, and Siteatlas does not run JavaScript; a sitemap from the site itself would help to "
+    "find its pages"
 )
 
 

@@ -96,7 +96,7 @@ def _zone(name: str, key: str) -> ZoneInfo:
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
         matches = difflib.get_close_matches(key, sorted(zoneinfo.available_timezones()), n=1)
         hint = f'did you mean "{matches[0]}"?' if matches else 'such as "Europe/Berlin", "UTC" or "local"'
-        raise UsageError(f'schedule.timezone "{key}" of the site "{name}" is not known here: {hint}') from None
+        raise UsageError(f'schedule.timezone "{key}" of the site "{name}" is not a known time zone: {hint}') from None
 
 
 @functools.cache
@@ -107,7 +107,7 @@ def _local_zone() -> ZoneInfo:
             return ZoneInfo(name)
         except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
             raise UsageError(
-                f'TZ is "{name}", which is no time zone such as Europe/Berlin: name one in schedule.timezone'
+                f'TZ is "{name}", which is not a time zone such as Europe/Berlin: set schedule.timezone'
             ) from None
     try:
         with _LOCALTIME.open("rb") as file:

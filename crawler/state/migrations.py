@@ -59,7 +59,8 @@ STATE_DB: Final = Database(
     tables=STATE_TABLES,
     added_tables=ADDED_TABLES,
     description="state",
-    remedy="move it away, or choose another directory with --state",
-    absent_message="there is no state in {}: no run has crawled yet, or the state is elsewhere (--state DIR)",
+    remedy="move the file away, or choose another directory with --state",
+    absent_message="there is no state in {}: no run has crawled yet, or the state is in another directory (--state "
+    "DIR)",
     migrations=MIGRATIONS,
 )

@@ -102,10 +102,10 @@ class RunStore:
 
     def begin(self, now: float, version: str) -> Run:
         """The run to work on: the unfinished one, or a new one that starts ``now``."""
-        if unfinished := self._read("WHERE ended IS NULL ORDER BY number DESC LIMIT 1"):
-            return unfinished[0]
-        previous = self.last(1)
-        run = Run(number=previous[0].number + 1 if previous else 1, started=now, version=version)
+        if unfinished := self._newest("WHERE ended IS NULL"):
+            return unfinished
+        previous = self._newest()
+        run = Run(number=previous.number + 1 if previous else 1, started=now, version=version)
         self.write(run)
         return run
 
@@ -126,26 +126,26 @@ class RunStore:
 
     def changed(self) -> Run | None:
         """The last run that changed anything."""
-        runs = self._read(f"WHERE {_HAS_CHANGES} ORDER BY number DESC LIMIT 1")
-        return runs[0] if runs else None
+        return self._newest(f"WHERE {_HAS_CHANGES}")
 
     def published(self) -> Run | None:
         """The last run whose files are published, None without one."""
-        runs = self._read("WHERE files != '[]' ORDER BY number DESC LIMIT 1")
-        return runs[0] if runs else None
+        return self._newest("WHERE files != '[]'")
 
     def wrote(self) -> Run | None:
         """The run that wrote the published files; later runs left them unchanged."""
-        runs = self._read("WHERE files != '[]' AND outcome != 'unchanged' ORDER BY number DESC LIMIT 1")
-        return runs[0] if runs else None
+        return self._newest("WHERE files != '[]' AND outcome != 'unchanged'")
 
     def get(self, number: int) -> Run:
         """The run of that number. Raises UsageError that names the last one when there is none."""
         if runs := self._read("WHERE number = ?", number):
             return runs[0]
-        newest = self.last(1)
-        known = f"the last one is {newest[0].number}" if newest else "none was begun yet"
-        raise UsageError(f"there is no run {number} of this site: {known}")
+        newest = self._newest()
+        known = f"the last run is {newest.number}" if newest else "no run has started yet"
+        raise UsageError(f"this site has no run {number}: {known}")
+
+    def _newest(self, clause: str = "") -> Run | None:
+        return next(iter(self._read(f"{clause} ORDER BY number DESC LIMIT 1")), None)
 
     def _read(self, clause: str, *values: int) -> list[Run]:
         with storage_errors():

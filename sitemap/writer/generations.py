@@ -13,8 +13,7 @@ import msgspec
 from sitemap.errors import DestinationError, SitemapError
 from sitemap.writer.destination import Destination, Directory
 from sitemap.writer.files import StageLock, explain_errors, sha256_of, sync_to_disk
-from sitemap.writer.publish import Published, commit_set
-from sitemap.writer.target import FileFacts, FileKind, verify
+from sitemap.writer.staged import FileFacts, FileKind, Published, commit_set, verify
 
 _OBJECTS: Final = "objects"
 _DRAFT: Final = ".draft"

@@ -102,7 +102,8 @@ class FileNames:
             raise InvalidLocation(f"{quote_text(self.location)} is too long for the URL of a sitemap")
         if not self.grouped and self.is_index():
             raise InvalidLocation(
-                f"{quote_text(template)} can make {self.index!r}, which is the set itself: choose another template"
+                f"{quote_text(template)} can produce {self.index!r}, which is the name of the sitemap itself: "
+                f"choose another template"
             )
 
 
@@ -181,7 +182,7 @@ def _check_fields(tokens: list[tuple[str, str]], template: str, *, grouped: bool
     numbers = [place for place, (_, field) in enumerate(tokens) if field in _NUMBERS]
     groups = [place for place, (_, field) in enumerate(tokens) if field == "group"]
     if len(numbers) != 1:
-        raise InvalidLocation(f"{quote_text(template)} must have one of {{n}} and {{next}}, so that names differ")
+        raise InvalidLocation(f"{quote_text(template)} must have one of {{n}} and {{next}}, so that the names differ")
     if len(groups) != grouped:
         fault = "needs {group} once: there are groups" if grouped else "has {group}, but there are no groups"
         raise InvalidLocation(f"{quote_text(template)} {fault}")

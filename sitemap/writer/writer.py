@@ -3,13 +3,11 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from types import TracebackType
 from typing import Final, NoReturn, Self
 
 from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitExceeded, SitemapError
 from sitemap.escape import quote_text
-from sitemap.formats import Format
-from sitemap.model import Child, Entry
+from sitemap.model import Child, Entry, Format
 from sitemap.writer.bulk import BATCH_ENCODERS, EntryBatch, plain_batch
 from sitemap.writer.destination import Destination, Directory
 from sitemap.writer.files import destination_error
@@ -17,8 +15,7 @@ from sitemap.writer.filling import OpenFile, OpenFiles
 from sitemap.writer.index import IndexChildren, index_children, index_head
 from sitemap.writer.layout import SetLayout
 from sitemap.writer.options import WriterOptions
-from sitemap.writer.publish import Published, commit_set
-from sitemap.writer.target import FileFacts, FileKind, SitemapFile
+from sitemap.writer.staged import FileFacts, FileKind, Published, SitemapFile, commit_set
 
 _DEFAULTS: Final = WriterOptions()
 _BATCH: Final = 2_000  # entries
@@ -64,9 +61,7 @@ class SitemapWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.abort()
 
     def add(self, entry: Entry, shard: int = 0) -> None:

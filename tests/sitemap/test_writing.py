@@ -26,8 +26,8 @@ from sitemap import (
     Video,
     WriterOptions,
 )
+from sitemap.writer.encoder import UrlsetEncoder
 from sitemap.writer.shard import Shard
-from sitemap.writer.urlset import UrlsetEncoder
 
 LOCATION = "https://example.com/sitemap.xml"
 S = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
@@ -360,7 +360,7 @@ def test_sitemaps_org_limits_cannot_be_raised(tmp_path: Path, options: dict[str,
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"format": "html"}, "there is no format 'html': choose one of 'urlset', 'RSS'"),
+        ({"format": "html"}, "'html' is not a format: choose one of 'urlset', 'RSS'"),
         ({"stylesheet": "sass"}, "choose css or xsl"),
         ({"max_urls": "9"}, "max_urls is '9': a file may have 1 to 50,000"),
     ],

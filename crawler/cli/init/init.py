@@ -122,9 +122,6 @@ def _print_files(files: dict[Path, str]) -> str:
 
 def _print_steps(files: dict[Path, str], steps: list[tuple[str, str]]) -> list[str]:
     written = [f"wrote {path}" for path in files]
-    return [*written, "", "next:", *(line for step in steps for line in _shown(*step))]
-
-
-def _shown(command: str, meaning: str) -> list[str]:
-    """A step as lines to copy: the command stays in one line, however long."""
-    return [f"  # {meaning}", f"  {command}"]
+    # a command stays in one line to copy, however long
+    lines = [line for command, meaning in steps for line in (f"  # {meaning}", f"  {command}")]
+    return [*written, "", "next:", *lines]

@@ -1,6 +1,5 @@
 """Explains URLs from the states of their sites, and formats the explanations as text or JSON."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +15,7 @@ from crawler.url.normalize import InvalidUrl
 from sitemap import safe
 
 _TITLE_WIDTH: Final = 11  # columns of the names of topics
-_TITLES: Final = {"leads_to": "leads to", "near": "instead?", "would": "if found"}
+_TITLES: Final = {"leads_to": "leads to", "near": "similar", "would": "if found"}
 
 
 def explain_urls(
@@ -25,11 +24,6 @@ def explain_urls(
     """The story of each URL. Raises UsageError, StorageError."""
     with known_sites(file, flags, sites) as known:
         return [_story(text, site_for_url(text, known)) for text in urls]
-
-
-def stories_json(stories: Sequence[Explanation]) -> str:
-    """The stories as JSON."""
-    return json.dumps({"version": 1, "urls": [story.as_json() for story in stories]}, indent=2)
 
 
 def story_lines(stories: Sequence[Explanation]) -> Iterator[str]:

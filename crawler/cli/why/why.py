@@ -1,5 +1,6 @@
 """``siteatlas why``: its options, its output and its exit code."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,16 +44,17 @@ def why(
     verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
-    """Explain URLs: how each was found, how the server answered, and why it is listed or not.
+    """Explain URLs: how each was found, how the server responded, and why it is listed or not.
 
-    why sends no requests. It reads what the last runs saw, even while a run is active. For an unknown URL, it says what
-    a run would do with it, and which known URLs are spelled alike.
+    why sends no requests. It reads what the last runs saw, even while a run is active. For an unknown URL, why shows
+    what a run would do with the URL, and lists known URLs with a similar spelling.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.why import lookup  # noqa: PLC0415 - the crawler is not needed to show help
 
         stories = lookup.explain_urls(urls, config, flags, site or [])
-        text = lookup.stories_json(stories) if as_json else "\n".join(lookup.story_lines(stories))
+        values = {"version": 1, "urls": [story.as_json() for story in stories]}
+        text = json.dumps(values, indent=2) if as_json else "\n".join(lookup.story_lines(stories))
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
         if not all(story.is_known for story in stories):

@@ -279,7 +279,7 @@ def _templates() -> "tuple[Environment, str]":
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     templates.filters.update(
-        shown=safe, amount=size_text_short, took=unbroken_duration, moment=time_text, w3c=w3c_time, number=number_text
+        shown=safe, amount=size_text_short, took=unbroken_duration, moment=time_text, w3c=w3c_time, number="{:,}".format
     )
     templates.globals.update(
         style=Markup(sheet),  # noqa: S704 - a file of ours
@@ -290,11 +290,6 @@ def _templates() -> "tuple[Environment, str]":
         "frame-ancestors 'none'"
     )
     return templates, policy
-
-
-def number_text(value: int) -> str:
-    """A number for people: ``1,204``."""
-    return f"{value:,}"
 
 
 def time_text(when: float) -> str:

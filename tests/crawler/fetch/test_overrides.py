@@ -13,7 +13,7 @@ from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Credentials, Identity
 from crawler.fetch.transports import ServerTransports
 from crawler.model import Failure, Reply, Url
-from crawler.url.mirror import Mirror
+from crawler.url.params import Mirror
 
 
 @pytest.mark.parametrize(

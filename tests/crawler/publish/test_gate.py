@@ -24,8 +24,8 @@ PAGE = Url("https://a.example/p")
 WELL = StartUrlStatus(HOME, Verdict(State.INDEXABLE), 200, was_published=True, is_listed=True)
 LOST_300 = (
     "300 of the 1,000 published pages would leave, over the 20% that --max-shrink allows: 300 blocked by robots.txt "
-    "(https://a.example/p: robots.txt line 2: Disallow: /p). Their entries stay as they were. If that is wrong, run "
-    "once with --accept-shrink."
+    "(https://a.example/p: robots.txt line 2: Disallow: /p). Their entries stay as they were. If this is intended, "
+    "run once with --accept-shrink."
 )
 
 
@@ -100,10 +100,6 @@ def test_ours_a_site_in_trouble_is_refused_whatever_is_accepted(refused: GateFac
         (facts(start=start(State.REDIRECT, 302, Url("https://b.example/"))), "is redirect now"),
         (facts(start=start(State.CLIENT_ERROR, 404)), "is client error now"),
         (facts(start=start(State.ROBOTS, None)), "is blocked by robots.txt now"),
-        (
-            facts(published=0, start=start(State.CLIENT_ERROR, 404, was_published=False)),
-            "the start URL https://a.example/ the evidence; the pages are known from elsewhere",
-        ),
         (facts(gone=[gone(State.UNLINKED, 21)]), "21 no longer linked"),
         (facts(gone=[gone(State.TOO_DEEP, 21)]), "21 too deep"),
         (facts(gone=[gone(State.NOFOLLOW, 21)]), "21 linked by nofollow only"),

@@ -208,7 +208,7 @@ def test_ours_what_a_run_did_not_see_is_counted(tables: Tables) -> None:
     assert cut.state is State.INDEXABLE
     tables.visit("cut", cut.state, reason=cut.reason)
     tables.visit("more", State.INDEXABLE, reason="links cut at 5 (--max-links)")
-    tables.visit("odd", State.INDEXABLE, reason="it refreshes itself")
+    tables.visit("odd", State.INDEXABLE, reason="the page refreshes itself")
     tables.visit("list.xml", State.SITEMAP_FILE, reason="reading stopped after 1,000,000 entries")
     tables.visit("deep", State.TOO_DEEP, None)
     tables.visit("later", State.PENDING, None)

@@ -91,7 +91,7 @@ class LogFormatReader:
         pieces = _needed_parts(_format_parts(text.replace(" - ", " $ident ") if "$" in text else text))
         named = {field for field, _ in pieces if field}
         if "status" not in named or not named & {"request", "target", "path"}:
-            raise LogFormatError("it names no status or no request: $status and $request, or %>s and %r")
+            raise LogFormatError("it has no status or no request: add $status and $request, or %>s and %r")
         pattern = re.compile(_expression(pieces).encode("utf-8"), re.DOTALL)
         self._match, groups = pattern.match, pattern.groupindex
         self._picked = [groups.get(field, groups["none"]) for field in _ROW_FIELDS]

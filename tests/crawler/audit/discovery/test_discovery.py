@@ -157,12 +157,12 @@ def test_google_a_sitemap_that_robots_txt_blocks_is_told_with_the_line_and_for_w
     site.robots(f"{named}User-agent: *\nDisallow: /*.xml$\n")
     assert (
         site.faults()["sitemap.allowed"]
-        == "robots.txt blocks the sitemap: robots.txt line 3: Disallow: /*.xml$ (for everybody)"
+        == "robots.txt blocks the sitemap: robots.txt line 3: Disallow: /*.xml$ (for all crawlers)"
     )
     site.robots(f"{named}User-agent: Bingbot\nDisallow: /sitemap\n")
     assert site.faults()["sitemap.allowed"].endswith("line 3: Disallow: /sitemap (for Bingbot)")
     site.robots(f"{named}User-agent: *\nDisallow: /\nUser-agent: googlebot\nAllow: /\n")
-    assert "for whom it does not name and Bingbot" in site.faults()["sitemap.allowed"]
+    assert "for all other crawlers and Bingbot" in site.faults()["sitemap.allowed"]
     site.robots(f"{named}User-agent: *\nDisallow: /\nAllow: /sitemap.xml\n")
     assert site.faults() == {}
 

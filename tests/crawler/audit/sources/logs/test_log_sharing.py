@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.audit.source_record import SourceRecord, SourceReport
+from crawler.audit.source_record import SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.logs import files, parallel
 from crawler.audit.sources.logs.formats import choose_reader
 from crawler.audit.sources.logs.log import LogOptions
-from crawler.audit.sources.logs.reader import LogProgress, read_logs
+from crawler.audit.sources.logs.reader import read_logs
 from crawler.audit.sources.logs.worker import CountedLines, LineCounter
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import Incomplete
@@ -155,8 +155,8 @@ def logs(tmp_path: Path) -> list[str]:
 
 def read(
     logs: list[str], processes: int
-) -> tuple[list[SourceReport], list[dict[Url, SourceRecord]], list[LogProgress]]:
-    accounts, claims, seen = [], [], list[LogProgress]()
+) -> tuple[list[SourceReport], list[dict[Url, SourceRecord]], list[SourceProgress]]:
+    accounts, claims, seen = [], [], list[SourceProgress]()
     for account, found in read_logs(logs, ADDRESSES, LogOptions(processes=processes), seen.append):
         claims.append({claim.url: claim for claim in found})
         accounts.append(account)
