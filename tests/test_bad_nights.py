@@ -109,12 +109,12 @@ def bad(nights: Nights) -> dict[str, tuple[dict[str, Route], int, str]]:
     paths = list(nights.site.routes)
     closed = "<title>Back soon</title><p>We are working on it."
     hidden = links(*paths, head='<meta name="robots" content="noindex">')
-    lost = "would leave without a good reason"
+    lost = "published pages would leave"
     return {
         "half": (half(nights, Answer("", 500)), 3, "of 35 pages failed"),
         "login": ({"/": LOGIN, "/login": "<p>Who are you?"}, 3, lost),
         "robots": ({"/robots.txt": Answer("", 503)}, 5, "robots.txt"),
-        "maintenance": (dict.fromkeys(paths, closed), 3, "now have identical content"),
+        "maintenance": (dict.fromkeys(paths, closed), 3, "lost their own text"),
         "all": (dict.fromkeys(paths, Answer("", 500)), 3, "the start URL"),
         "home fails": ({"/": Answer("", 500)}, 3, "the start URL"),
         "home is gone": ({"/": Answer("", 404)}, 5, "no page from"),

@@ -114,6 +114,7 @@ _REMEDIES: Final = {
     State.NOINDEX: "start from a page that is indexed, or ignore noindex with --no-respect-noindex",
     State.ROBOTS: "if the site is yours, ignore robots.txt with --ignore-robots",
     State.SERVER_ERROR: "run the same command again when that is fixed",
+    State.CHALLENGED: "let Siteatlas through in the settings of the firewall",
     State.UNREACHABLE: "run the same command again when that is fixed",
     State.CLIENT_ERROR: "start from a page that exists",
     State.WRONG_TYPE: "start from an HTML page",

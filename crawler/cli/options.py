@@ -99,8 +99,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Crawl and show what wou
 AcceptShrinkOption = Annotated[
     bool,
     typer.Option(
-        "--accept-shrink",
-        help="Publish this once, even if many pages leave the sitemap or many now have identical content.",
+        "--accept-shrink", help="Publish this once, even if many pages leave the sitemap or lose their own text."
     ),
 ]
 
@@ -191,6 +190,7 @@ FLAGS: Final = (
     Flag("--partial/--no-partial", "output.partial"),
     Flag("--max-failed", "output.max_failed", "SHARE"),
     Flag("--max-shrink", "output.max_shrink", "SHARE"),
+    Flag("--accept-after", "output.accept_after", "RUNS"),
     Flag("--state", "state.directory", "DIR"),
     Flag("--keep-runs", "state.keep_runs", "N"),
     Flag("--sitemap", "audit.sitemaps", "FILE|URL", many=True),

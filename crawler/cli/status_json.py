@@ -64,6 +64,7 @@ def _state_values(state: StateStatus) -> dict[str, Any]:
         "published": {
             "pages": state.pages,
             "kept": state.kept,
+            "held": state.held,
             "run": published.number if published else None,
             "written_by": state.wrote,
             "files": msgspec.to_builtins(published.files) if published else [],

@@ -176,11 +176,11 @@ def _outcome(site: SiteOverview, run: Run | None) -> str:
         return "not run yet"
     if run.is_open:
         return "cut short"
-    return "not uploaded" if _not_uploaded(run) else outcome_text(run.outcome)
+    return "not uploaded" if _not_uploaded(run) else outcome_text(run.result)
 
 
 def _not_uploaded(run: Run) -> bool:
-    return bool(run.exit_code) and run.outcome in PUBLISHING_OUTCOMES
+    return bool(run.exit_code) and run.outcome in PUBLISHING_OUTCOMES and not run.has_held
 
 
 def _problem_lines(sites: Sequence[SiteOverview], width: int, *, is_kept: bool) -> Iterator[str]:
@@ -238,6 +238,7 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
     yield safe(state.url)
     if state.published:
         kept = f", {state.kept:,} of them kept although they failed" if state.kept else ""
+        kept += f", {state.held:,} of them held by the gate" if state.held else ""
         yield (
             f"{count_text(state.pages, 'page')} in {count_text(len(state.published.files), 'file')} published{kept}, "
             f"{_written(state.published.number, state.wrote)}: {safe(state.published.files[0].url)}"
@@ -309,7 +310,7 @@ def _row(run: Run, *, is_active: bool) -> tuple[str, ...]:
         *start,
         _duration(run),
         run.completeness or "-",
-        "-" if run.is_open and not run.outcome else outcome_text(run.outcome),
+        "-" if run.is_open and not run.outcome else outcome_text(run.result),
         f"{run.listed:,}" if run.listed or has_figures else "-",
         f"+{run.added:,} ~{run.changed:,} -{run.removed + run.moved + run.deindexed:,}" if has_figures else "-",
         f"{run.fetched:,}" if run.fetched or has_figures else "-",

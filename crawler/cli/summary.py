@@ -83,6 +83,7 @@ def _published(report: Report) -> list[str]:
         *([f"  {', '.join(described)}"] if described else []),
         *_changes(report),
         f"  to be served as {report.sitemap_url}",
+        *([f"  held: {safe(report.refusal)}"] if report.held else []),
     ]
 
 
@@ -140,7 +141,8 @@ def _changes(report: Report) -> list[str]:
     kinds = ("added", "changed", "removed", "moved", "deindexed")
     counts = [f"{number:,} {kind}" for kind in kinds if (number := getattr(report.counts, kind))]
     kept = f"; {report.kept:,} kept although they failed" if report.kept else ""
-    return [f"  {', '.join(counts) or 'nothing added, changed or removed'}{kept}"]
+    held = f"; {report.held:,} held by the gate" if report.held else ""
+    return [f"  {', '.join(counts) or 'nothing added, changed or removed'}{kept}{held}"]
 
 
 def _changed(report: Report) -> list[str]:

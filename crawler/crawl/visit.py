@@ -171,6 +171,7 @@ def _worker(plan: CrawlPlan, fetcher: PageFetcher, pool: ParsePool, frontier: Sq
         PageParser(pool, product_token(config.fetch.user_agent)),
         OutcomeBuilder(build_judge(plan), frontier, options),
         RetryPolicy(config.fetch.retries, longest_asked=config.pace.max_retry_after),
+        config.output.keep_failed,
     )
 
 

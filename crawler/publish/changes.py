@@ -109,6 +109,7 @@ _NO_LONGER: Final = {
     State.NOINDEX: "no longer noindex",
     State.CLIENT_ERROR: "responds again",
     State.SERVER_ERROR: "responds again",
+    State.CHALLENGED: "no longer behind a challenge",
     State.UNREACHABLE: "responds again",
     State.BAD_ANSWER: "responds without errors again",
     State.PARSE_FAILED: "can be read again",

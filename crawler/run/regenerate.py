@@ -10,13 +10,14 @@ A failed upload or notification does not undo the crawl: the report names it, an
 import logging
 from contextlib import closing
 from functools import partial
+from typing import Final
 
 import anyio
 from msgspec.structs import replace
 
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason, Watch
-from crawler.errors import SiteatlasError, StateInUse
+from crawler.errors import PublishRefused, SiteatlasError, StateInUse
 from crawler.notify.ledger_status import NotifyResult
 from crawler.notify.notify import register_channels, send_notifications
 from crawler.publish.upload.upload import check_upload, upload
@@ -30,6 +31,7 @@ from crawler.state.runs import RunResult, RunStore
 from crawler.state.store import Resume, lock_state
 
 log = logging.getLogger(__name__)
+_MILDER_EXIT_CODES: Final = frozenset({0, PublishRefused.exit_code})  # than that of an upload that failed
 
 
 async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with a default
@@ -75,7 +77,7 @@ async def _upload(plan: CrawlPlan, report: Report) -> Report:
             run = RunStore(db).get(report.run)
         return replace(report, uploaded=await upload(plan, run, log.warning))
     except SiteatlasError as error:
-        code = report.exit_code or error.exit_code
+        code = report.exit_code if report.exit_code not in _MILDER_EXIT_CODES else error.exit_code
         _record_failed_upload(plan, report.run, str(error), code)
         return replace(report, upload_error=str(error), exit_code=code)
 

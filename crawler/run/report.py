@@ -24,6 +24,7 @@ OMITTED_STATES = (
     State.INTERNAL_ERROR,
     State.UNREACHABLE,
     State.SERVER_ERROR,
+    State.CHALLENGED,
     State.BAD_ANSWER,
     State.PARSE_FAILED,
     State.CLIENT_ERROR,
@@ -89,8 +90,8 @@ class Report(Struct, frozen=True, kw_only=True):
     """One run. ``published`` is empty when nothing was published, and ``refusal`` then says why.
 
     ``completeness`` is "complete", "degraded" or "truncated"; ``because`` names what failed or the limit.
-    ``kept`` counts pages that failed and stay listed. ``uploaded`` and ``announced`` are the results of the upload and
-    of the notifications.
+    ``kept`` counts pages that failed and stay listed, ``held`` those that the gate holds: ``refusal`` then says why.
+    ``uploaded`` and ``announced`` are the results of the upload and of the notifications.
     """
 
     run: int
@@ -106,6 +107,7 @@ class Report(Struct, frozen=True, kw_only=True):
     traffic: Traffic
     listed: int
     kept: int
+    held: int
     is_first: bool  # nothing was published before
     counts: ChangeCounts  # against the set published before
     changes: list[Change]  # some of each kind
@@ -151,6 +153,7 @@ def build_report(
         traffic=Traffic(tally.seconds, tally.fetched, tally.unchanged, tally.bytes),
         listed=listed.pages,
         kept=run.kept,
+        held=finished.held,
         is_first=store.is_first,
         counts=ChangeCounts(
             added=run.added, changed=run.changed, removed=run.removed, moved=run.moved, deindexed=run.deindexed

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from crawler.errors import UsageError
+from crawler.errors import PublishRefused, UsageError
 from crawler.state.database import storage_errors
 
 
@@ -59,6 +59,16 @@ class Run(Struct, frozen=True, kw_only=True):
     def is_open(self) -> bool:
         """Whether it is running or can be resumed."""
         return self.ended is None
+
+    @property
+    def has_held(self) -> bool:
+        """Whether it published, and the gate held some pages: ``refusal`` then says which and why."""
+        return self.exit_code == PublishRefused.exit_code and self.outcome in PUBLISHING_OUTCOMES
+
+    @property
+    def result(self) -> str:
+        """The outcome for people: "held" when the gate held some pages."""
+        return "held" if self.has_held else self.outcome
 
     @property
     def has_figures(self) -> bool:

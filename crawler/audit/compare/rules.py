@@ -31,6 +31,7 @@ _HIDING_STATES: Final = frozenset(
     {
         State.PENDING,
         State.SERVER_ERROR,
+        State.CHALLENGED,
         State.UNREACHABLE,
         State.BAD_ANSWER,
         State.PARSE_FAILED,

@@ -29,6 +29,7 @@ from crawler.crawl.frontier.url_templates import exclude_remedy_of
 from crawler.fetch import http_date
 from crawler.lastmod.policy import EARLIEST_DATE, HEADER, build_of
 from crawler.model import DocumentKind, State, Url
+from crawler.state.runs import PUBLISHING_OUTCOMES
 from crawler.units import count_text
 from sitemap import BuildTime
 
@@ -235,6 +236,9 @@ def _summary_text(story: UrlStory) -> str:
         return "is not listed: no run has found it"
     if position:
         where = f"is listed in {position.file}" if position.file else "is listed"
+        if position.is_held:
+            text = "it lost its own text" if end is State.INDEXABLE else f"by now it is: {state_text(end, reason)}"
+            return f"{where}, and held by the gate: {text}"
         if end is State.INDEXABLE or end is None or (end is State.PENDING and _is_open(story)):
             return where
         return f"{where}, but its state is now: {state_text(end, reason)}"
@@ -256,6 +260,8 @@ def _not_yet(story: UrlStory) -> str:
     run = story.run
     if run is None or run.ended is None:
         return "it belongs in the sitemap, but the run that found it has not published yet"
+    if run.refusal and run.outcome in PUBLISHING_OUTCOMES:
+        return f"the gate holds it back with other pages: {run.refusal}"
     if run.refusal:
         return f"it belongs in the sitemap, but run {run.number} published nothing: {run.refusal}"
     return "it is indexable, but the run did not list it"
@@ -316,6 +322,8 @@ def _sitemap_topic(story: UrlStory) -> StoryTopic:
     lines = [_place(position)] if position else [absence]
     if position and position.is_kept:
         lines.append("it failed temporarily, so it stays listed for now")
+    if position and position.is_held:
+        lines.append("the gate holds its entry as it was before; the run below says why")
     if _is_open(story) and planned and not position:
         lines.append("the unfinished run will list it")
     elif _is_open(story) and position and story.last_visit is None:
@@ -328,6 +336,7 @@ def _sitemap_topic(story: UrlStory) -> StoryTopic:
             "shard": position.shard,
             "lastmod": position.lastmod or None,
             "kept": position.is_kept,
+            "held": position.is_held,
         }
     return StoryTopic("sitemap", lines, values)
 

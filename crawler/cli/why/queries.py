@@ -176,7 +176,7 @@ class UrlStories:
         if row is None:
             return None
         file, group, shard, lastmod, source, kept = row
-        return SitemapPosition(file, group, shard, lastmod, source, bool(kept))
+        return SitemapPosition(file, group, shard, lastmod, source, kept == 1, kept == 2)
 
     def _steps_to(self, number: int) -> Iterator[DiscoveryStep]:
         """The steps by which runs found a URL, from the URL back to the start."""

@@ -53,7 +53,10 @@ class UrlHistory(Struct, frozen=True, kw_only=True):
 
 
 class SitemapPosition(Struct, frozen=True):
-    """A place in the sitemap. ``is_kept``: the page failed temporarily, and stays listed."""
+    """A place in the sitemap. ``is_kept``: the page failed temporarily, and stays listed.
+
+    ``is_held``: the gate holds it.
+    """
 
     file: str
     group: str
@@ -61,6 +64,7 @@ class SitemapPosition(Struct, frozen=True):
     lastmod: str
     lastmod_source: str
     is_kept: bool
+    is_held: bool = False
 
 
 class DiscoveryStep(Struct, frozen=True):

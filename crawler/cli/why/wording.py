@@ -34,6 +34,7 @@ STATE_TEXTS: Final = {
     State.NOINDEX: "the page asks search engines to leave it out",
     State.CLIENT_ERROR: "the server reports that the page does not exist, or refuses access",
     State.SERVER_ERROR: "the server returned an error",
+    State.CHALLENGED: "a firewall responded in place of the site, so nothing is known about the page",
     State.UNREACHABLE: "the server did not respond",
     State.BAD_ANSWER: "the response is not usable",
     State.WRONG_TYPE: "it is not a web page but another file, such as a feed, an image or a PDF; a sitemap lists "

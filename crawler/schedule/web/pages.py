@@ -109,7 +109,7 @@ def _last_end(site: SiteStatus, run: Run | None) -> LastEnd | None:
     if run is None or run.ended is None:
         return None
     seconds = run.seconds if run.has_figures or run.seconds else None
-    return LastEnd(at=run.ended, outcome=outcome_text(run.outcome), seconds=seconds)
+    return LastEnd(at=run.ended, outcome=outcome_text(run.result), seconds=seconds)
 
 
 def run_counts(run: Run) -> ChangeCounts:
