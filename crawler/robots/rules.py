@@ -208,7 +208,7 @@ def parse_robots(body: bytes, user_agent: str, now: float) -> Robots:
 def _decode(body: bytes) -> tuple[str, list[str]]:
     notes = []
     if len(body) > MAX_BYTES:
-        notes.append(f"robots.txt is larger than {MAX_BYTES:,} bytes; what follows is not read")
+        notes.append(f"robots.txt is larger than {MAX_BYTES:,} bytes; crawlers ignore the rest")
         # A rule that is cut would block more than it should.
         start = body[:MAX_BYTES]
         body = start[: max(start.rfind(b"\n"), start.rfind(b"\r")) + 1]
