@@ -189,7 +189,7 @@ def test_ours_a_dry_run_says_what_would_hold_it_back_once(site: Site, notify: Co
     code, out, _ = notify("--config", str(notify.file), "--dry-run")
     assert code == 0
     assert out.count("is not yet the published version") == 1
-    assert "for now all of it would be postponed: the sitemap at" in out
+    assert "at the moment, Siteatlas would postpone all messages: the sitemap at" in out
     assert "a dry run sends nothing; for now it would be postponed: the key file of" in out
     assert out.count("would send: 1 URL, run 1 to run 2") == 3
     code, out, _ = notify("--config", str(notify.file))

@@ -127,7 +127,7 @@ class NotifySession:
             self._note_forgotten(cursors)
             return cursors
         if cursors:
-            self.note("the state of the site is new, so its notifications start from the beginning")
+            self.note("the state of the site is new, so earlier notifications no longer count")
         if not runs:
             return []
         start = 0 if all_there_is else self._start(runs, all_of_first=all_of_first)

@@ -283,7 +283,7 @@ def _sitemaps(texts: Iterable[str]) -> tuple[tuple[Url, ...], tuple[str, ...]]:
         try:
             urls[normalize_url(text, UrlParams(drop=()))] = None
         except InvalidUrl as error:
-            notes.append(f"a Sitemap line is ignored, because it needs a whole http(s) URL: {error.message}")
+            notes.append(f"a Sitemap line is ignored, because it needs a complete http(s) URL: {error.message}")
         if len(urls) >= MAX_SITEMAPS:
             notes.append(f"more than {MAX_SITEMAPS} Sitemap lines; the rest is ignored")
             break

@@ -109,7 +109,7 @@ async def test_ours_a_host_that_asks_to_wait_is_left_alone(site: Site) -> None:
     assert site.paths == ["/robots.txt", "/0.png"]
     assert not checked.findings
     home = origin_of(normalize_url(site.url))
-    assert checked.notes == [f"{home} requested a pause: 4 of its images and videos were not fetched"]
+    assert checked.notes == [f"{home} requested a pause, so 4 of its images and videos were not fetched"]
 
 
 async def test_ours_a_public_sitemap_does_not_lead_to_private_places(site: Site) -> None:
