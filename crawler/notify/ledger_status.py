@@ -75,7 +75,7 @@ def _channel_status(ledger: Ledger, key: str) -> ChannelStatus:
         last=next(iter(ledger.log(1, key)), None),
         outstanding=(
             *_pending_texts(cursors),
-            *(f"what an audit found: {cursor.said}" for cursor in audits if cursor.said),
+            *(f"audit findings: {cursor.said}" for cursor in audits if cursor.said),
             *_pending_health(health),
         ),
         refused=(
