@@ -321,5 +321,5 @@ def test_ours_what_says_the_same_as_a_page_is_no_orphan(audit: Audit) -> None:
         copies = pages_ - audited.report["pages"]
         assert copies > 1
         (note,) = audited.report["notes"]  # and so the numbers agree
-        assert note.startswith(f"{copies} pages are each a copy of another page and counted as that page")
+        assert note.startswith(f"{copies} pages are copies of other pages, so their visits count for the other pages")
         assert audited.is_orphan(site.url)

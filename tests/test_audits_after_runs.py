@@ -195,7 +195,7 @@ def test_ours_findings_that_were_refused_are_set_aside_and_sent_once_more_when_s
         (channel,) = status(tmp_path)["sites"][0]["channels"]
         assert (channel["outstanding"], len(shop.messages)) == ([], 2)
         assert channel["refused"][0].startswith("audit findings: ")
-        assert "audit findings is set aside because " in notify()
+        assert "the receiver refused a message about audit findings (" in notify()
         refuses[0] = False
         notify("--resend-refused")
         assert shop.occasions == ["changes", "findings", "findings"]

@@ -122,7 +122,7 @@ def test_ours_a_feed_of_the_changes_is_one_that_readers_take(root: Path, form: s
     [
         (["9"], "this site has no run 9: the last run is 5"),
         (["1", "9"], "this site has no run 9: the last run is 5"),
-        (["3", "2"], "run 3 comes after run 2: name the earlier one first"),
+        (["3", "2"], "run 3 comes after run 2: give the earlier run first"),
         (["-1"], "-1"),
         (["last"], "'last' is neither a URL nor the number of a run"),
         (["1", "2", "3"], "3 runs are too many, because diff compares two runs"),

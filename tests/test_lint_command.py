@@ -97,7 +97,7 @@ def test_ours_threshold_and_chosen_rules_decide_the_exit_code(folder: Path, word
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "nothing to check is given"),
+        ((), "no sitemap is given"),
         (("nothing.xml",), "'nothing.xml' does not exist"),
         (("example.com/sitemap.xml",), "did you mean https://example.com/sitemap.xml?"),
         ((".",), "has no sitemap.xml or sitemap_index.xml"),

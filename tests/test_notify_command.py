@@ -115,7 +115,7 @@ def test_ours_what_could_not_be_delivered_is_exit_code_4(site: Site, notify: Com
     assert out.endswith("; --resend-refused sends it again\n")
     code, out, _ = notify("--config", str(notify.file))
     assert code == 0
-    assert out.startswith("  indexnow: 1 URL is set aside because IndexNow answered 422")
+    assert out.startswith("  indexnow: the receiver refused 1 URL (IndexNow answered 422")
     assert out.endswith("; --resend-refused sends it again\n")
     assert notify("--config", str(notify.file), "--resend-refused")[0] == 0
     assert site.double.taken == {site.url("/a"): 1}
@@ -189,7 +189,7 @@ def test_ours_a_dry_run_says_what_would_hold_it_back_once(site: Site, notify: Co
     code, out, _ = notify("--config", str(notify.file), "--dry-run")
     assert code == 0
     assert out.count("is not yet the published version") == 1
-    assert "for now all of it would be postponed: the sitemap at" in out
+    assert "at the moment, Siteatlas would postpone all messages: the sitemap at" in out
     assert "a dry run sends nothing; for now it would be postponed: the key file of" in out
     assert out.count("would send: 1 URL, run 1 to run 2") == 3
     code, out, _ = notify("--config", str(notify.file))
@@ -210,7 +210,7 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(site
     site.run(["/"])
     code, out, err = notify("--config", str(notify.file), "--since", "500")
     assert (code, out) == (2, "")
-    assert "--since 500: this run does not exist, the last run is run 1" in err
+    assert "run 500 (--since) does not exist: the last run is run 1" in err
     notify.write(site, indexnow__key="env:INDEXNOW", notify__enabled=False)
     code, out, err = notify("--config", str(notify.file))
     assert (code, out) == (2, "")
@@ -230,7 +230,7 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(site
         ({"websub__hubs": ["https://hub.example/"]}, ["--config"], "set output.recent"),
         ({"indexnow__key": "", "indexnow__key_url": "https://a.example/k.txt"}, ["--config"], "indexnow.key is"),
         ({}, ["--test", "--resend-refused", "--config"], "use it alone"),
-        ({}, ["--only", "email", "--config"], "--only email: no channel has this name, the channels are: indexnow"),
+        ({}, ["--only", "email", "--config"], "--only email does not match a channel: choose one of indexnow"),
     ],
 )
 def test_ours_what_is_wrong_is_told_in_one_line(

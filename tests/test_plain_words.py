@@ -48,7 +48,7 @@ def test_ours_a_value_from_the_environment_is_told_by_its_variable(tmp_path: Pat
     assert ended.err.startswith("siteatlas: SITEATLAS_CONCURRENCY (pace.concurrency): it must be a whole number")
     typed = siteatlas(tmp_path, *words, "-c", "x", SITEATLAS_CONCURRENCY="8")
     assert typed.err.startswith("siteatlas: --concurrency (pace.concurrency): ")
-    assert "SITEATLAS_HEADER needs NAME: VALUE" in siteatlas(tmp_path, *words, SITEATLAS_HEADER="x").err
+    assert "SITEATLAS_HEADER needs the form NAME: VALUE" in siteatlas(tmp_path, *words, SITEATLAS_HEADER="x").err
 
 
 def test_ours_a_variable_that_is_nearly_one_of_ours_is_told_once(tmp_path: Path) -> None:

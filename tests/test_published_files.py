@@ -46,7 +46,7 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
 
     forgotten = siteatlas(tmp_path, "rollback", URL, "-o", "out", "--to", "1")
     assert forgotten.code == 2
-    assert "no copy of the sitemap of run 1 is kept: there are copies of the runs 2, 3" in forgotten.err
+    assert "there is no copy of the sitemap of run 1: the runs with a copy are 2, 3" in forgotten.err
     assert published(tmp_path) == sets[1]
 
     assert siteatlas(tmp_path, *crawl, "--grace-period", "0").code == 0
@@ -100,7 +100,7 @@ def test_ours_new_files_have_the_mode_that_is_asked_for_and_replaced_ones_keep_t
         os.umask(umask)
     assert stat.S_IMODE(sitemap.stat().st_mode) == 0o604
     wrong = siteatlas(tmp_path, *crawl, "--mode", "rw-r--r--")
-    assert (wrong.code, "--mode (output.mode): permissions are three octal digits" in wrong.err) == (2, True)
+    assert (wrong.code, "--mode (output.mode): permissions must be an octal number" in wrong.err) == (2, True)
 
 
 def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said_and_used(tmp_path: Path) -> None:

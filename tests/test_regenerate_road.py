@@ -176,11 +176,11 @@ def test_ours_a_change_is_uploaded_and_told_once_also_when_that_took_another_run
     assert (failed.code, failed.out) == (7, "")
     lines = failed.err.splitlines()
     assert len(lines) == 2
-    assert "the files could not be published at s3://shop/x/" in lines[0]
+    assert "the files could not be uploaded to s3://shop/x/" in lines[0]
     assert "the files are not yet at s3://shop/x/" in lines[1]
     kept = json.loads(siteatlas(world.folder, "status", "--config", "site.toml", "--json").out)["sites"][0]
     assert (kept["runs"][0]["exit_code"], kept["runs"][0]["outcome"]) == (7, "published")
-    assert "the files could not be published at s3://shop/x/" in kept["runs"][0]["because"]
+    assert "the files could not be uploaded to s3://shop/x/" in kept["runs"][0]["because"]
     assert (world.occasions, world.indexed) == (["trouble"], [])
     assert siteatlas(world.folder, "notify", "--config", "site.toml", **world.secrets).code == 4
     assert (world.occasions, world.indexed) == (["trouble"], [])  # nobody else goes ahead of the files either

@@ -29,7 +29,7 @@ def test_ours_what_is_wrong_is_told_with_the_line_to_paste_and_ends_with_10(tmp_
     ran = siteatlas(tmp_path, "robots", site.url, *NOW)
     assert (ran.code, ran.err) == (10, "")
     assert f"  PROBLEM  robots.txt does not name {site.url}sitemap.xml\n           add the line" in ran.out
-    assert f"\nadd to {site.url}robots.txt (--patch FILE adds it to a local one):\n\nSitemap: {site.url}" in ran.out
+    assert f"\nadd to {site.url}robots.txt (--patch FILE adds it to a local copy):\n\nSitemap: {site.url}" in ran.out
     assert ran.out.endswith("\n1 problem\n")
 
 

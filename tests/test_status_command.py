@@ -122,7 +122,7 @@ def test_ours_what_is_not_known_is_no_zero_and_what_is_going_on_has_no_numbers(t
     write(tmp_path, "", shop="http://shop.example/")
     files = [PublishedFile("sitemap.xml", "http://shop.example/sitemap.xml", 1, 1)]
     nothing = {"listed": 0, "fetched": 0, "completeness": "", "exit_code": 5, "refusal": "no robots.txt"}
-    said = {"because": "the files could not be published at s3://shop/: 503", "exit_code": 7}
+    said = {"because": "the files could not be uploaded to s3://shop/: 503", "exit_code": 7}
     stale = {"completeness": "truncated", "refusal": "it took too long", "exit_code": 4}
     known = [run(1, files=files), run(2, 0, "nothing", **nothing), run(3, outcome="unchanged", files=files, **said)]
     state(tmp_path, "shop", known)

@@ -154,7 +154,7 @@ def test_ours_the_story_begins_with_how_it_ended(crawled: Crawled, text: str) ->
 def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
     (story,) = crawled.tell("/cut")
     assert story.summary.startswith("is not listed: unreachable (net.")
-    assert re.fullmatch(r"TIME  GET         net\.\w+  SIZE", crawled.told("/cut", "requests")[0])
+    assert re.fullmatch(r"TIME  GET          net\.\w+  SIZE", crawled.told("/cut", "requests")[0])
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,8 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
         ("/secret/x", "robots", ["blocked: robots.txt line 2: Disallow: /secret/", "as of TIME"]),
         ("https://elsewhere.example/", "robots", ["no run has fetched robots.txt of this origin"]),
         ("/secret/x", "requests", ["none in this run"]),
-        ("/keep", "requests", ["TIME  if changed  503  SIZE"]),
-        ("/b", "requests", ["TIME  GET         200  SIZE"]),
+        ("/keep", "requests", ["TIME  conditional  503  SIZE"]),
+        ("/b", "requests", ["TIME  GET          200  SIZE"]),
         ("/moved", "leads_to", ["> /hop  redirect (302 to /a)", "> /a  indexable, listed"]),
         ("/dup", "leads_to", ["> /a  indexable, listed"]),
         ("/dup", "canonical", ["the canonical is /a"]),
@@ -249,7 +249,7 @@ def test_ours_each_topic_is_told(crawled: Crawled, text: str, topic: str, expect
 
 def test_ours_a_page_that_changed_says_when_and_what(crawled: Crawled) -> None:
     told = crawled.told("/b", "lastmod")
-    assert told[:2] == ["DAY, from seen to change", "decided in run 2 (TIME)"]
+    assert told[:2] == ["DAY, from an observed change", "decided in run 2 (TIME)"]
     assert "This is what was written here since." in told[2]
     assert crawled.told("/b", "history")[-1].startswith("run 2 (TIME): changed: ")
 
@@ -404,7 +404,9 @@ def test_ours_each_url_is_asked_of_the_site_that_covers_it(tmp_path: Path) -> No
     assert [story.is_known for story in told] == [True, True, False, True]
     with pytest.raises(UsageError, match=r"no crawled site covers .https://d\.example/"):
         explain_urls(["https://d.example/"], None, flags, [])
-    with pytest.raises(UsageError, match=r"/ is a path of https://a\.example/ and of https://b\.example/: write"):
+    with pytest.raises(
+        UsageError, match=r"several sites have the path / \(https://a\.example/, https://b\.example/\): write"
+    ):
         explain_urls(["/"], None, flags, [])
     config = tmp_path / "b.toml"
     config.write_text(f'[site]\nurl = "https://b.example/"\n[state]\ndirectory = "{root}"\n')

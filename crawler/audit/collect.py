@@ -53,7 +53,7 @@ def check_sources(plan: CrawlPlan) -> None:
             check_export(name, source, _export_options(config))
         except UsageError:
             if Path(name).is_file() and is_log(name):
-                raise UsageError(f"{name}: this looks like an access log: use --log for it") from None
+                raise UsageError(f"{name} looks like an access log: use --log for it") from None
             raise
 
 
@@ -62,7 +62,7 @@ def _check_log(name: str, options: LogOptions) -> None:
         check_logs([name], options)
     except UsageError:
         if name != STDIN and (hint := export_hint(name)):
-            raise UsageError(f"{name}: {hint}") from None
+            raise UsageError(f"{name} {hint}") from None
         raise
 
 

@@ -135,9 +135,9 @@ class MediaRequests:
         """What was not fetched, and why."""
         notes = []
         if self._blocked:
-            notes.append(f"{self._blocked:,} images and videos were not fetched, because robots.txt does not allow it")
+            notes.append(f"{self._blocked:,} images and videos were not fetched, because robots.txt blocks them")
         for origin, left in self._silent.items():
-            notes.append(f"{origin} requested a pause: {left:,} of its images and videos were not fetched")
+            notes.append(f"{origin} requested a pause, so {left:,} of its images and videos were not fetched")
         text = "is at a private address and was not requested: allow it with --host"
         notes += [f"{origin} {text}" for origin in sorted(self._private)]
         return notes

@@ -230,7 +230,7 @@ class PageFindings:
                 comment = ", which is right for a page that is gone permanently" if facts.status == _GONE_STATUS else ""
                 return f"{history}, but now it {base.sentence}{comment}"
             case "gone.named":
-                return f"it is known from {' and '.join(base.known)}, but now it {base.sentence}"
+                return f"it is known from {' and '.join(base.known)} data, but now it {base.sentence}"
             case "gone.down":
                 return f"{base.sentence}; {'it answered before' if stats.ok else 'somebody requests it'}"
             case "gone.linked" | "gone.failing":

@@ -61,7 +61,7 @@ def read_sitemaps(
         redirects = dict.fromkeys(downloader.redirects)
         notes += [f"{asked} redirects to {target}" for asked, target in islice(redirects, MAX_REDIRECTS)]
         if submits.full:
-            notes.append(f"the robots.txt of only {MAX_HOSTS} other hosts were fetched")
+            notes.append(f"Siteatlas fetched the robots.txt files of only {MAX_HOSTS} other hosts, the maximum")
     return SitemapReadings([*reading.findings, *findings], notes)
 
 

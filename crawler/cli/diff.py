@@ -66,8 +66,9 @@ def diff(
         list[str] | None,
         typer.Argument(
             metavar="[URL] [FROM [TO]]",
-            help="The site, if there are several, and the numbers of two runs. Default of TO: the last run that "
-            "published. Default of FROM: the run that published before TO. FROM 0: before the first run.",
+            help="URL of the site, needed only if there are several, and the numbers of two runs. Default of TO: the "
+            "last run that published. Default of FROM: the run that published before TO. FROM 0: before the first "
+            "run.",
             show_default=False,
         ),
     ] = None,
@@ -80,7 +81,7 @@ def diff(
             "--limit",
             metavar="N",
             min=0,
-            help="Maximum URLs of each kind, or entries of a feed. 0: all."
+            help="Maximum URLs of each kind of change, or maximum entries of a feed (atom, rss). 0: all."
             f"  [default: {_DEFAULT_LIMIT} as text, {_FEED_LIMIT} in a feed, else all]",
             show_default=False,
         ),
@@ -134,7 +135,7 @@ def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[
     if first > newest:
         RunStore(db).get(first)
     if first > until:
-        raise UsageError(f"run {first} comes after run {until}: name the earlier one first")
+        raise UsageError(f"run {first} comes after run {until}: give the earlier run first")
     return first, until
 
 

@@ -101,7 +101,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
             sys.stdout.write(_print_report(report, form, threshold, sources=verbose))
             sys.stdout.flush()
         if failing and quiet:
-            raise FindingsFound(f"found findings of severity {threshold} or worse")
+            raise FindingsFound(f"there are findings of severity {threshold} or worse")
 
 
 def _print_report(report: "sitemap.LintReport", form: Form, threshold: Severity | None, *, sources: bool) -> str:

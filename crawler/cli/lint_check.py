@@ -248,7 +248,9 @@ def _open_sources(
 ) -> Iterator[tuple[Iterator[DocumentSource], "Downloader | None"]]:
     """The documents, and the downloader if requests are needed."""
     if not task.words:
-        raise UsageError("nothing to check is given: siteatlas lint FILE, or URL, or - for standard input")
+        raise UsageError(
+            "no sitemap is given: siteatlas lint FILE, siteatlas lint URL, or siteatlas lint - for standard input"
+        )
     files = named_files(task.words, task.url)
     if task.cross_submits and not task.url and not any(map(is_url, task.words)):
         raise UsageError("--cross-submits needs the URL of the file: --url")

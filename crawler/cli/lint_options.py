@@ -45,8 +45,8 @@ SourcesArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="FILE|URL|-",
-        help="Sitemaps, indexes or feeds. A folder stands for the sitemap.xml or sitemap_index.xml in it, the URL of a "
-        "page for the sitemaps of its site, and - for standard input.",
+        help="Sitemaps, indexes or feeds. In a folder, lint reads sitemap.xml or sitemap_index.xml. For the URL of a "
+        "page, lint finds the sitemaps of the site. - means standard input.",
         show_default=False,
     ),
 ]
@@ -55,8 +55,8 @@ UrlOption = Annotated[
     typer.Option(
         "--url",
         metavar="URL",
-        help="Public URL of FILE, for the location rule. For several files: the URL of their directory, with a slash "
-        "at its end.",
+        help="Public URL of FILE, for the location rule. For several files, the URL of their directory, with a slash "
+        "at the end.",
         show_default=False,
     ),
 ]
@@ -80,7 +80,9 @@ RulesOption = Annotated[
 RulesTableOption = Annotated[bool, typer.Option("--rules", help="Print the table of rules and exit.")]
 ListOption = Annotated[
     ListMode | None,
-    typer.Option("--list", help="List the content instead of checking it: the files, every URL, or counts."),
+    typer.Option(
+        "--list", help="List the content of the sitemaps instead of checking it: a tree of files, every URL, or counts."
+    ),
 ]
 FollowOption = Annotated[bool, _option("--follow/--no-follow", "Read the sitemaps that an index lists.")]
 MaxDepthOption = Annotated[
@@ -105,4 +107,6 @@ CrossSubmitsOption = Annotated[
         "Default: on for a URL, off for a FILE.",
     ),
 ]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show what each rule demands, and its source.")]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show what each rule requires, and where the rule comes from.")
+]

@@ -57,12 +57,15 @@ _NO_CHANNEL: Final = (
 _TURNED_OFF: Final = "notifications are off (notify.enabled): --notify sends them anyway"
 
 DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Show what would be sent, to whom, and what delays it, but send nothing.")
+    bool,
+    typer.Option(
+        "--dry-run", help="Show which messages would be sent, to whom, and why messages wait, but send nothing."
+    ),
 ]
 TestOption = Annotated[
     bool,
     typer.Option(
-        "--test", help="Send a test message to webhooks, by e-mail and to the hook, and check the key file of IndexNow."
+        "--test", help="Send a test message by webhook and e-mail and to the hook, and check the IndexNow key file."
     ),
 ]
 
@@ -74,12 +77,15 @@ def notify(  # noqa: PLR0913 - the command line is wide
     site: SiteOption = None,
     dry_run: DryRunOption = False,
     again: Annotated[
-        bool, typer.Option("--resend-refused", help="Send again the messages that a receiver refused.")
+        bool, typer.Option("--resend-refused", help="Send the messages again that a receiver refused.")
     ] = False,
     since: Annotated[
         int | None,
         typer.Option(
-            "--since", metavar="RUN", min=0, help="Send all channels the changes since this run again. 0: all changes."
+            "--since",
+            metavar="RUN",
+            min=0,
+            help="Send the changes after this run again, to all channels. 0: all changes.",
         ),
     ] = None,
     only: Annotated[
@@ -148,7 +154,7 @@ def _check(results: "list[NotifyResult]", only: str) -> None:
     if not channels and not any(result.untold for result in results):
         raise UsageError(_NO_CHANNEL)
     if channels and not any(key.startswith(only) for key in channels):
-        raise UsageError(f"--only {only}: no channel has this name, the channels are: {', '.join(channels)}")
+        raise UsageError(f"--only {only} does not match a channel: choose one of {', '.join(channels)}")
 
 
 def _plans(

@@ -60,37 +60,39 @@ class Flag:
 
 
 ConfigOption = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="TOML file of the configuration.", envvar="SITEATLAS_CONFIG"),
+    Path | None, typer.Option("--config", metavar="FILE", help="Configuration file (TOML).", envvar="SITEATLAS_CONFIG")
 ]
 
 SitesConfigOption = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="TOML file that configures the sites.", envvar="SITEATLAS_CONFIG"),
+    typer.Option("--config", metavar="FILE", help="Configuration file of the sites (TOML).", envvar="SITEATLAS_CONFIG"),
 ]
 
 SiteOption = Annotated[
     list[str] | None,
-    typer.Option("--site", metavar="NAME", help="Only this site of the configuration. May be repeated."),
+    typer.Option(
+        "--site", metavar="NAME", help="Name of a site in the configuration. May be repeated. Default: all sites."
+    ),
 ]
 
 StartUrlArgument = Annotated[
-    str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
+    str | None, typer.Argument(metavar="URL", help="URL of the page where the crawl starts.", show_default=False)
 ]
 SiteUrlArgument = Annotated[
-    str | None, typer.Argument(metavar="URL", help="The start URL of the site.", show_default=False)
+    str | None, typer.Argument(metavar="URL", help="Start URL of the site.", show_default=False)
 ]
 OneSiteOption = Annotated[
-    str | None, typer.Option("--site", metavar="NAME", help="The site of the configuration.", show_default=False)
+    str | None,
+    typer.Option("--site", metavar="NAME", help="Name of one site in the configuration.", show_default=False),
 ]
 FreshOption = Annotated[
-    bool, typer.Option("--fresh", help="Forget what earlier runs found out about the pages, and fetch all pages again.")
+    bool, typer.Option("--fresh", help="Delete what earlier runs stored about the pages, and fetch all pages again.")
 ]
 
 RestartOption = Annotated[
     bool,
     typer.Option(
-        "--restart", help="Discard an unfinished crawl and start a new one. Keep what earlier runs found out."
+        "--restart", help="Discard an unfinished crawl and start a new one. The results of earlier runs stay."
     ),
 ]
 
@@ -99,14 +101,16 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Crawl and show what wou
 AcceptShrinkOption = Annotated[
     bool,
     typer.Option(
-        "--accept-shrink", help="Publish this once, even if many pages leave the sitemap or lose their own text."
+        "--accept-shrink", help="Publish in this run even if many pages leave the sitemap or lose their own text."
     ),
 ]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 TraceOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every URL that is left out, and log more.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show every URL that is not in the sitemap, and log more.")
+]
 RUN_OPTIONS: Final = {  # the fields of crawler.run.options.RunOptions
     "fresh": FreshOption,
     "restart": RestartOption,
@@ -446,7 +450,9 @@ def _flag_table(flag: Flag, texts: list[str], setter: str) -> dict[str, str]:
     for text in texts:
         name, separator, value = text.partition(flag.pairs)
         if not separator or not name.strip():
-            raise UsageError(f"{setter} needs {flag.metavar}, separated by {flag.pairs} (the given text is not shown)")
+            raise UsageError(
+                f"{setter} needs the form {flag.metavar} (the given text is not shown, because it may be secret)"
+            )
         table[name.strip()] = value.strip()
     return table
 

@@ -27,14 +27,16 @@ Exit codes: 0 no problem, or patched, 1 internal error, 2 usage, 7 the file cann
 def robots(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None,
-        typer.Argument(metavar="URL", help="The site, or the sitemap itself, instead of --config.", show_default=False),
+        typer.Argument(
+            metavar="URL", help="URL of the site or of its sitemap. Not needed with --config.", show_default=False
+        ),
     ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
             "--config",
             metavar="FILE",
-            help="TOML file that configures the sites.",
+            help="Configuration file of the sites (TOML).",
             envvar="SITEATLAS_CONFIG",
             show_envvar=False,
         ),

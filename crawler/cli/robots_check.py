@@ -92,7 +92,7 @@ def discovery_lines(declared: Declaration) -> Iterator[str | Line]:
     is_found = any(check.about == "sitemap.meant" for check in declared.checks)
     option = f"--sitemap-url {declared.sitemap_url} " if is_found else ""
     for robots_url, missing in declared.missing.items():
-        patch = f"{option}--patch FILE adds it to a local one"
+        patch = f"{option}--patch FILE adds it to a local copy"
         instruction = "add to" if robots_url == declared.robots_url else "if the sitemap may list its URLs, add to"
         yield from ("", f"{instruction} {robots_url} ({patch}):", "")
         yield from map(Line, missing)

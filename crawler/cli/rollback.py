@@ -50,7 +50,7 @@ def rollback(
     verbose: Verbose = False,
     **flags: Any,
 ) -> None:
-    """Publish the previous sitemap of a site again, as a whole, and upload it again.
+    """Restore the previous sitemap of a site, and upload it.
 
     rollback restores a copy of a sitemap that an earlier run published. It does not change what Siteatlas knows about
     the pages. The next run publishes what it finds, so it undoes the rollback if the site is still the same. rollback

@@ -159,8 +159,8 @@ def _crawl(report: Report) -> list[str]:
     rate = traffic.fetched / traffic.seconds if traffic.seconds else 0
     source = f" from {safe(report.source)}" if report.source else ""
     line = (
-        f"crawled {report.url}{source} in {clock_text(traffic.seconds)}: {count_text(traffic.fetched, 'request')}, "
-        f"{size_text(traffic.bytes)}, {rate:,.0f} a second"
+        f"crawled {report.url}{source} in {clock_text(traffic.seconds)}: {count_text(traffic.fetched, 'request')} "
+        f"({rate:,.0f} per second), {size_text(traffic.bytes)}"
     )
     if report.resumed:
         line += "; continued an earlier run"

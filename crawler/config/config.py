@@ -36,10 +36,11 @@ class SiteConfig(ConfigSection):
     """The site to crawl, and the public URL of its sitemap."""
 
     url: str = ""
-    """The URL to start from. Its directory is the scope, unless sitemap_url sets another."""
+    """The URL to start from. Siteatlas crawls and lists only URLs in its directory, unless sitemap_url is in another
+    directory."""
     sitemap_url: str = ""
-    """Public URL of the sitemap. Its directory is the scope (the location rule of sitemaps.org). Default: beside the
-    start URL."""
+    """Public URL of the sitemap. Siteatlas crawls and lists only URLs in the directory of this URL (the location rule
+    of sitemaps.org). Default: sitemap.xml in the directory of the start URL."""
 
 
 class ScopeConfig(ConfigSection):
@@ -58,10 +59,10 @@ class ScopeConfig(ConfigSection):
     max_segments: PositiveInt = 32
     """Skip a URL whose path has more segments than this. Such a URL is probably part of a crawler trap."""
     max_repeats: PositiveInt = 3
-    """Skip a URL whose path repeats one segment more often than this in a row. Such a URL is probably part of a crawler
-    trap."""
+    """Skip a URL whose path repeats one segment more than this many times in a row. Such a URL is probably part of a
+    crawler trap."""
     trap_limit: int = Field(default=250, ge=0)
-    """Stop following generated URLs, such as the days of a calendar, after this many such pages in a row without new
+    """Stop following generated URLs, such as the days of a calendar, after this many pages in a row without new
     content. 0: no limit."""
     subdomains: bool = False
     """Crawl the subdomains of the site's registrable domain too."""
@@ -69,7 +70,7 @@ class ScopeConfig(ConfigSection):
     """More hosts to crawl. A registrable domain (example.com) includes its subdomains. These hosts may have private
     addresses."""
     sitemap_seeds: bool = True
-    """Find pages in the site's own sitemaps too (those named in robots.txt, and /sitemap.xml)."""
+    """Also crawl the pages in the site's existing sitemaps (the sitemaps in robots.txt, and /sitemap.xml)."""
 
 
 class UrlsConfig(ConfigSection):
@@ -87,11 +88,11 @@ class ObeyConfig(ConfigSection):
     robots: bool = True
     """Obey robots.txt (RFC 9309)."""
     max_crawl_delay: float = Field(default=60.0, ge=0)
-    """Longest Crawl-delay to obey, in seconds. If robots.txt requests more, Siteatlas waits this long."""
+    """Longest Crawl-delay to obey, in seconds. If robots.txt requests a longer delay, Siteatlas waits this long."""
     noindex: bool = True
     """Leave pages with noindex out of the sitemap."""
     canonical: bool = True
-    """Leave pages that name another page as canonical out of the sitemap."""
+    """Leave a page out of the sitemap if the page names another URL as canonical."""
     nofollow: bool = True
     """Do not follow nofollow links."""
 
@@ -103,70 +104,73 @@ class FetchConfig(ConfigSection):
     """Read the site from this server (http://127.0.0.1:8080) or from this folder of built pages. The sitemap still
     lists the public URLs."""
     resolve: tuple[str, ...] = ()
-    """Connect to this address for a host and port, without DNS, as curl --resolve does. The address may be private."""
+    """For this host and port, connect to this address instead of using DNS, as curl --resolve does. The address may be
+    private."""
     user_agent: str = Field(default=f"Siteatlas/{__version__}", min_length=1)
-    """User agent of all requests. The name before the slash selects the rules in robots.txt."""
+    """User-Agent header of all requests. The name before the slash selects the rules in robots.txt."""
     headers: dict[str, str] = Field(default={})
-    """Extra request headers. They go to the origin of the start URL only."""
+    """Extra request headers. Siteatlas sends them only to the origin of the start URL."""
     basic_auth: str = ""
-    """user:password for the origin of the start URL. Write env:NAME or file:PATH to keep it out of the
-    configuration."""
+    """User name and password for HTTP basic authentication, as user:password. Siteatlas sends them only to the origin
+    of the start URL. Write env:NAME or file:PATH to keep them out of the configuration."""
     cookies: dict[str, str] = Field(default={})
-    """Cookies. They go to the origin of the start URL only."""
+    """Request cookies. Siteatlas sends them only to the origin of the start URL."""
     proxy: str = ""
-    """Proxy for all requests (http://host:port). Siteatlas ignores proxies that the environment sets."""
+    """Proxy for all requests (http://host:port). Siteatlas ignores environment variables such as HTTP_PROXY."""
     transport: Literal["fast", "httpx"] = "fast"
     """HTTP library: fast (reqwest), or httpx."""
     http2: bool = False
     """Use HTTP/2 if the server supports it."""
     ca_file: str = ""
-    """PEM file of certificate authorities to trust besides the usual ones."""
+    """PEM file of certificate authorities to trust, in addition to the authorities that the system trusts."""
     timeout: PositiveSeconds = 120.0
-    """Seconds one fetch may take in total."""
+    """Maximum seconds of one fetch in total."""
     connect_timeout: PositiveSeconds = 10.0
-    """Seconds to open a connection, including TLS."""
+    """Maximum seconds to open a connection, including TLS."""
     read_timeout: PositiveSeconds = 30.0
-    """Seconds to wait for the next byte."""
+    """Maximum seconds to wait for the next byte of a response."""
     max_download: Size = 20 * 2**20
-    """Maximum bytes of one response, before decompression. The rest is cut off, and the report says so."""
+    """Maximum bytes of one response, before decompression. Siteatlas ignores the rest, and reports this."""
     max_body: Size = 10 * 2**20
-    """Maximum bytes of one page, after decompression. The rest is cut off, and the report says so."""
+    """Maximum bytes of one page, after decompression. Siteatlas ignores the rest, and reports this."""
     max_sitemap: Size = 64 * 2**20
     """Maximum bytes of one sitemap of the site, after decompression."""
     refetch_every: int = Field(default=30, ge=0)
-    """Fetch a page in full once in this many runs, without asking the server whether the page changed (304). 0:
-    never."""
+    """Force a full fetch of each page at least once in this many runs. In the other runs, the server may respond that
+    the page has not changed (304). 0: never."""
     max_redirects: PositiveInt = 10
-    """Maximum redirects in a row. Browsers give up after 20, search engines after about 10."""
+    """Maximum redirects in a row. Browsers stop after 20, search engines after about 10."""
     retries: int = Field(default=3, ge=0)
-    """Retries of a fetch after a transient failure (5xx, time-out, connection)."""
+    """Maximum retries of a fetch after a transient failure (5xx, time-out, connection error)."""
 
 
 class PaceConfig(ConfigSection):
     """How fast the site is crawled."""
 
     concurrency: PositiveInt = 4
-    """Concurrent requests to one origin."""
+    """Maximum concurrent requests to one origin."""
     rate: float = Field(default=10.0, ge=0)
-    """Maximum requests per second to one origin. 0: no limit, and no slowing down when the server is slow."""
+    """Maximum requests per second to one origin. 0: no limit, even if the server becomes slow."""
     delay: float = Field(default=0.0, ge=0)
     """Minimum seconds between two requests to one origin."""
     max_retry_after: Duration = 3600.0
-    """Longest Retry-After to wait for, in seconds. A longer one ends the run. Run again to continue."""
+    """Longest Retry-After to wait for, in seconds. If a server requests a longer wait, the run ends. Run again to
+    continue."""
     max_error_time: PositiveDuration = 900.0
-    """Maximum time (seconds, or 15m) that one run loses to errors and waits of the server. Then the run ends. Run again
-    to continue."""
+    """Maximum time (seconds, or 15m) that one run may lose because the server fails or requests waits. After that, the
+    run ends. Run again to continue."""
 
 
 class ParseConfig(ConfigSection):
     """How pages are parsed."""
 
     processes: int = Field(default=0, ge=0)
-    """Parser processes. 0: one for each processor, at most 4."""
+    """Number of parser processes. 0: one for each processor, at most 4."""
     timeout: PositiveSeconds = 5.0
-    """Seconds to parse one page. After that, its process is killed and a simpler parser finds the links."""
+    """Maximum seconds to parse one page. After that, Siteatlas stops the parser and finds the links with a simpler
+    one."""
     memory: Size = 1 * 2**30
-    """Bytes of address space for one parser process."""
+    """Maximum bytes of memory (address space) for one parser process."""
     max_links: PositiveInt = 20_000
     """Maximum links to take from one page."""
 
@@ -175,14 +179,14 @@ class ContentConfig(ConfigSection):
     """What the sitemap says about each page."""
 
     lastmod: Literal["observed", "header", "page", "none"] = "observed"
-    """Source of lastmod: the best evidence (observed), Last-Modified only (header), dates in the page only (page), or
-    none."""
+    """Source of lastmod. observed: the best evidence. header: only the Last-Modified header. page: only dates in the
+    page. none: no lastmod."""
     images: bool = True
-    """List the images of each page."""
+    """Include the images of each page in the sitemap."""
     videos: bool = True
     """Include the videos of each page in the sitemap."""
     alternates: bool = True
-    """List the language versions (hreflang) of each page."""
+    """Include the language versions (hreflang) of each page in the sitemap."""
 
 
 class OutputConfig(ConfigSection):
@@ -199,37 +203,37 @@ class OutputConfig(ConfigSection):
     group: Literal["", "section", "language", "type"] = ""
     """Write separate sitemaps for each section (first directory), language or type (news, video, image, page)."""
     file_names: str = ""
-    """Template for the names of the files in an index, such as "{stem}-{group}-{n}.xml". {n} is the number of the file.
-    {next} is the same, but empty for the first file."""
+    """Template for the names of the files in an index, such as "{stem}-{group}-{n}.xml". {stem} is the name of the
+    sitemap without .xml, {group} the section, language or type (--group), and {n} the number of the file. {next} is the
+    same as {n}, but empty for the first file."""
     stylesheet: Literal["", "css", "xsl"] = ""
     """Publish a stylesheet that shows the sitemap as a table in a browser."""
     recent: Literal["", "atom", "rss"] = ""
-    """Publish a feed of the pages that were added or changed last, beside the sitemap."""
+    """Publish a feed of the pages that were added or changed last, in the same directory as the sitemap."""
     recent_urls: int = Field(default=500, ge=1, le=5_000)
     """Maximum URLs in the feed of recent changes."""
     recent_name: str = ""
     """File name of the feed of recent changes. Default: the name of the sitemap with -recent, as in
     sitemap-recent.atom."""
     changefreq: Literal["", "always", "hourly", "daily", "weekly", "monthly", "yearly", "never"] = ""
-    """changefreq of every entry. Search engines ignore it."""
+    """Value of changefreq for every entry. Search engines ignore changefreq."""
     priority: float | None = Field(default=None, ge=0, le=1)
-    """priority of every entry. Search engines ignore it."""
+    """Value of priority for every entry. Search engines ignore priority."""
     keep_failed: int = Field(default=3, ge=0)
-    """Keep a published page in the sitemap while it fails transiently (5xx, time-out), for at most this many runs in a
-    row."""
+    """If a published page fails (5xx, time-out), keep it in the sitemap for at most this many failed runs in a row."""
     mode: str = "0644"
-    """Permissions of new files, in octal. The umask does not change them. A new version of a file keeps the permissions
-    of the old one."""
+    """Permissions of new files, in octal. Siteatlas ignores the umask. A new version of a file keeps the permissions of
+    the old version."""
     swap_delay: Duration = 1.0
     """Seconds to wait between publishing a new index and replacing the files that the old index lists."""
     grace_period: Duration = 3600.0
     """Seconds to keep files that the sitemap no longer needs, for crawlers that still read the old index."""
     generations: PositiveInt = 2
-    """Number of published sitemaps to keep as copies, for siteatlas rollback."""
+    """Number of published sitemaps to keep as copies. siteatlas rollback can restore these copies."""
     partial: bool = False
     """Publish the pages found so far even if the crawl was cut short."""
     max_failed: float = Field(default=0.2, ge=0, le=1)
-    """Publish nothing if more than this share of the pages failed."""
+    """Publish nothing if more than this share of the pages failed in the run (0.2 is 20%)."""
     max_shrink: float = Field(default=0.2, ge=0, le=1)
     """Hold the entries of pages if more than this share of the published pages would leave or lose their own text."""
     accept_after: int = Field(default=7, ge=0)
@@ -240,7 +244,7 @@ class OutputConfig(ConfigSection):
     @classmethod
     def _octal(cls, value: str) -> str:
         if not re.fullmatch("0?[0-7]{3}", value):
-            raise ValueError("permissions are three octal digits, such as 0644")
+            raise ValueError("permissions must be an octal number from 000 to 777, such as 0644")
         return value
 
 
@@ -250,7 +254,7 @@ class StateConfig(ConfigSection):
     directory: str = Field(default=".siteatlas", min_length=1)
     """Directory of the state. It must not be inside the published directory."""
     keep_runs: PositiveInt = 365
-    """Number of runs to remember, with their changes. Siteatlas always remembers the last run that published."""
+    """Number of runs to keep in the state, with their changes. Siteatlas always keeps the last run that published."""
 
 
 class Config(ConfigSection):

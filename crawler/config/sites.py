@@ -123,7 +123,7 @@ def check_distinct_paths(places: Sequence[SitePaths], source: str) -> None:
             if paths.sitemap == other.sitemap:
                 raise UsageError(f"{both} would both write {paths.sitemap}: give each site its own output.directory")
             if paths.upload_target and paths.upload_target == other.upload_target:
-                raise UsageError(f"{both} would both upload {paths.upload_target}: give each site its own upload.to")
+                raise UsageError(f"{both} would both upload to {paths.upload_target}: give each site its own upload.to")
             if paths.state == other.state:
                 raise UsageError(
                     f"{both} would share one state, because they have the same sitemap URL: give each site its own "

@@ -240,7 +240,7 @@ async def _dry_run(session: NotifySession, channels: ConfiguredChannels) -> list
     if check_live and published and any(report.occasion is Occasion.CHANGES for report in reports):
         result = await check_live(published)
         if result.reception is not SendStatus.ACCEPTED:
-            session.note(f"for now all of it would be postponed: {result.message}")
+            session.note(f"at the moment, Siteatlas would postpone all messages: {result.message}")
     return dry_run_report(reports, channels)
 
 
@@ -251,15 +251,15 @@ def _note_refused(session: NotifySession, channels: ConfiguredChannels) -> None:
     for key in (key for key in channels.keys if key.startswith(session.replay.only)):
         for refused in (*session.ledger.refused(key), *session.ledger.refused(audit_channel_key(key))):
             if refused.channel != key:
-                subject = "audit findings"
+                subject = "a message about audit findings"
             elif refused.upto is None:
                 subject = f"a message about {count_text(refused.urls, 'change')}"
             else:
                 subject = count_text(refused.urls, "URL")
             is_single = refused.upto is None or refused.urls == 1
             session.note(
-                f"{key}: {subject} {'is' if is_single else 'are'} set aside"
-                f" because {refused.said}; --resend-refused sends {'it' if is_single else 'them'} again"
+                f"{key}: the receiver refused {subject} ({refused.said}); --resend-refused sends "
+                f"{'it' if is_single else 'them'} again"
             )
 
 

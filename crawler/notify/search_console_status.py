@@ -8,6 +8,7 @@ from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import SendResult
 from crawler.notify.retry import catch_all
 from crawler.notify.session import NotifySession
+from crawler.units import count_text
 
 if TYPE_CHECKING:  # with what signs its requests
     from crawler.notify.channels.search_console import SearchConsoleChannel
@@ -47,8 +48,12 @@ async def read_submission_status(
     )
     session.ledger.store_submission_status(current)
     if current.errors > (previous_errors := previous.errors if previous else 0):
-        count = f"{current.errors:,}, and {previous_errors:,} before" if previous_errors else f"{current.errors:,}"
-        session.note(f"{channel.key}: Google finds errors in the sitemap ({count}): see Sitemaps in Search Console")
+        before = f" (before: {previous_errors:,})" if previous_errors else ""
+        session.note(
+            f"{channel.key}: Google found {count_text(current.errors, 'error')} in the sitemap{before}; see Sitemaps "
+            "in "
+            f"Search Console"
+        )
     return current
 
 

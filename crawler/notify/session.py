@@ -41,7 +41,7 @@ class ReplayRequest(Struct, frozen=True, kw_only=True):
         with STATE_DB.reading(plan.state) as db:
             last_run = max((run.number for run in RunStore(db).last(1)), default=0)
         if self.since > last_run:
-            raise UsageError(f"--since {self.since}: this run does not exist, the last run is run {last_run}")
+            raise UsageError(f"run {self.since} (--since) does not exist: the last run is run {last_run}")
 
 
 _NO_REPLAY: Final = ReplayRequest()
@@ -88,7 +88,7 @@ class NotifySession:
         published = RunStore(self.db).published()
         if published is None or published.outcome != ROLLED_BACK or published.number < last:
             return last
-        self.note("a rollback published an earlier sitemap: changes are sent after the next run has published")
+        self.note("a rollback published an earlier sitemap, so changes are sent after the next run has published")
         return 0
 
     def changes(self, after: int, until: int) -> Iterator[Change]:
@@ -127,7 +127,7 @@ class NotifySession:
             self._note_forgotten(cursors)
             return cursors
         if cursors:
-            self.note("the state of the site is new, so its notifications start from the beginning")
+            self.note("the state of the site is new, so earlier notifications no longer count")
         if not runs:
             return []
         start = 0 if all_there_is else self._start(runs, all_of_first=all_of_first)
@@ -151,8 +151,8 @@ class NotifySession:
         last_sent = min(cursor.told for cursor in cursors)
         if last_sent < first - 1:
             self.note(
-                f"the runs {last_sent + 1} to {first - 1} are no longer stored (state.keep_runs): their changes are "
-                f"not sent"
+                f"the runs {last_sent + 1} to {first - 1} are no longer stored (state.keep_runs), so their changes "
+                f"are not sent"
             )
 
     def note(self, text: str) -> None:

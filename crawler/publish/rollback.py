@@ -92,9 +92,7 @@ def publish_previous(plan: CrawlPlan, number: int | None = None) -> Run:
         if chosen is None or chosen not in numbers:
             available = ", ".join(map(str, numbers)) or "none"
             description = "an earlier run" if chosen is None else f"run {chosen}"
-            raise UsageError(
-                f"no copy of the sitemap of {description} is kept: there are copies of the runs {available}"
-            )
+            raise UsageError(f"there is no copy of the sitemap of {description}: the runs with a copy are {available}")
         try:
             return _record(plan, chosen, generations.restore(chosen, build_destination(plan)))
         except SitemapError as error:

@@ -83,8 +83,8 @@ def _cron(name: str, expression: str, zone: ZoneInfo) -> Cron:
         return Cron.of(expression, zone)
     except ScheduleError as error:
         raise UsageError(
-            f'schedule.cron "{expression}" of the site "{name}" cannot be used: {error}. At 03:30 every day is '
-            f'"30 3 * * *"'
+            f'schedule.cron "{expression}" of the site "{name}" cannot be used: {error}. For example, '
+            f'"30 3 * * *" means every day at 03:30'
         ) from None
 
 

@@ -185,7 +185,9 @@ class OpenFiles:
                 continue
             if not (others and any(map(self._names.own_pattern([slug]).fullmatch, others))):
                 return slug
-        raise InvalidLocation(f"the files of the group {group[:64]!r} would have the same names as other files")
+        raise InvalidLocation(
+            f"the files of the group {group[:64]!r} would have the same names as other files: rename it"
+        )
 
     def _close(self, filling: OpenFile, name: str) -> None:
         """Write head, body and foot of a file."""

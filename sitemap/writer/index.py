@@ -92,13 +92,18 @@ class IndexChildren:
         newest = dates.newest_date([child.lastmod for child in children]) or ""
         facts = target.facts(self._location, len(children), newest)
         if facts.size > limits.MAX_BYTES:  # a lastmod may have more digits than reserved
-            raise LimitExceeded(f"the index {self._location} takes {facts.size:,} bytes: split the set")
+            raise LimitExceeded(
+                f"the index {self._location} would have {facts.size:,} bytes, too many: list the sitemaps in several "
+                "indexes"
+            )
         return facts
 
     def _count_child(self, child: Child) -> None:
         size = len(encode_child(child))
         if self._count >= limits.MAX_CHILDREN or self._size + size > limits.MAX_BYTES:
-            raise LimitExceeded(f"the index {self._location} is full with {self._count:,} sitemaps: split the set")
+            raise LimitExceeded(
+                f"the index {self._location} is full with {self._count:,} sitemaps: use several indexes"
+            )
         self._count += 1
         self._size += size
 
@@ -123,7 +128,7 @@ def write_index(
     for child in children:
         listed.add(child)
     if not listed.others:
-        raise EmptySitemap(f"{location} would list nothing: the published set stays unchanged")
+        raise EmptySitemap(f"{location} would list nothing, so the published files stay unchanged")
     if isinstance(destination, str | os.PathLike):
         destination = Directory(destination)
     stage = destination.stage()

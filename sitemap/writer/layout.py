@@ -32,7 +32,9 @@ class SetLayout:
             location, options.child, gzip=options.gzip, suffix=self.encoder.suffix, grouped=options.group is not None
         )
         if self.names.index in self.stylesheets:
-            raise SitemapError(f"{self.names.index} is the name of the stylesheet: choose another name for the set")
+            raise SitemapError(
+                f"the sitemap cannot be named {self.names.index}, like its stylesheet: choose another name"
+            )
         self._room = cache(self.encoder.room)
         self.new_shard()  # checks the limits before anything is written
         self._directory = self.names.directory
@@ -83,7 +85,7 @@ class SetLayout:
         limit = self.options.max_groups
         if len(known) >= limit:
             raise LimitExceeded(
-                f"{group[:64]!r} exceeds the limit of {limit:,} groups: group more coarsely, or raise max_groups"
+                f"the group {group[:64]!r} exceeds the limit of {limit:,} groups: use fewer groups, or raise max_groups"
             )
 
     def _fault(self, entry: Entry) -> str:
@@ -112,6 +114,6 @@ def encoder(
         return TextEncoder()
     if format in {Format.RSS, Format.ATOM}:
         if channel is None:
-            raise SitemapError(f"{format} needs a Channel with the title and link of the feed")
+            raise SitemapError(f"the format {format} needs a Channel with the title and link of the feed")
         return RssEncoder(channel, look) if format == Format.RSS else AtomEncoder(channel, look)
     raise SitemapError(f"the format {format} cannot list pages: choose urlset, text, RSS or Atom")

@@ -68,7 +68,7 @@ class WriterOptions:
         for name, limit in (("max_urls", limits.MAX_URLS), ("max_bytes", limits.MAX_BYTES)):
             number = getattr(self, name)
             if not isinstance(number, int) or not 1 <= number <= limit:
-                raise LimitExceeded(f"{name} is {number!r}: a file may have 1 to {limit:,}")
+                raise LimitExceeded(f"{name} is {number!r}: it must be an integer from 1 to {limit:,}")
 
 
 Grouping = Callable[[Entry], str]
@@ -84,7 +84,7 @@ def by_section(depth: int = 1) -> Grouping:
     A page in no directory is in ``root``. SitemapError for a depth below 1.
     """
     if depth < 1:
-        raise SitemapError(f"a section cannot be {depth} directories deep: pass 1 or more")
+        raise SitemapError(f"the depth of a section is {depth} directories: it must be at least 1")
 
     def section(entry: Entry) -> str:
         return "-".join(unquote(name) for name in _path(entry.loc)[:-1][:depth] if name) or _ROOT_GROUP

@@ -107,8 +107,8 @@ def verify(file: BinaryIO, facts: FileFacts, kind: FileKind = FileKind.XML) -> N
         raise _unreadable(facts, f"it has {lines:,} lines for {facts.entries:,} entries")
     if (size, digest.hexdigest()) != (facts.size, facts.sha256):
         raise DestinationError(
-            f"the staged {facts.name} reads back as {size:,} bytes that differ from the written ones; nothing was "
-            "published: check the disk"
+            f"the staged {facts.name} ({size:,} bytes) differs from the data that was written; nothing was published: "
+            "check the disk"
         )
 
 
@@ -145,11 +145,11 @@ def write_interim_index(stage: Stage, index: FileFacts, name: str, urls: Mapping
     facts = target.facts(index.url, index.entries, index.lastmod)
     if facts.size > limits.MAX_BYTES:
         raise LimitExceeded(
-            f"the index {index.url} takes {facts.size:,} bytes while the files have temporary names, which is too "
-            "large: split the set"
+            f"the index {index.url} would have {facts.size:,} bytes while the files have temporary names, too "
+            "many: use several indexes"
         )
     if new_locs:
-        raise DestinationError(f"the staged {index.name} does not list all files of its set; nothing was published")
+        raise DestinationError(f"the staged {index.name} does not list all of its files; nothing was published")
     return facts
 
 

@@ -88,7 +88,9 @@ class SitemapWriter:
         and the earlier entries stay written. Otherwise raises the same errors as :meth:`add` and the iterable.
         """
         if isinstance(entries, str | Entry):
-            raise SitemapError(f"extend takes many entries, not {type(entries).__name__}: add takes one Entry")
+            raise SitemapError(
+                f"extend needs an iterable of entries, not {type(entries).__name__}: use add for one Entry"
+            )
         source = iter(entries)
         while batch := list(islice(source, _BATCH)):
             self._check_open()
@@ -107,7 +109,7 @@ class SitemapWriter:
         loc = child.url if isinstance(child, Published) else child.loc
         name = self.names.file(loc)
         if name in self._layout.stylesheets or self.names.own_pattern(self._fillings.slugs()).fullmatch(name):
-            raise InvalidEntry(loc, "a file of this set has this name: choose other names for its children")
+            raise InvalidEntry(loc, "the sitemap itself has a file with this name: rename one of them")
         self._children.add(child)
 
     def finish(self, former: Iterable[str] = ()) -> Published:
@@ -119,7 +121,7 @@ class SitemapWriter:
         self._check_open()
         try:
             if not self._urls:
-                raise EmptySitemap(f"{self.names.location} would list nothing: the published set stays unchanged")
+                raise EmptySitemap(f"{self.names.location} would list nothing, so the published files stay unchanged")
             beside = tuple(self._write_sheets())
             files = self._fillings.close(single=not (self._options.always_index or self._children.others))
             index = files[0].name != self.names.single
@@ -146,7 +148,7 @@ class SitemapWriter:
 
     def _check_open(self) -> None:
         if self._over:
-            raise SitemapError("this writer is closed: create a new one for another set")
+            raise SitemapError("this writer is closed: create a new writer for another sitemap")
 
     def _or_refuse(self, refused: OnRefused | None, put: Callable[..., None], *arguments: object) -> None:
         try:

@@ -223,7 +223,7 @@ def check_sitemap_response(reply: Reply, sitemap_url: Url) -> Iterator[Discovery
     fault, kind = _sniff(reply.body, sitemap_url)
     yield _check_label(reply, kind)
     if fault:
-        yield check_failed("sitemap.is_one", fault, "have the web server serve the published file unchanged")
+        yield check_failed("sitemap.is_one", fault, "configure the web server to serve the published file unchanged")
     else:
         yield check_passed("sitemap.is_one", f"the response is a sitemap ({kind})")
 
@@ -266,7 +266,7 @@ def check_same(body: bytes, file: Path) -> DiscoveryCheck:
     return check_failed(
         "sitemap.same",
         f"the served sitemap differs from {file}: it has {len(body):,} bytes, the file has {len(local):,}",
-        "have the web server serve that directory, or copy the files there; a cache may hold an older file",
+        "configure the web server to serve that directory, or copy the files there; a cache may contain an older file",
     )
 
 
@@ -308,7 +308,7 @@ class SetContents:
         unread = [finding for finding in self._unread if finding.rule == "index.child_unreadable"]
         for finding in unread[:MAX_EXAMPLES]:
             yield check_failed(
-                "files.answer", finding.sentence, "have the web server serve every file that the index lists"
+                "files.answer", finding.sentence, "configure the web server to serve every file that the index lists"
             )
         if len(self._unread) > len(unread) and not self._is_whole:
             yield check_unknown(
@@ -436,7 +436,7 @@ class _DiscoveryChecker:
         try:
             reply = self._reply(self.sitemap_url)
         except SourceError as error:
-            remedy = "have the web server serve it there, or name its URL with --sitemap-url"
+            remedy = "configure the web server to serve the sitemap there, or give its URL with --sitemap-url"
             yield check_failed("sitemap.answers", _error_text(self.sitemap_url, error), remedy)
             return
         yield from check_sitemap_response(reply, self.sitemap_url)
@@ -473,7 +473,8 @@ def check_one_robots_txt(sitemap_urls: list[Url]) -> list[Url]:
     origins = list(dict.fromkeys(origin_of(url) for url in sitemap_urls))
     if len(origins) > 1:
         raise UsageError(
-            f"these sites have {len(origins)} different robots.txt ({', '.join(origins)}), but --patch edits only "
+            f"these sites have {len(origins)} different robots.txt files ({', '.join(origins)}), but --patch edits "
+            "only "
             f"one: choose a site with --site"
         )
     return sitemap_urls

@@ -82,7 +82,7 @@ def apply_patch(patch: RobotsTxtPatch) -> None:
 
 def _write_draft(draft: Path, patch: RobotsTxtPatch) -> None:
     if _read(patch.path) != patch.before:
-        raise StorageError(f"{patch.path} has changed in the meantime: run the command again")
+        raise StorageError(f"{patch.path} was changed by another program: run the command again")
     draft.replace(patch.path)
 
 

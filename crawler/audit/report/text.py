@@ -343,17 +343,17 @@ def _closing_lines(
 
 def _next_step(report: AuditReport, paths: list[Path], *, verbose: bool) -> str:
     advice = next(
-        (f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes the whole report"
+        (f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes the full report"
     )
     if not verbose and any(count.total > 1 for count in report.counts):
-        advice = f"-v lists all of them; {advice}"
+        advice = f"-v lists all findings; {advice}"
     if report.exit_code == Incomplete.exit_code:
         return f"{advice}; run the same command again to resume"
     if report.doubts:
         return f"{advice}; remove the causes above, and run the same command again"
     if not any(count.total for count in report.counts):
         return _more_to_see(report)
-    return f"{advice}; siteatlas why URL explains one of them"
+    return f"{advice}; siteatlas why URL explains one URL"
 
 
 def _more_to_see(report: AuditReport) -> str:

@@ -175,11 +175,14 @@ def plan_files(options: InitOptions) -> InitFiles:
             f"-o public"
         )
     elif options.output is not None:
-        raise UsageError("-o needs a URL, for a new configuration: an existing configuration sets the directory itself")
+        raise UsageError(
+            "-o works only with a URL, for a new configuration: set output.directory in the existing configuration "
+            "instead"
+        )
     elif not options.schedulers:
         raise UsageError(
             f"{options.config} already exists: choose what to write for it (--systemd, --systemd-daemon, --cron, "
-            f"--github, --kubernetes), or give the URL of a new one"
+            f"--github, --kubernetes), or give a URL and --force to replace it"
         )
     else:
         read_tables(options.config)  # for its errors

@@ -28,7 +28,7 @@ UrlsArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="URL",
-        help="The sites of a new configuration. Without a URL, init writes files for the existing one.",
+        help="Start URLs of the sites, for a new configuration. Without a URL, init uses the existing configuration.",
         show_default=False,
     ),
 ]
@@ -38,20 +38,20 @@ OutputOption = Annotated[
         "-o",
         "--output",
         metavar="DIR",
-        help="Directory to publish the sitemap in. Several sites get subdirectories of it.  [default: public]",
+        help="Directory to publish the sitemap in. Each of several sites gets its own subdirectory.  [default: public]",
     ),
 ]
 ConfigFileOption = Annotated[
     Path,
     typer.Option(
-        "--config", metavar="FILE", help="TOML file of the configuration.", envvar="SITEATLAS_CONFIG", show_envvar=False
+        "--config", metavar="FILE", help="Configuration file (TOML).", envvar="SITEATLAS_CONFIG", show_envvar=False
     ),
 ]
 SystemdOption = Annotated[bool, typer.Option("--systemd", help="Write a systemd service and its timer.")]
 SystemdDaemonOption = Annotated[
     bool, typer.Option("--systemd-daemon", help="Write a systemd service for siteatlas schedule.")
 ]
-CronOption = Annotated[bool, typer.Option("--cron", help="Write lines for a crontab.")]
+CronOption = Annotated[bool, typer.Option("--cron", help="Write lines to add to a crontab.")]
 GithubOption = Annotated[
     bool, typer.Option("--github", help="Write a GitHub Actions workflow that commits the sitemap.")
 ]

@@ -66,9 +66,9 @@ def requests_topic(story: UrlStory) -> StoryTopic:
 
 
 def _request(request: Request) -> str:
-    method = "if changed" if request.conditional else "GET"
+    method = "conditional" if request.conditional else "GET"
     return (
-        f"{utc_time_text(request.at)}  {method:<10}  {request.answer}  "
+        f"{utc_time_text(request.at)}  {method:<11}  {request.answer}  "
         f"{request.wire:,} bytes in {request.elapsed:.3f} s"
     )
 

@@ -27,11 +27,13 @@ from crawler.cli.why.wording import (
 )
 from crawler.crawl.frontier.url_templates import exclude_remedy_of
 from crawler.fetch import http_date
-from crawler.lastmod.policy import EARLIEST_DATE, HEADER, build_of
+from crawler.lastmod.policy import EARLIEST_DATE, HEADER, SEEN_TO_CHANGE, build_of
 from crawler.model import DocumentKind, State, Url
 from crawler.state.runs import PUBLISHING_OUTCOMES
 from crawler.units import count_text
 from sitemap import BuildTime
+
+_SOURCE_TEXTS: Final = {"": "an unknown source", SEEN_TO_CHANGE: "an observed change"}
 
 
 def lastmod_topic(story: UrlStory) -> StoryTopic | None:
@@ -49,7 +51,7 @@ def lastmod_topic(story: UrlStory) -> StoryTopic | None:
     decision = _decision_lines(observed, number, story)
     date = position.lastmod if position else observed.lastmod
     source = position.lastmod_source if position else observed.lastmod_source
-    lines = [f"{date}, from {source or 'an unknown source'}" if date else "no date is known"]
+    lines = [f"{date}, from {_SOURCE_TEXTS.get(source, source)}" if date else "no date is known"]
     if position and position.lastmod != observed.lastmod:
         lines.append(f"latest observation: {observed.lastmod or 'none'} ({observed.lastmod_source or 'no source'})")
     latest = visit if visit and visit.seen_at is not None else history
@@ -75,7 +77,7 @@ def _decision_lines(observed: LastVisit | UrlHistory, number: int | None, story:
     if number is not None and observed.lastmod:
         lines.append(f"decided in {run_text(number, story.starts)}")
     if observed.evidence:
-        lines.append(f"what changed: {observed.evidence}")
+        lines.append(f"what changed (- removed, + added): {observed.evidence}")
     return lines
 
 

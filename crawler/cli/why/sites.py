@@ -132,8 +132,8 @@ def site_for_url(text: str, sites: Sequence[KnownSite]) -> KnownSite:
             ranked.append((covers, site.stories.knows(url), -number, site))
     if text.startswith("/") and len(directories := {item[3].scope.directory for item in ranked}) > 1:
         raise UsageError(
-            f"{text} is a path of {' and of '.join(sorted(directories))}: write the whole URL, or choose one with "
-            f"--config or --state"
+            f"several sites have the path {text} ({', '.join(sorted(directories))}): write the whole URL, or choose a "
+            f"site with --config or --state"
         )
     if ranked:
         return max(ranked, key=lambda item: item[:3])[3]

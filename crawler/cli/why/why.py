@@ -26,20 +26,23 @@ least one URL is unknown.
 @with_flags("state.directory")
 def why(
     urls: Annotated[
-        list[str], typer.Argument(metavar="URL", help="URLs in any spelling, or paths of the site.", show_default=False)
+        list[str],
+        typer.Argument(
+            metavar="URL", help="URLs, or paths such as /about. A URL need not be normalized.", show_default=False
+        ),
     ],
     config: Annotated[
         Path | None,
         typer.Option(
             "--config",
             metavar="FILE",
-            help="TOML file that configures the site. Default: find the state that covers each URL.",
+            help="Configuration file of the site (TOML). Default: search --state for the site of each URL.",
             envvar="SITEATLAS_CONFIG",
             show_envvar=False,
         ),
     ] = None,
     site: Annotated[
-        list[str] | None, typer.Option("--site", metavar="NAME", help="The site of the configuration.")
+        list[str] | None, typer.Option("--site", metavar="NAME", help="Name of one site in the configuration.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanations as JSON.")] = False,
     verbose: TraceOption = False,

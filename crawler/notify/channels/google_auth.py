@@ -64,7 +64,8 @@ class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
             return msgspec.json.decode(text, type=cls)
         except (msgspec.DecodeError, UnicodeError):
             raise UsageError(
-                f"search_console.account: {'it' if is_json else setting} is not the JSON key file of a service account"
+                f"search_console.account: {'this' if is_json else setting} is not the JSON key file of a service "
+                "account"
                 " (with client_email and private_key); create one in the Google Cloud console"
             ) from None
 

@@ -162,7 +162,7 @@ def render_mail(template: MessageTemplate, notice: Notice, key: str) -> tuple[st
     text = render_text(template, notice, key).lstrip()
     subject, _, body = text.partition("\n")
     if not plain_line(subject):
-        raise template.error("it produces no text; its first line is the subject")
+        raise template.error("the first line, which is the subject, is empty")
     return plain_line(subject)[:200], f"{body.strip()}\n"
 
 

@@ -45,7 +45,9 @@ def local_files(plan: CrawlPlan, run: Run, known: Mapping[str, FileDigests]) -> 
     files = [local_file(plan.output / name, known.get(name)) for name in file_names(plan, run)]
     for local in files:
         if sizes.get(local.name, local.size) != local.size:
-            raise StorageError(f"{local.path} has changed since run {run.number} published it; run again")
+            raise StorageError(
+                f"{local.path} has changed since run {run.number} published it; the next run publishes it again"
+            )
     return files
 
 
@@ -63,7 +65,7 @@ def local_file(path: Path, known: FileDigests | None) -> LocalFile:
                 known = FileDigests(*stat_values, sha256.hexdigest(), md5.hexdigest())
     except OSError as error:
         raise StorageError(
-            f"{path} cannot be read, though it was published: {error.strerror}; run again to publish it again"
+            f"the published file {path} cannot be read: {error.strerror}; the next run publishes it again"
         ) from None
     return LocalFile(**asdict(known), path=path)
 

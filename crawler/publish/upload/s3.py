@@ -25,11 +25,11 @@ from crawler.config.sections import UploadConfig
 from crawler.errors import UsageError
 from crawler.publish.upload.target import LocalFile, RemoteFile, S3Address, UploadError, target_name
 
-_KEYS: Final = "upload.s3_access_key and upload.s3_secret_key, or what AWS tools use"
+_KEYS: Final = "upload.s3_access_key and upload.s3_secret_key, or the settings of the AWS tools"
 _PERMISSIONS: Final = "s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBucket"
 _REGION: Final = "the bucket {bucket} is in another region{region}: set upload.s3_region"
 _DENIED: Final = f"it does not allow {{act}}: the keys need {_PERMISSIONS} for the bucket {{bucket}}"
-_FULL: Final = "the storage is full or its quota used up: make room there"
+_FULL: Final = "the storage is full or its quota is used up: free some space there"
 _BUSY: Final = "it is busy or failed ({code})"
 
 
@@ -42,7 +42,7 @@ _PERMANENT_ERRORS: Final = {
     "AllAccessDisabled": "access to the bucket {bucket} is disabled: ask the operator of the storage",
     "AccountProblem": "there is a problem with the account: ask the operator of the storage",
     "NotSignedUp": "the account is not signed up for this storage",
-    "InvalidAccessKeyId": f"it does not know the access key: correct {_KEYS}",
+    "InvalidAccessKeyId": f"the access key is unknown there: correct {_KEYS}",
     "SignatureDoesNotMatch": f"the secret key does not belong to the access key: correct {_KEYS}",
     "401": f"it does not accept the keys: correct {_KEYS}",
     "Unauthorized": f"it does not accept the keys: correct {_KEYS}",
@@ -62,8 +62,8 @@ _PERMANENT_ERRORS: Final = {
     "XMinioStorageFull": _FULL,
     "507": _FULL,
     "InvalidObjectState": "the object is archived: remove it from there",
-    "MethodNotAllowed": "it does not allow {act}: is upload.s3_endpoint an S3 endpoint?",
-    "405": "it does not allow {act}: is upload.s3_endpoint an S3 endpoint?",
+    "MethodNotAllowed": "it does not allow {act}: check that upload.s3_endpoint is an S3 endpoint",
+    "405": "it does not allow {act}: check that upload.s3_endpoint is an S3 endpoint",
 }
 
 _TRANSIENT_ERRORS: Final = {
@@ -92,13 +92,9 @@ _S3_ERROR_TEXTS: Final[tuple[tuple[_S3ExceptionTypes, str, bool], ...]] = (
         f"there are no keys to sign in with: set {_KEYS}",
         False,
     ),
-    (
-        boto.SSLError,
-        "its TLS certificate is not trusted: is upload.s3_endpoint right? AWS_CA_BUNDLE names other authorities",
-        False,
-    ),
+    (boto.SSLError, "its TLS certificate is not trusted: check upload.s3_endpoint, or set AWS_CA_BUNDLE", False),
     ((boto.ConnectTimeoutError, boto.ReadTimeoutError), "it did not respond to {act} in time (upload.timeout)", True),
-    (boto.ProxyConnectionError, "the proxy that the environment names cannot be reached", True),
+    (boto.ProxyConnectionError, "the proxy in the environment variables cannot be reached", True),
     (boto.EndpointConnectionError, "it cannot be reached", True),
     (
         (boto.ParamValidationError, boto.InvalidEndpointConfigurationError, boto.UnknownEndpointError),
@@ -107,7 +103,7 @@ _S3_ERROR_TEXTS: Final[tuple[tuple[_S3ExceptionTypes, str, bool], ...]] = (
     ),
     (
         (ResponseParserError, LookupError, ValueError, TypeError, AttributeError),
-        "its answer to {act} is not that of an S3 storage: is upload.s3_endpoint right?",
+        "its response to {act} is not valid S3: check upload.s3_endpoint",
         True,
     ),
 )
@@ -137,10 +133,12 @@ def _response_error(response: dict[str, Any], act: str, bucket: str) -> UploadEr
     if code in _BUSY_CODES or (
         status in (408, 429) or (status >= 500 and status != 507 and code not in _PERMANENT_ERRORS)
     ):
-        hint = ", or upload.s3_endpoint is no S3 endpoint" if code.isdecimal() else ""
+        hint = ", or upload.s3_endpoint is not an S3 endpoint" if code.isdecimal() else ""
         return UploadError(_BUSY.format_map(values) + hint, again=True)
     if code.startswith("KMS."):
-        return UploadError(f"the key that encrypts the bucket {bucket} cannot be used ({code}): look at it in AWS KMS")
+        return UploadError(
+            f"the key that encrypts the bucket {bucket} cannot be used ({code}): check the key in AWS KMS"
+        )
     sentence = _PERMANENT_ERRORS.get(code) or _PERMANENT_ERRORS.get(str(status))
     if sentence:
         return UploadError(sentence.format_map(values))
@@ -237,7 +235,8 @@ class S3Target:
         response = await self._request("put_object", f"putting {local.name} there", headers, local)
         if not (etag := _etag(response)):
             raise UploadError(
-                f"it does not confirm that it stored {local.name}: is upload.s3_endpoint an S3 endpoint?", again=True
+                f"it does not confirm that it stored {local.name}: check that upload.s3_endpoint is an S3 endpoint",
+                again=True,
             )
         return RemoteFile(local.size, etag)
 
@@ -315,7 +314,8 @@ def _build_client(endpoint: str, region: str, keys: tuple[str, str], config: Con
         session = boto3.session.Session(access or None, secret or None, None, region or None, core)
         if session.get_credentials() is None:
             raise UsageError(
-                "there are no keys for S3: set upload.s3_access_key and upload.s3_secret_key, or what AWS tools use"
+                "there are no keys for S3: set upload.s3_access_key and upload.s3_secret_key, or configure the AWS "
+                "tools"
             )
         return session.client("s3", endpoint_url=endpoint or None, config=config)
     except (BotoCoreError, ValueError) as error:
@@ -351,7 +351,8 @@ def _check_endpoint(url: str) -> None:
     else:
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise UsageError(
-                "upload.s3_endpoint must be https://host:port and nothing else; keys have their own settings"
+                "upload.s3_endpoint must be only https://host:port: set keys with upload.s3_access_key and "
+                "upload.s3_secret_key"
             )
     if not is_valid:
         raise UsageError(f"upload.s3_endpoint must be a URL like https://s3.example.com, not {mask_password(url)!r}")

@@ -32,7 +32,8 @@ def read_known_hosts(file: str, address: SftpAddress) -> asyncssh.SSHKnownHosts:
     except FileNotFoundError:
         raise UsageError(
             f"the file of known hosts {file} does not exist, so the host key of {address.host} cannot be checked: "
-            f"ssh-keyscan -p {address.port} {address.host} >> {file}, and compare the key with the operator's"
+            f"run ssh-keyscan -p {address.port} {address.host} >> {file}, and compare the key with the key that the "
+            f"operator of the server gives you"
         ) from None
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it has an invalid line"
@@ -83,8 +84,8 @@ _SFTP_ERROR_TEXTS: Final[tuple[tuple[_SftpExceptionTypes, str, bool], ...]] = (
     (
         (asyncssh.KeyExchangeFailed, asyncssh.ProtocolNotSupported),
         (
-            "both sides have no cipher, SSH version or trusted kind of host key in common: update the server, and add "
-            "all its host keys to the file of known hosts"
+            "Siteatlas and the server share no cipher, SSH version or trusted type of host key: update the server, and "
+            "add all its host keys to the file of known hosts"
         ),
         False,
     ),
@@ -96,12 +97,16 @@ _SFTP_ERROR_TEXTS: Final[tuple[tuple[_SftpExceptionTypes, str, bool], ...]] = (
         "the connection was cut in the middle of {act}",
         True,
     ),
-    (asyncssh.SFTPFailure, "{act} failed there without a reason: is its disk full, or a directory in the way?", True),
+    (
+        asyncssh.SFTPFailure,
+        "{act} failed there without a reason: check whether its disk is full, or a directory has this name",
+        True,
+    ),
     (asyncssh.SFTPError, "{act} failed there ({kind})", True),
     (socket.gaierror, "the name {host} cannot be resolved", True),
     (asyncssh.Error, "the connection was cut in the middle of {act} ({kind})", True),
     (OSError, "it cannot be reached on port {port}: {why}", True),
-    (Exception, "its answer to {act} is not that of an SFTP server ({kind})", True),
+    (Exception, "its response to {act} is not valid SFTP ({kind})", True),
 )
 
 

@@ -65,7 +65,7 @@ class LocalFile(FileDigests, frozen=True, kw_only=True):
         if (stat.st_ino, stat.st_mtime_ns, stat.st_size) == (self.inode, self.mtime, self.size):
             return file
         file.close()
-        raise UploadError(f"{self.path} was published again in the meantime")
+        raise UploadError(f"{self.path} was replaced by another run during the upload")
 
 
 class RemoteFile(Struct, frozen=True):
@@ -197,6 +197,6 @@ def _parse_sftp(text: str) -> SftpAddress:
     if directory == "/~" or directory.startswith("/~/"):
         directory = directory[3:].lstrip("/") or "."
     if "\0" in directory or ".." in directory.split("/"):
-        raise UsageError("upload.to: the directory must not have .. in it")
+        raise UsageError("upload.to: the directory must not contain ..")
     directory = directory.rstrip("/") or "/"
     return SftpAddress(unquote(parts.username or ""), parts.hostname, port, directory)

@@ -191,7 +191,7 @@ async def upload(
             manifest.save()
     except UploadError as error:
         raise StorageError(
-            f"the files could not be published at {target.display_name}: {error}; the files there still form a "
+            f"the files could not be uploaded to {target.display_name}: {error}; the files there still form a "
             f"complete sitemap, and the next run uploads the missing files"
         ) from None
     finally:

@@ -250,7 +250,7 @@ def _remove_stale(path: Path) -> None:
     """
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise FileExistsError(0, "another file is in the way")
+            raise FileExistsError(0, "a file that is not a socket has this path")
     except FileNotFoundError:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, contextlib.suppress(ConnectionRefusedError):

@@ -88,7 +88,7 @@ async def test_rfc9309_robots_txt_of_the_host_is_obeyed(site: Site) -> None:
     checked = await check(site, [image(f"{site.url}secret/a.png"), image(f"{site.url}way.png")])
     assert (checked.findings, checked.requested) == ([], 0)
     assert site.paths == ["/robots.txt", "/way.png"]
-    assert checked.notes == ["2 images and videos were not fetched, because robots.txt does not allow it"]
+    assert checked.notes == ["2 images and videos were not fetched, because robots.txt blocks them"]
 
 
 async def test_ours_each_url_is_asked_for_once_and_no_more_than_agreed(site: Site) -> None:
@@ -109,7 +109,7 @@ async def test_ours_a_host_that_asks_to_wait_is_left_alone(site: Site) -> None:
     assert site.paths == ["/robots.txt", "/0.png"]
     assert not checked.findings
     home = origin_of(normalize_url(site.url))
-    assert checked.notes == [f"{home} requested a pause: 4 of its images and videos were not fetched"]
+    assert checked.notes == [f"{home} requested a pause, so 4 of its images and videos were not fetched"]
 
 
 async def test_ours_a_public_sitemap_does_not_lead_to_private_places(site: Site) -> None:

@@ -93,7 +93,7 @@ def test_google_reads_later_and_what_it_found_is_told_once_and_until_it_is_repai
     assert (early.reading, early.notes, looks(google)) == (first.reading, (), 1)
     found = idle(site, NOW + 6 * HOURS)
     assert (found.untold, found.deliveries, looks(google)) == (False, (), 2)
-    assert found.notes == ("search console: Google finds errors in the sitemap (2): see Sitemaps in Search Console",)
+    assert found.notes == ("search console: Google found 2 errors in the sitemap; see Sitemaps in Search Console",)
     assert (
         kept(site)
         == found.reading
@@ -109,7 +109,7 @@ def test_google_reads_later_and_what_it_found_is_told_once_and_until_it_is_repai
     )
     assert idle(site, NOW + 12 * HOURS).notes == ()
     read(site, google, 7)
-    assert "(7, and 2 before)" in idle(site, NOW + 18 * HOURS).notes[0]
+    assert "7 errors in the sitemap (before: 2)" in idle(site, NOW + 18 * HOURS).notes[0]
     read(site, google, 0)
     assert idle(site, NOW + 24 * HOURS).notes == ()
     reading = kept(site)
@@ -124,7 +124,7 @@ def test_ours_what_is_read_when_it_is_submitted_is_kept_too(site: Site, google: 
     assert (looks(google), len(google.submitted)) == (1, 1)
     assert announced.reading
     assert announced.reading.errors == 3
-    assert "finds errors" in announced.notes[0]
+    assert "found 3 errors" in announced.notes[0]
     assert not idle(site, NOW + HOURS).notes
     assert looks(google) == 1
 
@@ -226,7 +226,7 @@ def test_ours_commands_show_what_google_says(
     sentence = "Google last read the sitemap on 2026-11-20, with 2 errors, 1 warning and 1,204 web in it"
     code, said = siteatlas("notify")
     assert (code, f"search console: {sentence}" in said) == (0, True)
-    assert "finds errors in the sitemap (2)" in said
+    assert "found 2 errors in the sitemap" in said
     code, said = siteatlas("notify", "--since", "0")
     assert (code, said.count(sentence)) == (0, 1), "what was said of the submission is not said twice"
     code, said = siteatlas("status")

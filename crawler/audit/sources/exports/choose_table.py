@@ -94,7 +94,7 @@ def _refuse_wrong_kind(request: TableRequest, product: str) -> None:
     """Raise UsageError for an analytics export as --search, or the reverse: users mix them up easily."""
     source = source_of(product)
     if {request.source, source} == {SourceKind.SEARCH, SourceKind.ANALYTICS}:
-        raise UsageError(f"{request.name}: this is a {product.removesuffix(' pages')} export: use --{source} for it")
+        raise UsageError(f"{request.name} is a {product.removesuffix(' pages')} export: use --{source} for it")
 
 
 def _candidates(opened: OpenedExport, request: TableRequest) -> Iterator[_TableCandidate]:

@@ -61,11 +61,11 @@ def export_hint(name: str) -> str:
     except UsageError:
         return ""
     if source := source_of(kind):
-        return f"this is a {kind.removesuffix(' pages')} export: use --{source} for it"
+        return f"is a {kind.removesuffix(' pages')} export: use --{source} for it"
     if kind == "list of URLs":
-        return "this looks like a list of URLs: use --list for it"
+        return "looks like a list of URLs: use --list for it"
     if name.lower().endswith(_TABLES):
-        return "this looks like a table of URLs: use --search, --analytics, --backlinks, --list or --crawl for it"
+        return "looks like a table of URLs: use --search, --analytics, --backlinks, --list or --crawl for it"
     return ""
 
 

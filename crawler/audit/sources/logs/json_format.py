@@ -52,7 +52,7 @@ class JsonLogReader:
     def __init__(self, paths: dict[str, FieldPath], name: str = "JSON lines") -> None:
         """Take the path of each field. Raises LogFormatError without a status or a target."""
         if "status" not in paths or not paths.keys() & {"target", "request"}:
-            raise LogFormatError("it has no status or no request")
+            raise LogFormatError("no JSON with a status and a request was found")
         self.name = name
         self._paths = [paths.get(field, ()) for field in _FIELDS]
         self.has_agents = "agent" in paths
@@ -102,7 +102,7 @@ def fields_of_format(text: str) -> dict[str, FieldPath]:
     try:
         record = json.loads(_bare.sub(r'"\1"', text))
     except (ValueError, RecursionError):
-        raise LogFormatError("it begins like JSON, but is not JSON") from None
+        raise LogFormatError("the format begins like JSON, but is not valid JSON") from None
     variables = {
         _punctuation.sub("", value.strip("${}").lower()): path
         for path, value in _values(record, ())

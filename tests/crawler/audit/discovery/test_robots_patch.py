@@ -117,7 +117,7 @@ def test_ours_what_another_changed_meanwhile_is_left_alone(tmp_path: Path) -> No
     file.write_text("User-agent: *\n")
     made = build_patch(file, [SITEMAP])
     file.write_text("User-agent: *\nDisallow: /\n")
-    with pytest.raises(StorageError, match="has changed in the meantime"):
+    with pytest.raises(StorageError, match="was changed by another program"):
         apply_patch(made)
     assert file.read_text() == "User-agent: *\nDisallow: /\n"
     assert [each.name for each in tmp_path.iterdir()] == ["robots.txt"]

@@ -124,7 +124,7 @@ def test_ours_what_waits_for_another_try_says_when_and_what_was_answered(made: M
     made.frontier.commit()
     assert made.tell("/").summary == "is not listed: pending (answered 503)"
     assert made.told("/", "state")[2] == "the next attempt is not before 2026-01-01 00:01:30Z"
-    assert made.told("/", "requests") == ["2026-01-01 00:00:00Z  if changed  503  2,345 bytes in 0.500 s"]
+    assert made.told("/", "requests") == ["2026-01-01 00:00:00Z  conditional  503  2,345 bytes in 0.500 s"]
     assert made.told("/", "found") == ["by start URL; 0 clicks from the start"]
 
 

@@ -231,7 +231,7 @@ def test_ours_what_is_no_ssh_server_is_told(guest: Site, said: bytes) -> None:
 
         thread = threading.Thread(target=answer)
         thread.start()
-        with pytest.raises(StorageError, match="could not be published at sftp://") as caught:
+        with pytest.raises(StorageError, match="could not be uploaded to sftp://") as caught:
             guest.send(to=f"sftp://{USER}@127.0.0.1:{port}/x", retries=0, timeout=2.0)
         thread.join()
     assert str(caught.value).isprintable()
@@ -277,7 +277,7 @@ def test_ours_a_wrong_password_is_told_without_it(
     [
         ({"to": "sftp://shop:hunter2@host/maps"}, "use upload.sftp_password"),
         ({"to": "sftp://host"}, "names no directory"),
-        ({"to": "sftp://host/a/../b"}, "must not have .. in it"),
+        ({"to": "sftp://host/a/../b"}, "must not contain .."),
         ({"to": "sftp:///maps"}, "the host is missing"),
         ({"to": "sftp://host:99999/maps"}, "upload.to must be like"),
         ({"to": "sftp://host/maps?x"}, "as %3F and # as %23"),

@@ -420,11 +420,11 @@ def test_ours_formats_are_taken_as_they_stand_in_a_configuration(tmp_path: Path,
 @pytest.mark.parametrize(
     ("told", "why"),
     [
-        ("nonsense", "it is not one of combined, common"),
-        ("$remote_addr $status", "it has no status or no request"),
-        ("{$", "it begins like JSON, but is not JSON"),
-        ("json", "it has no status"),
-        ("#Fields: date time", "has no cs-uri-stem"),
+        ("nonsense", "the format is not one of combined, common"),
+        ("$remote_addr $status", "the format has no status or no request"),
+        ("{$", "the format begins like JSON, but is not valid JSON"),
+        ("json", "no JSON with a status"),
+        ("#Fields: date time", "the columns cs-uri-stem or sc-status are missing"),
         ("$status $request", "does not match --log-format"),
     ],
 )
