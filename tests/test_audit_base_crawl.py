@@ -162,7 +162,7 @@ def test_ours_every_report_says_which_crawl_the_audit_rests_on_and_how_old_it_is
     report = bench.report
     said = f"the crawl of run 1, which ended at {'{}'} (3 hours old) and covers {report['crawl']['reused']} URLs"
     before, after = said.split("{}")
-    (line,) = (line for line in told.splitlines() if "rests on" in line)
+    (line,) = (line for line in told.splitlines() if "is based on" in line)
     assert line.startswith(f"  is based on {before}20")
     assert line.endswith(f" UTC{after}")
     assert line.strip().removeprefix("is based on ") in Path("report/audit.html").read_text()

@@ -105,7 +105,7 @@ def test_ours_threshold_and_chosen_rules_decide_the_exit_code(folder: Path, word
         (("good.xml", "--only", "zzzz"), "siteatlas lint --rules lists them all"),
         (("good.xml", "--max-bytes", "many"), "--max-bytes"),
         (("good.xml", "--url", "example.com/sitemap.xml"), "--url"),
-        (("good.xml", "bad.xml", "--url", "https://example.com/sitemap.xml"), "ends with a slash"),
+        (("good.xml", "bad.xml", "--url", "https://example.com/sitemap.xml"), "with a slash at its end"),
         (("good.xml", "--cross-submits"), "--cross-submits needs"),
         (("https://", "--rate", "0"), "cannot be used"),
         (("https://me:hunter2@example.com/sitemap.xml",), "--basic-auth"),
@@ -146,7 +146,7 @@ def test_ours_a_sitemap_outside_its_directory_is_one_finding_unless_robots_txt_n
     site.routes["/maps/a.xml"] = Answer(child, headers={"Content-Type": "text/xml"})
     ran = siteatlas(folder, "lint", f"{site.url}maps.xml", "--rate", "0")
     assert ran.out.count("location.outside") == 1, ran.out
-    assert "(and so are 74 more)" in ran.out
+    assert "(and 74 more like this)" in ran.out
     site.routes["/robots.txt"] = Answer(f"Sitemap: {site.url}maps.xml", headers={"Content-Type": "text/plain"})
     ran = siteatlas(folder, "lint", f"{site.url}maps.xml", "--rate", "0")
     assert "location.outside" not in ran.out

@@ -150,7 +150,7 @@ async def test_ours_who_does_not_stop_is_killed_with_all_it_has_started(
         stop.set()
     wait_for(lambda: not psutil.pid_exists(grandchild) or psutil.Process(grandchild).status() == "zombie")
     if not is_cancelled:
-        told = "it did not stop within 0.05 s and was killed; the next run continues"
+        told = "it did not stop within 0.05 s and was killed; the next run continues it"
         assert ends == [RunResult(exit_code=-9, fate=RunStatus.STOPPED, told=told)]
 
 

@@ -215,7 +215,7 @@ def source_of(config: Config) -> None:
 @pytest.mark.parametrize(
     ("fetch", "said"),
     [
-        ({"source": "missing"}, "no folder 'missing'"),
+        ({"source": "missing"}, "the folder 'missing' does not exist"),
         ({"source": "staging.example.com"}, "did you mean http://staging.example.com?"),
         ({"source": "localhost:8080"}, "did you mean http://localhost:8080?"),
         ({"source": __file__}, "is not a folder"),

@@ -220,5 +220,5 @@ def test_ours_why_somebody_could_not_be_told_is_said_once_and_again_when_it_chan
     assert after.startswith("could not notify webhook http://127.0.0.1:")
     assert after.endswith(", as before")
     assert told(b"another old one") == [after]
-    assert "the server answered 404" in told(None)[0]
+    assert "it answered 404" in told(None)[0]
     assert told(None) == [after]

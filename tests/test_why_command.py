@@ -18,6 +18,7 @@ from crawler.cli.why.sites import known_sites, site_for_url
 from crawler.cli.why.wording import StoryTopic
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.errors import UsageError
+from crawler.layout import fit
 from crawler.model import DiscoveredBy, DiscoveredUrl, Url
 from crawler.state.store import Store, state_directory
 
@@ -350,7 +351,7 @@ def test_ours_without_a_state_there_is_no_story(tmp_path: Path) -> None:
 
 def test_ours_a_terminal_shows_what_a_page_says_and_never_obeys_it(crawled: Crawled) -> None:
     raw = Explanation("", "b\x1b[2J", True, False, "c\u202e", [StoryTopic("state", ["\x9b2Jd"], None)])
-    text = "\n".join(story_lines([*crawled.tell("/evil"), raw]))
+    text = "\n".join(part for line in story_lines([*crawled.tell("/evil"), raw]) for part in fit(line, 0))
     assert "red" in text
     assert "b\\x1b[2J\n  c\\u202e\n\nstate      \\x9b2Jd" in text
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)

@@ -19,6 +19,7 @@ from crawler.cli.options import (
     site_config,
     with_flags,
 )
+from crawler.layout import fitted
 from crawler.run.options import RunOptions
 
 EPILOG = f"""{RAW}Examples:
@@ -74,7 +75,7 @@ def audit(  # noqa: PLR0913 - the command line is wide
             from crawler.audit.rule_groups import REPORTED_RULES  # noqa: PLC0415 - not needed to show help
             from sitemap import rules_text  # noqa: PLC0415
 
-            sys.stdout.write(rules_text(REPORTED_RULES.values()))
+            sys.stdout.write(fitted(rules_text(REPORTED_RULES.values()).splitlines()))
             return
         from crawler.cli import audit_run  # noqa: PLC0415 - the crawler is not needed to show help
 

@@ -31,6 +31,7 @@ from crawler.cli.lint_options import (
 )
 from crawler.cli.options import REQUEST_KEYS, ConfigOption, QuietOption, site_config, with_flags
 from crawler.errors import FindingsFound, UsageError
+from crawler.layout import fitted
 from crawler.units import parse_size
 from crawler.version import __version__
 from sitemap import RULES, Severity
@@ -76,7 +77,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
     with CommandErrors(verbose) as errors:
         rule_ids = frozenset(_rules_named(only) if only else RULES).difference(_rules_named(ignore))
         if rules:
-            sys.stdout.write(sitemap.rules_text(RULES.values()))
+            sys.stdout.write(fitted(sitemap.rules_text(RULES.values()).splitlines()))
             return
         from crawler.cli import lint_check  # noqa: PLC0415 - not needed to show help
 
@@ -112,7 +113,7 @@ def _print_report(report: "sitemap.LintReport", form: Form, threshold: Severity 
         return sitemap.as_junit(report, threshold)
     terminal = Console()
     colour = terminal.color_system is not None and not terminal.no_color
-    return sitemap.as_text(report, threshold, colour=colour, sources=sources)
+    return fitted(sitemap.as_text(report, threshold, colour=colour, sources=sources).splitlines())
 
 
 def _parse_size(text: str) -> int:

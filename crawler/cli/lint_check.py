@@ -14,6 +14,7 @@ from crawler.audit.sources.cross_submit import MAX_HOSTS, CrossSubmitChecker, Cr
 from crawler.config.config import Config
 from crawler.crawl.documents import DocumentSource, is_url, named_files, open_documents
 from crawler.errors import FindingsFound, UsageError
+from crawler.layout import Line, fitted
 from crawler.units import count_text, size_text
 from sitemap import (
     Child,
@@ -91,8 +92,7 @@ class SitemapLister:
         if self._as_json:
             self._write(json.dumps(self._json_values(), indent=2) + "\n")
             return
-        for line in {"tree": self._tree, "counts": self._counts}[self._listing]():
-            self._write(f"{line}\n")
+        self._write(fitted(self._tree() if self._listing == "tree" else self._counts()))
 
     def truncated(self) -> list[Document]:
         """The documents that the limits cut."""
@@ -116,10 +116,10 @@ class SitemapLister:
         for document in self._documents:
             yield f"{'  ' * document.depth}{safe(document.file)}  {_describe(document)}"
 
-    def _counts(self) -> Iterator[str]:
+    def _counts(self) -> Iterator[Line]:
         for document in self._distinct_documents():
-            yield f"{document.entries:>12,}  {safe(document.file)}"
-        yield f"{self._total():>12,}  URLs in total"
+            yield Line(f"{document.entries:>12,}  ", safe(document.file))
+        yield Line(f"{self._total():>12,}  ", "URLs in total")
 
     def _distinct_documents(self) -> list[Document]:
         return [document for document in self._documents if document not in self._again]

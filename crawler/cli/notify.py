@@ -21,8 +21,8 @@ from crawler.cli.options import (
     site_config,
     with_flags,
 )
-from crawler.cli.text_tables import fitted
 from crawler.errors import Incomplete, UsageError, worst_exit_code
+from crawler.layout import fitted
 from crawler.units import count_text
 from sitemap import safe
 

@@ -11,8 +11,8 @@ import typer
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import REQUEST_KEYS, SiteOption, TraceOption, with_flags
-from crawler.cli.text_tables import fitted
 from crawler.errors import FindingsFound, UsageError
+from crawler.layout import fitted
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas robots https://www.example.com/
@@ -68,9 +68,8 @@ def robots(  # noqa: PLR0913 - the command line is wide
         if patch is not None:
             urls, change = robots_check.patch_robots_txt(sites, patch, dry_run=dry_run)
             values = {"file": str(change.path), "added": change.added, "dry_run": dry_run}
-            text = robots_check.patch_message(urls, change, dry_run=dry_run)
-            lines = [json.dumps(values, indent=2)] if as_json else text
-            sys.stdout.write("".join(f"{declaration}\n" for declaration in lines))
+            message = robots_check.patch_message(urls, change, dry_run=dry_run)
+            sys.stdout.write(f"{json.dumps(values, indent=2)}\n" if as_json else fitted(message))
             return
         from crawler.audit.discovery.check import check_discovery  # noqa: PLC0415
 

@@ -16,8 +16,8 @@ from crawler.cli.options import (
     site_config,
     with_flags,
 )
-from crawler.cli.text_tables import fitted
 from crawler.errors import UsageError
+from crawler.layout import fitted
 from crawler.units import count_text
 
 if TYPE_CHECKING:  # the crawler is not needed to show help

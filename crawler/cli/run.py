@@ -6,8 +6,8 @@ from typing import Any
 
 from crawler.cli.errors import INTERRUPTED, CommandErrors
 from crawler.cli.options import CRAWL_KEYS, RUN_OPTIONS, SiteOption, SitesConfigOption, with_flags
-from crawler.cli.text_tables import fitted
 from crawler.errors import UsageError, worst_exit_code
+from crawler.layout import fitted
 from crawler.run.options import RunOptions
 
 

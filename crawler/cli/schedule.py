@@ -10,8 +10,8 @@ import typer
 from crawler.cli.errors import CommandErrors, SafeLogFormatter
 from crawler.cli.help import RAW
 from crawler.cli.options import QuietOption, SiteOption, SitesConfigOption, with_flags
-from crawler.cli.text_tables import terminal_width
 from crawler.errors import UsageError
+from crawler.layout import output_width
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas schedule --config sites.toml
@@ -56,7 +56,7 @@ def _set_up_logging(level: int) -> None:
     """Log plain lines, with the time unless they go to the systemd journal, which adds its own."""
     handler = logging.StreamHandler(sys.stderr)
     timestamp = "" if _is_journal() else "%(asctime)s "
-    width = terminal_width() if sys.stderr.isatty() else 0
+    width = output_width(sys.stderr) if sys.stderr.isatty() else 0
     handler.setFormatter(SafeLogFormatter(f"{timestamp}%(message)s", "%Y-%m-%d %H:%M:%S %Z", width=width))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("httpx").setLevel(logging.WARNING)

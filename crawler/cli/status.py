@@ -8,8 +8,8 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import SiteOption, SitesConfigOption, TraceOption, with_flags
-from crawler.cli.text_tables import terminal_width
 from crawler.errors import worst_exit_code
+from crawler.layout import output_width
 
 _MAX_IN_FULL: Final = 3  # sites that are shown in full without --site
 
@@ -41,5 +41,6 @@ def status(
             sys.stdout.write("\n")
         else:
             in_full = bool(site) or len(report.sites) <= _MAX_IN_FULL
-            sys.stdout.write("\n".join(status_lines(report, terminal_width(), in_full=in_full)) + "\n")
+            text = "\n".join(status_lines(report, output_width(sys.stdout), in_full=in_full))
+            sys.stdout.write(f"{text.rstrip()}\n")
         sys.stdout.flush()

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from crawler.audit.compare.history import AuditStatus
 from crawler.audit.verdict import VerdictKind
 from crawler.cli.status_collect import RunTrend, ScheduleHistory, SiteOverview, StatusReport
-from crawler.cli.text_tables import TableColumn, table_lines, wrap
+from crawler.cli.text_tables import TableColumn, table_lines
+from crawler.layout import fit, wrap
 from crawler.notify.ledger_status import ChannelStatus
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import SiteStatus
@@ -90,7 +91,7 @@ _SITE_COLUMNS: Final = (
 
 
 def status_lines(report: StatusReport, width: int, *, in_full: bool) -> Iterator[str]:
-    """The whole status, in lines of at most ``width`` characters where possible."""
+    """The whole status, in lines of at most ``width`` columns where possible; 0: of any length."""
     is_kept = bool(report.schedule and report.schedule.daemon)
     if in_full:
         for site in report.sites:
@@ -125,7 +126,7 @@ def _schedule(schedule: ScheduleHistory | None, width: int) -> Iterator[str]:
         text = f"siteatlas schedule is running, in process {schedule.daemon}"
     else:
         text = "siteatlas schedule is not running, so no run starts automatically"
-    yield from wrap(text, width, "")
+    yield from wrap(text, width, rest="  ")
 
 
 def _summary(site: SiteOverview, *, is_kept: bool) -> tuple[str, ...]:
@@ -189,7 +190,7 @@ def _problem_lines(sites: Sequence[SiteOverview], width: int, *, is_kept: bool) 
         yield ""
     for name, sentences in troubles:
         for sentence in sentences:
-            yield from wrap(f"{name}: {sentence}", width, "", "  ")
+            yield from wrap(f"{name}: {sentence}", width, rest="  ")
 
 
 def _problem(site: SiteOverview, *, is_kept: bool) -> Iterator[str]:
@@ -227,7 +228,7 @@ def _site(site: SiteOverview, width: int, *, is_kept: bool) -> Iterator[str]:
     for channel in site.notifications.channels:
         lines += search_console_text(channel)
     for line in lines:
-        yield from wrap(line, width, hanging="  ")
+        yield from fit(f"  {line}", width)
     if site.runs:
         yield ""
         yield from _runs(site, width)
@@ -297,7 +298,7 @@ def _runs(site: SiteOverview, width: int) -> Iterator[str]:
     for row, run in zip(rows, runs, strict=True):
         yield row
         for column in () if _is_running(site, run) else _remarks(run):
-            yield from wrap(column, width, indent)
+            yield from wrap(column, width, indent, indent)
 
 
 def _row(run: Run, *, is_active: bool) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from crawler.cli.text_tables import fitted
+from crawler.layout import Line, fitted
 from crawler.model import State
 from crawler.notify.ledger_status import DeliveryReport, NotifyResult
 from crawler.notify.notice import Occasion, SendStatus
@@ -26,7 +26,7 @@ _STATE_MEANINGS = {
 }
 
 
-def summary_lines(report: Report) -> list[str]:
+def summary_lines(report: Report) -> list[str | Line]:
     """The summary, line by line."""
     return [
         *_published(report),
@@ -172,13 +172,13 @@ def _crawl(report: Report) -> list[str]:
     return [line, f"{report.completeness}: {safe(report.because)}{remedy}"]
 
 
-def _left_out(report: Report) -> list[str]:
+def _left_out(report: Report) -> list[str | Line]:
     if not report.left_out:
         return []
-    lines = ["", "left out, and why"]
+    lines: list[str | Line] = ["", "left out, and why"]
     for group in report.left_out:
         meaning = _STATE_MEANINGS.get(group.state, "")
-        lines.append(f"{group.count:>9,}  {group.state.value:<{_LABEL_WIDTH}}  {meaning}".rstrip())
+        lines.append(Line(f"{group.count:>9,}  ", f"{group.state.value:<{_LABEL_WIDTH}}  {meaning}".rstrip()))
         if group.state is State.PENDING:
             continue
         for example in group.examples:

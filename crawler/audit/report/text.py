@@ -1,7 +1,5 @@
 """Writes the summary of an audit for the terminal: verdict, figures, sources, and each rule with its first findings."""
 
-import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -25,61 +23,35 @@ from crawler.audit.verdict import (
     why_uncertain,
 )
 from crawler.errors import Incomplete
+from crawler.layout import output_width, wrap
 from crawler.units import clock_text, count_text, size_text
 from sitemap import Severity, safe
-
-_COLOUR_CODE: Final = re.compile("\x1b\\[[0-9]+m")
-_MIN_WIDTH: Final = 20  # columns: below, nothing is wrapped any further
 
 
 @dataclass(frozen=True, slots=True)
 class TextFormatter:
-    """Wraps and colours lines. ``width`` is in columns; 0: lines of any length."""
+    """Wraps and colours lines. ``width`` is that of :func:`crawler.layout.output_width`."""
 
     width: int = 0
     colour: bool = False
 
     @classmethod
     def for_file(cls, file: TextIO) -> Self:
-        """The formatter for a file: a terminal has a width, and colours unless NO_COLOR is set.
-
-        Anything else has no colours, and a width only if COLUMNS is set.
-        """
+        """The formatter for a file: a terminal has colours unless NO_COLOR is set, anything else has none."""
+        if not file.isatty():
+            return cls(output_width(file))
         from rich.console import Console  # noqa: PLC0415 - files do not need it
 
         console = Console(file=file)
-        if not file.isatty():
-            columns = os.environ.get("COLUMNS", "")
-            return cls(int(columns) if columns.isdecimal() else 0)
-        try:
-            width = os.get_terminal_size(file.fileno()).columns
-        except OSError:
-            width = 0  # unknown
-        return cls(width or console.width, console.color_system is not None and not console.no_color)
+        return cls(output_width(file), console.color_system is not None and not console.no_color)
 
     def paint(self, text: str, code: str) -> str:
         """The text in a colour, or in bold ("1"), if there are colours."""
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
 
     def wrap(self, text: str, first: int, rest: int = -1) -> Iterator[str]:
-        """A text in lines that fit, broken at blanks only, so that a URL stays one that can be copied.
-
-        ``first`` and ``rest`` are the columns by which the first line and the others are indented.
-        """
-        from rich.cells import cell_len  # noqa: PLC0415 - only texts on terminals are measured
-
-        if not self.width:
-            yield f"{'':{first}}{text}"
-            return
-        indent, line, used = first, "", 0
-        for word in text.split(" "):
-            wide = cell_len(_COLOUR_CODE.sub("", word))
-            if line and indent + used + 1 + wide > max(self.width, _MIN_WIDTH):
-                yield f"{'':{indent}}{line}"
-                indent, line, used = first if rest < 0 else rest, word, wide
-            else:
-                line, used = (f"{line} {word}", used + 1 + wide) if line else (word, wide)
-        yield f"{'':{indent}}{line}"
+        """A text in lines that fit. ``first`` and ``rest`` are the columns by which they are indented."""
+        return wrap(text, self.width, " " * first, " " * (first if rest < 0 else rest))
 
 
 MAX_NAMED: Final = 3  # findings of each rule without --verbose
@@ -290,7 +262,7 @@ def _finding(
     url = safe(finding.url)
     doubt = "" if finding.is_certain else "  (inconclusive)"
     new = f"{page.paint('NEW', '31')} " if finding.is_new else ""
-    yield f"{'':{_INDENT}}{new}{url or place or 'the site'}{doubt}"
+    yield from page.wrap(f"{new}{url or place or 'the site'}{doubt}", _INDENT, _INDENT + 2)
     details = [f"in {place}"] if url and place and place != url else []
     if finding.sentence and finding.sentence != rule_sentence:
         details.append(safe(finding.sentence))

@@ -10,6 +10,7 @@ from crawler.cli.why.explain import Explanation, explain
 from crawler.cli.why.sites import KnownSite, known_sites, site_for_url
 from crawler.cli.why.suggestions import nearest_urls, other_spellings
 from crawler.errors import UsageError
+from crawler.layout import Line
 from crawler.model import Url
 from crawler.url.normalize import InvalidUrl
 from sitemap import safe
@@ -26,7 +27,7 @@ def explain_urls(
         return [_story(text, site_for_url(text, known)) for text in urls]
 
 
-def story_lines(stories: Sequence[Explanation]) -> Iterator[str]:
+def story_lines(stories: Sequence[Explanation]) -> Iterator[str | Line]:
     """The stories as lines of text, with an empty line between them. Text from the web is escaped."""
     for number, story in enumerate(stories):
         if number:
@@ -37,7 +38,7 @@ def story_lines(stories: Sequence[Explanation]) -> Iterator[str]:
         for topic in story.topics:
             title = _TITLES.get(topic.name, topic.name)
             for line in topic.lines:
-                yield f"{title:<{_TITLE_WIDTH}}{safe(line)}".rstrip()
+                yield Line(f"{title:<{_TITLE_WIDTH}}", safe(line))
                 title = ""
 
 

@@ -11,6 +11,7 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import TraceOption, with_flags
 from crawler.errors import FindingsFound
+from crawler.layout import fitted
 
 EPILOG = f"""{RAW}Examples:
   siteatlas why https://www.example.com/shop/basket.html
@@ -54,8 +55,7 @@ def why(
 
         stories = lookup.explain_urls(urls, config, flags, site or [])
         values = {"version": 1, "urls": [story.as_json() for story in stories]}
-        text = json.dumps(values, indent=2) if as_json else "\n".join(lookup.story_lines(stories))
-        sys.stdout.write(f"{text}\n")
+        sys.stdout.write(f"{json.dumps(values, indent=2)}\n" if as_json else fitted(lookup.story_lines(stories)))
         sys.stdout.flush()
         if not all(story.is_known for story in stories):
             errors.exit_code = FindingsFound.exit_code

@@ -14,7 +14,7 @@ from crawler.audit.summary import NewFinding
 from crawler.notify.ledger import Ledger, SentMessage, SubmissionStatus
 from crawler.notify.notice import Occasion, SendStatus
 from crawler.schedule.status import ScheduleStatus, SiteStatus
-from crawler.schedule.web.pages import relative_time, time_text
+from crawler.schedule.web.pages import line_pieces, relative_time, time_text
 from crawler.schedule.web.site_status import condition, trend_points
 from crawler.schedule.web.snapshots import SiteSnapshot
 from crawler.state.migrations import STATE_DB
@@ -23,7 +23,7 @@ from crawler.state.runs import PublishedFile, RunStatus, RunStore
 
 def words(html: str) -> str:
     """What a person reads, on one line."""
-    body = re.sub("(?s)<(style|svg).*?</\\1>", " ", html)
+    body = re.sub("(?s)<(style|svg).*?</\\1>", " ", html).replace("<wbr>", "")
     text = " ".join(unescape(re.sub("<[^>]*>", " ", body)).split())
     return re.sub(" ([,:])", r"\1", text)
 
@@ -353,3 +353,11 @@ def test_ours_the_page_of_hundreds_of_sites_is_small_and_asks_the_disk_once(tmp_
         html = served.text("/")
         assert len(rows(html)) == 400
         assert len(html) < 1_500_000
+
+
+def test_ours_a_url_may_end_a_line_after_each_of_its_parts_and_other_words_may_not() -> None:
+    assert line_pieces("see https://www.example.com/a-shop/x?y=1&z=2 on 2026-01-11 at 10.5 %") == [
+        "see https://www.", "example.", "com/", "a-", "shop/", "x?", "y=", "1&", "z=", "2 on 2026-01-11 at 10.5 %",
+    ]  # fmt: skip
+    for text in ("", "a", "x" * 300, "/" * 50, "https://www.example.com/ and https://www.example.com/"):
+        assert "".join(line_pieces(text)) == text
