@@ -107,14 +107,14 @@ def half(nights: Nights, answer: Route) -> dict[str, Route]:
 def bad(nights: Nights) -> dict[str, tuple[dict[str, Route], int, str]]:
     """What may go wrong: the answers, the exit code, and what is said."""
     paths = list(nights.site.routes)
-    closed = "<title>Back soon</title><p>We are working on it."
+    closed = "<html><title>Back soon</title><p>We are working on it.</html>"
     hidden = links(*paths, head='<meta name="robots" content="noindex">')
     lost = "published pages would leave"
     return {
         "half": (half(nights, Answer("", 500)), 3, "of 35 pages failed"),
         "login": ({"/": LOGIN, "/login": "<p>Who are you?"}, 3, lost),
         "robots": ({"/robots.txt": Answer("", 503)}, 5, "robots.txt"),
-        "maintenance": (dict.fromkeys(paths, closed), 3, "lost their own text"),
+        "maintenance": (dict.fromkeys(paths, closed), 3, lost),
         "all": (dict.fromkeys(paths, Answer("", 500)), 3, "the start URL"),
         "home fails": ({"/": Answer("", 500)}, 3, "the start URL"),
         "home is gone": ({"/": Answer("", 404)}, 5, "no page from"),

@@ -80,7 +80,7 @@ async def test_ours_a_stop_before_the_first_page_ends_a_run_at_once(tmp_path: Pa
             while not shop.log:  # noqa: ASYNC110 - it is asked by a process
                 await anyio.sleep(0.01)
             stop.set()
-        told = "what is known is saved, and the next run goes on"
+        told = "the state is saved, and the next run continues it"
         assert ends == [RunResult(exit_code=4, fate=RunStatus.STOPPED, told=told)]
 
 
