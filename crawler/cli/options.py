@@ -101,7 +101,9 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Crawl and show what wou
 AcceptShrinkOption = Annotated[
     bool,
     typer.Option(
-        "--accept-shrink", help="Publish in this run even if many pages leave the sitemap or lose their own text."
+        "--accept-shrink",
+        help="Publish the new sitemap even if many pages leave it, or if many pages lost their main text. This applies "
+        "to this run only.",
     ),
 ]
 

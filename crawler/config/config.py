@@ -235,10 +235,11 @@ class OutputConfig(ConfigSection):
     max_failed: float = Field(default=0.2, ge=0, le=1)
     """Publish nothing if more than this share of the pages failed in the run (0.2 is 20%)."""
     max_shrink: float = Field(default=0.2, ge=0, le=1)
-    """Hold the entries of pages if more than this share of the published pages would leave or lose their own text."""
+    """Keep the old entries of pages if more than this share of the published pages would leave the sitemap, or lost
+    their main text."""
     accept_after: int = Field(default=7, ge=0)
-    """Let held pages leave after this many runs in a row, and as many days, with the same reason: 404, 410, 301, 308 or
-    noindex. 0: never."""
+    """If --max-shrink keeps pages in the sitemap, remove them after this many runs in a row and as many days with the
+    same reason (404, 410, 301, 308 or noindex). 0: never."""
 
     @field_validator("mode")
     @classmethod

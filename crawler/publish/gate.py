@@ -264,7 +264,7 @@ def _sentences(facts: GateFacts, landslide: _Landslide, limits: GateLimits) -> I
         )
     if landslide.alike and landslide.is_over_alike:
         yield (
-            f"{landslide.alike.count:,} {published} lost their own text and are alike or nearly empty now (such as "
+            f"{landslide.alike.count:,} {published} lost their main text, and are alike or nearly empty now (such as "
             f"{landslide.alike.url}), as with a login, a maintenance page, a firewall or an empty template"
         )
 
@@ -274,7 +274,7 @@ def _still_held(held: Sequence[LostPages], landslide: _Landslide) -> Iterator[st
         count = sum(lost.count for lost in held)
         yield f"{count_text(count, 'page')} that the last run held would still leave: {', '.join(_causes(held))}"
     if landslide.alike and not landslide.is_over_alike:
-        yield f"{count_text(landslide.alike.held, 'page')} that the last run held still lack their own text"
+        yield f"{count_text(landslide.alike.held, 'page')} that the last run held still lack their main text"
 
 
 def _until(doubtful: Sequence[LostPages], accept_after: int) -> str:

@@ -103,7 +103,7 @@ def test_ours_a_site_in_trouble_is_refused_whatever_is_accepted(refused: GateFac
         (facts(gone=[gone(State.UNLINKED, 21)]), "21 no longer linked"),
         (facts(gone=[gone(State.TOO_DEEP, 21)]), "21 too deep"),
         (facts(gone=[gone(State.NOFOLLOW, 21)]), "21 linked by nofollow only"),
-        (facts(alike=AlikePages(21, PAGE, has_start=True)), "21 of the 100 published pages lost their own text"),
+        (facts(alike=AlikePages(21, PAGE, has_start=True)), "21 of the 100 published pages lost their main text"),
     ],
 )
 def test_ours_when_the_crawl_cannot_be_believed_nothing_is_published_until_it_is_accepted(
@@ -193,7 +193,7 @@ def test_ours_what_was_held_stays_so_while_its_cause_lasts() -> None:
     held = judge(facts(alike=AlikePages(4, PAGE, held=2)), GateLimits())
     assert isinstance(held, Hold)
     assert not held.alike
-    assert "2 pages that the last run held still lack their own text" in held.sentence
+    assert "2 pages that the last run held still lack their main text" in held.sentence
     assert judge(facts(gone=[left]), GateLimits(accept_shrink=True)) is None
 
 
@@ -201,7 +201,7 @@ def test_ours_pages_that_lost_their_own_text_are_held() -> None:
     held = judge(facts(alike=AlikePages(21, PAGE)), GateLimits())
     assert isinstance(held, Hold)
     assert held.alike
-    assert "21 of the 100 published pages lost their own text" in held.sentence
+    assert "21 of the 100 published pages lost their main text" in held.sentence
     assert judge(facts(alike=AlikePages(21, PAGE)), GateLimits(accept_shrink=True)) is None
 
 
