@@ -273,7 +273,7 @@ def test_ours_settings_for_many_files_that_changed_nothing_are_told(tmp_path: Pa
     with scripted({"/": "alone"}) as site:
         ran = crawl(tmp_path, site.url, "--file-names", "{stem}-{n}.xml")
         assert (ran.code, list(published(tmp_path))) == (0, ["sitemap.xml"])
-        assert "note: --file-names changed nothing: all pages are in one file" in ran.out
+        assert "note: --file-names had no effect: all pages are in one file" in ran.out
 
 
 def test_ours_two_crawls_give_the_same_bytes(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from crawler.audit.report.sarif import write_sarif
 from crawler.audit.report.text import write_text
 from crawler.audit.report.threshold import failing_counts, inconclusive_counts, why_not_new
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import Form
+from crawler.cli.lint_options import Form
 from crawler.cli.progress import AuditProgressDisplays
 from crawler.config.config import Config
 from crawler.errors import FindingsFound, Incomplete, worst_exit_code

@@ -2,7 +2,6 @@
 
 import time
 from collections import deque
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
@@ -25,7 +24,7 @@ from sitemap import safe
 
 if TYPE_CHECKING:
     from crawler.audit.audit import ProgressWatchers
-    from crawler.audit.collect import SourceProgress
+    from crawler.audit.source_record import SourceProgress
 
 _BAR_COLUMNS = 110  # columns of a terminal from which on a bar leaves room for the line
 _RATE_SECONDS = 4.0  # seconds over which rate and growth are averaged
@@ -64,9 +63,7 @@ class CrawlProgressDisplay:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.finish()
 
     def start(self) -> None:
@@ -127,7 +124,7 @@ class SourceProgressDisplay:
             self._progress.start_task(self._task)
         name = safe(reading.name)
         line = f"reading sources · {name if len(name) <= _MAX_NAME else f'…{name[-_MAX_NAME:]}'}"
-        self._progress.update(self._task, total=reading.total or None, completed=reading.done, line=line, visible=True)
+        self._progress.update(self._task, total=reading.size or None, completed=reading.read, line=line, visible=True)
 
     def finish(self) -> None:
         """Stop the display."""

@@ -14,12 +14,12 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.progress import AuditProgressDisplays, CrawlProgressDisplay
 from crawler.cli.sites import ConfiguredSite, configured_sites
 from crawler.cli.summary import notify_text, print_summary
-from crawler.cli.text_tables import fitted
 from crawler.config.fetcher import build_fetcher
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.config.sites import SitePaths, check_distinct_paths
 from crawler.crawl.engine import FinishReason
 from crawler.errors import Incomplete, UsageError
+from crawler.layout import fitted
 from crawler.notify.configure import check_channels
 from crawler.publish.upload.target import target_name
 from crawler.publish.upload.upload import check_upload

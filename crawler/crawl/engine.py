@@ -37,9 +37,9 @@ class FinishReason(StrEnum):
     MAX_PAGES = "the limit of pages (--max-pages) was reached"
     MAX_TIME = "the limit of time (--max-time) was reached"
     INTERRUPTED = "it was interrupted"
-    SITE_DOWN = "the site stopped answering"
-    PARKED = "the site asked for a long pause"
-    TROUBLED = "the server failed or let us wait for too long in all (--max-error-time)"
+    SITE_DOWN = "the site stopped responding"
+    PARKED = "the site requested a long pause (--max-retry-after)"
+    TROUBLED = "errors and waits of the server took too long in total (--max-error-time)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class CrawlEngine:
     """Runs one crawl to its end. Calls ``watch`` with the tally every tick.
 
     When nothing is left, it calls ``more``, which may admit more URLs, until that returns False. ``reject`` judges the
-    start URL: with an error, the crawl ends before the start URL is settled.
+    start URL: with an error, the crawl ends before the start URL is settled, and ``rejection`` is the error.
     """
 
     def __init__(  # noqa: PLR0913 - the last two have a default
@@ -93,6 +93,7 @@ class CrawlEngine:
         self._frontier = frontier
         self._more = more
         self._reject = reject
+        self.rejection: SiteatlasError | None = None
         self._worker = worker
         self._throttle = throttle
         self._limits = limits
@@ -103,7 +104,7 @@ class CrawlEngine:
         self._leases: asyncio.Queue[Lease] = asyncio.Queue()  # not yet taken by a task
         self._changed = asyncio.Event()
         self._ending: FinishReason | None = None
-        self._fatal: SiteatlasError | None = None
+        self._fatal: StorageError | None = None
         self._started = time.monotonic()
         self._error_budget = ErrorBudget(limits.max_error_time, self._started)
         self.tally = Tally()
@@ -120,10 +121,7 @@ class CrawlEngine:
         return self._ending is not None
 
     async def run(self) -> FinishReason:
-        """Crawl until nothing is left, a limit is reached or :meth:`stop` is called.
-
-        Raises StorageError, and the error of ``reject``.
-        """
+        """Crawl until nothing is left, a limit is reached or :meth:`stop` is called. Raises StorageError."""
         self._started = time.monotonic()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._tick)
@@ -150,7 +148,7 @@ class CrawlEngine:
             try:
                 answer = self._next(now)
             except StorageError as error:
-                self._stop_on_error(error)
+                self._stop_on_storage_error(error)
                 return
             match answer:
                 case Done():
@@ -174,7 +172,7 @@ class CrawlEngine:
         try:
             outcome = self._worker.without_request(lease, now)
         except StorageError as error:
-            self._stop_on_error(error)
+            self._stop_on_storage_error(error)
             return
         if outcome:
             self._settle(outcome)
@@ -211,7 +209,7 @@ class CrawlEngine:
         return None
 
     def _pause_text(self, seconds: float) -> str:
-        asked = " as asked" if self._throttle.has_retry_after(time.time()) else ""
+        asked = ", as the server requested" if self._throttle.has_retry_after(time.time()) else ""
         error = f": {self._error_budget.last_error}" if self._error_budget.last_error else ""
         return f"waiting {seconds:.0f} s{asked}{error}"
 
@@ -230,11 +228,12 @@ class CrawlEngine:
             self._out -= 1
             self._wake()
         if self._reject and isinstance(outcome, Outcome) and lease.found & DiscoveredBy.SEED:
-            rejection = self._reject(outcome)
-            if rejection:
-                self._stop_on_error(rejection)
+            self.rejection = self._reject(outcome)
+            if self.rejection:
+                return self.stop(FinishReason.INTERRUPTED)
         self._settle(outcome)
         self._count_error_time(outcome)
+        return None
 
     def _settle(self, outcome: Outcome | Retry) -> None:
         if self._fatal:
@@ -245,7 +244,7 @@ class CrawlEngine:
             else:
                 self._frontier.settle(outcome)
         except StorageError as error:
-            self._stop_on_error(error)
+            self._stop_on_storage_error(error)
 
     def _count_error_time(self, outcome: Outcome | Retry) -> None:
         """Charge failures to the error budget, and stop when it is spent."""
@@ -261,7 +260,7 @@ class CrawlEngine:
             self.stop(FinishReason.TROUBLED)
         return None
 
-    def _stop_on_error(self, error: SiteatlasError) -> None:
+    def _stop_on_storage_error(self, error: StorageError) -> None:
         self._fatal = self._fatal or error
         self.stop(FinishReason.INTERRUPTED)
 
@@ -285,7 +284,7 @@ class CrawlEngine:
                 try:
                     self._frontier.commit()
                 except StorageError as error:
-                    self._stop_on_error(error)
+                    self._stop_on_storage_error(error)
             self._count()
             self._watch(self.tally)
 

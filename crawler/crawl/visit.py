@@ -171,6 +171,7 @@ def _worker(plan: CrawlPlan, fetcher: PageFetcher, pool: ParsePool, frontier: Sq
         PageParser(pool, product_token(config.fetch.user_agent)),
         OutcomeBuilder(build_judge(plan), frontier, options),
         RetryPolicy(config.fetch.retries, longest_asked=config.pace.max_retry_after),
+        config.output.keep_failed,
     )
 
 
@@ -210,7 +211,9 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         frontier.admit(seed_urls(plan, robots))
         async with _stop_on_signals(engine):
             ending = await engine.run()
-        return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values()))
+    if engine.rejection:  # outside of the task groups, which would wrap it in a group
+        raise engine.rejection
+    return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values()))
 
 
 async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.time) -> None:

@@ -17,7 +17,8 @@ from crawler.model import Url
 
 _KEPT_HEADERS = frozenset(
     b"content-type content-length content-encoding content-language content-disposition location link x-robots-tag"
-    b" refresh last-modified etag date age retry-after server cf-mitigated".split()
+    b" refresh last-modified etag date age retry-after server cf-mitigated"
+    b" transfer-encoding x-amzn-waf-action x-vercel-mitigated".split()
 )
 """The header fields that later stages read; the others are dropped before they are decoded."""
 _NO_BODY = httpx.ByteStream(b"")  # saves httpx the search for the fields of a body

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import Self
 
 import anyio
@@ -63,9 +62,7 @@ class Fetcher:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:

@@ -3,8 +3,8 @@
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
+from crawler.lastmod.evidence import evidence_text
 from crawler.lastmod.policy import LastmodPolicy, SourcedDate, date_of_known_page, date_of_new_page, why_distrusted
 from crawler.lastmod.significance import ChangeHistory, SignificanceModel, build_significance_model
 from crawler.lastmod.store import ObservationStore, PageObservation
@@ -13,8 +13,6 @@ from crawler.parse.snapshot.diff import Delta
 from crawler.state.database import transaction
 from crawler.state.runs import Run
 from sitemap import BuildTime
-
-MAX_EVIDENCE: Final = 3  # differences named for a page
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +48,7 @@ def observe(db: sqlite3.Connection, run: Run, policy: LastmodPolicy, source_key:
 def _change_texts(model: SignificanceModel, deltas: Iterable[tuple[int, Delta]]) -> Iterator[tuple[str, int]]:
     for number, delta in deltas:
         if differences := model.significant_changes(delta):
-            texts = [f"{'-' if change.gone else '+'} {change.text}" for change in differences if change.text]
-            more = f"; {len(texts) - MAX_EVIDENCE:,} more" if len(texts) > MAX_EVIDENCE else ""
-            yield "; ".join(texts[:MAX_EVIDENCE]) + more, number
+            yield evidence_text(differences), number
 
 
 def _for_policy(page: PageObservation, policy: LastmodPolicy, *, is_other: bool) -> PageObservation:

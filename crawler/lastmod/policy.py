@@ -124,15 +124,15 @@ def why_distrusted(still: int, moved: int) -> str:
     if moved < MIN_DISTRUST_PAGES or moved < MIN_DISTRUST_SHARE * still:
         return ""
     return (
-        f"Last-Modified moved on {moved:,} of {still:,} pages with unchanged content: it is distrusted for the"
-        " whole site"
+        f"Last-Modified changed on {moved:,} of {still:,} pages with unchanged content, so it is ignored for the "
+        f"whole site"
     )
 
 
 def credible_last_modified(header: str, date_header: str, fetched_at: float, elapsed: float) -> float | None:
     """Last-Modified as Unix time, or None when it is not credible.
 
-    It is not when it is no HTTP date, before 1995, in the future, or the time of the response: within
+    It is not when it is not an HTTP date, before 1995, in the future, or the time of the response: within
     ``CLOCK_SLACK + elapsed`` seconds of the Date header or of our own clock. A server that generates a page for every
     request states the time of the request, which says nothing about a change.
     """

@@ -120,8 +120,8 @@ def moved_note(before: Run | None, published: Published) -> tuple[str, ...]:
     if before is None or before.sitemap_url == published.url:
         return ()
     note = (
-        f"the address of the sitemap moved from {before.sitemap_url} to {published.url}: name that one in robots.txt "
-        f"(siteatlas robots says how) and wherever else the old one is known, as in Search Console"
+        f"the URL of the sitemap changed from {before.sitemap_url} to {published.url}: replace the old URL in "
+        f"robots.txt (siteatlas robots shows how) and in places such as Search Console"
     )
     return (note,)
 
@@ -144,4 +144,4 @@ def unused_settings_note(output: OutputConfig, files: Sequence[FileFacts]) -> tu
     unused = [name for name, value in (("--group", output.group), ("--file-names", output.file_names)) if value]
     if len(files) > 1 or not unused:
         return ()
-    return (f"{' and '.join(unused)} changed nothing: all pages are in one file, and there is no index",)
+    return (f"{' and '.join(unused)} had no effect: all pages are in one file, without an index",)

@@ -89,7 +89,7 @@ CREATE TABLE published (
   grp TEXT NOT NULL DEFAULT '',
   shard INTEGER NOT NULL DEFAULT 1,
   file TEXT NOT NULL DEFAULT '',
-  kept INTEGER NOT NULL DEFAULT 0             -- 1: failed transiently, and stays listed
+  kept INTEGER NOT NULL DEFAULT 0             -- 1: failed transiently, and stays listed; 2: held by the gate
 );
 CREATE TABLE listing (
   id INTEGER PRIMARY KEY,
@@ -147,3 +147,13 @@ CREATE TABLE robots (
 ) WITHOUT ROWID;
 CREATE TABLE habit (key INTEGER PRIMARY KEY, habit BLOB NOT NULL);  -- crawler.lastmod.significance: change history
 """
+
+ADDED_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS held (             -- published pages that the last judged run lost: publish/standing.py
+  id INTEGER PRIMARY KEY,                     -- of url
+  cause TEXT NOT NULL,                        -- state, status and target
+  since REAL NOT NULL,                        -- Unix time of the first run in a row with this cause
+  runs INTEGER NOT NULL                       -- number of these runs
+);
+"""
+"""Tables that a state of this version may lack: created when it is opened for writing, and read by its writer only."""

@@ -20,7 +20,16 @@ _UNRESERVED: Final = "2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE]"  # nee
 _SOUND_URL: Final = re.compile(
     rf"https?://[a-z0-9-]++(?:\.[a-z0-9-]++)*+/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]++|%(?!{_UNRESERVED})[0-9A-F]{{2}})*+"
 )
-_USERINFO: Final = re.compile(r"https?://[^/?#@]*@", re.IGNORECASE)
+# Each finds the same in a URL and in URLs joined by blanks.
+_CHARACTER_FAULTS: Final = (
+    ("sitemap.loc_not_ascii", re.compile(r"[^\x00-\x7f]").search, "is not in ASCII"),
+    ("sitemap.loc_fragment", re.compile("#").search, "has a fragment, which search engines ignore"),
+    (
+        "sitemap.loc_credentials",
+        re.compile(r"(?<!\S)https?://[^/?#@]*@", re.IGNORECASE).search,
+        "contains a user name or a password: anyone can read it here",
+    ),
+)
 _DOT_SEGMENT: Final = re.compile(r"/\.")  # perhaps; several times as fast as a substring search
 # Percent signs, except those that escape a byte beyond ASCII.
 _ASCII_ESCAPE: Final = re.compile("%(?![89A-Fa-f][0-9A-Fa-f])(?:[0-7][0-9A-Fa-f])?")
@@ -147,26 +156,11 @@ class UrlChecks:
 
     def _check_characters(self, text: str, locs: list[str], line_of: LineOf) -> None:
         """Report characters that a URL should not contain. A look at the whole batch skips most checks."""
-        if not text.isascii():
-            for number, loc in enumerate(locs):
-                if not loc.isascii():
-                    self._findings.add("sitemap.loc_not_ascii", line_of(number), f"{quote_text(loc)} is not in ASCII")
-        if "#" in text:
-            for number, loc in enumerate(locs):
-                if "#" in loc:
-                    self._findings.add(
-                        "sitemap.loc_fragment",
-                        line_of(number),
-                        f"{quote_text(loc)} has a fragment, which search engines ignore",
-                    )
-        if "@" in text:
-            for number, loc in enumerate(locs):
-                if "@" in loc and _USERINFO.match(loc):
-                    self._findings.add(
-                        "sitemap.loc_credentials",
-                        line_of(number),
-                        f"{quote_text(loc)} contains a user name or a password: anyone can read it here",
-                    )
+        for rule, is_faulty, fault in _CHARACTER_FAULTS:
+            if is_faulty(text):
+                for number, loc in enumerate(locs):
+                    if is_faulty(loc):
+                        self._findings.add(rule, line_of(number), f"{quote_text(loc)} {fault}")
 
     def _check_location(self, locs: list[str], line_of: LineOf) -> None:
         for number, loc in enumerate(locs):

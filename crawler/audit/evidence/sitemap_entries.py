@@ -16,7 +16,7 @@ from crawler.model import Url
 from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import InvalidUrl, normalize_url
 from crawler.url.params import UrlParams
-from sitemap import RULES, Child, Document, Entry, Format, Video
+from sitemap import RULES, Child, Document, Entry, Format
 
 BATCH_ROWS: Final = 5_000  # entries in one transaction
 MAX_FILES: Final = 20  # files of an index whose entries are counted one by one
@@ -160,7 +160,7 @@ class SitemapEntryCollector:
             media = _encode(
                 (
                     [image.loc for image in entry.images],
-                    [_video_urls(video) for video in entry.videos],
+                    [(video.thumbnail_loc, video.content_loc, video.player_loc) for video in entry.videos],
                     [(version.hreflang, version.href) for version in entry.alternates],
                 )
             )
@@ -191,10 +191,6 @@ class SitemapEntryCollector:
         return {(file, line): url for file, line, url, count in rows if count == 1}
 
 
-def _video_urls(video: Video) -> tuple[str, str, str]:
-    return video.thumbnail_loc, video.content_loc, video.player_loc
-
-
 def _read_problems(root: Document) -> list[str]:
     """Sentences about the documents of a tree that could not be read completely."""
     problems: list[str] = []
@@ -204,7 +200,7 @@ def _read_problems(root: Document) -> list[str]:
         pending += reversed(document.children)
         name = document.file or "the document"
         if document.refusal:
-            problems.append(f"{name} is no sitemap: {document.refusal}")
+            problems.append(f"{name} is not a sitemap: {document.refusal}")
         elif document.cut:
             problems.append(f"{name}: {document.cut}")
         elif not document.complete:

@@ -137,7 +137,7 @@ def _merge_repeats(findings: Iterable[Finding], reasons: Collection[str]) -> Ite
             merged[key] = replace(first if first.line else finding, times=first.times + finding.times)
     for key, finding in merged.items():
         if isinstance(key, tuple) and finding.times > 1:
-            sentence = f"{finding.sentence} (and so are {finding.times - 1:,} more)"
+            sentence = f"{finding.sentence} (and {finding.times - 1:,} more like this)"
             yield replace(finding, sentence=sentence)
         else:
             yield finding

@@ -3,20 +3,8 @@
 from msgspec import Struct
 
 from crawler.model import DocumentKind, Page, Request, State, Url
+from crawler.state.runs import Run
 from sitemap import BuildTime
-
-
-class RunSummary(Struct, frozen=True, kw_only=True):
-    """The run of the last visit. ``ended`` None: it is active, or can be resumed. In Unix time."""
-
-    number: int
-    started: float
-    ended: float | None = None
-    completeness: str = ""
-    because: str = ""
-    outcome: str = ""
-    refusal: str = ""
-    notes: list[str] = []
 
 
 class LastVisit(Struct, frozen=True, kw_only=True):
@@ -65,7 +53,10 @@ class UrlHistory(Struct, frozen=True, kw_only=True):
 
 
 class SitemapPosition(Struct, frozen=True):
-    """A place in the sitemap. ``is_kept``: the page failed temporarily, and stays listed."""
+    """A place in the sitemap. ``is_kept``: the page failed temporarily, and stays listed.
+
+    ``is_held``: the gate holds it.
+    """
 
     file: str
     group: str
@@ -73,6 +64,7 @@ class SitemapPosition(Struct, frozen=True):
     lastmod: str
     lastmod_source: str
     is_kept: bool
+    is_held: bool = False
 
 
 class DiscoveryStep(Struct, frozen=True):
@@ -128,7 +120,7 @@ class UrlStory(Struct, frozen=True, kw_only=True):
 
     url: Url
     is_known: bool = False
-    run: RunSummary | None = None
+    run: Run | None = None  # that of the last visit
     last_visit: LastVisit | None = None
     history: UrlHistory | None = None
     page: Page | None = None  # its last parsed content, of any run

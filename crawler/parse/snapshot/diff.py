@@ -15,6 +15,7 @@ from crawler.parse.snapshot.blocks import (
     parse_blocks,
     parse_changed_blocks,
     stable_hash,
+    statement_place,
 )
 from crawler.parse.snapshot.text import Memo, mask_variable_text
 
@@ -144,6 +145,13 @@ def _difference(block: ContentBlock, gone: bool, after: int, ahead: int, among: 
     flags = FRAME * block.is_frame | FACT * block.is_fact | LINK * block.is_link
     text = one_line(block.text, MAX_TEXT)
     return Difference(gone, place, spot, shape, exact, after, ahead, among, flags, text)
+
+
+def stated_name(difference: Difference) -> str:
+    """The name of a statement, such as "JSON-LD.offers.price" or "og:title"; "" for a text that the page shows."""
+    name, separator, _ = difference.text.partition(": ")
+    _, place = _place_keys(statement_place(name), "")
+    return name if separator and difference.place == place else ""
 
 
 def _key_at_place(block: ContentBlock) -> int:
