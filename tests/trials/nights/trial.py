@@ -347,16 +347,18 @@ class Trial:
             self._lasting(dice, disaster)
 
     def _lasting(self, dice: random.Random, disaster: Disaster) -> None:
-        """It stands for longer than --accept-after: in runs and in days, or in runs alone."""
-        self.step = dice.choice((1.0, 1.0, 0.25))
-        for _ in range(ACCEPT_AFTER):
+        """It stands for longer than --accept-after: in runs and days, in runs alone, or broken off."""
+        way = dice.choice(("lasting", "lasting", "in runs", "broken off"))
+        self.report.plan = way
+        self.step = 0.25 if way == "in runs" else 1.0
+        nights = ACCEPT_AFTER - 2 if way == "broken off" else ACCEPT_AFTER
+        for _ in range(nights):
             self._bad(disaster)
-        if self.step < 1:
-            self.report.plan = "lasting in runs"
-            for _ in range(2):
-                self._bad(disaster)
-            self.step = 1.0
-        else:
+        if way == "broken off":
+            self._good("between")
+        for _ in range(0 if way == "lasting" else nights - 1):
+            self._bad(disaster)
+        if way == "lasting":
             self.day += 1
             self._accepted(disaster)
         self.step = 1.0
