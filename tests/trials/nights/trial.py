@@ -158,22 +158,41 @@ class Seen:
     def __post_init__(self) -> None:
         pages = self.night.site.pages
         known = {path for path in self.before if path in pages}
-        self.hits = {path: effect for path in known if (effect := self._effect(path))}
+        linked = self._linked()
+        self.hits = {path: effect for path in known if (effect := self._effect(path, path in linked))}
         self.good = known - self.hits.keys()
         self.lost = {path for path in known if path not in self.after}
         same = known & self.after.keys() - self.edits
         self.moved = {path for path in same if self.before[path] != self.after[path]}
         self.junk = self.after.keys() - self.before.keys() - pages.keys() - self.night.migrated
 
-    def _effect(self, path: str) -> str:
+    def _effect(self, path: str, is_linked: bool) -> str:
         """What the last answer of a page would do to it; a page that was not asked for is as good as unlinked."""
-        if path not in self.night.told:
-            return "leave"
-        kind = self.night.told[path]
-        return kind.effect if kind else ""
+        kind = self.night.told.get(path)
+        if kind:
+            return kind.effect
+        return "" if is_linked and path in self.night.told else "leave"
+
+    def _linked(self) -> set[str]:
+        """The pages to which links lead from the start page, over pages that answered, or that fail only for now."""
+        site, told = self.night.site, self.night.told
+        found, todo = {"/"}, ["/"]
+        while todo:
+            path = todo.pop()
+            kind = told.get(path)
+            if kind is None or kind.effect == "failure" or kind.is_whole:
+                new = {each for each in [*site.sections, *site.links(site.pages[path])] if each in site.pages}
+                new -= found | site.unlinked
+                found |= new
+                todo += new
+        return found
 
     def hit(self, *effects: str) -> set[str]:
         return {path for path, effect in self.hits.items() if effect in effects}
+
+    def is_whole(self, path: str) -> bool:
+        kind = self.night.told.get(path)
+        return kind is None or kind.is_whole
 
     def many(self, pages: Collection[str], share: float = MAX_SHRINK) -> bool:
         return len(pages) >= FEW and len(pages) > share * len(self.before)
@@ -230,7 +249,8 @@ class Judge:
             _add(faults, (seen.lost | seen.moved) & stand_in, "pages took the place or date of a stand-in")
         if seen.many(seen.junk):
             _add(report.weak, seen.junk, "URLs listed that are no pages")
-        report.wrong += self._heard(told, is_due=is_slide or is_most or seen.many(failing))
+        is_lost_text = seen.many([path for path in stand_in if not seen.is_whole(path)], 0.5)
+        report.wrong += self._heard(told, is_due=is_slide or is_lost_text or seen.many(failing))
         return report
 
     def _heard(self, told: list[str], *, is_due: bool) -> list[str]:
