@@ -412,7 +412,25 @@ class Disaster:
 
 
 def drawn_disaster(dice: random.Random, site: Site) -> Disaster:
+    """One kind at one place; now and then two, and now and then as many as a site in ruins shows."""
     parts = [(drawn_kind(dice, site), drawn_extent(dice, site))]
-    if dice.random() < 0.15:
+    more = dice.random()
+    if more < 0.15:
         parts.append((drawn_kind(dice, site), drawn_extent(dice, site)))
+    elif more > 0.93:
+        parts = _ruins(dice, site)
     return Disaster(parts)
+
+
+def _ruins(dice: random.Random, site: Site) -> list[tuple[Kind, Extent]]:
+    """Most pages are hit, and each kind hits few of them."""
+    paths = sorted(set(site.pages) - {"/"})
+    dice.shuffle(paths)
+    count = min(len(paths), dice.randrange(6, 10))
+    hit = paths[: int(len(paths) * dice.choice((0.5, 0.7, 0.9, 1)))]
+    kinds: list[Kind] = []
+    while len(kinds) < count:
+        kind = drawn_kind(dice, site)
+        if kind.answer and not kind.unlinks:
+            kinds.append(kind)
+    return [(kind, Extent("each its part", frozenset(hit[n::count]))) for n, kind in enumerate(kinds)]

@@ -5,6 +5,7 @@ import random
 import tempfile
 import threading
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -176,7 +177,8 @@ class Seen:
     def _linked(self) -> set[str]:
         """The pages to which links lead from the start page, over pages that answered, or that fail only for now."""
         site, told = self.night.site, self.night.told
-        found, todo = {"/"}, ["/"]
+        found = {"/", *(self.before.keys() & site.pages.keys() if site.serves_sitemap else ())}
+        todo = sorted(found)
         while todo:
             path = todo.pop()
             kind = told.get(path)
@@ -186,6 +188,15 @@ class Seen:
                 found |= new
                 todo += new
         return found
+
+    @property
+    def alike(self) -> set[str]:
+        """The pages that are hit by a kind that hits many."""
+        kinds = {path: id(self.night.told.get(path)) for path in self.hits}
+        sizes = Counter(kinds.values())
+        return {
+            path for path in kinds if sizes[kinds[path]] >= FEW and sizes[kinds[path]] > MAX_SHRINK * len(self.before)
+        }
 
     def hit(self, *effects: str) -> set[str]:
         return {path for path, effect in self.hits.items() if effect in effects}
@@ -233,14 +244,20 @@ class Judge:
         seen = Seen(night, before, after, told, edited(self.first, self.site) | shorter)
         report = seen.report()
         failing, leaving, stand_in = seen.hit("failure"), seen.hit("leave", "explicit"), seen.hit("stand-in")
-        self.excused |= (seen.lost | seen.moved) & seen.hits.keys() | seen.hit("rewritten")
+        moved_on = {path for path in seen.lost if f"/new{path}" in after}
+        leaving -= moved_on
+        seen.lost -= moved_on
+        self.excused |= (seen.lost | seen.moved) & seen.hits.keys() | seen.hit("rewritten") | moved_on
         is_slide, is_most = seen.many(leaving), seen.many(stand_in, 0.5)
         _add(report.wrong, seen.lost & seen.good, "good pages left")
         _add(report.wrong, seen.moved & seen.good, "dates of good pages moved")
         _add(report.wrong, seen.lost & failing, "failing pages left")
         _add(report.wrong, seen.moved & failing, "dates of failing pages moved")
         if is_slide:
-            _add(report.wrong, seen.lost & leaving, "pages left in a landslide")
+            left = seen.lost & leaving
+            _add(report.wrong, left & seen.alike, "pages left in a landslide")
+            small = report.wrong if seen.many(left) else report.weak  # a few that have a reason of their own
+            _add(small, left - seen.alike, "pages left beside a landslide")
             _add(report.wrong, seen.moved & leaving, "dates of doubtful pages moved")
         elif seen.many(seen.lost):
             _add(report.wrong, seen.lost, "pages left at once")
@@ -312,6 +329,8 @@ class Trial:
             self._change(dice)
         else:
             self._disasters(dice)
+        if any(path.startswith("/new/") for path in self.product.published()):
+            return  # a whole move, which need not be undone
         self._good("after")
         self._good("quiet")
 
