@@ -12,9 +12,10 @@ import pytest
 from forked import Forked
 from trials.nights.answers import Reply
 from trials.nights.disasters import Disaster, Extent, Kind, drawn_disaster
+from trials.nights.judge import Judge, edited
 from trials.nights.server import Night, Server, serving, wire
 from trials.nights.site import made_site
-from trials.nights.trial import Judge, edited, trial
+from trials.nights.trial import trial
 
 KEPT = (Path(__file__).parent / "trials" / "nights" / "kept.txt").read_text(encoding="utf-8").split()
 

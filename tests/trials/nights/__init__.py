@@ -6,5 +6,6 @@ come the drawn nights, then good ones. What each request was answered is written
 never from what the product says, it follows what may leave the sitemap and which dates may move.
 
 ``site`` makes pages, ``answers`` the answers of broken sites, ``disasters`` the space of what can go wrong,
-``changes`` what editors do, ``server`` serves, ``trial`` lives through the nights and judges them.
+``firewalls`` challenges, ``changes`` what editors do, ``server`` serves, ``trial`` lives through the nights, ``judge``
+judges them.
 """

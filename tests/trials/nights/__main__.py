@@ -10,9 +10,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # the warm process of the te
 if os.access("/dev/shm", os.W_OK):
     os.environ.setdefault("TMPDIR", "/dev/shm")
 
-from .trial import SIZES, TrialReport, examined, trial
+from .trial import PLANS, SIZES, TrialReport, examined, trial
 
-ROW = "{:10} {:>4} {:9} {:58.58} {:34.34} {:>4} {:34.34} {}"
+ROW = "{:14} {:>4} {:9} {:58.58} {:34.34} {:>4} {:34.34} {}"
 GOOD = ("first", "continued", "after", "quiet", "between")  # nights on which nothing is drawn
 
 
@@ -21,13 +21,18 @@ def main() -> int:
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--trials", type=int, default=20, help="how many trials to draw from the seed (20)")
     words.add_argument("--first", type=int, default=0, help="the number of the first of them (0)")
-    words.add_argument("--trial", action="append", default=[], metavar="SEED:NUMBER", help="live through this one")
+    words.add_argument(
+        "--trial", action="append", default=[], metavar="SEED:NUMBER[:PLAN]", help="live through this one"
+    )
+    words.add_argument("--plan", choices=PLANS, help="what happens in all of them; default: drawn too")
     words.add_argument("--sizes", default=",".join(map(str, SIZES)), help="pages of a site, drawn among these")
     words.add_argument("--json", action="store_true", help="print one JSON object for each trial")
     words.add_argument("--all", action="store_true", help="show good nights in the table too")
     words.add_argument("--said", action="store_true", help="show what the command said on each night")
     given = words.parse_args()
-    names = given.trial or [f"{given.seed}:{n}" for n in range(given.first, given.first + given.trials)]
+    numbers = range(given.first, given.first + given.trials)
+    plan = f":{given.plan}" if given.plan else ""
+    names = given.trial or [f"{given.seed}:{n}{plan}" for n in numbers]
     sizes = [int(size) for size in given.sizes.split(",")]
     if not given.json:
         print(ROW.format("trial", "size", "plan", "disaster", "extent", "exit", "published", "verdict"))

@@ -404,6 +404,13 @@ class Disaster:
     def extent(self) -> str:
         return " + ".join(dict.fromkeys(extent.name for _, extent in self.parts))
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether each of its pages but the start page gives one answer that can be meant, each time."""
+        kind, extent = self.parts[0]
+        whole = extent.since == 0 and extent.until == 1_000_000 and extent.nth == 1
+        return len(self.parts) == 1 and kind.effect == "explicit" and whole and "/" not in extent.paths
+
     def part(self, path: str, request: int) -> Kind | None:
         for kind, extent in self.parts:
             if kind.answer and extent.hits(path, request):
@@ -418,11 +425,11 @@ def drawn_disaster(dice: random.Random, site: Site) -> Disaster:
     if more < 0.15:
         parts.append((drawn_kind(dice, site), drawn_extent(dice, site)))
     elif more > 0.93:
-        parts = _ruins(dice, site)
+        return drawn_ruins(dice, site)
     return Disaster(parts)
 
 
-def _ruins(dice: random.Random, site: Site) -> list[tuple[Kind, Extent]]:
+def drawn_ruins(dice: random.Random, site: Site) -> Disaster:
     """Most pages are hit, and each kind hits few of them."""
     paths = sorted(set(site.pages) - {"/"})
     dice.shuffle(paths)
@@ -433,4 +440,4 @@ def _ruins(dice: random.Random, site: Site) -> list[tuple[Kind, Extent]]:
         kind = drawn_kind(dice, site)
         if kind.answer and not kind.unlinks:
             kinds.append(kind)
-    return [(kind, Extent("each its part", frozenset(hit[n::count]))) for n, kind in enumerate(kinds)]
+    return Disaster([(kind, Extent("each its part", frozenset(hit[n::count]))) for n, kind in enumerate(kinds)])

@@ -5,8 +5,7 @@ import random
 import tempfile
 import threading
 import xml.etree.ElementTree as ET
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,12 +15,13 @@ from forked import Ended, Forked, forked
 
 from .answers import Reply
 from .changes import Change, drawn_change
-from .disasters import Disaster, drawn_disaster
+from .disasters import Disaster, drawn_disaster, drawn_ruins
+from .judge import Judge, NightReport
 from .server import Night, Server, serving
-from .site import Site, made_site
+from .site import made_site
 
+PLANS = ("change", "one", "three", "flapping", "changing", "lasting", "accepted", "ruins")
 ACCEPT_AFTER = 7  # runs and days, the default of --accept-after
-MAX_SHRINK, FEW = 0.2, 5  # fewer pages than this are never too many
 LONGEST = 100.0  # seconds for one run
 SIZES = (10, 10, 65, 65, 65, 1000)
 CONFIG = """
@@ -37,44 +37,8 @@ _NS = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 
 
 @dataclass
-class NightReport:
-    """What a night was, what was published, and what is wrong with that. Counts are of pages published before."""
-
-    what: str
-    extent: str
-    exit: int
-    before: int
-    after: int
-    good: int  # answered as ever
-    failing: int
-    leaving: int
-    standing_in: int
-    lost: int
-    moved: int
-    junk: int  # listed now, and no page of the site
-    notes: list[str]
-    said: str = ""
-    wrong: list[str] = field(default_factory=list)
-    weak: list[str] = field(default_factory=list)
-
-    @property
-    def verdict(self) -> str:
-        return "; ".join(f"WRONG: {each}" for each in self.wrong) or "; ".join(f"weak: {each}" for each in self.weak)
-
-    @property
-    def published(self) -> str:
-        if not (self.lost or self.moved) and self.before == self.after:
-            return "nothing" if self.exit else "the same set"
-        parts = [f"{self.before} → {self.after}"]
-        parts += [f"{self.lost} lost"] if self.lost else []
-        parts += [f"{self.moved} moved"] if self.moved else []
-        parts += [f"{self.junk} no pages"] if self.junk else []
-        return ", ".join(parts)
-
-
-@dataclass
 class TrialReport:
-    """A trial; ``name`` is its seed and number, which draw it again."""
+    """A trial; ``name`` is its seed and number, and its plan if that was not drawn. They draw it again."""
 
     name: str
     size: int
@@ -135,168 +99,6 @@ class Product:
                 )
 
 
-def signature(site: Site, path: str) -> tuple[object, ...]:
-    """All that readers of a page get from it, without what the template adds."""
-    page = site.pages[path]
-    links = [(each, site.pages[each].title) for each in page.listed if each in site.pages]
-    return page.title, tuple(page.paragraphs), page.price, page.picture, tuple(links)
-
-
-def edited(before: Site, now: Site) -> set[str]:
-    return {path for path in now.pages.keys() & before.pages.keys() if signature(before, path) != signature(now, path)}
-
-
-@dataclass
-class Seen:
-    """A night as it was: what was published before and after, and what became of each published page."""
-
-    night: Night
-    before: dict[str, str]
-    after: dict[str, str]
-    told: list[str]  # the occasions of which the owner was told
-    edits: set[str]  # pages whose content is not that of the first night
-
-    def __post_init__(self) -> None:
-        pages = self.night.site.pages
-        known = {path for path in self.before if path in pages}
-        linked = self._linked()
-        self.hits = {path: effect for path in known if (effect := self._effect(path, path in linked))}
-        self.good = known - self.hits.keys()
-        self.lost = {path for path in known if path not in self.after}
-        same = known & self.after.keys() - self.edits
-        self.moved = {path for path in same if self.before[path] != self.after[path]}
-        self.junk = self.after.keys() - self.before.keys() - pages.keys() - self.night.migrated
-
-    def _effect(self, path: str, is_linked: bool) -> str:
-        """What the last answer of a page would do to it; a page that was not asked for is as good as unlinked."""
-        kind = self.night.told.get(path)
-        if kind:
-            return kind.effect
-        return "" if is_linked and path in self.night.told else "leave"
-
-    def _linked(self) -> set[str]:
-        """The pages to which links lead from the start page, over pages that answered, or that fail only for now."""
-        site, told = self.night.site, self.night.told
-        found = {"/", *(self.before.keys() & site.pages.keys() if site.serves_sitemap else ())}
-        todo = sorted(found)
-        while todo:
-            path = todo.pop()
-            kind = told.get(path)
-            if kind is None or kind.effect == "failure" or kind.is_whole:
-                new = {each for each in [*site.sections, *site.links(site.pages[path])] if each in site.pages}
-                new -= found | site.unlinked
-                found |= new
-                todo += new
-        return found
-
-    @property
-    def alike(self) -> set[str]:
-        """The pages that are hit by a kind that hits many."""
-        kinds = {path: id(self.night.told.get(path)) for path in self.hits}
-        sizes = Counter(kinds.values())
-        return {
-            path for path in kinds if sizes[kinds[path]] >= FEW and sizes[kinds[path]] > MAX_SHRINK * len(self.before)
-        }
-
-    def hit(self, *effects: str) -> set[str]:
-        return {path for path, effect in self.hits.items() if effect in effects}
-
-    def is_whole(self, path: str) -> bool:
-        kind = self.night.told.get(path)
-        return kind is None or kind.is_whole
-
-    def many(self, pages: Collection[str], share: float = MAX_SHRINK) -> bool:
-        return len(pages) >= FEW and len(pages) > share * len(self.before)
-
-    def report(self) -> NightReport:
-        disaster = self.night.disaster
-        return NightReport(
-            disaster.name if disaster else "good",
-            disaster.extent if disaster else "",
-            0,
-            len(self.before),
-            len(self.after),
-            len(self.good),
-            len(self.hit("failure")),
-            len(self.hit("leave", "explicit")),
-            len(self.hit("stand-in")),
-            len(self.lost),
-            len(self.moved),
-            len(self.junk),
-            self.told,
-        )
-
-
-@dataclass
-class Judge:
-    """Knows what is true, and says what is wrong with what was published."""
-
-    first: Site
-    site: Site
-    baseline: dict[str, str]  # what was published before the nights
-    excused: set[str] = field(default_factory=set)  # pages that a night could rightly drop or date anew
-    is_told: bool = False  # of a streak that goes on
-
-    def disaster(self, night: Night, before: dict[str, str], after: dict[str, str], told: list[str]) -> NightReport:
-        hidden = night.site.unlinked
-        shorter = {path for path, page in night.site.pages.items() if hidden.intersection(page.listed)}
-        self.excused |= shorter  # lists without their entries, which are new content
-        seen = Seen(night, before, after, told, edited(self.first, self.site) | shorter)
-        report = seen.report()
-        failing, leaving, stand_in = seen.hit("failure"), seen.hit("leave", "explicit"), seen.hit("stand-in")
-        moved_on = {path for path in seen.lost if f"/new{path}" in after}
-        leaving -= moved_on
-        seen.lost -= moved_on
-        self.excused |= (seen.lost | seen.moved) & seen.hits.keys() | seen.hit("rewritten") | moved_on
-        is_slide, is_most = seen.many(leaving), seen.many(stand_in, 0.5)
-        _add(report.wrong, seen.lost & seen.good, "good pages left")
-        _add(report.wrong, seen.moved & seen.good, "dates of good pages moved")
-        _add(report.wrong, seen.lost & failing, "failing pages left")
-        _add(report.wrong, seen.moved & failing, "dates of failing pages moved")
-        if is_slide:
-            left = seen.lost & leaving
-            _add(report.wrong, left & seen.alike, "pages left in a landslide")
-            small = report.wrong if seen.many(left) else report.weak  # a few that have a reason of their own
-            _add(small, left - seen.alike, "pages left beside a landslide")
-            _add(report.wrong, seen.moved & leaving, "dates of doubtful pages moved")
-        elif seen.many(seen.lost):
-            _add(report.wrong, seen.lost, "pages left at once")
-        if seen.many(stand_in):
-            faults = report.wrong if is_most else report.weak
-            _add(faults, (seen.lost | seen.moved) & stand_in, "pages took the place or date of a stand-in")
-        if seen.many(seen.junk):
-            _add(report.weak, seen.junk, "URLs listed that are no pages")
-        is_lost_text = seen.many([path for path in stand_in if not seen.is_whole(path)], 0.5)
-        report.wrong += self._heard(told, is_due=is_slide or is_lost_text or seen.many(failing))
-        return report
-
-    def _heard(self, told: list[str], *, is_due: bool) -> list[str]:
-        """What is wrong with what the owner heard. Whoever heard of a streak hears no more until it ends."""
-        was_told = self.is_told
-        if told:
-            self.is_told = told[-1] == "trouble"
-        if is_due and "trouble" not in told and not was_told:
-            return ["nobody was told"]
-        return ["told again in one streak"] if told == ["trouble"] and was_told else []
-
-    def good(self, night: Night, before: dict[str, str], after: dict[str, str], told: list[str]) -> NightReport:
-        """A night without a disaster: what is published is what is true."""
-        edits = edited(self.first, self.site)
-        report = Seen(night, before, after, told, edits).report()
-        was_dated = {path for path in self.baseline if path in after} - edits - self.excused
-        _add(report.wrong, night.site.pages.keys() - after.keys(), "true pages are not published")
-        _add(report.wrong, after.keys() - night.site.pages.keys(), "URLs published that are no pages")
-        _add(report.wrong, {p for p in was_dated if self.baseline[p] != after[p]}, "dates moved for no reason")
-        if self._heard(told, is_due=False) or "trouble" in told:
-            report.weak.append("told of trouble on a good night")
-        return report
-
-
-def _add(faults: list[str], pages: Collection[str], what: str) -> None:
-    if pages:
-        faults.append(f"{len(pages)} {what}, such as {min(pages)}")
-
-
 Judged = Callable[[Night, dict[str, str], dict[str, str], list[str]], NightReport]
 
 
@@ -309,6 +111,7 @@ class Trial:
 
     def live(self, process: Forked, server: Server) -> TrialReport:
         dice = random.Random(f"night {self.name}")
+        plan = self.name.split(":")[2] if self.name.count(":") > 1 else ""
         site = made_site(dice, dice.choice(self.sizes))
         with tempfile.TemporaryDirectory() as folder:
             self.product = Product(process, Path(folder), server)
@@ -317,18 +120,18 @@ class Trial:
             self.site = site
             self.gone: dict[str, Reply] = {}
             self.report = TrialReport(self.name, len(site.pages), "")
-            self._live(dice)
+            self._live(dice, plan)
         return self.report
 
-    def _live(self, dice: random.Random) -> None:
+    def _live(self, dice: random.Random, plan: str) -> None:
         self.judge = Judge(self.site, self.site, {})
         for _ in range(dice.choice((1, 1, 2))):
             self._good("first")
         self.judge.baseline = self.product.published()
-        if dice.random() < 0.25:
+        if plan == "change" or (not plan and dice.random() < 0.25):
             self._change(dice)
         else:
-            self._disasters(dice)
+            self._disasters(dice, plan)
         if any(path.startswith("/new/") for path in self.product.published()):
             return  # a whole move, which need not be undone
         self._good("after")
@@ -352,38 +155,43 @@ class Trial:
         self.site = self.judge.site = change.site
         self.gone = change.gone
 
-    def _disasters(self, dice: random.Random) -> None:
+    def _disasters(self, dice: random.Random, plan: str) -> None:
         disaster = drawn_disaster(dice, self.site)
-        plan = dice.choice(("one", "one", "one", "three", "flapping", "changing", "lasting", "accepted"))
-        kind, extent = disaster.parts[0]
-        is_steady = (
-            len(disaster.parts) == 1
-            and kind.effect == "explicit"
-            and "/" not in extent.paths
-            and (extent.since, extent.until, extent.nth) == (0, 1_000_000, 1)
-        )
-        if (plan in ("lasting", "accepted") and not is_steady) or (plan == "lasting" and len(self.site.pages) > 100):
-            plan = "three"
+        if not plan:
+            plan = dice.choice(("one", "one", "one", "three", "flapping", "changing", "lasting", "accepted"))
+            if plan in ("lasting", "accepted") and (not disaster.is_steady or len(self.site.pages) > 100):
+                plan = "three"
+        while plan in ("lasting", "accepted") and not disaster.is_steady:
+            disaster = drawn_disaster(dice, self.site)
         self.report.plan = plan
-        if plan == "one" and dice.random() < 0.2:  # editors work while the site breaks
-            self._apply(drawn_change(dice, self.site, int(self.day) + 1))
-        if plan == "one":
+        if plan == "one" and dice.random() < 0.2:
+            self._work(dice)
+        if plan == "lasting":
+            self._lasting(dice, disaster)
+        else:
+            self._bad(drawn_ruins(dice, self.site) if plan == "ruins" else disaster)
+            self._go_on(dice, disaster)
+
+    def _work(self, dice: random.Random) -> None:
+        """Editors work while the site breaks; a new look on few pages would pass for new content."""
+        change = drawn_change(dice, self.site, int(self.day) + 1)
+        while change.is_redesign:
+            change = drawn_change(dice, self.site, int(self.day) + 1)
+        self._apply(change)
+
+    def _go_on(self, dice: random.Random, disaster: Disaster) -> None:
+        """The nights after the first bad one."""
+        plan = self.report.plan
+        if plan == "three":
             self._bad(disaster)
-        elif plan == "three":
-            for _ in range(3):
-                self._bad(disaster)
+            self._bad(disaster)
         elif plan == "flapping":
-            self._bad(disaster)
             self._good("between")
             self._bad(disaster)
         elif plan == "changing":
-            self._bad(disaster)
             self._bad(drawn_disaster(dice, self.site))
         elif plan == "accepted":
-            self._bad(disaster)
             self._accepted(disaster, "--accept-shrink")
-        else:
-            self._lasting(dice, disaster)
 
     def _lasting(self, dice: random.Random, disaster: Disaster) -> None:
         """It stands for longer than --accept-after: in runs and days, in runs alone, or broken off."""
@@ -450,7 +258,7 @@ def examined() -> Iterator[tuple[Forked, Server]]:
 
 
 def trial(name: str, process: Forked, server: Server, sizes: Sequence[int] = SIZES) -> TrialReport:
-    """The trial of that name, ``SEED:NUMBER``. A run that does not end is killed, and the trial with it."""
+    """The trial of that name, ``SEED:NUMBER`` or ``SEED:NUMBER:PLAN``; one that hangs is killed."""
     timer = threading.Timer(LONGEST * 5, process._server.kill)
     timer.daemon = True
     timer.start()
