@@ -28,6 +28,7 @@ def main() -> int:
     words.add_argument("--sizes", default=",".join(map(str, SIZES)), help="pages of a site, drawn among these")
     words.add_argument("--json", action="store_true", help="print one JSON object for each trial")
     words.add_argument("--all", action="store_true", help="show good nights in the table too")
+    words.add_argument("--pages", action="store_true", help="name the pages that left or got a new date")
     words.add_argument("--said", action="store_true", help="show what the command said on each night")
     given = words.parse_args()
     numbers = range(given.first, given.first + given.trials)
@@ -42,7 +43,7 @@ def main() -> int:
         for name in names:
             report = trial(name, process, server, sizes)
             reports.append(report)
-            print(report.as_json() if given.json else table(report, given.all, given.said), flush=True)
+            print(report.as_json() if given.json else table(report, given.all, given.said, given.pages), flush=True)
     print(f"{summary(reports)} in {time.monotonic() - began:.0f} s", file=sys.stderr)
     return 1 if any(report.wrong for report in reports) else 0
 
@@ -55,7 +56,7 @@ def summary(reports: list[TrialReport]) -> str:
     return text + (f"\nwrong: {' '.join(wrong)}" * bool(wrong)) + (f"\nweak: {' '.join(weak)}\n" * bool(weak))
 
 
-def table(report: TrialReport, everything: bool = False, said: bool = False) -> str:
+def table(report: TrialReport, everything: bool = False, said: bool = False, pages: bool = False) -> str:
     """The nights of a trial that are of interest, or all of them."""
     rows = []
     for night in report.nights:
@@ -72,7 +73,9 @@ def table(report: TrialReport, everything: bool = False, said: bool = False) -> 
                 night.published,
                 night.verdict,
             )
-            rows.append(ROW.format(*row).rstrip() + (f"\n{night.said}" if said else ""))
+            rows.append(ROW.format(*row).rstrip())
+            rows += [f"    {each}" for each in night.pages] if pages else []
+            rows += [night.said] if said else []
     return "\n".join(rows)
 
 

@@ -28,6 +28,7 @@ class NightReport:
     junk: int  # listed now, and no page of the site
     notes: list[str]
     said: str = ""
+    pages: list[str] = field(default_factory=list)  # those that left or got a new date, with what they answered
     wrong: list[str] = field(default_factory=list)
     weak: list[str] = field(default_factory=list)
 
@@ -83,7 +84,9 @@ class Seen:
         kind = self.night.told.get(path)
         if kind:
             return kind.effect
-        return "" if is_linked and path in self.night.told else "leave"
+        if path not in self.night.told:
+            return "leave"
+        return "" if is_linked else "unlinked"
 
     def _linked(self) -> set[str]:
         """The pages to which links lead from the start page, over pages that answered, or that fail only for now."""
@@ -135,7 +138,19 @@ class Seen:
             len(self.moved),
             len(self.junk),
             self.told,
+            pages=[f"{path} {'left' if path in self.lost else 'moved'}: {self.answer(path)}" for path in self.touched],
         )
+
+    @property
+    def touched(self) -> list[str]:
+        return sorted(self.lost | self.moved)
+
+    def answer(self, path: str) -> str:
+        """What a page answered last, in words."""
+        if path not in self.night.told:
+            return "not asked for"
+        kind = self.night.told[path]
+        return kind.name if kind else "as ever" if path in self.good else "as ever, but not linked"
 
 
 @dataclass
@@ -155,10 +170,13 @@ class Judge:
         seen = Seen(night, before, after, told, edited(self.first, self.site) | shorter)
         report = seen.report()
         failing, leaving, stand_in = seen.hit("failure"), seen.hit("leave", "explicit"), seen.hit("stand-in")
+        if seen.many(seen.hit("unlinked")):
+            leaving |= seen.hit("unlinked")
         moved_on = {path for path in seen.lost if f"/new{path}" in after}
         leaving -= moved_on
         seen.lost -= moved_on
         self.excused |= (seen.lost | seen.moved) & seen.hits.keys() | seen.hit("rewritten") | moved_on
+        self.excused |= set() if seen.many(stand_in) else stand_in
         is_slide, is_most = seen.many(leaving), seen.many(stand_in, 0.5)
         _add(report.wrong, seen.lost & seen.good, "good pages left")
         _add(report.wrong, seen.moved & seen.good, "dates of good pages moved")
