@@ -10,6 +10,7 @@ each answer would do to a page that is hit:
 - "rewritten": stay, with another whole text of its own: nobody can tell that from the work of editors.
 """
 
+import gzip
 import random
 from collections.abc import Callable
 from copy import deepcopy
@@ -75,9 +76,12 @@ def _noindex(dice: random.Random, site: Site) -> Kind:
 
 def _target(dice: random.Random, site: Site) -> tuple[str, dict[str, Reply], Callable[[str], str]]:
     """Where things are sent: (its name, pages that exist only for it, the target of a path)."""
-    name = dice.choice(("start", "page", "login", "login of each", "section", "other host", "404", "hashed"))
+    name = dice.choice(("start", "page", "login", "login of each", "section", "other host", "404", "hashed", "itself"))
     if name == "start":
         return name, {}, lambda path: "/"
+    if name == "itself":  # to set a cookie, or with a token that proves a browser
+        token = dice.choice(("", "?check=1", f"?t={dice.randbytes(8).hex()}"))
+        return f"itself{token[:2]}", {}, lambda path: f"{path}{token}"
     if name == "page":
         to = dice.choice(sorted(set(site.pages) - {"/"}))
         return name, {}, lambda path: to
@@ -106,7 +110,7 @@ def _redirect(dice: random.Random, site: Site) -> Kind:
 
     def answer(asked: Asked) -> Reply:
         to = target(asked.path)
-        return asked.good if to == asked.path else Reply(status, b"", (("Location", to),))
+        return asked.good if to == asked.path and name != "itself" else Reply(status, b"", (("Location", to),))
 
     return Kind(f"{status} to {name}", effect, answer, extras)
 
@@ -266,7 +270,38 @@ def _rewritten(dice: random.Random, site: Site) -> Kind:
         for path, other in zip(paths, dice.sample(paths, len(paths)), strict=True):
             pages[path].title, pages[path].paragraphs = site.pages[other].title, site.pages[other].paragraphs
     other_site = replace(site, pages=pages, language="xx" if name == "another language" else "en")
-    return Kind(name, "rewritten", lambda asked: Reply(200, other_site.render(asked.path).encode()))
+    return Kind(name, "rewritten", lambda asked: Reply(200, other_site.render(asked.path).encode()), is_whole=True)
+
+
+def _astray(dice: random.Random, site: Site) -> Kind:
+    """All links of a page lead where nothing is, for a base or a prefix that is wrong."""
+    base = dice.choice(("http://cdn.example", "/index.php", "/var/www/html", "http://localhost:8080"))
+    by_base = dice.random() < 0.3
+
+    def answer(asked: Asked) -> Reply:
+        body = asked.good.body
+        if by_base:
+            body = body.replace(b"<head>", f'<head><base href="{base}/">'.encode(), 1).replace(
+                b"<a href=/", b"<a href="
+            )
+        else:
+            body = body.replace(b"<a href=/", f"<a href={base}/".encode())
+        return replace(asked.good, body=body, headers=())
+
+    return Kind(f"links to {base}{' by a base' if by_base else ''}", "rewritten", answer)
+
+
+def _garbled(dice: random.Random, site: Site) -> Kind:
+    """Bodies that are no text: compressed and not labelled so, or the other way round."""
+    way = dice.choice(("gzip without label", "label without gzip", "noise"))
+
+    def answer(asked: Asked) -> Reply:
+        if way == "label without gzip":
+            return replace(asked.good, headers=(("Content-Encoding", "gzip"),))
+        body = gzip.compress(asked.good.body, mtime=0) if way != "noise" else asked.dice.randbytes(2000)
+        return Reply(200, body)
+
+    return Kind(f"garbled: {way}", "leave", answer)
 
 
 def _migrated(dice: random.Random, site: Site) -> Kind:
@@ -327,6 +362,8 @@ KINDS: tuple[tuple[int, Callable[[random.Random, Site], Kind]], ...] = (
     (2, _half_missing),
     (1, _rewritten),
     (1, _migrated),
+    (2, _astray),
+    (2, _garbled),
 )
 
 
