@@ -143,9 +143,9 @@ class Trial:
         self._apply(change)
         report = self._good(change.name)
         after = self.product.published()
-        for path in sorted(change.edited):
-            if path in after and self.judge.baseline.get(path) == after[path]:
-                report.weak.append(f"the edit of {path} moved no date")
+        undated = {path for path in change.edited if path in after and self.judge.baseline.get(path) == after[path]}
+        if undated:
+            report.weak.append(f"{len(undated)} of {len(change.edited)} edits moved no date, such as {min(undated)}")
         if change.is_redesign and any("dates moved" in each for each in report.wrong):  # for the trials of lastmod
             report.weak += [each for each in report.wrong if "dates moved" in each]
             report.wrong = [each for each in report.wrong if "dates moved" not in each]
