@@ -15,9 +15,10 @@ from trials.nights.disasters import Disaster, Extent, Kind, drawn_disaster
 from trials.nights.judge import Judge, edited
 from trials.nights.server import Night, Server, serving, wire
 from trials.nights.site import made_site
-from trials.nights.trial import trial
+from trials.nights.trial import SIZES, trial
 
-KEPT = (Path(__file__).parent / "trials" / "nights" / "kept.txt").read_text(encoding="utf-8").split()
+_LINES = (Path(__file__).parent / "trials" / "nights" / "kept.txt").read_text(encoding="utf-8").splitlines()[1:]
+KEPT = [(name, tuple(map(int, sizes.split(",")))) for name, sizes in map(str.split, _LINES)]
 
 
 @pytest.fixture(scope="module")
@@ -26,16 +27,16 @@ def server() -> Iterator[Server]:
         yield ready
 
 
-@pytest.mark.parametrize("name", ["7:0", "7:1", "7:2"])
+@pytest.mark.parametrize("name", ["1:0:one", "1:0:accepted", "1:1:change"])
 def test_ours_drawn_nights(name: str, process: Forked, server: Server) -> None:
     assert not trial(name, process, server, sizes=(10,)).wrong
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", [*KEPT, *(f"100:{number}" for number in range(75))])
-def test_ours_drawn_nights_long(name: str, process: Forked, server: Server) -> None:
-    assert not trial(name, process, server).wrong
+@pytest.mark.parametrize(("name", "sizes"), [*KEPT, *((f"100:{number}", SIZES) for number in range(75))])
+def test_ours_drawn_nights_long(name: str, sizes: tuple[int, ...], process: Forked, server: Server) -> None:
+    assert not trial(name, process, server, sizes).wrong
 
 
 # ---------------------------------------------------------------- the judge can say no
