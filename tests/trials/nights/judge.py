@@ -176,8 +176,8 @@ class Judge:
         leaving -= moved_on
         seen.lost -= moved_on
         self.excused |= (seen.lost | seen.moved) & seen.hits.keys() | seen.hit("rewritten") | moved_on
-        self.excused |= set() if seen.many(stand_in) else stand_in
         is_slide, is_most = seen.many(leaving), seen.many(stand_in, 0.5)
+        self.excused |= set() if is_most else stand_in
         _add(report.wrong, seen.lost & seen.good, "good pages left")
         _add(report.wrong, seen.moved & seen.good, "dates of good pages moved")
         _add(report.wrong, seen.lost & failing, "failing pages left")
