@@ -72,7 +72,7 @@ class OwnText:
         return density_now < MIN_DENSITY * density_before or new <= MAX_NEW * own_now
 
     def is_like_them(self, page: frozenset[int]) -> bool:
-        """Whether a new page mostly says what the pages now have in common."""
+        """Whether a page that had little text of its own, such as a new one, mostly says what the others now share."""
         return bool(page) and len(page & self._came) >= MIN_SHARED * len(page)
 
     def is_same(self, before: frozenset[int], now: frozenset[int]) -> bool:
