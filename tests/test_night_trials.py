@@ -18,7 +18,11 @@ from trials.nights.site import made_site
 from trials.nights.trial import SIZES, trial
 
 _LINES = (Path(__file__).parent / "trials" / "nights" / "kept.txt").read_text(encoding="utf-8").splitlines()[1:]
-KEPT = [(name, tuple(map(int, sizes.split(",")))) for name, sizes in map(str.split, _LINES)]
+_OPEN = pytest.mark.xfail(reason="not mended yet", strict=True)
+KEPT = [
+    pytest.param(name, tuple(map(int, sizes.split(","))), marks=_OPEN if is_open else ())
+    for name, sizes, *is_open in map(str.split, _LINES)
+]
 
 
 @pytest.fixture(scope="module")
