@@ -8,6 +8,7 @@ import msgspec
 
 from crawler.lastmod.policy import MIN_BUILD_PAGES, MIN_BUILD_SHARE
 from crawler.lastmod.significance import SAMPLE_SIZE, ChangeHistory
+from crawler.parse.snapshot.address import hide_address
 from crawler.parse.snapshot.diff import Delta, content_keys
 from crawler.state.database import storage_errors
 from sitemap import BuildTime, find_build_times
@@ -17,9 +18,8 @@ _FROM_COMPARED: Final = """FROM visit v JOIN memory m ON m.id = v.id JOIN conten
   WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL"""
 _DELTAS: Final = f"""SELECT v.id, c.delta {_FROM_COMPARED} AND v.content != m.content AND c.run = ? AND c.delta != x''
   ORDER BY v.id"""
-_SAMPLE: Final = (
-    f"SELECT c.text {_FROM_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
-)
+_SAMPLE: Final = f"""SELECT c.text, (SELECT u.url FROM url u WHERE u.id = v.id) {_FROM_COMPARED}
+  AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"""  # noqa: S608 - our own
 # All parsed pages, listed or not: a page that comes back keeps its date. A URL that was no page before is new.
 _PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date_source, v.seen_at,
     v.changed, iif(length(b.text) > 0 OR m.lastmod != '', m.content, NULL), m.lastmod, m.lastmod_source, m.seen_at
@@ -76,8 +76,8 @@ class ObservationStore:
         with storage_errors():
             (count,) = self._db.execute(f"SELECT count(*) {_FROM_COMPARED}").fetchone()
             texts = self._db.execute(_SAMPLE, (count, SAMPLE_SIZE)).fetchall()
-        for (text,) in texts:
-            yield content_keys(text), count / len(texts)
+        for text, url in texts:
+            yield content_keys(hide_address(text, url)), count / len(texts)
 
     @property
     def change_history(self) -> dict[int, ChangeHistory]:
