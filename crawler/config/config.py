@@ -138,6 +138,9 @@ class FetchConfig(ConfigSection):
     refetch_every: int = Field(default=30, ge=0)
     """Force a full fetch of each page at least once in this many runs. In the other runs, the server may respond that
     the page has not changed (304). 0: never."""
+    second_reads: int = Field(default=60, ge=0)
+    """Maximum pages to fetch a second time in one run that sees differences. What differs between the two reads is not
+    a change of the page, and does not move its lastmod. 0: none."""
     max_redirects: PositiveInt = 10
     """Maximum redirects in a row. Browsers stop after 20, search engines after about 10."""
     retries: int = Field(default=3, ge=0)

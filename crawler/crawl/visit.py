@@ -27,6 +27,7 @@ from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
 from crawler.crawl.page_fetcher import FetchOptions, PageFetcher
 from crawler.crawl.revalidation import PreviousVisits
+from crawler.crawl.second_visits import SecondVisits
 from crawler.crawl.worker import PageParser, PageWorker
 from crawler.errors import NothingCrawlable
 from crawler.fetch.fetcher import Fetcher
@@ -183,12 +184,14 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     more: HasMore,
     clock: Clock = time.time,
     earlier: EarlierCrawl | None = None,
+    second_reads: int = 0,
     reject: RejectStart | None = None,
 ) -> VisitResult:
     """Crawl until nothing is left or something stops the crawl. URLs that ``earlier`` answers are not fetched.
 
-    When nothing is left, ``more`` may admit more URLs, until it returns False. Raises NothingCrawlable when robots.txt
-    allows nothing, the error of ``reject`` for the start URL, and StorageError.
+    When nothing is left, ``more`` may admit more URLs, until it returns False. Then at most ``second_reads`` of the
+    pages that differ from the run before are fetched a second time. Raises NothingCrawlable when robots.txt allows
+    nothing, the error of ``reject`` for the start URL, and StorageError.
     """
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(_fetcher(plan, clock))
@@ -211,6 +214,11 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         frontier.admit(seed_urls(plan, robots))
         async with _stop_on_signals(engine):
             ending = await engine.run()
+            if ending is FinishReason.COMPLETE and second_reads:
+                again = SecondVisits(page_fetcher, throttle, pool)
+                await again.run(store.db, store.run.number, second_reads, lambda: engine.stopping)
+                engine.tally.fetched += again.fetched
+                engine.tally.bytes += again.bytes
     if engine.rejection:  # outside of the task groups, which would wrap it in a group
         raise engine.rejection
     return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values()))

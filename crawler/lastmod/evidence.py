@@ -1,6 +1,7 @@
 """Puts the changes of a page in words: what a visitor sees first, and each change once. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -19,6 +20,17 @@ def evidence_text(differences: Iterable[Difference]) -> str:
     texts = list(_change_texts(order_differences(differences)))
     more = f"; {len(texts) - MAX_EVIDENCE:,} more" if len(texts) > MAX_EVIDENCE else ""
     return "; ".join(texts[:MAX_EVIDENCE]) + more
+
+
+def discounted_text(discounted: Iterable[tuple[Difference, str]]) -> str:
+    """What differs and is no change: for the most frequent reasons one text and the number of the others."""
+    known = list(discounted)
+    counts = Counter(reason for _, reason in known)
+    examples = {reason: difference.text for difference, reason in reversed(known)}
+    return "; ".join(
+        f'"{examples[reason]}"{f" and {count - 1:,} more" if count > 1 else ""}: {reason}'
+        for reason, count in counts.most_common(MAX_EVIDENCE)
+    )
 
 
 def order_differences(differences: Iterable[Difference]) -> list[Difference]:

@@ -61,8 +61,13 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
 
             judge_start = partial(reject_start, is_scope_set=bool(plan.config.site.sitemap_url))
             reject = judge_start if store.is_first and not accept_shrink else None
+            is_static = plan.source is not None and plan.source.folder is not None
+            is_observed = plan.config.content.lastmod == "observed" and not is_static
+            again = plan.config.fetch.second_reads if is_observed else 0
             try:
-                visited = await visit(plan, store, frontier, watch, admit_published, clock, reject=reject)
+                visited = await visit(
+                    plan, store, frontier, watch, admit_published, clock, second_reads=again, reject=reject
+                )
             except NothingCrawlable as error:
                 store.record_failure(error, clock())
                 raise

@@ -153,7 +153,7 @@ class RunFinisher:
             record_losses(db, run.started)
             publish_store.store_published(db, run.number)
             if not run.refusal:  # a night in doubt teaches nothing about what usually changes
-                site = observation.habits, observation.distrust, observation.policy
+                site = observation.memory, observation.distrust, observation.policy
                 ObservationStore(db, run.number).store_site(*site)
             run = replace(
                 run,

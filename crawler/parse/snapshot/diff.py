@@ -1,8 +1,11 @@
 """Finds the blocks that a page lost and gained between two visits. ``lastmod`` decides which of them matter."""
 
+import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container
 from functools import lru_cache
+from itertools import islice, pairwise
 from typing import Final
 
 from msgspec import Struct
@@ -17,21 +20,35 @@ from crawler.parse.snapshot.blocks import (
     stable_hash,
     statement_place,
 )
-from crawler.parse.snapshot.text import Memo, mask_variable_text
+from crawler.parse.snapshot.text import Memo, has_fingerprint, mask_variable_text
 
 MAX_DIFFERENCES = 200
 MAX_TEXT = 120
 MAX_SAMPLED_CHARACTERS = 200_000
+BEHIND_ALIKE = 32
+"""Flag of a difference: the neighbour ``after`` which it stands is at its place."""
+BEFORE_ALIKE = 64
+"""Flag of a difference: the neighbour ``ahead`` is at its place."""
+MIN_MOVED_TEXT = 25
+"""Characters from which on the position of a text matters: not of a label, a tag or a figure."""
+MAX_FIGURES = 8
+"""Numbers of a text that are compared one by one."""
 MAX_BARE = 4
 """Characters up to which a shape is only comparable with one at the same place."""
+_number: Final = re.compile(r"[0-9]{1,15}(?:,[0-9]{3})*(?:\.[0-9]{1,15})*").finditer
 _SHAPE: Final = 0x5A5A_5A5A_5A5A_5A5A  # keeps the key of a shape apart from that of an equal text
 _WORD_MASK: Final = (1 << 64) - 1
+_GOLDEN: Final = 0x9E37_79B9_7F4A_7C15  # spreads small numbers
 FRAME = 1
 """Flag of a difference: it is in an element around the content (nav, the footer of the body)."""
 FACT = 2
 """Flag of a difference: a price or an availability stated as data."""
 LINK = 4
 """Flag of a difference: it is a link or a picture and nothing else."""
+MOVED = 16
+"""Flag of a difference: the page lost and gained the text, which moved among the others of its place."""
+FINGERPRINT = 8
+"""Flag of a difference: it has the URL of an asset whose fingerprint does not count."""
 
 
 class Difference(Struct, frozen=True, array_like=True):
@@ -39,7 +56,11 @@ class Difference(Struct, frozen=True, array_like=True):
 
     ``place`` is its containers, ``spot`` the place under its heading, ``shape`` the text without figures, ``exact`` the
     text with its links. ``after`` and ``ahead`` are its nearest unchanged neighbours, each as a text at a place (0 at
-    an end of the page). ``among`` is the number of blocks of this page at the same spot.
+    an end of the page). ``among`` is the number of blocks of this page at the same spot. ``nth`` is the place with its
+    number among the blocks there, and ``nth_last`` the same, counted from the last one. ``box`` is the part of the
+    place from the innermost container with a class or id, which may stand in several templates, and ``unit`` the box
+    without the element that gives the text its role. ``size`` is the number of characters of the whole text.
+    ``figures`` are the first numbers in it, each behind the hashes of the word before it and of the word after it.
     """
 
     gone: bool
@@ -52,6 +73,12 @@ class Difference(Struct, frozen=True, array_like=True):
     among: int
     flags: int
     text: str
+    nth: int = 0
+    nth_last: int = 0
+    box: int = 0
+    size: int = 0
+    unit: int = 0
+    figures: tuple[tuple[int, int, float], ...] = ()
 
 
 class Delta(Struct, frozen=True, array_like=True):
@@ -66,9 +93,11 @@ class Delta(Struct, frozen=True, array_like=True):
 
 
 def compare(before: bytes, after: bytes) -> Delta:
-    """Compare two snapshots as multisets of blocks: a block that only moved is no difference. Never raises.
+    """Compare two snapshots as multisets of blocks. Never raises.
 
-    Of equal blocks, those in unchanged parts of the page count as the ones that stayed, then the first ones.
+    Of equal blocks, those in unchanged parts of the page count as the ones that stayed, then the first ones. A text
+    that only moved to another container is no difference; one that moved among those of its container is lost and
+    gained, with the flag ``MOVED``. Not so a link: lists shift theirs.
     """
     if before == after:
         return Delta(known=bool(before))
@@ -76,23 +105,29 @@ def compare(before: bytes, after: bytes) -> Delta:
     if versions is None or not all(any(map(_read_block, version.entries)) for version in versions):
         return Delta(known=False)
     in_old, in_new = (Counter([block.compared_text for block in version.differing]) for version in versions)
-    lost = _differences(versions[0], _surplus(in_old, in_new), True)
-    gained = _differences(versions[1], _surplus(in_new, in_old), False)
+    moved = _moved(versions[0].differing, versions[1].differing)
+    lost = _differences(versions[0], _surplus(in_old, in_new), moved, True)
+    gained = _differences(versions[1], _surplus(in_new, in_old), moved, False)
     listed = lost[: max(MAX_DIFFERENCES // 2, MAX_DIFFERENCES - len(gained))]
     listed += gained[: MAX_DIFFERENCES - len(listed)]
     return Delta(listed, more=len(listed) < len(lost) + len(gained))
 
 
 def content_keys(snapshot: bytes) -> list[int]:
-    """The distinct keys of a page: its texts, shapes, spots and places, and its texts at their places.
+    """The distinct keys of a page: its texts, shapes, spots, places and positions, and its texts at their places.
 
     Only the first ``MAX_SAMPLED_CHARACTERS`` of the markup count.
     """
     keys: set[int] = set()
+    at: Counter[int] = Counter()
     for block in parse_blocks(snapshot, MAX_SAMPLED_CHARACTERS) or ():
         block_keys = exact, _, _, place = _block_keys(block)
         keys.update(block_keys)
-        keys.add(_text_at_place_key(exact, place))
+        keys.add(text_at_place_key(exact, place))
+        keys.add(_box_key(block.box))
+        keys.add(_nth_key(place, at[place]))
+        at[place] += 1
+    keys.update(_nth_key(place, n - count) for place, count in at.items() for n in range(count))
     return list(keys)
 
 
@@ -101,27 +136,86 @@ def _surplus(counts: Counter[str], other: Counter[str]) -> dict[str, int]:
     return {text: count - other[text] for text, count in counts.items() if count > other.get(text, 0)}
 
 
-def _differences(version: PageVersion, surplus: dict[str, int], gone: bool) -> list[Difference]:
-    """The blocks in surplus, in document order; of equal blocks the last. One more than a delta lists, at most."""
-    if not surplus:
+def _moved(old: list[ContentBlock], new: list[ContentBlock]) -> set[str]:
+    """The texts that moved among those of their container: as few as explain the new order."""
+    old_texts, new_texts = _unique_texts(old), _unique_texts(new)
+    moved: set[str] = set()
+    for container, texts in old_texts.items():
+        at = {text: number for number, text in enumerate(new_texts.get(container, ()))}
+        common = [text for text in texts if text in at]
+        order = [at[text] for text in common]
+        if any(n > m for n, m in pairwise(order)):
+            stayed = set(_longest_increasing(order))
+            moved.update(text for text, number in zip(common, order, strict=True) if number not in stayed)
+    return moved
+
+
+def _unique_texts(blocks: list[ContentBlock]) -> dict[bytes, list[str]]:
+    """The texts that occur once, in order, by container, without those that may move without meaning."""
+    count = Counter([block.compared_text for block in blocks])
+    texts: dict[bytes, list[str]] = {}
+    for block in blocks:
+        is_free = block.is_link or block.is_frame or len(block.text) < MIN_MOVED_TEXT or block.place[:1] == b"="
+        if not is_free and count[block.compared_text] == 1:
+            container = block.place.partition(b"\x1f")[0]
+            texts.setdefault(container, []).append(block.compared_text)
+    return texts
+
+
+def _longest_increasing(numbers: list[int]) -> list[int]:
+    """A longest increasing subsequence of distinct numbers."""
+    ends: list[int] = []  # the lowest end of a subsequence of each length
+    before: dict[int, int | None] = {}
+    for number in numbers:
+        at = bisect_left(ends, number)
+        before[number] = ends[at - 1] if at else None
+        ends[at : at + 1] = [number]
+    chain: list[int] = []
+    number_or_none = ends[-1] if ends else None
+    while number_or_none is not None:
+        chain.append(number_or_none)
+        number_or_none = before[number_or_none]
+    return chain
+
+
+def _differences(version: PageVersion, surplus: dict[str, int], moved: set[str], gone: bool) -> list[Difference]:
+    """The blocks in surplus and those that moved, in document order; of equal blocks the last.
+
+    One more than a delta lists, at most.
+    """
+    if not surplus and not moved:
         return []
     changed: dict[int, ContentBlock] = {}
     for at in reversed(version.own):
         block = version.entries[at]
-        if isinstance(block, ContentBlock) and surplus.get(block.compared_text):
+        if not isinstance(block, ContentBlock):
+            continue
+        if surplus.get(block.compared_text):
             surplus[block.compared_text] -= 1
             changed[at] = block
+        elif block.compared_text in moved:
+            changed[at] = block
     places = {block.place for block in changed.values()}
-    entries = [entry for entry in version.entries if entry.place in places and _read_block(entry)]
-    among = Counter([(entry.place, entry.spot) for entry in entries])
+    among: Counter[tuple[bytes, str]] = Counter()
+    count: Counter[bytes] = Counter()
+    nth: dict[int, int] = {}
+    for at, entry in enumerate(version.entries):
+        if entry.place in places and _read_block(entry):
+            among[entry.place, entry.spot] += 1
+            nth[at] = count[entry.place]
+            count[entry.place] += 1
     differences: list[Difference] = []
     following = -1
     for at in sorted(changed)[: MAX_DIFFERENCES + 1]:
         if at > following:
-            _, after = _unchanged_neighbour(version, changed, at, -1)
+            preceding, after = _unchanged_neighbour(version, changed, at, -1)
             following, ahead = _unchanged_neighbour(version, changed, at, 1)
         block = changed[at]
-        differences.append(_difference(block, gone, after, ahead, among[block.place, block.spot]))
+        numbers = nth[at], nth[at] - count[block.place]
+        flags = MOVED if block.compared_text in moved else 0
+        flags |= BEHIND_ALIKE * (after != 0 and version.entries[preceding].place == block.place)
+        flags |= BEFORE_ALIKE * (ahead != 0 and version.entries[following].place == block.place)
+        differences.append(_difference(block, gone, after, ahead, among[block.place, block.spot], numbers, flags))
     return differences
 
 
@@ -140,11 +234,34 @@ def _read_block(entry: AnyBlock) -> ContentBlock | None:
     return entry if isinstance(entry, ContentBlock) else entry.read()
 
 
-def _difference(block: ContentBlock, gone: bool, after: int, ahead: int, among: int) -> Difference:
+def _difference(  # noqa: PLR0913 - the fields of a difference
+    block: ContentBlock, gone: bool, after: int, ahead: int, among: int, numbers: tuple[int, int], flags: int = 0
+) -> Difference:
     exact, shape, spot, place = _block_keys(block)
-    flags = FRAME * block.is_frame | FACT * block.is_fact | LINK * block.is_link
+    flags |= FRAME * block.is_frame | FACT * block.is_fact | LINK * block.is_link
+    if has_fingerprint(block.compared_text):
+        flags |= FINGERPRINT
     text = one_line(block.text, MAX_TEXT)
-    return Difference(gone, place, spot, shape, exact, after, ahead, among, flags, text)
+    nth, nth_last = (_nth_key(place, number) for number in numbers)
+    unit = block.box.partition(b"\x1f")[0]
+    keys = gone, place, spot, shape, exact, after, ahead, among
+    return Difference(
+        *keys, flags, text, nth, nth_last, _box_key(block.box), len(block.text), _box_key(unit), _figures(block.text)
+    )
+
+
+def _figures(text: str) -> tuple[tuple[int, int, float], ...]:
+    found = []
+    for number in islice(_number(text), MAX_FIGURES):
+        before = "".join(text[: number.start()].rsplit(None, 1)[-1:])
+        after = "".join(text[number.end() :].split(None, 1)[:1])
+        value = float(number[0].replace(",", "")) if number[0].count(".") < 2 else 0.0
+        found.append((_word_key(before, b"before"), _word_key(after, b"after"), value))
+    return tuple(found)
+
+
+def _word_key(word: str, side: bytes) -> int:
+    return stable_hash(_to_bytes(word), side) if word else 0
 
 
 def stated_name(difference: Difference) -> str:
@@ -156,11 +273,16 @@ def stated_name(difference: Difference) -> str:
 
 def _key_at_place(block: ContentBlock) -> int:
     exact, _, _, place = _block_keys(block)
-    return _text_at_place_key(exact, place)
+    return text_at_place_key(exact, place)
 
 
-def _text_at_place_key(exact: int, place: int) -> int:
+def text_at_place_key(exact: int, place: int) -> int:
+    """The key of a text, given by its own key, at a place."""
     return ((exact * 3 + place) & _WORD_MASK) - (_WORD_MASK >> 1)
+
+
+def _nth_key(place: int, number: int) -> int:
+    return ((place + (number * 2 + 1) * _GOLDEN) & _WORD_MASK) - (_WORD_MASK >> 1)
 
 
 def _block_keys(block: ContentBlock) -> tuple[int, int, int, int]:
@@ -172,7 +294,7 @@ def _block_keys(block: ContentBlock) -> tuple[int, int, int, int]:
 
 def _text_keys(text: str) -> tuple[int, int, str]:
     """The exact key, and the key of the shape, or 0 and the shape itself when it is short."""
-    shape = mask_variable_text(text)
+    shape = mask_variable_text(text.replace("*", "0"))
     exact = stable_hash(_to_bytes(text))
     if len(shape) <= MAX_BARE:
         return exact, 0, shape
@@ -185,6 +307,11 @@ _TEXT_KEYS: Final = Memo(_text_keys)
 @lru_cache(maxsize=8_192)
 def _place_keys(place: bytes, spot: str) -> tuple[int, int]:
     return stable_hash(place, _to_bytes(spot), b"spot"), stable_hash(place, b"place")
+
+
+@lru_cache(maxsize=8_192)
+def _box_key(box: bytes) -> int:
+    return stable_hash(box, b"box")
 
 
 def _to_bytes(text: str) -> bytes:
