@@ -2,57 +2,42 @@
 
 Search engines ask for the date of the last *significant* change: main text, structured data or links, "not a sidebar,
 footer or copyright year" (https://developers.google.com/search/blog/2023/06/sitemaps-lastmod-ping). No markup says
-where these are, so the pages of the site are compared: a text that comes or goes at the same place on most pages
-belongs to the site, not to the page; a figure that changes inside the same words on most pages is a counter or a clock;
-texts that move from page to page, and places where most pages show something else each time, are widgets.
+where these are, so Siteatlas compares, in this order:
+
+1. The pages of the site: a text that comes or goes at the same place on most pages belongs to the site.
+2. Two reads of one page in one run (:mod:`crawler.lastmod.experiment`): what differs between them is no change.
+3. The runs: a slot that moves in most runs, on as many pages as usual or on the same pages, moves by itself.
+4. The pages of this run, for slots of which nothing is known yet: figures that change inside the same words on most
+   pages, texts that move from page to page, places where most pages show something else.
+
+The line. A slot that was quiet in earlier runs and moves on most pages now is edited: all prices may rise at once. A slot
+that usually moves on most pages and moves on a few now is edited there.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from msgspec import Struct
-
-from crawler.parse.snapshot.diff import FACT, FRAME, LINK, Delta, Difference
-
-MAX_CHANGE_RATES: Final = 20_000
-MIN_SHARE: Final = 0.15
-"""Share of the pages concerned, below which a change on many pages is not usual."""
-
-_SMOOTHING: Final = 0.3  # weight of the newest run
-
-
-class ChangeHistory(Struct, frozen=True, array_like=True):
-    """``runs`` in which a key changed on many pages, and their smoothed ``share`` of the pages that have it."""
-
-    runs: int
-    share: float
-
-
-def update_history(
-    known: Mapping[int, ChangeHistory], shares: Mapping[int, float], held: Mapping[int, float]
-) -> dict[int, ChangeHistory]:
-    """The history after a run in which ``shares`` changed, of all the keys that pages ``held``."""
-    after = dict(known)
-    for k, share in shares.items():
-        history = known.get(k)
-        if history is not None:
-            after[k] = ChangeHistory(
-                history.runs + (share >= MIN_SHARE), history.share + _SMOOTHING * (share - history.share)
-            )
-        elif share >= MIN_SHARE:
-            after[k] = ChangeHistory(1, share)
-    for k in known.keys() & held.keys() - shares.keys():
-        faded = known[k].share * (1 - _SMOOTHING)
-        if faded < MIN_SHARE / 4:
-            del after[k]
-        else:
-            after[k] = ChangeHistory(known[k].runs, faded)
-    if len(after) > MAX_CHANGE_RATES:
-        best = sorted(after, key=lambda k: (after[k].runs, after[k].share, k), reverse=True)[:MAX_CHANGE_RATES]
-        after = {k: after[k] for k in best}
-    return after
-
+from crawler.lastmod.experiment import (
+    IN_POOL,
+    VARIES_HERE,
+    Experiment,
+    SecondRead,
+    restamped_shapes,
+    slots_of,
+)
+from crawler.lastmod.memory import (
+    MAX_MOVES,
+    MAX_POOL,
+    MAX_SLOTS,
+    MIN_MOVED_RUNS,
+    ChangeHistory,
+    SiteMemory,
+    newest,
+    update_history,
+)
+from crawler.parse.snapshot.diff import FACT, FINGERPRINT, FRAME, LINK, Delta, Difference
 
 MIN_AGREEING_PAGES: Final = 5
 """Pages that must agree before a change counts as one of the site."""
@@ -79,14 +64,35 @@ MAX_SHORT_LENGTH: Final = 200
 MIN_POOL_TEXTS: Final = 3
 """Texts that move from page to page at one place, from which on the place shows texts of a pool."""
 
-MIN_USUAL_RUNS: Final = 3
-"""Runs in which a text changed on many pages, before a change of it is usual."""
+MIN_FIGURED_PAGES: Final = 2
+"""Pages with the same words around figures, from which on these may be a counter."""
 
-MIN_USUAL_FIGURE_SHARE: Final = 0.2
+MIN_COUNTED_PAGES: Final = 3
+"""Pages on which figures inside the same words moved by little, from which on they count something."""
+
+MAX_STEP: Final = 10
+MAX_STEP_SHARE: Final = 0.2
+"""The step of a counter between two runs: at most so much, or this share of it."""
+
+MIN_FACT_RUNS: Final = 3
+"""Runs in which a price moved on most pages, before it moves by itself."""
+
+MIN_OF_USUAL: Final = 0.2
+"""Share of the usual number of pages on which a slot must move, to move as usual."""
+
+MIN_AGAIN_PAGES: Final = 2
+MIN_AGAIN_SHARE: Final = 0.5
+"""Share of the pages on which a slot moved in the last runs and moves again, from which on it moves by itself there."""
+
+MAX_PAUSE: Final = 3
+"""Runs after which it is forgotten that a slot moved on a page."""
+
 MIN_USUAL_PLACE_SHARE: Final = 0.5
 SAMPLE_SIZE: Final = 400
 """Pages of a site, changed or not, that show how common a text is."""
 
+_number: Final = re.compile(r"[0-9]{1,15}").findall
+_FIGURES: Final = 0x3C3C_3C3C_3C3C_3C3C  # keeps the key of the figures in a slot apart from that of its texts
 _MAX_KEYS: Final = 500_000  # keys of one kind in memory
 _TEXTS: Final = 200  # of one place in memory
 
@@ -106,20 +112,44 @@ class _PlaceCounts:
         self.texts: list[int] = []  # exact keys of replaced texts, a sample
 
 
+class Judgement(NamedTuple):
+    """The differences of a page that are its own, and the others, each with the reason why it does not count."""
+
+    significant: list[Difference]
+    discounted: list[tuple[Difference, str]]
+
+
+IN_FRAME: Final = "is in the frame of the site"
+NEW_FINGERPRINT: Final = "has an asset with a new fingerprint"
+SHARED: Final = "came or went on most pages"
+COUNTER: Final = "has figures that move on many pages"
+USUAL: Final = "is in a slot that moves in most runs"
+USUAL_HERE: Final = "is in a slot that moves in most runs on this page and others"
+WANDERS: Final = "moves from page to page"
+TURNS_OVER: Final = "is in a slot that shows something else on most pages"
+EXCHANGED: Final = "made room for a text that does not count"
+
+
 class SignificanceModel:
     """Judges the changes of one run; made by :func:`build_significance_model`."""
 
-    def __init__(self, learnt: Mapping[int, ChangeHistory]) -> None:
-        self._change_history = learnt
+    def __init__(self, memory: SiteMemory, experiment: Experiment, run: int = 0) -> None:
+        self._memory = memory
+        self._history = memory.history
+        self.experiment = experiment
+        self._run = run
         self._compared = 0
         self._weight = 0.0
         self._held: Counter[int] = Counter()
         self._gone: Counter[int] = Counter()  # exact and shape keys, by pages that lost them
         self._came: Counter[int] = Counter()
         self._restamped: Counter[int] = Counter()  # shapes whose figures changed
+        self._small_steps: Counter[int] = Counter()  # of those, the ones whose figures moved by little
         self._beside: Counter[tuple[bool, int, int]] = Counter()  # place or neighbour, and exact or shape key
         self._left: Counter[int] = Counter()  # exact keys that pages lost, and that no change of the site explains
         self._places: dict[int, _PlaceCounts] = {}
+        self._moved: dict[int, set[int]] = {}  # by slot: pages where texts were exchanged
+        self._born: Counter[int] = Counter()  # places that came as a whole
 
     def add(self, delta: Delta) -> None:
         """First pass: count the differences of a page."""
@@ -127,7 +157,9 @@ class SignificanceModel:
         differences = [d for d in delta.differences if not d.flags & FRAME]
         self._gone.update({k for d in differences if d.gone for k in (d.exact, d.shape)})
         self._came.update({k for d in differences if not d.gone for k in (d.exact, d.shape)})
-        self._restamped.update(_restamped_shapes(delta))
+        stamped = restamped_shapes(differences)
+        self._restamped.update(stamped)
+        self._small_steps.update(k for k in stamped if _is_small_step([d for d in differences if d.shape == k]))
         self._beside.update({near for d in differences for near in _neighbourhood(d)})
         for counted in (self._gone, self._came, self._beside):
             _forget_singletons(counted)
@@ -139,21 +171,34 @@ class SignificanceModel:
             self._held[k] += weight  # type: ignore[assignment]  # fractions of pages
         _forget_singletons(self._held)
 
-    def add_second_pass(self, delta: Delta) -> None:
-        """Second pass: count the places of the differences that counters and shared texts do not explain."""
-        stamped = _restamped_shapes(delta)
+    def add_second_pass(self, page: int, delta: Delta) -> None:
+        """Second pass: count the slots of the differences that the site and second reads do not explain."""
+        differences = delta.differences
+        stamped = restamped_shapes(differences)
+        known = self._explain_by_site(differences, stamped)
+        known.update(self._explain_by_experiment(page, differences, known))
+        left = [
+            d
+            for n, d in enumerate(differences)
+            if known.get(n, IN_POOL) == IN_POOL or (known[n] == COUNTER and d.flags & LINK)
+        ]
         here: dict[int, list[Difference]] = {}
-        for d in delta.differences:
-            if not self._is_site_wide(d, stamped):
-                here.setdefault(d.place, []).append(d)
-        self._left.update({d.exact for differences in here.values() for d in differences if d.gone})
+        for d in left:
+            here.setdefault(d.place, []).append(d)
+        self._left.update({d.exact for d in left if d.gone})
         _forget_singletons(self._left)
         moved = Counter(d.gone for differences in here.values() if _is_whole(differences) for d in differences)
-        for differences in list(here.values()):
+        for place, differences in list(here.items()):
+            if _is_whole(differences) and not differences[0].gone:
+                self._born.update({place, *(k for d in differences for k in slots_of(d))})
             for d in differences:
                 here.setdefault(d.spot, []).append(d)
         for k, differences in here.items():
             self._weigh_place(self._places.setdefault(k, _PlaceCounts()), differences, stamped, moved)
+        for k in _exchanged_slots([d for d in left if d.shape not in stamped or d.flags & LINK]):
+            self._moved.setdefault(k, set()).add(page)
+        for k in {k ^ _FIGURES for d in left if d.shape in stamped for k in slots_of(d)}:
+            self._moved.setdefault(k, set()).add(page)
 
     def _weigh_place(
         self, place: _PlaceCounts, here: list[Difference], stamped: set[int], moved: Mapping[bool, int]
@@ -174,49 +219,144 @@ class SignificanceModel:
             if len(place.texts) < _TEXTS:
                 place.texts.extend(d.exact for d in here)
 
-    def significant_changes(self, delta: Delta) -> list[Difference]:
-        """The differences that are the page's own; none when the page did not change."""
-        stamped = _restamped_shapes(delta)
-        own = [d for d in delta.differences if not self._is_site_wide(d, stamped)]
-        exchanged = self._exchanged(own)
-        return [d for d in own if d.exact not in exchanged and not self._is_widget(d, stamped)]
+    def judge(self, page: int, delta: Delta) -> Judgement:
+        """The differences that are the page's own, and those that are not, with the reasons."""
+        differences = delta.differences
+        stamped = restamped_shapes(differences)
+        reasons = self._explain_by_site(differences, stamped)
+        reasons.update(self._explain_by_experiment(page, differences, reasons))
+        found = {
+            n: reason
+            for n, d in enumerate(differences)
+            if n not in reasons and (reason := self._reason(page, d, stamped))
+        }
+        reasons.update(found)
+        for n in _unbalanced(differences, [n for n, reason in reasons.items() if reason in _ROTATING]):
+            if n in found and found[n] in {USUAL, USUAL_HERE} and not self._is_whole_slot(differences[n]):
+                del reasons[n]
+        self._explain_by_exchange(differences, reasons)
+        own = [d for n, d in enumerate(differences) if n not in reasons]
+        return Judgement(own, [(differences[n], reason) for n, reason in sorted(reasons.items())])
 
-    def _exchanged(self, differences: list[Difference]) -> set[int]:
-        """Both texts of each exchange where one moves between pages: the other may be rare by chance."""
-        wanderers = {d.after for d in differences if self._is_wanderer(d)}
-        if not wanderers:
-            return set()
-        sides = Counter((d.after, d.gone) for d in differences)
-        pairs = {after for after in wanderers if sides[after, True] == sides[after, False] == 1}
-        return {d.exact for d in differences if d.after in pairs}
+    def _explain_by_site(self, differences: list[Difference], stamped: set[int]) -> dict[int, str]:
+        printed = {d.shape for d in differences if d.flags & FINGERPRINT and d.shape in stamped}
+        reasons = (
+            (n, NEW_FINGERPRINT if d.shape in printed else self._site_reason(d, stamped))
+            for n, d in enumerate(differences)
+        )
+        return {n: reason for n, reason in reasons if reason}
 
-    @property
-    def change_history(self) -> dict[int, ChangeHistory]:
-        """The change history of the site after this run."""
-        if not self._compared:
-            return dict(self._change_history)
-        changed = {k: n for k, n in self._restamped.items() if n >= MIN_AGREEING_PAGES}
-        changed.update({k: place.turned for k, place in self._places.items() if _may_be_widget(place)})
-        if max(self._weight, self._compared) <= SAMPLE_SIZE:
-            # on a small site only many runs reveal a pool of texts
-            changed.update(self._left)
-        return update_history(self._change_history, {k: self._share(n, k) for k, n in changed.items()}, self._held)
+    def _site_reason(self, d: Difference, stamped: set[int]) -> str:
+        if d.flags & FRAME:
+            return IN_FRAME
+        if d.shape in stamped and self._is_counter(d):
+            return COUNTER
+        # all prices may rise at once
+        return SHARED if not d.flags & FACT and self._is_shared(d) else ""
 
-    def _is_site_wide(self, d: Difference, stamped: set[int]) -> bool:
-        if d.flags & FRAME or (d.shape in stamped and self._is_counter(d)):
-            return True
+    def _explain_by_experiment(
+        self, page: int, differences: list[Difference], known: Mapping[int, str]
+    ) -> dict[int, str]:
+        left = [n for n in range(len(differences)) if n not in known]
+        found = self.experiment.explain(page, [differences[n] for n in left])
+        return {left[n]: reason for n, reason in found.items()}
+
+    def _reason(self, page: int, d: Difference, stamped: set[int]) -> str:
+        """Why a difference does not count that neither the site nor second reads explain, or ""."""
         if d.flags & FACT:
-            return False  # all prices may rise at once
-        return self._is_shared(d)
+            return ""
+        figures = d.shape in stamped
+        if figures and self._counts_there(d.place):
+            return COUNTER
+        slots = list(slots_of(d))
+        if figures:
+            slots += [k ^ _FIGURES for k in slots]
+        if any(self._moves_as_usual(k) for k in slots):
+            return USUAL
+        if any(self._moves_here_again(page, k) for k in slots):
+            return USUAL_HERE
+        if self._is_wanderer(d):
+            return WANDERS
+        return TURNS_OVER if any(self._turns_over(k) for k in (d.spot, d.place)) else ""
+
+    def _explain_by_exchange(self, differences: list[Difference], reasons: dict[int, str]) -> None:
+        """Explain the other text of each exchange: it may be rare by chance."""
+        sides: dict[int, list[int]] = {}
+        for n, d in enumerate(differences):
+            if not d.flags & FRAME:
+                sides.setdefault(d.after, []).append(n)
+        for pair in sides.values():
+            if len(pair) == 2 and differences[pair[0]].gone != differences[pair[1]].gone:
+                gone, came = sorted(pair, key=lambda n: not differences[n].gone)
+                if gone not in reasons and reasons.get(came, COUNTER) not in {COUNTER, SHARED}:
+                    reasons[gone] = EXCHANGED
+                elif came not in reasons and reasons.get(gone) == WANDERS:
+                    reasons[came] = EXCHANGED
+
+    def learn(self, deltas: Iterable[tuple[int, Delta]]) -> SiteMemory:
+        """The memory of the site after this run. Goes once more through the deltas."""
+        memory = self._memory
+        for page, delta in deltas:
+            for d, reason in self.judge(page, delta).discounted:
+                if reason in _ROTATING and not d.gone and self.experiment.is_worth_seeing(d.place):
+                    self.experiment.see(d)
+        slots, pool = self.experiment.learnt()
+        if len(slots) > MAX_SLOTS:
+            slots = {k: slots[k] for k in sorted(slots, key=lambda k: (slots[k].run, k), reverse=True)[:MAX_SLOTS]}
+        if not self._compared:
+            return SiteMemory(memory.compared, memory.history, slots, newest(pool, MAX_POOL), memory.moves)
+        return SiteMemory(
+            memory.compared + 1, self._history_after(), slots, newest(pool, MAX_POOL), self._moves_after()
+        )
+
+    def _history_after(self) -> dict[int, ChangeHistory]:
+        changed = dict(self._restamped)
+        shares = {k: self._share(n, k) for k, n in changed.items() if max(self._held[k], n) >= MIN_FIGURED_PAGES}
+        for k, place in self._places.items():
+            if _may_be_widget(place):
+                shares[k] = self._share(place.turned, k)
+        for k, pages in self._moved.items():
+            if len(pages) >= MIN_AGAIN_PAGES and (share := self._moved_share(k)) >= MIN_USUAL_PLACE_SHARE:
+                shares[k] = share
+        born = [k for k, n in self._born.items() if n >= MIN_PAGES_SMALL_SITE]
+        held = {**self._held, **{k: 1.0 for k in self._history if k ^ _FIGURES in self._held}}
+        return update_history(self._history, shares, held, self._memory.compared, born)
+
+    def _moves_after(self) -> dict[int, dict[int, int]]:
+        """The pages on which each slot moved, with the run of the last move, as far as there is room."""
+        after = {k: {page: run for page, run in pages.items() if run > self._run - MAX_PAUSE} for k, pages in self._memory.moves.items()}
+        for k, pages in self._moved.items():
+            after.setdefault(k, {}).update(dict.fromkeys(pages, self._run))
+        room = MAX_MOVES
+        kept = {}
+        for k in sorted(after, key=lambda k: (len(after[k]), k)):
+            room -= len(after[k])
+            if room < 0:
+                break
+            if after[k]:
+                kept[k] = after[k]
+        return kept
 
     def _is_counter(self, d: Difference) -> bool:
         """Whether its figures change inside the same words on many pages that have these, in this run or usually."""
-        if d.flags & FACT:
-            return self._is_usual(d.shape, MIN_USUAL_PLACE_SHARE)
         changed = self._restamped[d.shape]
-        if changed >= MIN_AGREEING_PAGES and self._share(changed, d.shape) >= MIN_RESTAMPED_SHARE:
+        share = self._share(changed, d.shape)
+        history = self._history.get(d.shape)
+        if history is not None and history.runs and (d.shape in self._small_steps or self._is_frequent(d.shape)):
+            needed = MIN_USUAL_PLACE_SHARE if d.flags & FACT else history.share * MIN_OF_USUAL
+            runs = MIN_FACT_RUNS if d.flags & FACT else 1
+            if history.moved_share >= MIN_MOVED_RUNS and history.runs >= runs and share >= needed:
+                return True
+        if d.flags & FACT or not self._is_unknown(d.shape):
+            return False
+        if changed >= MIN_COUNTED_PAGES and self._small_steps[d.shape] >= changed:
             return True
-        return self._is_usual(d.shape, MIN_USUAL_FIGURE_SHARE)
+        return changed >= MIN_AGREEING_PAGES and share >= MIN_RESTAMPED_SHARE
+
+    def _is_frequent(self, shape: int) -> bool:
+        """Whether figures moved in several runs, or on several pages in the last one."""
+        history = self._history[shape]
+        return history.runs > 1 or history.share * self._held[shape] >= MIN_AGAIN_PAGES - 0.5
 
     def _is_shared(self, d: Difference) -> bool:
         """Whether the same text came or went on most pages of the site, or beside the same text on most with it."""
@@ -235,19 +375,37 @@ class SignificanceModel:
         gone, came = self._gone[d.exact], self._came[d.exact]
         return min(gone, came) >= 1 and not d.flags & LINK and self._share(gone + came, d.exact) >= MIN_CHANGED_SHARE
 
-    def _is_widget(self, d: Difference, stamped: set[int]) -> bool:
-        if d.flags & FACT:
-            return False
-        if self._is_usual(d.exact, MIN_USUAL_FIGURE_SHARE):
-            return True
-        if self._is_wanderer(d) or (d.shape in stamped and self._counts_there(d.place)):
-            return True
-        return any(self._is_usual(k, MIN_USUAL_PLACE_SHARE) or self._turns_over(k) for k in (d.spot, d.place))
+    def _is_unknown(self, k: int) -> bool:
+        """Whether no earlier run compared a slot: what its quiet or its moves mean is not known."""
+        history = self._history.get(k)
+        return self._memory.compared == 0 or (history is not None and history.seen == 0)
 
     def _counts_there(self, k: int) -> bool:
         place = self._places.get(k)
         restamped = place.restamped if place else 0
+        if not self._is_unknown(k):
+            return False
         return restamped >= MIN_AGREEING_PAGES and self._share(restamped, k) >= MIN_RESTAMPED_SHARE
+
+    def _moves_as_usual(self, k: int) -> bool:
+        """Whether a slot moves in most runs on most of its pages, and does so now."""
+        history = self._history.get(k)
+        if history is None or not history.runs or history.moved_share < MIN_MOVED_RUNS:
+            return False
+        now = self._moved_share(k)
+        return history.share >= MIN_USUAL_PLACE_SHARE and now >= history.share * MIN_OF_USUAL
+
+    def _is_whole_slot(self, d: Difference) -> bool:
+        """Whether all texts at the place or spot of a difference move as usual, not a text at a position of it."""
+        return any(self._moves_as_usual(k) for k in (d.place, d.spot, d.place ^ _FIGURES, d.spot ^ _FIGURES))
+
+    def _moves_here_again(self, page: int, k: int) -> bool:
+        """Whether a slot moved on this page in the last runs, and on most of the pages on which it moved then."""
+        before = self._memory.moves.get(k, {})
+        if page not in before:
+            return False
+        again = len(before.keys() & self._moved.get(k, set()))
+        return again >= MIN_AGAIN_PAGES and again >= MIN_AGAIN_SHARE * len(before)
 
     def _is_wanderer(self, d: Difference) -> bool:
         """Whether it moves between pages as several others at its place do. Only two are two states of the page."""
@@ -264,45 +422,82 @@ class SignificanceModel:
         place = self._places.get(k)
         if place is None or place.turned < MIN_AGREEING_PAGES or self._share(place.turned, k) < MIN_CHANGED_SHARE:
             return False
+        if place.links * 2 > place.turned:
+            return True
+        if not self._is_unknown(k):
+            return False
         repeated = sum(1 for text in place.texts if self._gone[text] + max(self._came[text], self._held[text]) >= 2)
-        if place.links * 2 > place.turned or repeated * 2 > len(place.texts):
+        if repeated * 2 > len(place.texts):
             return True
         is_all = place.turned >= MIN_WIDGET_PAGES and self._share(place.turned, k) >= NEARLY_ALL_SHARE
         return is_all and place.short * 2 > place.turned
+
+    def _moved_share(self, k: int) -> float:
+        """The share of the pages with a slot on which its texts, or its figures alone, moved."""
+        moved = len(self._moved.get(k, ()))
+        return moved / max(moved, self._held[k], self._held[k ^ _FIGURES], 1)
 
     def _share(self, changed: float, k: int) -> float:
         """The share of the pages that have or had a key that changed it."""
         gone, came = self._gone[k], self._came[k]
         return changed / max(changed, 1, max(gone - came, 0) + max(came, self._held[k]))
 
-    def _is_usual(self, k: int, share: float) -> bool:
-        history = self._change_history.get(k)
-        return history is not None and history.runs >= MIN_USUAL_RUNS and history.share >= share
+
+_ROTATING: Final = frozenset((IN_POOL, VARIES_HERE, USUAL, USUAL_HERE, WANDERS, TURNS_OVER))
 
 
 def build_significance_model(
-    learnt: Mapping[int, ChangeHistory],
-    deltas: Callable[[], Iterable[Delta]],
+    memory: SiteMemory,
+    deltas: Callable[[], Iterable[tuple[int, Delta]]],
     sample: Iterable[tuple[Iterable[int], float]],
+    second_reads: Iterable[SecondRead] = (),
+    run: int = 0,
 ) -> SignificanceModel:
-    """The model of a run. ``deltas`` is called twice and gives the deltas of all pages whose body differs.
+    """The model of a run. ``deltas`` is called twice and gives the pages whose body differs, with their deltas.
 
     ``sample`` holds the :func:`crawler.parse.snapshot.diff.content_keys` of up to ``SAMPLE_SIZE`` of all pages compared
     in this run, changed or not, each with the number of pages that it stands for.
     """
-    model = SignificanceModel(learnt)
-    for delta in deltas():
+    experiment = Experiment(memory, run)
+    for read in second_reads:
+        experiment.add(read)
+    model = SignificanceModel(memory, experiment, run)
+    for _, delta in deltas():
         model.add(delta)
     for keys, weight in sample:
         model.add_sample(keys, weight)
-    for delta in deltas():
-        model.add_second_pass(delta)
+    for page, delta in deltas():
+        model.add_second_pass(page, delta)
     return model
 
 
-def _restamped_shapes(delta: Delta) -> set[int]:
-    """The shapes that a page lost and gained: the same words with other figures."""
-    return {d.shape for d in delta.differences if d.gone} & {d.shape for d in delta.differences if not d.gone}
+def _exchanged_slots(differences: list[Difference]) -> set[int]:
+    """The slots at which a page lost and gained texts, if these were many of a place."""
+    sides: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
+    among: dict[int, dict[int, int]] = {}
+    for d in differences:
+        sides[d.gone].update({*slots_of(d)})
+        for k in (d.place, d.spot):
+            among.setdefault(k, {})[d.spot] = d.among
+    exchanged = sides[True] & sides[False]
+    return {k for k, n in exchanged.items() if n >= MIN_TURNOVER_SHARE * sum(among.get(k, {}).values())}
+
+
+def _is_small_step(differences: list[Difference]) -> bool:
+    """Whether the figures of texts of one shape moved by little, as those of counters do."""
+    sides = ([float(n) for d in differences if d.gone is side for n in _number(d.text)] for side in (True, False))
+    gone, came = sides
+    return len(gone) == len(came) and all(
+        abs(new - old) <= max(MAX_STEP, MAX_STEP_SHARE * max(new, old)) for old, new in zip(gone, came, strict=True)
+    )
+
+
+def _unbalanced(differences: list[Difference], chosen: list[int]) -> list[int]:
+    """The chosen texts that came, or went, at places where more of them came than went, or the other way round."""
+    count: Counter[int] = Counter()
+    for n in chosen:
+        count[differences[n].place] += 1 if differences[n].gone else -1
+    return [n for n in chosen if (balance := count[differences[n].place]) and (balance > 0) == differences[n].gone]
 
 
 def _may_be_widget(place: _PlaceCounts) -> bool:

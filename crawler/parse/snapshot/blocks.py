@@ -18,6 +18,7 @@ from crawler.parse.snapshot.text import (
     TAG_EFFECTS,
     TEXTS,
     TagEffect,
+    clean_value,
     diff_spans,
     mask_variable_text,
     split_markup,
@@ -209,7 +210,7 @@ class _ParserState(Struct):
 
 
 def _append_statement(name: str, value: str, blocks: list[AnyBlock]) -> None:
-    value = " ".join(value.split())
+    value = clean_value(value)
     if not value or len(blocks) >= MAX_BLOCKS:
         return
     text = f"{name}: {value}"

@@ -16,7 +16,7 @@ from crawler.parse.snapshot.blocks import (
     parse_changed_blocks,
     stable_hash,
 )
-from crawler.parse.snapshot.text import Memo, mask_variable_text
+from crawler.parse.snapshot.text import Memo, has_fingerprint, mask_variable_text
 
 MAX_DIFFERENCES = 200
 MAX_TEXT = 120
@@ -25,12 +25,15 @@ MAX_BARE = 4
 """Characters up to which a shape is only comparable with one at the same place."""
 _SHAPE: Final = 0x5A5A_5A5A_5A5A_5A5A  # keeps the key of a shape apart from that of an equal text
 _WORD_MASK: Final = (1 << 64) - 1
+_GOLDEN: Final = 0x9E37_79B9_7F4A_7C15  # spreads small numbers
 FRAME = 1
 """Flag of a difference: it is in an element around the content (nav, the footer of the body)."""
 FACT = 2
 """Flag of a difference: a price or an availability stated as data."""
 LINK = 4
 """Flag of a difference: it is a link or a picture and nothing else."""
+FINGERPRINT = 8
+"""Flag of a difference: it has the URL of an asset whose fingerprint does not count."""
 
 
 class Difference(Struct, frozen=True, array_like=True):
@@ -38,7 +41,8 @@ class Difference(Struct, frozen=True, array_like=True):
 
     ``place`` is its containers, ``spot`` the place under its heading, ``shape`` the text without figures, ``exact`` the
     text with its links. ``after`` and ``ahead`` are its nearest unchanged neighbours, each as a text at a place (0 at
-    an end of the page). ``among`` is the number of blocks of this page at the same spot.
+    an end of the page). ``among`` is the number of blocks of this page at the same spot. ``nth`` is the place with its
+    number among the blocks there, and ``nth_last`` the same, counted from the last one.
     """
 
     gone: bool
@@ -51,6 +55,8 @@ class Difference(Struct, frozen=True, array_like=True):
     among: int
     flags: int
     text: str
+    nth: int = 0
+    nth_last: int = 0
 
 
 class Delta(Struct, frozen=True, array_like=True):
@@ -83,15 +89,19 @@ def compare(before: bytes, after: bytes) -> Delta:
 
 
 def content_keys(snapshot: bytes) -> list[int]:
-    """The distinct keys of a page: its texts, shapes, spots and places, and its texts at their places.
+    """The distinct keys of a page: its texts, shapes, spots, places and positions, and its texts at their places.
 
     Only the first ``MAX_SAMPLED_CHARACTERS`` of the markup count.
     """
     keys: set[int] = set()
+    at: Counter[int] = Counter()
     for block in parse_blocks(snapshot, MAX_SAMPLED_CHARACTERS) or ():
         block_keys = exact, _, _, place = _block_keys(block)
         keys.update(block_keys)
-        keys.add(_text_at_place_key(exact, place))
+        keys.add(text_at_place_key(exact, place))
+        keys.add(_nth_key(place, at[place]))
+        at[place] += 1
+    keys.update(_nth_key(place, n - count) for place, count in at.items() for n in range(count))
     return list(keys)
 
 
@@ -111,8 +121,14 @@ def _differences(version: PageVersion, surplus: dict[str, int], gone: bool) -> l
             surplus[block.compared_text] -= 1
             changed[at] = block
     places = {block.place for block in changed.values()}
-    entries = [entry for entry in version.entries if entry.place in places and _read_block(entry)]
-    among = Counter([(entry.place, entry.spot) for entry in entries])
+    among: Counter[tuple[bytes, str]] = Counter()
+    count: Counter[bytes] = Counter()
+    nth: dict[int, int] = {}
+    for at, entry in enumerate(version.entries):
+        if entry.place in places and _read_block(entry):
+            among[entry.place, entry.spot] += 1
+            nth[at] = count[entry.place]
+            count[entry.place] += 1
     differences: list[Difference] = []
     following = -1
     for at in sorted(changed)[: MAX_DIFFERENCES + 1]:
@@ -120,7 +136,8 @@ def _differences(version: PageVersion, surplus: dict[str, int], gone: bool) -> l
             _, after = _unchanged_neighbour(version, changed, at, -1)
             following, ahead = _unchanged_neighbour(version, changed, at, 1)
         block = changed[at]
-        differences.append(_difference(block, gone, after, ahead, among[block.place, block.spot]))
+        numbers = nth[at], nth[at] - count[block.place]
+        differences.append(_difference(block, gone, after, ahead, among[block.place, block.spot], numbers))
     return differences
 
 
@@ -139,20 +156,29 @@ def _read_block(entry: AnyBlock) -> ContentBlock | None:
     return entry if isinstance(entry, ContentBlock) else entry.read()
 
 
-def _difference(block: ContentBlock, gone: bool, after: int, ahead: int, among: int) -> Difference:
+def _difference(  # noqa: PLR0913, PLR0917 - the fields of a difference
+    block: ContentBlock, gone: bool, after: int, ahead: int, among: int, numbers: tuple[int, int]
+) -> Difference:
     exact, shape, spot, place = _block_keys(block)
     flags = FRAME * block.is_frame | FACT * block.is_fact | LINK * block.is_link
+    if has_fingerprint(block.compared_text):
+        flags |= FINGERPRINT
     text = one_line(block.text, MAX_TEXT)
-    return Difference(gone, place, spot, shape, exact, after, ahead, among, flags, text)
+    nth, nth_last = (_nth_key(place, number) for number in numbers)
+    return Difference(gone, place, spot, shape, exact, after, ahead, among, flags, text, nth, nth_last)
 
 
 def _key_at_place(block: ContentBlock) -> int:
     exact, _, _, place = _block_keys(block)
-    return _text_at_place_key(exact, place)
+    return text_at_place_key(exact, place)
 
 
-def _text_at_place_key(exact: int, place: int) -> int:
+def text_at_place_key(exact: int, place: int) -> int:
     return ((exact * 3 + place) & _WORD_MASK) - (_WORD_MASK >> 1)
+
+
+def _nth_key(place: int, number: int) -> int:
+    return ((place + (number * 2 + 1) * _GOLDEN) & _WORD_MASK) - (_WORD_MASK >> 1)
 
 
 def _block_keys(block: ContentBlock) -> tuple[int, int, int, int]:
@@ -164,7 +190,7 @@ def _block_keys(block: ContentBlock) -> tuple[int, int, int, int]:
 
 def _text_keys(text: str) -> tuple[int, int, str]:
     """The exact key, and the key of the shape, or 0 and the shape itself when it is short."""
-    shape = mask_variable_text(text)
+    shape = mask_variable_text(text.replace("*", "0"))
     exact = stable_hash(_to_bytes(text))
     if len(shape) <= MAX_BARE:
         return exact, 0, shape

@@ -85,20 +85,41 @@ _session_name = re.compile(
     re.IGNORECASE | re.DOTALL,
 ).match
 _session_value = re.compile(r"(?=[^=]*[0-9])(?:[0-9a-f]{16,}|[0-9a-zA-Z_-]{24,})\Z").match
+# A token after the stem of a file name: hexadecimal, or in letters of both cases that are no word ("Bridge2").
+# Not the mark of an edited picture in WordPress ("-e1700000000000").
+_fingerprint = re.compile(
+    r"(?<=[0-9A-Za-z][._-])(?=[A-Za-z0-9_-]*?[0-9])(?=[A-Za-z0-9_-]*?[a-zA-Z])"
+    r"(?:(?!e[0-9]{10,13}[._-])(?:[0-9a-f]{7,64}|[0-9A-F]{8,64})(?=[._-])"
+    r"|(?![A-Z]?[a-z]+[0-9]*[._-])(?=[A-Za-z0-9_-]*?[A-Z])(?=[A-Za-z0-9_-]*?[a-z])[A-Za-z0-9_-]{8,32}(?=\.))"
+).sub
 MAX_CLEANED_URL: Final = 2_000
 
 
-def _clean_url(href: str) -> str:
-    """A URL without surrounding white space, cache busters, session ids and tokens; of an asset, the path alone."""
+def clean_url(href: str) -> str:
+    """A URL without surrounding white space, cache busters, session ids and tokens.
+
+    Of an asset, only the path counts, and a fingerprint in it is "*": build tools name a file by a digest of its bytes
+    (``photo.3f2a1b9c.jpg``), and all names move with a new version of the tool.
+    """
     href = href.strip()[:MAX_CLEANED_URL]
     path, mark, query = href.partition("?")
+    if _asset(path):
+        name = path.rfind("/") + 1
+        return path[:name] + _fingerprint("*", path[name:])
     if not mark:
         return href
     query, mark, fragment = query.partition("#")
-    if _asset(path):
-        return path
     query = "&".join(part for part in query.split("&") if not _is_session_token(part))
     return f"{path}?{query}{mark}{fragment}" if query else f"{path}{mark}{fragment}"
+
+
+has_fingerprint = re.compile(r"[0-9A-Za-z][._-]\*[._-]").search
+
+
+def clean_value(value: str) -> str:
+    """A stated value in one line; the URL of an asset is cleaned as in markup."""
+    value = " ".join(value.split())
+    return clean_url(value) if "/" in value and " " not in value and _asset(value.partition("?")[0]) else value
 
 
 def _is_session_token(part: str) -> bool:
@@ -194,7 +215,7 @@ def _read_attributes(text: str) -> dict[str, str]:
 def _media_source(attributes: dict[str, str]) -> str:
     """The URL of a picture or a player, lazily loaded ones included; "" for a data URL."""
     source = attributes.get("src") or attributes.get("data-src") or attributes.get("data") or ""
-    return "" if source.startswith("data:") else _clean_url(source)
+    return "" if source.startswith("data:") else clean_url(source)
 
 
 def _microdata_value(tag: str, attributes: dict[str, str]) -> tuple[str, str]:
@@ -215,7 +236,7 @@ def _statement(tag: str, attributes: dict[str, str]) -> tuple[str, str]:
         rels = attributes.get("rel", "").lower().split()
         if not _RELATIONS.isdisjoint(rels) and "stylesheet" not in rels:
             name = " ".join(["link", *sorted(rels), attributes.get("hreflang", "")])
-            return name, _clean_url(attributes.get("href", ""))
+            return name, clean_url(attributes.get("href", ""))
     elif tag in _MEDIA_TAGS:
         return tag, _media_source(attributes)
     return "", ""
@@ -356,7 +377,7 @@ def _read_inline_tag(written: str) -> _InlineTag:
         return _InlineTag()
     tag = parts[1].lower()
     attributes = _read_attributes(parts[2]) if tag[0] != "/" and parts[2] else {}
-    target = _clean_url(attributes["href"]) if "href" in attributes else _media_source(attributes)
+    target = clean_url(attributes["href"]) if "href" in attributes else _media_source(attributes)
     return _InlineTag(
         begins=tag == "a",
         ends=tag == "/a",

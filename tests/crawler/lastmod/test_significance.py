@@ -6,7 +6,8 @@ from zlib import crc32
 
 import pytest
 
-from crawler.lastmod.significance import ChangeHistory, build_significance_model
+from crawler.lastmod.memory import SiteMemory
+from crawler.lastmod.significance import build_significance_model
 from crawler.parse.snapshot.diff import Delta, compare, content_keys
 from crawler.parse.snapshot.snapshot import take_snapshot
 
@@ -15,15 +16,19 @@ WORDS += ["winter", "paper"]
 Site = dict[int, str]
 
 
-def said(before: Site, after: Site, learnt: dict[int, ChangeHistory] | None = None) -> set[int]:
+def said(before: Site, after: Site, learnt: SiteMemory | None = None) -> set[int]:
     """The pages that are said to have changed; ``learnt`` is brought up to date."""
     kept = {page: take_snapshot(body.encode()) for page, body in before.items()}
     now = {page: take_snapshot(body.encode()) for page, body in after.items()}
     deltas: dict[int, Delta] = {n: compare(kept[n], now[n]) for n in now if n in kept and kept[n] != now[n]}
-    made = build_significance_model(learnt or {}, deltas.values, ((content_keys(each), 1.0) for each in now.values()))
+    sample = ((content_keys(each), 1.0) for each in now.values())
+    made = build_significance_model(learnt or SiteMemory(), deltas.items, sample)
+    told = {page for page, delta in deltas.items() if made.judge(page, delta).significant}
     if learnt is not None:
-        learnt.update(made.change_history)
-    return {page for page, delta in deltas.items() if made.significant_changes(delta)}
+        after = made.learn(deltas.items())
+        for name in after.__struct_fields__:
+            setattr(learnt, name, getattr(after, name))
+    return told
 
 
 def own(page: int, number: int = 0) -> str:
@@ -52,7 +57,7 @@ def test_ours_a_counter_among_the_paragraphs_of_every_article() -> None:
 
 
 def test_ours_a_counter_inside_a_sentence_of_its_own_page() -> None:
-    learnt: dict[int, ChangeHistory] = {}
+    learnt = SiteMemory()
     sites = [site(60, lambda n, g=g: article(n, f"<p>{own(n, 8)} was read {n + g * 7} times</p>")) for g in range(3)]
     for before, after in pairwise(sites):
         assert said(before, after, learnt) == set()
@@ -164,7 +169,7 @@ def test_ours_every_page_of_a_small_site_may_be_edited(size: int) -> None:
 
 @pytest.mark.parametrize("share", [0.2, 0.3])
 def test_ours_many_pages_may_be_edited_in_one_run_and_again(share: float) -> None:
-    learnt: dict[int, ChangeHistory] = {}
+    learnt = SiteMemory()
     before = site(200)
     for run in range(6):
         edited = {n for n in before if (n + run * 37) % 200 < share * 200}
@@ -216,14 +221,14 @@ def test_ours_a_stamp_in_structured_data_alone_is_no_change() -> None:
 
 def test_ours_a_place_that_always_shows_something_else_is_learnt() -> None:
     """Too few pages to be sure at once, and no text is ever seen twice."""
-    learnt: dict[int, ChangeHistory] = {}
+    learnt = SiteMemory()
 
     def made(run: int) -> Site:
         return site(200, lambda n: article(n, f"<div class=luck>{own(n + run * 1_000, run)}</div>" if n < 8 else ""))
 
     runs = [said(made(run), made(run + 1), learnt) for run in range(8)]
     assert runs[-1] == set()
-    assert learnt
+    assert learnt.history
     edited = {3: made(9)[3].replace("<h1>", "<h1>Great ")}
     assert said(made(8), {**made(9), **edited}, learnt) == {3}
 
@@ -247,7 +252,7 @@ def test_ours_habits_are_bounded_and_fade() -> None:
 
 
 def test_ours_a_pool_of_texts_on_a_small_site_shows_in_the_long_run() -> None:
-    learnt: dict[int, ChangeHistory] = {}
+    learnt = SiteMemory()
 
     def made(run: int) -> Site:
         return site(6, lambda n: article(n, f"<p>{own(crc32(f'{n} {run}'.encode()) % 4, 3)}</p>"))
@@ -266,7 +271,7 @@ def test_ours_many_states_may_change_in_both_directions_at_once() -> None:
 
 
 def test_ours_what_is_sold_out_again_and_again_changes_every_time() -> None:
-    learnt: dict[int, ChangeHistory] = {}
+    learnt = SiteMemory()
     full = site(30, lambda n: article(n, "<p>In stock</p>"))
     sold = {**full, 7: article(7, "<p>Sold out</p>")}
     for before, after in pairwise([full, sold] * 6):

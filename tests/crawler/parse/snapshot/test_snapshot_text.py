@@ -29,13 +29,17 @@ def plainly(page: list[ContentBlock], other: list[ContentBlock], gone: bool) -> 
         left[block.compared_text] -= 1
         stays.append(left[block.compared_text] >= 0)
     among = Counter((block.place, block.spot) for block in page)
+    count = Counter(block.place for block in page)
+    at_place: Counter[bytes] = Counter()
     found: Plain = []
     for at, block in enumerate(page):
         if not stays[at]:
             after = next((_key_at_place(page[n]) for n in range(at, -1, -1) if stays[n]), 0)
             ahead = next((_key_at_place(page[n]) for n in range(at, len(page)) if stays[n]), 0)
-            told = _difference(block, gone, after, ahead, among[block.place, block.spot])
+            numbers = at_place[block.place], at_place[block.place] - count[block.place]
+            told = _difference(block, gone, after, ahead, among[block.place, block.spot], numbers)
             found.append((told, block.compared_text not in had))
+        at_place[block.place] += 1
     return found
 
 

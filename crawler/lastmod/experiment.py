@@ -1,0 +1,248 @@
+"""What reading pages twice in one run teaches: what differs between the two reads is no change of content. Pure.
+
+A rotation, a counter that our own visit moves, a token, the name of a server: whatever it is, it differs between two
+reads that are seconds apart, and no editor wrote in between. What differed is known for its page at once, and for the
+other pages of its template by its slot: by a whole place whose texts vary, by a position in a place that varies on
+nearly all pages, or by a number of texts that vary at a place.
+
+The line. A text in a slot that varies is still an edit when the slot shows texts of a pool that is known by now, and this
+is not one of them; or when its page was read twice and it stayed, while the slot varies on nearly all pages.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from crawler.lastmod.memory import SiteMemory, Variation
+from crawler.parse.snapshot.diff import FACT, FRAME, LINK, Delta, Difference, text_at_place_key
+
+MIN_VARIED_SHARE: Final = 0.2
+"""Share of the pages read twice, from which on a place varies whose texts vary together."""
+MIN_WHOLE: Final = 0.5
+"""Share of the texts at a place that vary, from which on they vary together."""
+NEARLY_ALL: Final = 0.8
+"""Share of the pages read twice on which a position or a number of texts varies, to expect it on all."""
+MIN_TESTED: Final = 3
+"""Pages read twice, to expect something of the others by a position or a number of texts."""
+MIN_DRAWN: Final = 20
+"""Values of a slot, to know that they come from a pool."""
+MAX_FRESH: Final = 0.08
+"""Share of the values seen for the first time, up to which a pool is known."""
+
+VARIES: Final = "differs between two reads of the page"
+VARIES_HERE: Final = "is in a slot that differs between two reads of such pages"
+IN_POOL: Final = "comes from the texts that a slot rotates"
+
+
+class SecondRead(NamedTuple):
+    """A page that was read twice in one run: the keys that it held, and what differed at the second read."""
+
+    page: int
+    keys: Iterable[int]
+    delta: Delta
+
+
+class _OwnVariation:
+    """What varied on one page: exact keys that did not stay, figures by shape, and texts by place."""
+
+    __slots__ = ("figures", "places", "unstable")
+
+    def __init__(self, delta: Delta) -> None:
+        stamped = restamped_shapes(delta.differences)
+        self.figures = stamped
+        texts = [d for d in delta.differences if d.shape not in stamped]
+        self.unstable = {d.exact for d in texts}
+        gone, came = (Counter(d.place for d in texts if d.gone is side) for side in (True, False))
+        self.places = gone | came
+
+
+class Experiment:
+    """The variation of the slots of a site: from the memory, and from the second reads of this run.
+
+    A second read of a page in an earlier run counts for its slots only.
+    """
+
+    def __init__(self, memory: SiteMemory, run: int = 0) -> None:
+        self._run = run
+        self._known = memory.slots
+        self._pool = memory.pool
+        self._seen: dict[int, Variation] = {}
+        self._new_pool: dict[int, int] = {}
+        self._own: dict[int, _OwnVariation] = {}
+        self._slots: dict[int, Variation | None] = {}
+
+    @property
+    def pages(self) -> set[int]:
+        """The pages that were read twice in this run."""
+        return set(self._own)
+
+    def add(self, read: SecondRead) -> None:
+        """Learn from a second read."""
+        own = self._own[read.page] = _OwnVariation(read.delta)
+        seen = self._seen
+        none = Variation()
+        for k in read.keys:
+            seen[k] = _plus(seen.get(k, none), tested=1)
+        texts: dict[int, list[Difference]] = {}
+        figures: set[int] = set()
+        for d in read.delta.differences:
+            if d.flags & FRAME:
+                continue
+            if d.shape in own.figures:
+                figures.update((d.shape, *slots_of(d)))
+                continue
+            for k in slots_of(d):
+                texts.setdefault(k, []).append(d)
+            if not d.flags & FACT:
+                self.see(d)
+        for k in figures:
+            seen[k] = _plus(seen.get(k, none), figured=1, run=self._run)
+        for k, here in texts.items():
+            count = max(sum(d.gone for d in here), sum(not d.gone for d in here))
+            among = sum({d.spot: d.among for d in here}.values())
+            varied = _plus(seen.get(k, none), varied=1, whole=min(1.0, count / max(among, 1)), run=self._run)
+            seen[k] = varied.merged(Variation(blocks=count))
+        self._slots.clear()
+
+    def see(self, d: Difference) -> None:
+        """Count a value that a slot showed for a while."""
+        k = text_at_place_key(d.exact, d.place)
+        slot = self._seen.get(d.place, Variation())
+        fresh = k not in self._pool and k not in self._new_pool
+        self._seen[d.place] = _plus(slot, drawn=1, fresh=fresh)
+        self._new_pool[k] = self._run
+        self._slots.pop(d.place, None)
+
+    def is_worth_seeing(self, place: int) -> bool:
+        """Whether a slot may have a pool that can be known: not when nearly all of many values were new."""
+        slot = self.slot(place)
+        return slot is None or slot.drawn < 200 or slot.fresh < 0.5 * slot.drawn
+
+    def explain(self, page: int, differences: list[Difference]) -> dict[int, str]:
+        """The differences of a page that the experiment explains, by their number in the list, with the reason."""
+        reasons: dict[int, str] = {}
+        stamped = restamped_shapes(differences)
+        own = self._own.get(page)
+        if own is not None:
+            self._explain_by_own_read(own, differences, stamped, reasons)
+        for n, d in enumerate(differences):
+            if n not in reasons and (reason := self._reason(d, own, figures=d.shape in stamped)):
+                reasons[n] = reason
+        self._explain_by_number(differences, stamped, own, reasons)
+        return reasons
+
+    def _explain_by_own_read(
+        self, own: _OwnVariation, differences: list[Difference], stamped: set[int], reasons: dict[int, str]
+    ) -> None:
+        gone: dict[int, list[int]] = {}
+        for n, d in enumerate(differences):
+            if d.exact in own.unstable or (d.shape in own.figures and d.shape in stamped):
+                reasons[n] = VARIES
+            elif d.gone and own.places[d.place]:
+                gone.setdefault(d.place, []).append(n)
+        for place, here in gone.items():
+            if len(here) <= own.places[place]:
+                reasons.update(dict.fromkeys(here, VARIES))
+
+    def _reason(self, d: Difference, own: _OwnVariation | None, *, figures: bool) -> str:
+        if figures and any(self._figures_vary(k) for k in (d.shape, *slots_of(d))):
+            return VARIES_HERE
+        if d.flags & FACT:
+            return ""
+        if self.in_pool(d):
+            return IN_POOL
+        if not any(self._texts_vary(k, whole=k in {d.place, d.spot}) for k in slots_of(d)):
+            return ""
+        if not d.gone and (self.knows_pool(d.place) and not d.flags & LINK):
+            return ""
+        if own is not None and not d.gone and self._varies_always(d) and d.exact not in own.unstable:
+            return ""
+        return VARIES_HERE
+
+    def _explain_by_number(
+        self, differences: list[Difference], stamped: set[int], own: _OwnVariation | None, reasons: dict[int, str]
+    ) -> None:
+        """Explain as many texts at a place as vary there on nearly all pages, when there are no more."""
+        if own is not None:
+            return
+        left: dict[int, list[int]] = {}
+        for n, d in enumerate(differences):
+            if n not in reasons and d.shape not in stamped and not d.flags & FACT:
+                left.setdefault(d.place, []).append(n)
+        for place, here in left.items():
+            slot = self.slot(place)
+            if slot and _is_expected(slot) and not self.knows_pool(place):
+                gone = sum(differences[n].gone for n in here)
+                if max(gone, len(here) - gone) <= slot.blocks:
+                    reasons.update(dict.fromkeys(here, VARIES_HERE))
+
+    def in_pool(self, d: Difference) -> bool:
+        """Whether a slot that varies showed this text before."""
+        k = text_at_place_key(d.exact, d.place)
+        return k in self._pool or k in self._new_pool
+
+    def knows_pool(self, place: int) -> bool:
+        """Whether nearly all texts that a slot rotates are known."""
+        slot = self.slot(place)
+        return slot is not None and slot.drawn >= MIN_DRAWN and slot.fresh <= MAX_FRESH * slot.drawn
+
+    def _texts_vary(self, k: int, *, whole: bool) -> bool:
+        slot = self.slot(k)
+        if slot is None or not slot.varied:
+            return False
+        if whole:
+            return slot.whole >= MIN_WHOLE * slot.varied and slot.varied >= MIN_VARIED_SHARE * slot.tested
+        return _is_expected(slot)
+
+    def _figures_vary(self, k: int) -> bool:
+        slot = self.slot(k)
+        return slot is not None and slot.figured > 0 and slot.figured >= MIN_VARIED_SHARE * slot.tested
+
+    def _varies_always(self, d: Difference) -> bool:
+        return any(_is_expected(slot) for k in slots_of(d) if (slot := self.slot(k)))
+
+    def slot(self, k: int) -> Variation | None:
+        """The variation of a slot, or None if nothing was ever seen of it."""
+        if k not in self._slots:
+            known, seen = self._known.get(k), self._seen.get(k)
+            self._slots[k] = known.merged(seen) if known and seen else known or seen
+        return self._slots[k]
+
+    def learnt(self) -> tuple[dict[int, Variation], dict[int, int]]:
+        """The slots that vary or once did, and the pool of their values, to remember."""
+        slots = dict(self._known)
+        for k in self._seen:
+            slot = self.slot(k)
+            if slot and (slot.varied >= MIN_FORGOTTEN or slot.figured >= MIN_FORGOTTEN or slot.drawn):
+                slots[k] = slot
+            else:
+                slots.pop(k, None)
+        return slots, {**self._pool, **self._new_pool}
+
+
+MIN_FORGOTTEN: Final = 0.1
+"""Weight of the reads that showed a slot to vary, below which it is forgotten."""
+
+
+def slots_of(d: Difference) -> tuple[int, int, int, int]:
+    """The slots that a difference is in, from the widest to the narrowest."""
+    return d.place, d.spot, d.nth, d.nth_last
+
+
+def restamped_shapes(differences: Iterable[Difference]) -> set[int]:
+    """The shapes that a page lost and gained: the same words with other figures."""
+    sides: tuple[set[int], set[int]] = (set(), set())
+    for d in differences:
+        sides[d.gone].add(d.shape)
+    return sides[True] & sides[False]
+
+
+def _is_expected(slot: Variation) -> bool:
+    return slot.tested >= MIN_TESTED and slot.varied >= NEARLY_ALL * slot.tested
+
+
+def _plus(slot: Variation, **more: float) -> Variation:
+    """The variation with these counts added; ``run`` is replaced."""
+    values = {name: getattr(slot, name) + value if name != "run" else value for name, value in more.items()}
+    fields = {name: getattr(slot, name) for name in Variation.__struct_fields__}
+    return Variation(**{**fields, **values})
