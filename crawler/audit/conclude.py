@@ -205,7 +205,7 @@ class AuditFinisher:
             if is_over:
                 publish_store.store_visits(db, run.number, source_key(self._plan), degraded=degraded)
                 publish_store.purge(db, run.number)
-                ObservationStore(db, run.number).store_site(observed.habits, observed.distrust, observed.policy)
+                ObservationStore(db, run.number).store_site(observed.memory, observed.distrust, observed.policy)
                 run = replace(run, ended=run.started + run.seconds)
             RunStore(db).write(run)
             ChangeFeed(db).forget(run.number, self._plan.config.state.keep_runs)

@@ -162,6 +162,7 @@ FLAGS: Final = (
     Flag("--max-body", "fetch.max_body", "SIZE"),
     Flag("--max-sitemap", "fetch.max_sitemap", "SIZE"),
     Flag("--refetch-every", "fetch.refetch_every", "RUNS"),
+    Flag("--second-reads", "fetch.second_reads", "N"),
     Flag("--max-redirects", "fetch.max_redirects", "N"),
     Flag("--retries", "fetch.retries", "N"),
     Flag("--processes", "parse.processes", "N"),

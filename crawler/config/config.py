@@ -135,6 +135,9 @@ class FetchConfig(ConfigSection):
     """Maximum bytes of one sitemap of the site, after decompression."""
     refetch_every: int = Field(default=30, ge=0)
     """Fetch a page in full once in this many runs, even if the server would answer 304 (not modified). 0: never."""
+    second_reads: int = Field(default=60, ge=0)
+    """Maximum pages to fetch a second time in one run that sees differences. What differs between the two is no change
+    of the page, and does not move its lastmod. 0: none."""
     max_redirects: PositiveInt = 10
     """Maximum redirects in a row. Browsers give up after 20, search engines after about 10."""
     retries: int = Field(default=3, ge=0)

@@ -10,7 +10,7 @@ from crawler.crawl.revalidation import PreviousVisits, conditional_headers, requ
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits
 from crawler.fetch.throttle import Throttle
-from crawler.model import DocumentKind, Failure, Lease, PreviousVisit, Reply, Request, State, Verdict
+from crawler.model import DocumentKind, Failure, Lease, PreviousVisit, Reply, Request, State, Url, Verdict
 from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Blocked, Robots
 from crawler.url.normalize import origin_of
@@ -73,6 +73,15 @@ class PageFetcher:
         finally:
             self._throttle.finish(lease.url, time.time(), answer)
         return FetchedPage(answer, previous, request_record(answer, bool(headers), time.time()))
+
+    async def fetch_again(self, url: Url) -> Reply | Failure:
+        """Fetch a page once more, unconditionally, and report the end to the throttle."""
+        answer: Reply | Failure | None = None
+        try:
+            answer = await self._fetcher.fetch(url, body=self._options.page_body)
+        finally:
+            self._throttle.finish(url, time.time(), answer)
+        return answer
 
     def _known(self, lease: Lease, robots: Robots, now: float) -> Verdict | EarlierAnswer | None:
         rule = robots.can_fetch(lease.url)

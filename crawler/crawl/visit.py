@@ -27,6 +27,7 @@ from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
 from crawler.crawl.page_fetcher import FetchOptions, PageFetcher
 from crawler.crawl.revalidation import PreviousVisits
+from crawler.crawl.second_visits import SecondVisits
 from crawler.crawl.worker import PageParser, PageWorker
 from crawler.errors import NothingCrawlable
 from crawler.fetch.fetcher import Fetcher
@@ -182,8 +183,11 @@ async def visit(  # noqa: PLR0913 - two of them have a default
     more: HasMore,
     clock: Clock = time.time,
     earlier: EarlierCrawl | None = None,
+    second_reads: int = 0,
 ) -> VisitResult:
     """Crawl until nothing is left or something stops the crawl. URLs that ``earlier`` answers are not fetched.
+
+    Then fetch at most ``second_reads`` of the pages that differ from the run before a second time.
 
     When nothing is left, ``more`` may admit more URLs, until it answers False. Raises NothingCrawlable when robots.txt
     allows nothing, and StorageError.
@@ -209,6 +213,11 @@ async def visit(  # noqa: PLR0913 - two of them have a default
         frontier.admit(seed_urls(plan, robots))
         async with _stop_on_signals(engine):
             ending = await engine.run()
+            if ending is FinishReason.COMPLETE and second_reads:
+                again = SecondVisits(page_fetcher, throttle, pool)
+                await again.run(store.db, store.run.number, second_reads, lambda: engine.stopping)
+                engine.tally.fetched += again.fetched
+                engine.tally.bytes += again.bytes
         return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values()))
 
 

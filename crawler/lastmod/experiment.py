@@ -5,12 +5,12 @@ reads that are seconds apart, and no editor wrote in between. What differed is k
 other pages of its template by its slot: by a whole place whose texts vary, by a position in a place that varies on
 nearly all pages, or by a number of texts that vary at a place.
 
-The line. A text in a slot that varies is still an edit when the slot shows texts of a pool that is known by now, and this
-is not one of them; or when its page was read twice and it stayed, while the slot varies on nearly all pages.
+The line. A text in a slot that varies is still an edit when the slot shows texts of a pool that is known by now, and
+this is not one of them; or when its page was read twice and it stayed, while the slot varies on nearly all pages.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from crawler.lastmod.memory import SiteMemory, Variation

@@ -1,12 +1,15 @@
 """Observes each page of a run: whether it changed, what changed, and its lastmod."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from crawler.lastmod.memory import SiteMemory
 from crawler.lastmod.policy import LastmodPolicy, SourcedDate, date_of_known_page, date_of_new_page, why_distrusted
-from crawler.lastmod.significance import ChangeHistory, SignificanceModel, build_significance_model
+from crawler.lastmod.second_reads import choose_second_reads
+from crawler.lastmod.significance import Judgement, SignificanceModel, build_significance_model
 from crawler.lastmod.store import ObservationStore, PageObservation
 from crawler.model import ResponseMetadata
 from crawler.parse.snapshot.diff import Delta
@@ -18,12 +21,12 @@ MAX_EVIDENCE: Final = 3  # differences named for a page
 
 @dataclass(frozen=True, slots=True)
 class SiteObservation:
-    """What a run observed of the whole site: its change history, and why its Last-Modified is distrusted, or "".
+    """What a run observed of the whole site: why its Last-Modified is distrusted, or "".
 
-    ``policy`` is the one that gave the dates.
+    ``memory`` is what it learnt of changes, None for nothing. ``policy`` is the one that gave the dates.
     """
 
-    habits: Mapping[int, ChangeHistory]
+    memory: SiteMemory | None
     distrust: str
     policy: LastmodPolicy
 
@@ -33,24 +36,75 @@ def observe(db: sqlite3.Connection, run: Run, policy: LastmodPolicy, source_key:
     store = ObservationStore(db, run.number)
     with transaction(db):
         store.mark_all_unchanged()
-        differs = next(store.deltas(), None) is not None
-        sample = store.sample() if differs else ()  # only needed to compare; slow
-        model = build_significance_model(store.change_history, lambda: (delta for _, delta in store.deltas()), sample)
-        store.mark_changed(_change_texts(model, store.deltas()))
+        memory = None
+        if _differs(store):
+            model = Comparison(store, run.number).model()
+            store.mark_judged(_judged(model, store.deltas()))
+            memory = model.learn(store.deltas())
         distrust = store.distrust or why_distrusted(*store.stamps(source_key))
         is_other = store.policy not in ("", policy)
         for pages in store.pages():
             known = (_for_policy(page, policy, is_other=is_other) for page in pages)
             store.store_dates(_with_dates(known, run.started, policy, trusted=not distrust))
-    return SiteObservation(model.change_history, distrust, policy)
+    return SiteObservation(memory, distrust, policy)
 
 
-def _change_texts(model: SignificanceModel, deltas: Iterable[tuple[int, Delta]]) -> Iterator[tuple[str, int]]:
+class Comparison:
+    """The comparison of one run with the run before. It reads the state once; more second reads may follow."""
+
+    def __init__(self, store: ObservationStore, run: int) -> None:
+        self._store = store
+        self._run = run
+        self._memory = store.memory()
+        self._sample = [*store.sample()]
+
+    def model(self) -> SignificanceModel:
+        """The model of the run, with the second reads so far."""
+        store = self._store
+        return build_significance_model(self._memory, store.deltas, self._sample, store.second_reads(), self._run)
+
+
+def pages_to_read_again(db: sqlite3.Connection, run: int, limit: int) -> Iterator[list[int]]:
+    """The ids of the pages to read a second time, in rounds, at most ``limit`` in all. Raises StorageError.
+
+    The second reads of a round must be stored before the next round is asked for.
+    """
+    store = ObservationStore(db, run)
+    if not limit or not _differs(store):
+        return
+    comparison = Comparison(store, run)
+    while True:
+        tried = store.tried_again()
+        chosen = choose_second_reads(comparison.model(), store.deltas(), tried, limit - len(tried))
+        if not chosen:
+            return
+        yield chosen
+
+
+def _differs(store: ObservationStore) -> bool:
+    return next(store.deltas(), None) is not None
+
+
+def _judged(model: SignificanceModel, deltas: Iterable[tuple[int, Delta]]) -> Iterator[tuple[bool, str, str, int]]:
     for number, delta in deltas:
-        if differences := model.significant_changes(delta):
-            texts = [f"{'-' if change.gone else '+'} {change.text}" for change in differences if change.text]
-            more = f"; {len(texts) - MAX_EVIDENCE:,} more" if len(texts) > MAX_EVIDENCE else ""
-            yield "; ".join(texts[:MAX_EVIDENCE]) + more, number
+        judgement = model.judge(number, delta)
+        yield bool(judgement.significant), _evidence(judgement), _discounted(judgement), number
+
+
+def _evidence(judgement: Judgement) -> str:
+    texts = [f"{'-' if change.gone else '+'} {change.text}" for change in judgement.significant if change.text]
+    more = f"; {len(texts) - MAX_EVIDENCE:,} more" if len(texts) > MAX_EVIDENCE else ""
+    return "; ".join(texts[:MAX_EVIDENCE]) + more
+
+
+def _discounted(judgement: Judgement) -> str:
+    """What differs and is no change: for each reason the number of texts, and one of them."""
+    counts = Counter(reason for _, reason in judgement.discounted)
+    examples = {reason: d.text for d, reason in reversed(judgement.discounted)}
+    return "; ".join(
+        f'"{examples[reason]}"{f" and {count - 1:,} more" if count > 1 else ""}: {reason}'
+        for reason, count in counts.most_common(MAX_EVIDENCE)
+    )
 
 
 def _for_policy(page: PageObservation, policy: LastmodPolicy, *, is_other: bool) -> PageObservation:

@@ -32,7 +32,9 @@ def choose_second_reads(
                 stayed[group] = stayed.get(group, 0) + 1
             else:
                 groups.setdefault(group, []).append(page)
-    queues = [pages[: ENOUGH - stayed.get(group, 0)] for group, pages in groups.items() if stayed.get(group, 0) < ENOUGH]
+    queues = [
+        pages[: ENOUGH - stayed.get(group, 0)] for group, pages in groups.items() if stayed.get(group, 0) < ENOUGH
+    ]
     queues.sort(key=len)
     chosen = [queue[n] for n in range(ENOUGH) for queue in queues if n < len(queue)]
     return chosen[: min(limit, IN_A_ROUND)]

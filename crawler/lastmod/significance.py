@@ -10,8 +10,8 @@ where these are, so Siteatlas compares, in this order:
 4. The pages of this run, for slots of which nothing is known yet: figures that change inside the same words on most
    pages, texts that move from page to page, places where most pages show something else.
 
-The line. A slot that was quiet in earlier runs and moves on most pages now is edited: all prices may rise at once. A slot
-that usually moves on most pages and moves on a few now is edited there.
+The line. A slot that was quiet in earlier runs and moves on most pages now is edited: all prices may rise at once. A
+slot that usually moves on most pages and moves on a few now is edited there.
 """
 
 import re
@@ -19,14 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from crawler.lastmod.experiment import (
-    IN_POOL,
-    VARIES_HERE,
-    Experiment,
-    SecondRead,
-    restamped_shapes,
-    slots_of,
-)
+from crawler.lastmod.experiment import IN_POOL, VARIES, VARIES_HERE, Experiment, SecondRead, restamped_shapes, slots_of
 from crawler.lastmod.memory import (
     MAX_MOVES,
     MAX_POOL,
@@ -283,12 +276,12 @@ class SignificanceModel:
         """Explain the other text of each exchange: it may be rare by chance."""
         sides: dict[int, list[int]] = {}
         for n, d in enumerate(differences):
-            if not d.flags & FRAME:
+            if n not in reasons or reasons[n] in _ROTATING:
                 sides.setdefault(d.after, []).append(n)
         for pair in sides.values():
             if len(pair) == 2 and differences[pair[0]].gone != differences[pair[1]].gone:
                 gone, came = sorted(pair, key=lambda n: not differences[n].gone)
-                if gone not in reasons and reasons.get(came, COUNTER) not in {COUNTER, SHARED}:
+                if gone not in reasons and came in reasons:
                     reasons[gone] = EXCHANGED
                 elif came not in reasons and reasons.get(gone) == WANDERS:
                     reasons[came] = EXCHANGED
@@ -324,7 +317,10 @@ class SignificanceModel:
 
     def _moves_after(self) -> dict[int, dict[int, int]]:
         """The pages on which each slot moved, with the run of the last move, as far as there is room."""
-        after = {k: {page: run for page, run in pages.items() if run > self._run - MAX_PAUSE} for k, pages in self._memory.moves.items()}
+        after = {
+            k: {page: run for page, run in pages.items() if run > self._run - MAX_PAUSE}
+            for k, pages in self._memory.moves.items()
+        }
         for k, pages in self._moved.items():
             after.setdefault(k, {}).update(dict.fromkeys(pages, self._run))
         room = MAX_MOVES
@@ -443,7 +439,7 @@ class SignificanceModel:
         return changed / max(changed, 1, max(gone - came, 0) + max(came, self._held[k]))
 
 
-_ROTATING: Final = frozenset((IN_POOL, VARIES_HERE, USUAL, USUAL_HERE, WANDERS, TURNS_OVER))
+_ROTATING: Final = frozenset((IN_POOL, VARIES, VARIES_HERE, USUAL, USUAL_HERE, WANDERS, TURNS_OVER))
 
 
 def build_significance_model(

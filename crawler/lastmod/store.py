@@ -1,12 +1,14 @@
 """The observations of a run in the state: the differences of its pages, and their lastmod."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 import msgspec
 
-from crawler.lastmod.significance import SAMPLE_SIZE, ChangeHistory
+from crawler.lastmod.experiment import SecondRead
+from crawler.lastmod.memory import ChangeHistory, SiteMemory
+from crawler.lastmod.significance import SAMPLE_SIZE
 from crawler.parse.snapshot.diff import Delta, content_keys
 from crawler.state.database import storage_errors
 
@@ -30,6 +32,10 @@ _COUNT_STAMPS: Final = f"""SELECT count(*), coalesce(sum(v.last_modified != m.la
 
 _DISTRUST_KEY: Final = "last_modified_distrusted"  # keys of the table about
 _POLICY_KEY: Final = "lastmod_policy"
+_MEMORY_NAME: Final = "slots"  # key of the table lesson
+_SECOND_READS: Final = """SELECT s.id, c.text, s.delta FROM second_read s JOIN visit v ON v.id = s.id
+  JOIN content c ON c.id = v.content WHERE s.run = ? AND s.delta IS NOT NULL ORDER BY s.id"""
+_decode_memory = msgspec.msgpack.Decoder(SiteMemory).decode
 _decode_delta = msgspec.msgpack.Decoder(Delta).decode
 _decode_history = msgspec.msgpack.Decoder(ChangeHistory).decode
 _encode = msgspec.msgpack.Encoder().encode
@@ -73,36 +79,56 @@ class ObservationStore:
         for (text,) in texts:
             yield content_keys(text), count / len(texts)
 
-    @property
-    def change_history(self) -> dict[int, ChangeHistory]:
-        """The change history of the site."""
+    def second_reads(self) -> list[SecondRead]:
+        """The pages that this run fetched twice."""
         with storage_errors():
-            return {key: _decode_history(packed) for key, packed in self._db.execute("SELECT key, habit FROM habit")}
+            rows = self._db.execute(_SECOND_READS, (self._run,)).fetchall()
+        return [SecondRead(number, content_keys(text), _decode_delta(delta)) for number, text, delta in rows]
 
-    def store_site(self, habits: Mapping[int, ChangeHistory], distrust: str, policy: str) -> None:
-        """Store the change history, why Last-Modified is distrusted, and the policy that gave the dates.
+    def tried_again(self) -> set[int]:
+        """The ids of the pages that this run fetched, or tried to fetch, twice."""
+        with storage_errors():
+            rows = self._db.execute("SELECT id FROM second_read WHERE run = ?", (self._run,))
+            return {number for (number,) in rows}
 
-        Part of the caller's transaction.
+    def memory(self) -> SiteMemory:
+        """What earlier runs learnt of the changes of the site."""
+        with storage_errors():
+            history = {key: _decode_history(packed) for key, packed in self._db.execute("SELECT key, habit FROM habit")}
+            row = self._db.execute("SELECT value FROM lesson WHERE name = ?", (_MEMORY_NAME,)).fetchone()
+        memory = _decode_memory(row[0]) if row else SiteMemory()
+        memory.history = history
+        return memory
+
+    def store_site(self, memory: SiteMemory | None, distrust: str, policy: str) -> None:
+        """Store what this run learnt, why Last-Modified is distrusted, and the policy that gave the dates.
+
+        Without ``memory`` that of the earlier runs stays. Part of the caller's transaction.
         """
         with storage_errors():
             for key, value in ((_DISTRUST_KEY, distrust), (_POLICY_KEY, policy)):
                 self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
+            self._db.execute("DELETE FROM second_read")
+            if memory is None:
+                return
             self._db.execute("DELETE FROM habit")
-            rows = ((key, _encode(habit)) for key, habit in habits.items())
+            rows = ((key, _encode(habit)) for key, habit in memory.history.items())
             self._db.executemany("INSERT INTO habit (key, habit) VALUES (?, ?)", rows)
+            packed = _encode(msgspec.structs.replace(memory, history={}))
+            self._db.execute("INSERT OR REPLACE INTO lesson VALUES (?, ?)", (_MEMORY_NAME, packed))
 
     def mark_all_unchanged(self) -> None:
         """Mark all known pages as unchanged."""
         with storage_errors():
             self._db.execute(
-                "UPDATE visit SET changed = 0, evidence = '' WHERE content IS NOT NULL"
+                "UPDATE visit SET changed = 0, evidence = '', discounted = '' WHERE content IS NOT NULL"
                 " AND id IN (SELECT id FROM memory WHERE content IS NOT NULL)"
             )
 
-    def mark_changed(self, changed: Iterable[tuple[str, int]]) -> None:
-        """Mark pages as changed, with the evidence."""
+    def mark_judged(self, judged: Iterable[tuple[bool, str, str, int]]) -> None:
+        """Mark pages as changed or not, with what changed and what differs without being a change."""
         with storage_errors():
-            self._db.executemany("UPDATE visit SET changed = 1, evidence = ? WHERE id = ?", changed)
+            self._db.executemany("UPDATE visit SET changed = ?, evidence = ?, discounted = ? WHERE id = ?", judged)
 
     @property
     def distrust(self) -> str:

@@ -57,8 +57,11 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
                     known.admit(discovered)
                 return False
 
+            is_static = plan.source is not None and plan.source.folder is not None
+            is_observed = plan.config.content.lastmod == "observed" and not is_static
+            second_reads = plan.config.fetch.second_reads if is_observed else 0
             try:
-                visited = await visit(plan, store, frontier, watch, admit_published, clock)
+                visited = await visit(plan, store, frontier, watch, admit_published, clock, second_reads=second_reads)
             except NothingCrawlable as error:
                 store.record_failure(error, clock())
                 raise

@@ -128,7 +128,7 @@ class RunFinisher:
             publish_store.store_visits(db, run.number, source_key(self._plan), degraded=_is_degraded(verdict))
             has_new_dates = self._listing.differs
             publish_store.store_published(db, run.number)
-            ObservationStore(db, run.number).store_site(observation.habits, observation.distrust, observation.policy)
+            ObservationStore(db, run.number).store_site(observation.memory, observation.distrust, observation.policy)
             run = replace(
                 run,
                 outcome="published" if counts.total or has_new_dates else "unchanged",

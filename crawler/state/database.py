@@ -77,14 +77,14 @@ class Database:
     def open_read_only(self, path: Path) -> sqlite3.Connection:
         """Open the file for reading, even while another process writes to it.
 
-        Raises UsageError when there is none or it has another version, StorageError when it cannot be read.
+        Of a file of an older version, a temporary copy is migrated and opened: the next run migrates the file itself.
+        Raises UsageError when there is none or it is newer, StorageError when it cannot be read.
         """
         if not _is_there(path):
             raise UsageError(self.absent_message.format(path.parent))
         with self.used(path), _opened(path, mode="ro") as db:
-            if self._recognise(db, path) < self.version:
-                raise UsageError(f"{path} is of an older version of siteatlas; the next run brings it up to date")
-            return db
+            version = self._recognise(db, path)
+            return self._migrated_copy(db, version) if version < self.version else db
 
     @contextmanager
     def reading(self, directory: Path) -> Iterator[sqlite3.Connection]:
@@ -145,16 +145,27 @@ class Database:
             )
         return int(version)
 
+    def _migrated_copy(self, db: sqlite3.Connection, version: int) -> sqlite3.Connection:
+        """A copy of an older file in the present version, on disk until it is closed. Closes ``db``."""
+        copy = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        with closing(db):
+            db.backup(copy)
+        self._run_migrations(copy, version)
+        return copy
+
+    def _run_migrations(self, db: sqlite3.Connection, version: int) -> None:
+        with _begin_immediate(db):
+            for step in range(version, self.version):
+                self.migrations[step](db)
+            db.execute(f"PRAGMA user_version = {self.version}")
+
     def _migrate(self, db: sqlite3.Connection, path: Path, version: int) -> None:
         """Migrate the file from ``version`` in one transaction. Raises sqlite3.Error, OSError.
 
         A process that dies meanwhile leaves the old version. A copy of that stays beside it as ``state.db.v1``, say.
         """
         _back_up(db, path.with_name(f"{path.name}.v{version}"))
-        with _begin_immediate(db):
-            for step in range(version, self.version):
-                self.migrations[step](db)
-            db.execute(f"PRAGMA user_version = {self.version}")
+        self._run_migrations(db, version)
 
 
 @contextmanager

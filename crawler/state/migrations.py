@@ -48,7 +48,16 @@ def _from_1(db: sqlite3.Connection) -> None:
     db.execute("DROP TABLE page")
 
 
-MIGRATIONS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {1: _from_1}
+def _from_2(db: sqlite3.Connection) -> None:
+    """Version 2 read no page twice. The step from version 1 makes the present tables."""
+    if db.execute("SELECT 1 FROM pragma_table_info('visit') WHERE name = 'discounted'").fetchone():
+        return
+    db.execute("ALTER TABLE visit ADD COLUMN discounted TEXT NOT NULL DEFAULT ''")
+    db.execute("CREATE TABLE lesson (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+    db.execute("CREATE TABLE second_read (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, delta BLOB)")
+
+
+MIGRATIONS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {1: _from_1, 2: _from_2}
 """The migration from each version to the next."""
 
 

@@ -3,11 +3,12 @@
 ``url`` gives every URL a permanent id, which packed links use. ``visit`` is the frontier of the present or the last
 run. ``content`` holds parsed pages of any run. ``memory`` is the last observation of each URL; ``listing`` the set that
 the run is about to publish, ``published`` the published one. ``run`` and ``change`` are the records of all runs.
+``habit`` and ``lesson`` hold what the runs learnt of changes that do not count: see :mod:`crawler.lastmod.memory`.
 """
 
 from typing import Final
 
-STATE_VERSION: Final = 2
+STATE_VERSION: Final = 3
 STATE_TABLES: Final = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
@@ -41,7 +42,8 @@ CREATE TABLE visit (
   changed INTEGER,                            -- NULL: new or unknown; 0: unchanged; 1: changed
   evidence TEXT NOT NULL DEFAULT '',          -- what changed, in words
   lastmod TEXT NOT NULL DEFAULT '',
-  lastmod_source TEXT NOT NULL DEFAULT ''
+  lastmod_source TEXT NOT NULL DEFAULT '',
+  discounted TEXT NOT NULL DEFAULT ''         -- what differs and is no change, with the reason
 );
 CREATE INDEX pending ON visit (origin, depth, id) WHERE state = 'pending';
 
@@ -145,5 +147,11 @@ CREATE TABLE robots (
   body BLOB NOT NULL,                         -- of the last readable answer
   copy_at REAL                                -- Unix time of that answer, NULL without one
 ) WITHOUT ROWID;
-CREATE TABLE habit (key INTEGER PRIMARY KEY, habit BLOB NOT NULL);  -- crawler.lastmod.significance: change history
+CREATE TABLE habit (key INTEGER PRIMARY KEY, habit BLOB NOT NULL);
+CREATE TABLE lesson (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE second_read (                    -- of pages that this run fetched twice
+  id INTEGER PRIMARY KEY,                     -- of url
+  run INTEGER NOT NULL,
+  delta BLOB                                  -- crawler.parse.snapshot: between the two; NULL: it failed
+);
 """

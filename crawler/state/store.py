@@ -33,6 +33,8 @@ _FORGET_PAGES: Final = (
     "DELETE FROM listing",
     "DELETE FROM memory",
     "DELETE FROM habit",
+    "DELETE FROM lesson",
+    "DELETE FROM second_read",
     "DELETE FROM robots",
     "DELETE FROM run WHERE ended IS NULL",
     "DELETE FROM about",

@@ -58,12 +58,15 @@ def lastmod_topic(story: UrlStory) -> StoryTopic | None:
         "decided_in_run": number,
         "decided_at": w3c_or_none(story.starts.get(number)) if number else None,
         "evidence": observed.evidence,
+        "discounted": visit.discounted if visit else "",
         "last_modified": latest.last_modified if latest else "",
         "last_modified_believed": bool(latest and latest.header_date and not story.distrust),
         "last_modified_distrusted": story.distrust,
         "page_date": latest.page_date if latest else "",
         "page_date_source": latest.page_date_source if latest else "",
     }
+    if visit and visit.discounted:
+        lines.append(f"differs, and does not count: {visit.discounted}")
     return StoryTopic("lastmod", [*lines, *decision, *rejected], values)
 
 

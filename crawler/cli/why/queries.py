@@ -34,7 +34,7 @@ MAX_NEIGHBOURS: Final = 5_000  # URLs of a directory to compare
 
 _SELECT_VISIT: Final = """SELECT v.state, v.reason, v.found, v.depth, v.kind, v.due, v.status, v.target, v.trail,
   v.last_modified, v.header_date, v.page_date, v.page_date_source, v.seen_at, v.changed, v.evidence, v.lastmod,
-  v.lastmod_source, v.content FROM visit v WHERE v.id = ?"""
+  v.lastmod_source, v.discounted, v.content FROM visit v WHERE v.id = ?"""
 _SELECT_HISTORY: Final = """SELECT state, reason, first_run, last_run, changed_run, full_run, failures, status, target,
   last_modified, header_date, page_date, page_date_source, seen_at, lastmod, lastmod_source, evidence, content
   FROM memory WHERE id = ?"""

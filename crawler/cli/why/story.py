@@ -39,6 +39,7 @@ class LastVisit(Struct, frozen=True, kw_only=True):
     evidence: str = ""
     lastmod: str = ""
     lastmod_source: str = ""
+    discounted: str = ""
 
 
 class UrlHistory(Struct, frozen=True, kw_only=True):

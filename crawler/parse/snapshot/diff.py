@@ -156,7 +156,7 @@ def _read_block(entry: AnyBlock) -> ContentBlock | None:
     return entry if isinstance(entry, ContentBlock) else entry.read()
 
 
-def _difference(  # noqa: PLR0913, PLR0917 - the fields of a difference
+def _difference(
     block: ContentBlock, gone: bool, after: int, ahead: int, among: int, numbers: tuple[int, int]
 ) -> Difference:
     exact, shape, spot, place = _block_keys(block)
@@ -174,6 +174,7 @@ def _key_at_place(block: ContentBlock) -> int:
 
 
 def text_at_place_key(exact: int, place: int) -> int:
+    """The key of a text, given by its own key, at a place."""
     return ((exact * 3 + place) & _WORD_MASK) - (_WORD_MASK >> 1)
 
 

@@ -5,7 +5,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-_SYLLABLES: Final = "ba ce di fo gu ka le mi no pu ra se ti vo zu shi tra plo gre sna".split()
+_SYLLABLES: Final = (
+    "ba",
+    "ce",
+    "di",
+    "fo",
+    "gu",
+    "ka",
+    "le",
+    "mi",
+    "no",
+    "pu",
+    "ra",
+    "se",
+    "ti",
+    "vo",
+    "zu",
+    "shi",
+    "tra",
+    "gre",
+)
 TEMPLATES: Final = ("article", "product", "list")
 
 
@@ -67,7 +86,7 @@ def draw_noise(rng: random.Random, paths: list[str]) -> Noise:
     """A noise at random."""
     kind = rng.choice(KINDS)
     cadence = rng.choice(CADENCES)
-    if cadence == "visit" and kind not in {"number"}:
+    if cadence == "visit" and kind != "number":
         cadence = "request"
     share = 1.0
     if cadence == "tick":
@@ -215,7 +234,9 @@ class NoisySite:
             f"{self.banner.get(path, '')}{''.join(at['prose end'])}</div>",
         ]
         if page.template == "product":
-            lines.append(f"<p class=price>&euro; {page.price:.2f}</p><p>{'In stock' if page.in_stock else 'Sold out'}</p>")
+            lines.append(
+                f"<p class=price>&euro; {page.price:.2f}</p><p>{'In stock' if page.in_stock else 'Sold out'}</p>"
+            )
             lines += ["<table>", *(f"<tr><th>{k}</th><td>{v}</td></tr>" for k, v in page.rows), "</table>"]
         if page.template == "list":
             lines += ["<ul class=entries>", *(f"<li>{each}</li>" for each in page.items), "</ul>"]

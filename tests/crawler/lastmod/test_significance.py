@@ -6,7 +6,7 @@ from zlib import crc32
 
 import pytest
 
-from crawler.lastmod.memory import SiteMemory
+from crawler.lastmod.memory import MAX_SLOTS, ChangeHistory, SiteMemory, update_history
 from crawler.lastmod.significance import build_significance_model
 from crawler.parse.snapshot.diff import Delta, compare, content_keys
 from crawler.parse.snapshot.snapshot import take_snapshot
@@ -240,11 +240,9 @@ def test_ours_an_old_or_new_answer_without_content_is_no_change() -> None:
 
 
 def test_ours_habits_are_bounded_and_fade() -> None:
-    from crawler.lastmod.significance import MAX_CHANGE_RATES, update_history
-
-    shares = dict.fromkeys(range(MAX_CHANGE_RATES + 500), 0.5)
+    shares = dict.fromkeys(range(MAX_SLOTS + 500), 0.5)
     habits = update_history({}, shares, shares)
-    assert len(habits) == MAX_CHANGE_RATES
+    assert len(habits) == MAX_SLOTS
     for _ in range(12):
         habits = update_history(habits, {}, shares)
     assert habits == {}

@@ -4,7 +4,8 @@ from zlib import crc32
 
 from madesite import Site
 
-from crawler.lastmod.significance import SAMPLE_SIZE, ChangeHistory, build_significance_model
+from crawler.lastmod.memory import SiteMemory
+from crawler.lastmod.significance import SAMPLE_SIZE, build_significance_model
 from crawler.parse.snapshot.diff import Delta, compare, content_keys
 from crawler.parse.snapshot.snapshot import take_snapshot
 
@@ -34,20 +35,21 @@ class Watcher:
 
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}
-        self.learnt: dict[int, ChangeHistory] = {}
+        self.learnt = SiteMemory()
 
     def visit(self, bodies: dict[str, bytes]) -> set[str]:
         """The known pages that are said to have changed."""
         now = {path: take_snapshot(body) for path, body in bodies.items()}
-        deltas: dict[str, Delta] = {
-            path: compare(self.kept[path], kept) for path, kept in now.items() if self.kept.get(path, kept) != kept
-        }
-        made = build_significance_model(
-            self.learnt, deltas.values, ((content_keys(kept), 1.0) for kept in now.values())
-        )
-        self.learnt = made.change_history
+        paths = [path for path, kept in now.items() if self.kept.get(path, kept) != kept]
+        deltas: list[tuple[int, Delta]] = [
+            (n, compare(self.kept[path], now[path])) for n, path in enumerate(now) if path in paths
+        ]
+        sample = ((content_keys(kept), 1.0) for kept in now.values())
+        made = build_significance_model(self.learnt, lambda: deltas, sample)
+        told = {[*now][n] for n, delta in deltas if made.judge(n, delta).significant}
+        self.learnt = made.learn(deltas)
         self.kept = now
-        return {path for path, delta in deltas.items() if made.significant_changes(delta)}
+        return told
 
 
 def moved(server: str, generation: int, edited: set[str], pages: set[str]) -> set[str]:
@@ -89,8 +91,9 @@ def test_ours_a_sample_of_a_large_site_judges_as_all_of_it() -> None:
     deltas = {path: compare(first[path], now[path]) for path in first}
     some = sorted(now, key=lambda path: crc32(path.encode()))[:SAMPLE_SIZE]
     sample = [(content_keys(now[path]), len(now) / len(some)) for path in some]
-    made = build_significance_model({}, deltas.values, sample)
+    numbered = list(enumerate(deltas.values()))
+    made = build_significance_model(SiteMemory(), lambda: numbered, sample)
     score = Score()
-    score.count({path for path, delta in deltas.items() if made.significant_changes(delta)}, edited)
+    score.count({path for n, path in enumerate(deltas) if made.judge(n, deltas[path]).significant}, edited)
     assert score.precision >= 0.99
     assert score.recall >= 0.99

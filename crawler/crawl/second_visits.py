@@ -1,0 +1,105 @@
+"""Fetches some pages a second time, seconds after the first: what differs between the two is no change of the page.
+
+It runs when a crawl is complete and some pages differ from the run before. :mod:`crawler.lastmod.second_reads` chooses
+the pages, in rounds; the requests are unconditional, at the pace of the crawl.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+import msgspec
+from msgspec import Struct
+
+from crawler.crawl.page_fetcher import PageFetcher
+from crawler.crawl.revalidation import request_record
+from crawler.fetch.throttle import Throttle
+from crawler.lastmod.observe import pages_to_read_again
+from crawler.model import FetchedDocument, Reply, Url
+from crawler.parse.pool import ParsePool
+from crawler.parse.snapshot.diff import Delta
+from crawler.state.database import storage_errors, transaction
+from crawler.url.normalize import origin_of
+
+MAX_PAUSE: Final = 60.0
+"""Seconds that the server may ask to wait, beyond which no more pages are fetched twice."""
+_SELECT: Final = """SELECT u.url, c.digest, c.text FROM visit v JOIN url u ON u.id = v.id
+  JOIN content c ON c.id = v.content WHERE v.id = ?"""
+_STORE: Final = "INSERT OR REPLACE INTO second_read VALUES (?, ?, ?)"
+_ADD_TO_TRAIL: Final = "UPDATE visit SET trail = trail || ? WHERE id = ?"
+_UNCHANGED: Final = msgspec.msgpack.encode(Delta())
+
+
+class _SecondVisit(Struct):
+    """One page to fetch again, then with its request as in the trail, and what differs, None when that is unknown."""
+
+    id: int
+    url: Url
+    digest: bytes
+    text: bytes
+    trail: str = ""
+    delta: bytes | None = None
+
+
+@dataclass(slots=True)
+class SecondVisits:
+    """Fetches pages a second time. ``fetched`` counts the requests, ``bytes`` what they received."""
+
+    fetcher: PageFetcher
+    throttle: Throttle
+    pool: ParsePool
+    fetched: int = 0
+    bytes: int = 0
+
+    async def run(self, db: sqlite3.Connection, run: int, limit: int, is_stopping: Callable[[], bool]) -> None:
+        """Fetch at most ``limit`` pages again and store what differs. Raises StorageError."""
+        for ids in pages_to_read_again(db, run, limit):
+            with storage_errors():
+                pages = [_SecondVisit(number, *db.execute(_SELECT, (number,)).fetchone()) for number in ids]
+            is_over = not await self._fetch_all(pages, is_stopping)
+            with transaction(db):
+                db.executemany(_STORE, [(page.id, run, page.delta) for page in pages if page.trail or not is_over])
+                db.executemany(_ADD_TO_TRAIL, [(page.trail, page.id) for page in pages if page.trail])
+            if is_over:
+                return
+
+    async def _fetch_all(self, pages: Iterable[_SecondVisit], is_stopping: Callable[[], bool]) -> bool:
+        """Fetch pages at the pace of the crawl. False when that stopped early."""
+        async with anyio.create_task_group() as tasks:
+            for page in pages:
+                while (pause := self.throttle.seconds_until_ready(origin_of(page.url), time.time())) > 0:
+                    if pause > MAX_PAUSE or is_stopping():
+                        return False
+                    await anyio.sleep(min(pause, 1.0))
+                if is_stopping():
+                    return False
+                self.throttle.start(page.url, time.time())
+                tasks.start_soon(self._fetch, page)
+        return True
+
+    async def _fetch(self, page: _SecondVisit) -> None:
+        answer = await self.fetcher.fetch_again(page.url)
+        self.fetched += 1
+        page.trail = request_record(answer, False, time.time()).line()
+        if not isinstance(answer, Reply):
+            return
+        self.bytes += answer.wire_bytes
+        if answer.status == 200 and not answer.cut:
+            read = await self.pool.read(_document(page, answer))
+            page.delta = _UNCHANGED if read.is_known else read.delta or None
+
+
+def _document(page: _SecondVisit, reply: Reply) -> FetchedDocument:
+    return FetchedDocument(
+        reply.url,
+        reply.header("content-type") or "",
+        reply.header_all("link"),
+        reply.header_all("x-robots-tag"),
+        reply.header("refresh") or "",
+        reply.body,
+        known=page.digest,
+        before=page.text,
+    )
