@@ -125,7 +125,7 @@ def _theme(folder: Path) -> None:
 
 
 def _write(content: Path, count: int, rng: random.Random) -> None:
-    kinds = ["blog"] * 5 + ["docs"] * 3 + ["products"] * 2
+    kinds = ["blog", "docs", "products", "blog", "docs", "blog", "blog", "products", "docs", "blog"]
     paths = [f"{kinds[number % 10]}/{WORDS[number % len(WORDS)]}-{number}" for number in range(max(count - 20, 8))]
     links = [f"/{path}/" for path in paths]
     for number, path in enumerate(paths):

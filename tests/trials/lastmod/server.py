@@ -25,7 +25,6 @@ class Site:
 
     def answer(self, path: str) -> tuple[HTTPStatus, bytes, str]:
         """Status, body and media type of a request."""
-        path = path.partition("?")[0]
         if path == "/robots.txt":
             return HTTPStatus.OK, b"User-agent: *\nAllow: /\n", "text/plain"
         if (page := self.pages.get(path)) is None:

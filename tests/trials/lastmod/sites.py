@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.trials.lastmod.page import Page
 
-SYSTEMS = ("hugo",)
+SYSTEMS = ("hugo", "wordpress", "shop")
 SIZES = (20, 150, 300, 3000)
 HERE = Path(__file__).parent
 
@@ -38,6 +38,6 @@ def _html(system: str, size: int, cache: Path) -> dict[str, str]:
 
 
 def _template(path: str) -> str:
-    parts = path.strip("/").split("/")
+    parts = path.partition("?")[0].strip("/").split("/")
     first = "dated" if parts[0].isdigit() else parts[0]
     return f"{first or 'start'} {len(parts)}"
