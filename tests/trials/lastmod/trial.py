@@ -1,0 +1,141 @@
+"""One trial: a site, noises, seven regenerations with edits, and what the published sitemap said of each."""
+
+import difflib
+import random
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.forked import Forked
+from tests.trials.lastmod.edits import KINDS, WHOLE, Edit, edit
+from tests.trials.lastmod.noises import draw
+from tests.trials.lastmod.page import Page
+from tests.trials.lastmod.server import Site, serving
+
+REGENERATIONS = 7
+EDITS = 6  # of single pages in each
+_CRAWL = ("--rate", "0", "-c", "8", "--processes", "1", "--swap-delay", "0", "-q")
+_ENTRY = re.compile(r"<url>\s*<loc>(.*?)</loc>(?:\s*<lastmod>(.*?)</lastmod>)?")
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What makes a trial: the same draw on the same pages is the same trial."""
+
+    seed: int
+    system: str
+    pages: int
+    noises: int
+
+    def __str__(self) -> str:
+        return f"--seed {self.seed} --system {self.system} --pages {self.pages} --noises {self.noises}"
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A page whose date moved without an edit, or did not move with one."""
+
+    run: int
+    path: str
+    edit: Edit | None  # None: nobody edited it
+    noises: tuple[str, ...]  # those on the page
+    shown: tuple[str, ...]  # how what it shows differs from the run before
+
+
+@dataclass
+class Result:
+    """What a trial found, from the second regeneration on."""
+
+    drawn: Draw
+    noises: list[str]
+    listed: int = 0
+    right: list[Edit] = field(default_factory=list)
+    missed: list[Wrong] = field(default_factory=list)
+    false: list[Wrong] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    first: tuple[int, int, int] = (0, 0, 0)  # right, missed and false in the first regeneration
+
+    @property
+    def is_right(self) -> bool:
+        return self.listed > 0 and not (self.missed or self.false or self.refused)
+
+
+def run(drawn: Draw, pages: dict[str, Page], crawler: Forked) -> Result:
+    """Do a trial."""
+    rng = random.Random(str(drawn))
+    site = Site(pages)
+    ordered = [pages[path] for path in sorted(pages)]
+    site.noises = [draw(rng, number, ordered) for number in range(drawn.noises)]
+    result = Result(drawn, [noise.name for noise in site.noises])
+    whole = rng.randrange(3, REGENERATIONS + 1) if rng.random() < 0.3 else 0
+    with serving(site) as origin, tempfile.TemporaryDirectory(prefix="lastmod-trial-") as name:
+        folder = Path(name)
+        _crawl(crawler, folder, origin, 0, result)
+        dates = _dates(folder, origin)
+        result.listed = len(dates)
+        ordered = [page for page in ordered if page.path in dates]
+        for number in range(1, REGENERATIONS + 1):
+            shown, site.seen, site.run = site.seen, {}, number
+            edits = _edits(rng, ordered, EDITS)
+            if number == whole:
+                edits |= _section(rng, ordered, set(edits))
+            _crawl(crawler, folder, origin, number, result)
+            before, dates = dates, _dates(folder, origin)
+            moved = {path for path, date in dates.items() if date != before.get(path, date)}
+            right = [done for path, done in edits.items() if path in moved]
+            missed = [_wrong(site, shown, number, path, done) for path, done in edits.items() if path not in moved]
+            false = [_wrong(site, shown, number, path, None) for path in sorted(moved - set(edits))]
+            if number == 1:
+                result.first = (len(right), len(missed), len(false))
+                continue
+            result.right += right
+            result.missed += missed
+            result.false += false
+    return result
+
+
+def _crawl(crawler: Forked, folder: Path, origin: str, day: int, result: Result) -> None:
+    ended = crawler.run(folder, day, "crawl", f"{origin}/", "-o", "out", *_CRAWL)
+    if ended.status:
+        result.refused.append(f"run {day}: exit {ended.status}: {ended.said.strip()[-300:]}")
+
+
+def _dates(folder: Path, origin: str) -> dict[str, str]:
+    texts = [path.read_text() for path in sorted((folder / "out").glob("*.xml"))]
+    entries = [entry for text in texts for entry in _ENTRY.findall(text)]
+    return {loc.replace("&amp;", "&").removeprefix(origin): date for loc, date in entries}
+
+
+def _edits(rng: random.Random, pages: Sequence[Page], count: int) -> dict[str, Edit]:
+    """Edits of single pages, of any kinds that they have something for."""
+    done: dict[str, Edit] = {}
+    for kind in rng.sample(sorted(KINDS), len(KINDS)):
+        for page in rng.sample(list(pages), min(40, len(pages))):
+            if page.path not in done and (made := edit(page, kind, rng)) is not None:
+                done[page.path] = made
+                break
+        if len(done) == count:
+            break
+    return done
+
+
+def _section(rng: random.Random, pages: Sequence[Page], but: set[str]) -> dict[str, Edit]:
+    """One edit done to all pages of a template."""
+    template = rng.choice(pages).template
+    kind = rng.choice(sorted(WHOLE))
+    made = [edit(page, kind, rng) for page in pages if page.template == template and page.path not in but]
+    return {each.path: each for each in made if each is not None}
+
+
+def _wrong(site: Site, shown: dict[str, str], number: int, path: str, done: Edit | None) -> Wrong:
+    noises = tuple(noise.name for noise in site.noises if path in noise.pages)
+    return Wrong(number, path, done, noises, _differences(shown.get(path, ""), site.seen.get(path, "")))
+
+
+def _differences(before: str, after: str) -> tuple[str, ...]:
+    lines = [re.sub(r"(?=<(?:p|li|h\d|img|a|div|script|meta)\b)", "\n", text).split("\n") for text in (before, after)]
+    changed = difflib.unified_diff(*([line.strip() for line in each] for each in lines), lineterm="", n=0)
+    told = [line for line in changed if line[:1] in "+-" and line[:3] not in ("+++", "---") and line[1:]]
+    return tuple(line[:220] for line in told[:8])
