@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from crawler.lastmod.memory import SiteMemory, Variation
-from crawler.parse.snapshot.diff import FACT, FRAME, LINK, Delta, Difference, text_at_place_key
+from crawler.parse.snapshot.diff import FACT, FRAME, LINK, MOVED, Delta, Difference, text_at_place_key
 
 MIN_VARIED_SHARE: Final = 0.2
 """Share of the pages read twice, from which on a place varies whose texts vary together."""
@@ -28,6 +28,9 @@ MIN_DRAWN: Final = 20
 """Values of a slot, to know that they come from a pool."""
 MAX_FRESH: Final = 0.08
 """Share of the values seen for the first time, up to which a pool is known."""
+
+ORDER: Final = 0x6969_6969_6969_6969
+"""Keeps the key of the order of the texts at a place apart from that of the texts."""
 
 VARIES: Final = "differs between two reads of the page"
 VARIES_HERE: Final = "is in a slot that differs between two reads of such pages"
@@ -93,7 +96,7 @@ class Experiment:
                 continue
             for k in slots_of(d):
                 texts.setdefault(k, []).append(d)
-            if not d.flags & FACT:
+            if not d.flags & (FACT | MOVED):
                 self.see(d)
         for k in figures:
             seen[k] = _plus(seen.get(k, none), figured=1, run=self._run)
@@ -106,16 +109,16 @@ class Experiment:
 
     def see(self, d: Difference) -> None:
         """Count a value that a slot showed for a while."""
-        k = text_at_place_key(d.exact, d.place)
-        slot = self._seen.get(d.place, Variation())
+        k = _value_key(d)
+        slot = self._seen.get(d.box, Variation())
         fresh = k not in self._pool and k not in self._new_pool
-        self._seen[d.place] = _plus(slot, drawn=1, fresh=fresh)
+        self._seen[d.box] = _plus(slot, drawn=1, fresh=fresh)
         self._new_pool[k] = self._run
-        self._slots.pop(d.place, None)
+        self._slots.pop(d.box, None)
 
-    def is_worth_seeing(self, place: int) -> bool:
+    def is_worth_seeing(self, box: int) -> bool:
         """Whether a slot may have a pool that can be known: not when nearly all of many values were new."""
-        slot = self.slot(place)
+        slot = self.slot(box)
         return slot is None or slot.drawn < 200 or slot.fresh < 0.5 * slot.drawn
 
     def explain(self, page: int, differences: list[Difference]) -> dict[int, str]:
@@ -149,11 +152,13 @@ class Experiment:
             return VARIES_HERE
         if d.flags & FACT:
             return ""
+        if d.flags & MOVED:
+            return VARIES_HERE if self._order_varies(d) else ""
         if self.in_pool(d):
             return IN_POOL
-        if not any(self._texts_vary(k, whole=k in {d.place, d.spot}) for k in slots_of(d)):
+        if not any(self._texts_vary(k, whole=k in {d.place, d.spot, d.box}) for k in slots_of(d)):
             return ""
-        if not d.gone and (self.knows_pool(d.place) and not d.flags & LINK):
+        if not d.gone and (self.knows_pool(d.box) and not d.flags & LINK):
             return ""
         if own is not None and not d.gone and self._varies_always(d) and d.exact not in own.unstable:
             return ""
@@ -171,20 +176,24 @@ class Experiment:
                 left.setdefault(d.place, []).append(n)
         for place, here in left.items():
             slot = self.slot(place)
-            if slot and _is_expected(slot) and not self.knows_pool(place):
+            if slot and _is_expected(slot) and not self.knows_pool(differences[here[0]].box):
                 gone = sum(differences[n].gone for n in here)
                 if max(gone, len(here) - gone) <= slot.blocks:
                     reasons.update(dict.fromkeys(here, VARIES_HERE))
 
     def in_pool(self, d: Difference) -> bool:
         """Whether a slot that varies showed this text before."""
-        k = text_at_place_key(d.exact, d.place)
+        k = _value_key(d)
         return k in self._pool or k in self._new_pool
 
-    def knows_pool(self, place: int) -> bool:
+    def knows_pool(self, box: int) -> bool:
         """Whether nearly all texts that a slot rotates are known."""
-        slot = self.slot(place)
+        slot = self.slot(box)
         return slot is not None and slot.drawn >= MIN_DRAWN and slot.fresh <= MAX_FRESH * slot.drawn
+
+    def _order_varies(self, d: Difference) -> bool:
+        slot = self.slot(d.place ^ ORDER) if d.flags & MOVED else None
+        return slot is not None and slot.varied > 0
 
     def _texts_vary(self, k: int, *, whole: bool) -> bool:
         slot = self.slot(k)
@@ -224,17 +233,22 @@ MIN_FORGOTTEN: Final = 0.1
 """Weight of the reads that showed a slot to vary, below which it is forgotten."""
 
 
-def slots_of(d: Difference) -> tuple[int, int, int, int]:
-    """The slots that a difference is in, from the widest to the narrowest."""
-    return d.place, d.spot, d.nth, d.nth_last
+def slots_of(d: Difference) -> tuple[int, ...]:
+    """The slots that a difference is in, from the widest to the narrowest; of a text that moved, that of its order."""
+    return (d.place ^ ORDER,) if d.flags & MOVED else (d.place, d.spot, d.nth, d.nth_last, d.box)
 
 
 def restamped_shapes(differences: Iterable[Difference]) -> set[int]:
     """The shapes that a page lost and gained: the same words with other figures."""
     sides: tuple[set[int], set[int]] = (set(), set())
     for d in differences:
-        sides[d.gone].add(d.shape)
+        if not d.flags & MOVED:
+            sides[d.gone].add(d.shape)
     return sides[True] & sides[False]
+
+
+def _value_key(d: Difference) -> int:
+    return text_at_place_key(d.exact, d.box) ^ (ORDER if d.flags & MOVED else 0)
 
 
 def _is_expected(slot: Variation) -> bool:

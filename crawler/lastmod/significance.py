@@ -19,7 +19,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from crawler.lastmod.experiment import IN_POOL, VARIES, VARIES_HERE, Experiment, SecondRead, restamped_shapes, slots_of
+from crawler.lastmod.experiment import (
+    IN_POOL,
+    ORDER,
+    VARIES,
+    VARIES_HERE,
+    Experiment,
+    SecondRead,
+    restamped_shapes,
+    slots_of,
+)
 from crawler.lastmod.memory import (
     MAX_MOVES,
     MAX_POOL,
@@ -30,7 +39,17 @@ from crawler.lastmod.memory import (
     newest,
     update_history,
 )
-from crawler.parse.snapshot.diff import FACT, FINGERPRINT, FRAME, LINK, Delta, Difference
+from crawler.parse.snapshot.diff import (
+    BEFORE_ALIKE,
+    BEHIND_ALIKE,
+    FACT,
+    FINGERPRINT,
+    FRAME,
+    LINK,
+    MOVED,
+    Delta,
+    Difference,
+)
 
 MIN_AGREEING_PAGES: Final = 5
 """Pages that must agree before a change counts as one of the site."""
@@ -43,6 +62,9 @@ MIN_RESTAMPED_SHARE: Final = 0.5
 
 MIN_PAGES_SMALL_SITE: Final = 3
 """Pages that are enough when nearly all pages of a small site lost or gained the same text."""
+
+MAX_OWN_SHARE: Final = 0.02
+"""Share of the pages up to which a text is one of their own."""
 
 NEARLY_ALL_SHARE: Final = 0.9
 MIN_TURNOVER_SHARE: Final = 0.4
@@ -185,7 +207,8 @@ class SignificanceModel:
             if _is_whole(differences) and not differences[0].gone:
                 self._born.update({place, *(k for d in differences for k in slots_of(d))})
             for d in differences:
-                here.setdefault(d.spot, []).append(d)
+                for k in {d.spot, d.box} - {place}:
+                    here.setdefault(k, []).append(d)
         for k, differences in here.items():
             self._weigh_place(self._places.setdefault(k, _PlaceCounts()), differences, stamped, moved)
         for k in _exchanged_slots([d for d in left if d.shape not in stamped or d.flags & LINK]):
@@ -232,20 +255,41 @@ class SignificanceModel:
         return Judgement(own, [(differences[n], reason) for n, reason in sorted(reasons.items())])
 
     def _explain_by_site(self, differences: list[Difference], stamped: set[int]) -> dict[int, str]:
+        inserted = self._inserted(differences)
         printed = {d.shape for d in differences if d.flags & FINGERPRINT and d.shape in stamped}
         reasons = (
-            (n, NEW_FINGERPRINT if d.shape in printed else self._site_reason(d, stamped))
+            (n, NEW_FINGERPRINT if d.shape in printed else self._site_reason(d, stamped, inserted))
             for n, d in enumerate(differences)
         )
         return {n: reason for n, reason in reasons if reason}
 
-    def _site_reason(self, d: Difference, stamped: set[int]) -> str:
+    def _inserted(self, differences: list[Difference]) -> set[int]:
+        """The places at which a page only gained, or only lost, some texts among those of its own."""
+        places: dict[int, list[Difference]] = {}
+        for d in differences:
+            places.setdefault(d.place, []).append(d)
+        return {
+            place
+            for place, here in places.items()
+            if self._held[place]  # a new design has other places
+            and len({d.gone for d in here}) == 1
+            and not _is_whole(here)
+            and any(self._is_among_own(d) for d in here)
+        }
+
+    def _is_among_own(self, d: Difference) -> bool:
+        """Whether a neighbour at the same place is a text that few pages have."""
+        most = max(MAX_OWN_SHARE * max(self._weight, self._compared), 1)
+        sides = ((BEHIND_ALIKE, d.after), (BEFORE_ALIKE, d.ahead))
+        return any(d.flags & side and self._held[near] <= most for side, near in sides)
+
+    def _site_reason(self, d: Difference, stamped: set[int], inserted: set[int]) -> str:
         if d.flags & FRAME:
             return IN_FRAME
         if d.shape in stamped and self._is_counter(d):
             return COUNTER
-        # all prices may rise at once
-        return SHARED if not d.flags & FACT and self._is_shared(d) else ""
+        # all prices may rise at once, and all pages may get the same sentence among their own
+        return SHARED if not d.flags & FACT and d.place not in inserted and self._is_shared(d) else ""
 
     def _explain_by_experiment(
         self, page: int, differences: list[Difference], known: Mapping[int, str]
@@ -268,9 +312,11 @@ class SignificanceModel:
             return USUAL
         if any(self._moves_here_again(page, k) for k in slots):
             return USUAL_HERE
+        if figures and any(self._moves_here_again(page, k ^ _FIGURES, 1) for k in slots_of(d)):
+            return USUAL_HERE
         if self._is_wanderer(d):
             return WANDERS
-        return TURNS_OVER if any(self._turns_over(k) for k in (d.spot, d.place)) else ""
+        return TURNS_OVER if any(self._turns_over(k) for k in {d.spot, d.place, d.box}) else ""
 
     def _explain_by_exchange(self, differences: list[Difference], reasons: dict[int, str]) -> None:
         """Explain the other text of each exchange: it may be rare by chance."""
@@ -291,7 +337,7 @@ class SignificanceModel:
         memory = self._memory
         for page, delta in deltas:
             for d, reason in self.judge(page, delta).discounted:
-                if reason in _ROTATING and not d.gone and self.experiment.is_worth_seeing(d.place):
+                if reason in _ROTATING and not d.gone and self.experiment.is_worth_seeing(d.box):
                     self.experiment.see(d)
         slots, pool = self.experiment.learnt()
         if len(slots) > MAX_SLOTS:
@@ -312,7 +358,8 @@ class SignificanceModel:
             if len(pages) >= MIN_AGAIN_PAGES and (share := self._moved_share(k)) >= MIN_USUAL_PLACE_SHARE:
                 shares[k] = share
         born = [k for k, n in self._born.items() if n >= MIN_PAGES_SMALL_SITE]
-        held = {**self._held, **{k: 1.0 for k in self._history if k ^ _FIGURES in self._held}}
+        kinds = (_FIGURES, ORDER)
+        held = {**self._held, **{k: 1.0 for k in self._history if any(k ^ kind in self._held for kind in kinds)}}
         return update_history(self._history, shares, held, self._memory.compared, born)
 
     def _moves_after(self) -> dict[int, dict[int, int]]:
@@ -369,7 +416,11 @@ class SignificanceModel:
     def _is_wandering(self, d: Difference) -> bool:
         """Whether a text left some pages and came to others, and few kept it. Never a link: lists shift theirs."""
         gone, came = self._gone[d.exact], self._came[d.exact]
-        return min(gone, came) >= 1 and not d.flags & LINK and self._share(gone + came, d.exact) >= MIN_CHANGED_SHARE
+        return (
+            min(gone, came) >= 1
+            and not d.flags & (LINK | MOVED)
+            and self._share(gone + came, d.exact) >= MIN_CHANGED_SHARE
+        )
 
     def _is_unknown(self, k: int) -> bool:
         """Whether no earlier run compared a slot: what its quiet or its moves mean is not known."""
@@ -393,15 +444,15 @@ class SignificanceModel:
 
     def _is_whole_slot(self, d: Difference) -> bool:
         """Whether all texts at the place or spot of a difference move as usual, not a text at a position of it."""
-        return any(self._moves_as_usual(k) for k in (d.place, d.spot, d.place ^ _FIGURES, d.spot ^ _FIGURES))
+        return any(self._moves_as_usual(k ^ kind) for k in (d.place, d.spot, d.box) for kind in (0, _FIGURES))
 
-    def _moves_here_again(self, page: int, k: int) -> bool:
+    def _moves_here_again(self, page: int, k: int, fewest: int = MIN_AGAIN_PAGES) -> bool:
         """Whether a slot moved on this page in the last runs, and on most of the pages on which it moved then."""
         before = self._memory.moves.get(k, {})
         if page not in before:
             return False
         again = len(before.keys() & self._moved.get(k, set()))
-        return again >= MIN_AGAIN_PAGES and again >= MIN_AGAIN_SHARE * len(before)
+        return again >= fewest and again >= MIN_AGAIN_SHARE * len(before)
 
     def _is_wanderer(self, d: Difference) -> bool:
         """Whether it moves between pages as several others at its place do. Only two are two states of the page."""
@@ -431,7 +482,7 @@ class SignificanceModel:
     def _moved_share(self, k: int) -> float:
         """The share of the pages with a slot on which its texts, or its figures alone, moved."""
         moved = len(self._moved.get(k, ()))
-        return moved / max(moved, self._held[k], self._held[k ^ _FIGURES], 1)
+        return moved / max(moved, *(self._held[k ^ kind] for kind in (0, _FIGURES, ORDER)), 1)
 
     def _share(self, changed: float, k: int) -> float:
         """The share of the pages that have or had a key that changed it."""
@@ -473,7 +524,7 @@ def _exchanged_slots(differences: list[Difference]) -> set[int]:
     among: dict[int, dict[int, int]] = {}
     for d in differences:
         sides[d.gone].update({*slots_of(d)})
-        for k in (d.place, d.spot):
+        for k in (d.place, d.spot, d.box):
             among.setdefault(k, {})[d.spot] = d.among
     exchanged = sides[True] & sides[False]
     return {k for k, n in exchanged.items() if n >= MIN_TURNOVER_SHARE * sum(among.get(k, {}).values())}

@@ -2,7 +2,7 @@
 
 No tree is built: one pass reads the tags, with a stack of the elements that contain others. Where a browser builds
 another tree, both versions in a comparison are misread alike. A place is the chain of containers with their classes and
-ids; a spot is a place under a heading. Markup that two versions share is read once.
+ids; a box is the part of it from the innermost container that has some; a spot is a place under a heading. Markup that two versions share is read once.
 """
 
 import re
@@ -52,6 +52,7 @@ class ContentBlock(Struct, frozen=True, gc=False):
     is_frame: bool = False
     is_fact: bool = False
     is_link: bool = False
+    box: bytes = b""
 
 
 class UnreadBlock(Struct, frozen=True, gc=False):
@@ -61,6 +62,7 @@ class UnreadBlock(Struct, frozen=True, gc=False):
     place: bytes
     spot: str
     is_frame: bool
+    box: bytes
 
     def read(self) -> ContentBlock | None:
         """The block, or None when the markup has no text."""
@@ -68,7 +70,7 @@ class UnreadBlock(Struct, frozen=True, gc=False):
         if not reading.compared_text:
             return None
         return ContentBlock(
-            reading.compared_text, reading.text, self.place, self.spot, self.is_frame, False, reading.is_link
+            reading.compared_text, reading.text, self.place, self.spot, self.is_frame, False, reading.is_link, self.box
         )
 
 
@@ -136,9 +138,10 @@ def parse_changed_blocks(before: bytes, after: bytes) -> tuple[PageVersion, Page
 class _ParserState(Struct):
     """The position in a document, which decides how the next tag and text are read."""
 
-    stack: list[tuple[TagEffect, bytes, bool, bool]] = []  # open elements, each with the state around it
+    stack: list[tuple[TagEffect, bytes, bytes, bool, bool]] = []  # open elements, each with the state around it
     open: dict[str, int] = {}
     place: bytes = b""
+    box: bytes = b""
     is_frame: bool = False
     is_section: bool = False
     leaf: bytes = b""
@@ -164,7 +167,9 @@ class _ParserState(Struct):
                     self._start(tag, blocks)
             if text and not self.mute and not text.isspace():
                 if lazily and not self.in_heading:
-                    blocks.append(UnreadBlock(text, self.place + self.leaf, self.heading, self.is_frame))
+                    blocks.append(
+                        UnreadBlock(text, self.place + self.leaf, self.heading, self.is_frame, self.box + self.leaf)
+                    )
                     continue
                 self._text(text, blocks)
                 if len(blocks) >= MAX_BLOCKS:
@@ -174,7 +179,8 @@ class _ParserState(Struct):
         reading = TEXTS[raw]
         if reading.compared_text:
             text, place = reading.compared_text, self.place + self.leaf
-            blocks.append(ContentBlock(text, reading.text, place, self.heading, self.is_frame, False, reading.is_link))
+            box, is_link = self.box + self.leaf, reading.is_link
+            blocks.append(ContentBlock(text, reading.text, place, self.heading, self.is_frame, False, is_link, box))
             if self.in_heading:
                 self.heading = mask_variable_text(reading.text[:200])
                 self.in_heading = False
@@ -191,18 +197,19 @@ class _ParserState(Struct):
             self.in_heading = tag.is_heading
 
     def _open(self, tag: TagEffect) -> None:
-        self.stack.append((tag, self.place, self.is_frame, self.is_section))
+        self.stack.append((tag, self.place, self.box, self.is_frame, self.is_section))
         self.open[tag.name] = self.open.get(tag.name, 0) + 1
         self.mute += tag.is_mute
         self.leaf = b""
         if len(self.stack) <= MAX_DEPTH:
             self.place = _chain(self.place, tag.token)
+            self.box = tag.token if b" " in tag.token else _chain(self.box, tag.token)
         self.is_section = self.is_section or tag.is_section
         self.is_frame = self.is_frame or tag.is_frame or (tag.is_outer and not self.is_section)
 
     def _close(self, name: str) -> None:
         while True:
-            opened, self.place, self.is_frame, self.is_section = self.stack.pop()
+            opened, self.place, self.box, self.is_frame, self.is_section = self.stack.pop()
             self.open[opened.name] -= 1
             self.mute -= opened.is_mute
             if opened.name == name:
@@ -215,7 +222,8 @@ def _append_statement(name: str, value: str, blocks: list[AnyBlock]) -> None:
         return
     text = f"{name}: {value}"
     place = b"=" + name[:200].encode("utf-8", "surrogatepass")
-    blocks.append(ContentBlock(text, text, place, is_fact=name.rpartition(".")[2] in _FACT_PROPERTIES))
+    is_fact = name.rpartition(".")[2] in _FACT_PROPERTIES
+    blocks.append(ContentBlock(text, text, place, is_fact=is_fact, box=place))
 
 
 def _extract_jsonld(markup: str) -> tuple[str, list[AnyBlock]]:

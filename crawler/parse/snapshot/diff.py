@@ -1,8 +1,10 @@
 """Finds the blocks that a page lost and gained between two visits. ``lastmod`` decides which of them matter."""
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
@@ -21,6 +23,12 @@ from crawler.parse.snapshot.text import Memo, has_fingerprint, mask_variable_tex
 MAX_DIFFERENCES = 200
 MAX_TEXT = 120
 MAX_SAMPLED_CHARACTERS = 200_000
+BEHIND_ALIKE = 32
+"""Flag of a difference: the neighbour ``after`` which it stands is at its place."""
+BEFORE_ALIKE = 64
+"""Flag of a difference: the neighbour ``ahead`` is at its place."""
+MIN_MOVED_TEXT = 25
+"""Characters from which on the position of a text matters: not of a label, a tag or a figure."""
 MAX_BARE = 4
 """Characters up to which a shape is only comparable with one at the same place."""
 _SHAPE: Final = 0x5A5A_5A5A_5A5A_5A5A  # keeps the key of a shape apart from that of an equal text
@@ -32,6 +40,8 @@ FACT = 2
 """Flag of a difference: a price or an availability stated as data."""
 LINK = 4
 """Flag of a difference: it is a link or a picture and nothing else."""
+MOVED = 16
+"""Flag of a difference: the page lost and gained the text, which moved among the others of its place."""
 FINGERPRINT = 8
 """Flag of a difference: it has the URL of an asset whose fingerprint does not count."""
 
@@ -42,7 +52,8 @@ class Difference(Struct, frozen=True, array_like=True):
     ``place`` is its containers, ``spot`` the place under its heading, ``shape`` the text without figures, ``exact`` the
     text with its links. ``after`` and ``ahead`` are its nearest unchanged neighbours, each as a text at a place (0 at
     an end of the page). ``among`` is the number of blocks of this page at the same spot. ``nth`` is the place with its
-    number among the blocks there, and ``nth_last`` the same, counted from the last one.
+    number among the blocks there, and ``nth_last`` the same, counted from the last one. ``box`` is the
+    part of the place from the innermost container with a class or id, which may stand in several templates.
     """
 
     gone: bool
@@ -57,6 +68,7 @@ class Difference(Struct, frozen=True, array_like=True):
     text: str
     nth: int = 0
     nth_last: int = 0
+    box: int = 0
 
 
 class Delta(Struct, frozen=True, array_like=True):
@@ -71,9 +83,11 @@ class Delta(Struct, frozen=True, array_like=True):
 
 
 def compare(before: bytes, after: bytes) -> Delta:
-    """Compare two snapshots as multisets of blocks: a block that only moved is no difference. Never raises.
+    """Compare two snapshots as multisets of blocks. Never raises.
 
-    Of equal blocks, those in unchanged parts of the page count as the ones that stayed, then the first ones.
+    Of equal blocks, those in unchanged parts of the page count as the ones that stayed, then the first ones. A text that
+    only moved to another container is no difference; one that moved among those of its container is lost and gained,
+    with the flag ``MOVED``. Not so a link: lists shift theirs.
     """
     if before == after:
         return Delta(known=bool(before))
@@ -81,8 +95,9 @@ def compare(before: bytes, after: bytes) -> Delta:
     if versions is None or not all(any(map(_read_block, version.entries)) for version in versions):
         return Delta(known=False)
     in_old, in_new = (Counter([block.compared_text for block in version.differing]) for version in versions)
-    lost = _differences(versions[0], _surplus(in_old, in_new), True)
-    gained = _differences(versions[1], _surplus(in_new, in_old), False)
+    moved = _moved(versions[0].differing, versions[1].differing)
+    lost = _differences(versions[0], _surplus(in_old, in_new), moved, True)
+    gained = _differences(versions[1], _surplus(in_new, in_old), moved, False)
     listed = lost[: max(MAX_DIFFERENCES // 2, MAX_DIFFERENCES - len(gained))]
     listed += gained[: MAX_DIFFERENCES - len(listed)]
     return Delta(listed, more=len(listed) < len(lost) + len(gained))
@@ -99,6 +114,7 @@ def content_keys(snapshot: bytes) -> list[int]:
         block_keys = exact, _, _, place = _block_keys(block)
         keys.update(block_keys)
         keys.add(text_at_place_key(exact, place))
+        keys.add(_box_key(block.box))
         keys.add(_nth_key(place, at[place]))
         at[place] += 1
     keys.update(_nth_key(place, n - count) for place, count in at.items() for n in range(count))
@@ -110,15 +126,64 @@ def _surplus(counts: Counter[str], other: Counter[str]) -> dict[str, int]:
     return {text: count - other[text] for text, count in counts.items() if count > other.get(text, 0)}
 
 
-def _differences(version: PageVersion, surplus: dict[str, int], gone: bool) -> list[Difference]:
-    """The blocks in surplus, in document order; of equal blocks the last. One more than a delta lists, at most."""
-    if not surplus:
+def _moved(old: list[ContentBlock], new: list[ContentBlock]) -> set[str]:
+    """The texts that moved among those of their container: as few as explain the new order."""
+    old_texts, new_texts = _unique_texts(old), _unique_texts(new)
+    moved: set[str] = set()
+    for container, texts in old_texts.items():
+        at = {text: number for number, text in enumerate(new_texts.get(container, ()))}
+        common = [text for text in texts if text in at]
+        order = [at[text] for text in common]
+        if any(n > m for n, m in pairwise(order)):
+            stayed = set(_longest_increasing(order))
+            moved.update(text for text, number in zip(common, order, strict=True) if number not in stayed)
+    return moved
+
+
+def _unique_texts(blocks: list[ContentBlock]) -> dict[bytes, list[str]]:
+    """The texts that occur once, in order, by container, without those that may move without meaning."""
+    count = Counter([block.compared_text for block in blocks])
+    texts: dict[bytes, list[str]] = {}
+    for block in blocks:
+        is_free = block.is_link or block.is_frame or len(block.text) < MIN_MOVED_TEXT or block.place[:1] == b"="
+        if not is_free and count[block.compared_text] == 1:
+            container = block.place.partition(b"\x1f")[0]
+            texts.setdefault(container, []).append(block.compared_text)
+    return texts
+
+
+def _longest_increasing(numbers: list[int]) -> list[int]:
+    """A longest increasing subsequence of distinct numbers."""
+    ends: list[int] = []  # the lowest end of a subsequence of each length
+    before: dict[int, int | None] = {}
+    for number in numbers:
+        at = bisect_left(ends, number)
+        before[number] = ends[at - 1] if at else None
+        ends[at : at + 1] = [number]
+    chain: list[int] = []
+    number_or_none = ends[-1] if ends else None
+    while number_or_none is not None:
+        chain.append(number_or_none)
+        number_or_none = before[number_or_none]
+    return chain
+
+
+def _differences(version: PageVersion, surplus: dict[str, int], moved: set[str], gone: bool) -> list[Difference]:
+    """The blocks in surplus and those that moved, in document order; of equal blocks the last.
+
+    One more than a delta lists, at most.
+    """
+    if not surplus and not moved:
         return []
     changed: dict[int, ContentBlock] = {}
     for at in reversed(version.own):
         block = version.entries[at]
-        if isinstance(block, ContentBlock) and surplus.get(block.compared_text):
+        if not isinstance(block, ContentBlock):
+            continue
+        if surplus.get(block.compared_text):
             surplus[block.compared_text] -= 1
+            changed[at] = block
+        elif block.compared_text in moved:
             changed[at] = block
     places = {block.place for block in changed.values()}
     among: Counter[tuple[bytes, str]] = Counter()
@@ -133,11 +198,14 @@ def _differences(version: PageVersion, surplus: dict[str, int], gone: bool) -> l
     following = -1
     for at in sorted(changed)[: MAX_DIFFERENCES + 1]:
         if at > following:
-            _, after = _unchanged_neighbour(version, changed, at, -1)
+            preceding, after = _unchanged_neighbour(version, changed, at, -1)
             following, ahead = _unchanged_neighbour(version, changed, at, 1)
         block = changed[at]
         numbers = nth[at], nth[at] - count[block.place]
-        differences.append(_difference(block, gone, after, ahead, among[block.place, block.spot], numbers))
+        flags = MOVED if block.compared_text in moved else 0
+        flags |= BEHIND_ALIKE * (after != 0 and version.entries[preceding].place == block.place)
+        flags |= BEFORE_ALIKE * (ahead != 0 and version.entries[following].place == block.place)
+        differences.append(_difference(block, gone, after, ahead, among[block.place, block.spot], numbers, flags))
     return differences
 
 
@@ -157,15 +225,17 @@ def _read_block(entry: AnyBlock) -> ContentBlock | None:
 
 
 def _difference(
-    block: ContentBlock, gone: bool, after: int, ahead: int, among: int, numbers: tuple[int, int]
+    block: ContentBlock, gone: bool, after: int, ahead: int, among: int, numbers: tuple[int, int], flags: int = 0
 ) -> Difference:
     exact, shape, spot, place = _block_keys(block)
-    flags = FRAME * block.is_frame | FACT * block.is_fact | LINK * block.is_link
+    flags |= FRAME * block.is_frame | FACT * block.is_fact | LINK * block.is_link
     if has_fingerprint(block.compared_text):
         flags |= FINGERPRINT
     text = one_line(block.text, MAX_TEXT)
     nth, nth_last = (_nth_key(place, number) for number in numbers)
-    return Difference(gone, place, spot, shape, exact, after, ahead, among, flags, text, nth, nth_last)
+    return Difference(
+        gone, place, spot, shape, exact, after, ahead, among, flags, text, nth, nth_last, _box_key(block.box)
+    )
 
 
 def _key_at_place(block: ContentBlock) -> int:
@@ -204,6 +274,11 @@ _TEXT_KEYS: Final = Memo(_text_keys)
 @lru_cache(maxsize=8_192)
 def _place_keys(place: bytes, spot: str) -> tuple[int, int]:
     return stable_hash(place, _to_bytes(spot), b"spot"), stable_hash(place, b"place")
+
+
+@lru_cache(maxsize=8_192)
+def _box_key(box: bytes) -> int:
+    return stable_hash(box, b"box")
 
 
 def _to_bytes(text: str) -> bytes:

@@ -148,6 +148,7 @@ _MUTE_TAGS: Final = _names("template svg math datalist iframe canvas object")
 _SECTION_TAGS: Final = _names("article main section dialog")
 _OUTER_TAGS: Final = _names("footer aside")
 _FRAME_ROLES: Final = _names("navigation contentinfo")
+_OWN_NAMED: Final = _names("html body article")
 _STATES: Final = _names("active current selected open first last odd even lazy lazyloaded")
 # instructions for search engines (robots, canonical) are no content
 _METAS: Final = _names("description keywords author")
@@ -243,8 +244,11 @@ def _statement(tag: str, attributes: dict[str, str]) -> tuple[str, str]:
 
 
 def _token(tag: str, attributes: dict[str, str]) -> bytes:
-    """A tag with its class and id, without figures and states, which vary between pages of one template."""
-    if "class" not in attributes and "id" not in attributes:
+    """A tag with its class and id, without figures and states, which vary between pages of one template.
+
+    On ``body`` and ``article``, content management systems write the names of the page, its author and its topics.
+    """
+    if tag in _OWN_NAMED or "class" not in attributes and "id" not in attributes:
         return tag.encode("utf-8", "surrogatepass")
     names = [*sorted(set(attributes.get("class", "").split()) - _STATES), "#" + attributes.get("id", "")]
     return _figures.sub("0", " ".join((tag, *names))[:500]).encode("utf-8", "surrogatepass")
