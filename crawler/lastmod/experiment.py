@@ -10,7 +10,7 @@ this is not one of them; or when its page was read twice and it stayed, while th
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from crawler.lastmod.memory import SiteMemory, Variation
@@ -26,6 +26,12 @@ MIN_TESTED: Final = 3
 """Pages read twice, to expect something of the others by a position or a number of texts."""
 MIN_DRAWN: Final = 20
 """Values of a slot, to know that they come from a pool."""
+MIN_LIKE: Final = 4
+"""Values of a slot, to know what they are like."""
+NEARLY_ONLY: Final = 0.95
+MAX_LONGER: Final = 1.3
+MAX_LONGER_BY: Final = 15
+"""A text is unlike the others of its slot when it has so many times the characters of the longest, and so many more."""
 MAX_FRESH: Final = 0.08
 """Share of the values seen for the first time, up to which a pool is known."""
 
@@ -62,10 +68,14 @@ class _OwnVariation:
 class Experiment:
     """The variation of the slots of a site: from the memory, and from the second reads of this run.
 
-    A second read of a page in an earlier run counts for its slots only.
+    A second read of a page in an earlier run counts for its slots only. ``is_elsewhere`` says whether other pages show a
+    text too.
     """
 
-    def __init__(self, memory: SiteMemory, run: int = 0) -> None:
+    def __init__(
+        self, memory: SiteMemory, run: int = 0, is_elsewhere: Callable[[Difference], bool] = lambda _: False
+    ) -> None:
+        self._is_elsewhere = is_elsewhere
         self._run = run
         self._known = memory.slots
         self._pool = memory.pool
@@ -112,7 +122,8 @@ class Experiment:
         k = _value_key(d)
         slot = self._seen.get(d.box, Variation())
         fresh = k not in self._pool and k not in self._new_pool
-        self._seen[d.box] = _plus(slot, drawn=1, fresh=fresh)
+        seen = _plus(slot, drawn=1, fresh=fresh, links=bool(d.flags & LINK))
+        self._seen[d.box] = seen.merged(Variation(longest=d.size))
         self._new_pool[k] = self._run
         self._slots.pop(d.box, None)
 
@@ -139,6 +150,8 @@ class Experiment:
     ) -> None:
         gone: dict[int, list[int]] = {}
         for n, d in enumerate(differences):
+            if self._is_unlike(d):
+                continue
             if d.exact in own.unstable or (d.shape in own.figures and d.shape in stamped):
                 reasons[n] = VARIES
             elif d.gone and own.places[d.place]:
@@ -158,7 +171,7 @@ class Experiment:
             return IN_POOL
         if not any(self._texts_vary(k, whole=k in {d.place, d.spot, d.box}) for k in slots_of(d)):
             return ""
-        if not d.gone and (self.knows_pool(d.box) and not d.flags & LINK):
+        if self.is_surprising(d):
             return ""
         if own is not None and not d.gone and self._varies_always(d) and d.exact not in own.unstable:
             return ""
@@ -185,6 +198,21 @@ class Experiment:
         """Whether a slot that varies showed this text before."""
         k = _value_key(d)
         return k in self._pool or k in self._new_pool
+
+    def is_surprising(self, d: Difference) -> bool:
+        """Whether a text is unlike all that its slot showed: in no pool that is known, no link, or much longer."""
+        if d.gone or d.flags & MOVED or self.in_pool(d):
+            return False
+        if self.knows_pool(d.box) and not d.flags & LINK and not self._is_elsewhere(d):
+            return True
+        return self._is_unlike(d)
+
+    def _is_unlike(self, d: Difference) -> bool:
+        """Whether a text is no link at a place of links, or much longer than all others there."""
+        slot = self._known.get(d.box)  # not what this run saw, which may be this text
+        if slot is None or slot.drawn < MIN_LIKE or d.gone or d.flags & LINK:
+            return False
+        return slot.links >= NEARLY_ONLY * slot.drawn or d.size > MAX_LONGER * slot.longest + MAX_LONGER_BY
 
     def knows_pool(self, box: int) -> bool:
         """Whether nearly all texts that a slot rotates are known."""

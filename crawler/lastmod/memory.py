@@ -43,7 +43,8 @@ class Variation(Struct, frozen=True, array_like=True):
 
     Of ``tested`` pages with the slot, a text differed on ``varied`` and only figures on ``figured``. On one page at
     most ``blocks`` of its texts differed; ``whole`` is the share of its texts that did, summed over ``varied``. Of its
-    ``drawn`` values, ``fresh`` were seen for the first time. ``run`` is the last run in which it varied.
+    ``drawn`` values, ``fresh`` were seen for the first time, ``links`` were links, and the longest had ``longest``
+    characters. ``run`` is the last run in which it varied.
     """
 
     tested: float = 0.0
@@ -54,6 +55,8 @@ class Variation(Struct, frozen=True, array_like=True):
     drawn: float = 0.0
     fresh: float = 0.0
     run: int = 0
+    links: float = 0.0
+    longest: int = 0
 
     def merged(self, newer: "Variation") -> "Variation":
         """This faded, and what a later run saw."""
@@ -68,6 +71,8 @@ class Variation(Struct, frozen=True, array_like=True):
             self.drawn * drawn + newer.drawn,
             self.fresh * drawn + newer.fresh,
             max(self.run, newer.run),
+            self.links * drawn + newer.links,
+            max(self.longest, newer.longest),
         )
 
 

@@ -79,6 +79,13 @@ MAX_SHORT_LENGTH: Final = 200
 MIN_POOL_TEXTS: Final = 3
 """Texts that move from page to page at one place, from which on the place shows texts of a pool."""
 
+MIN_POOL_SIZE: Final = 4
+MIN_POOL_TEXT: Final = 10
+"""Different texts, and characters of a text, from which on they may be a pool: not the states of a thing."""
+
+MIN_REPEATED_SHARE: Final = 0.6
+"""Share of the texts of a place that other pages show too, from which on they are a pool."""
+
 MIN_FIGURED_PAGES: Final = 2
 """Pages with the same words around figures, from which on these may be a counter."""
 
@@ -95,18 +102,19 @@ MIN_FACT_RUNS: Final = 3
 MIN_OF_USUAL: Final = 0.2
 """Share of the usual number of pages on which a slot must move, to move as usual."""
 
-MIN_AGAIN_PAGES: Final = 2
+MIN_MOVED_PAGES: Final = 2
+MIN_AGAIN_PAGES: Final = 3
+MAX_FIGURE_TEXT: Final = 40
+"""Characters of a text that is a figure and little else, which may count on one page alone."""
+
 MIN_AGAIN_SHARE: Final = 0.5
 """Share of the pages on which a slot moved in the last runs and moves again, from which on it moves by itself there."""
-
-MAX_PAUSE: Final = 3
-"""Runs after which it is forgotten that a slot moved on a page."""
 
 MIN_USUAL_PLACE_SHARE: Final = 0.5
 SAMPLE_SIZE: Final = 400
 """Pages of a site, changed or not, that show how common a text is."""
 
-_number: Final = re.compile(r"[0-9]{1,15}").findall
+_number: Final = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?").findall
 _FIGURES: Final = 0x3C3C_3C3C_3C3C_3C3C  # keeps the key of the figures in a slot apart from that of its texts
 _MAX_KEYS: Final = 500_000  # keys of one kind in memory
 _TEXTS: Final = 200  # of one place in memory
@@ -115,7 +123,7 @@ _TEXTS: Final = 200  # of one place in memory
 class _PlaceCounts:
     """Changes at one place or spot that its texts do not explain. All counts are of pages."""
 
-    __slots__ = ("links", "pool", "restamped", "short", "texts", "turned", "wandered")
+    __slots__ = ("links", "pool", "restamped", "short", "texts", "tiny", "turned", "wandered")
 
     def __init__(self) -> None:
         self.restamped = 0  # figures changed inside words that only the page has
@@ -123,6 +131,7 @@ class _PlaceCounts:
         self.turned = 0  # most of the place was replaced
         self.links = 0  # of those that turned: by links
         self.short = 0  # of those that turned: by short texts
+        self.tiny = 0  # of those that turned: by labels and figures only
         self.pool: set[int] = set()  # exact keys of moving texts, a sample
         self.texts: list[int] = []  # exact keys of replaced texts, a sample
 
@@ -142,16 +151,17 @@ USUAL: Final = "is in a slot that moves in most runs"
 USUAL_HERE: Final = "is in a slot that moves in most runs on this page and others"
 WANDERS: Final = "moves from page to page"
 TURNS_OVER: Final = "is in a slot that shows something else on most pages"
+IN_CARD: Final = "is in a card whose texts do not count"
 EXCHANGED: Final = "made room for a text that does not count"
 
 
 class SignificanceModel:
     """Judges the changes of one run; made by :func:`build_significance_model`."""
 
-    def __init__(self, memory: SiteMemory, experiment: Experiment, run: int = 0) -> None:
+    def __init__(self, memory: SiteMemory, run: int = 0) -> None:
         self._memory = memory
         self._history = memory.history
-        self.experiment = experiment
+        self.experiment = Experiment(memory, run, self._is_elsewhere)
         self._run = run
         self._compared = 0
         self._weight = 0.0
@@ -232,6 +242,7 @@ class SignificanceModel:
             place.turned += 1
             place.links += sum(bool(d.flags & LINK) for d in here) * 2 > len(here)
             place.short += sum(len(d.text) for d in here) < MAX_SHORT_LENGTH * len(here)
+            place.tiny += all(d.size < MIN_POOL_TEXT for d in here)
             if len(place.texts) < _TEXTS:
                 place.texts.extend(d.exact for d in here)
 
@@ -251,6 +262,7 @@ class SignificanceModel:
             if n in found and found[n] in {USUAL, USUAL_HERE} and not self._is_whole_slot(differences[n]):
                 del reasons[n]
         self._explain_by_exchange(differences, reasons)
+        self._explain_by_unit(differences, reasons)
         own = [d for n, d in enumerate(differences) if n not in reasons]
         return Judgement(own, [(differences[n], reason) for n, reason in sorted(reasons.items())])
 
@@ -308,11 +320,13 @@ class SignificanceModel:
         slots = list(slots_of(d))
         if figures:
             slots += [k ^ _FIGURES for k in slots]
-        if any(self._moves_as_usual(k) for k in slots):
-            return USUAL
-        if any(self._moves_here_again(page, k) for k in slots):
-            return USUAL_HERE
-        if figures and any(self._moves_here_again(page, k ^ _FIGURES, 1) for k in slots_of(d)):
+        if figures or not self.experiment.is_surprising(d):
+            if any(self._moves_as_usual(k) for k in slots):
+                return USUAL
+            if any(self._moves_here_again(page, k) for k in slots):
+                return USUAL_HERE
+        is_figure = d.shape in self._small_steps and d.size <= MAX_FIGURE_TEXT
+        if figures and is_figure and any(self._moves_here_again(page, k ^ _FIGURES, 1) for k in slots_of(d)):
             return USUAL_HERE
         if self._is_wanderer(d):
             return WANDERS
@@ -332,12 +346,25 @@ class SignificanceModel:
                 elif came not in reasons and reasons.get(gone) == WANDERS:
                     reasons[came] = EXCHANGED
 
+    @staticmethod
+    def _explain_by_unit(differences: list[Difference], reasons: dict[int, str]) -> None:
+        """Explain the links and pictures of cards whose texts rotate: a card is one thing."""
+        units: dict[int, list[int]] = {}
+        for n, d in enumerate(differences):
+            units.setdefault(d.unit, []).append(n)
+        for here in units.values():
+            rest = [n for n in here if n not in reasons]
+            rotating = sum(reasons.get(n) in _ROTATING for n in here)
+            if rest and rotating >= len(rest) and all(differences[n].flags & LINK for n in rest):
+                reasons.update(dict.fromkeys(rest, IN_CARD))
+
     def learn(self, deltas: Iterable[tuple[int, Delta]]) -> SiteMemory:
         """The memory of the site after this run. Goes once more through the deltas."""
         memory = self._memory
         for page, delta in deltas:
             for d, reason in self.judge(page, delta).discounted:
-                if reason in _ROTATING and not d.gone and self.experiment.is_worth_seeing(d.box):
+                is_news = not d.gone or not self.experiment.in_pool(d)
+                if reason in _ROTATING and is_news and self.experiment.is_worth_seeing(d.box):
                     self.experiment.see(d)
         slots, pool = self.experiment.learnt()
         if len(slots) > MAX_SLOTS:
@@ -355,7 +382,7 @@ class SignificanceModel:
             if _may_be_widget(place):
                 shares[k] = self._share(place.turned, k)
         for k, pages in self._moved.items():
-            if len(pages) >= MIN_AGAIN_PAGES and (share := self._moved_share(k)) >= MIN_USUAL_PLACE_SHARE:
+            if len(pages) >= MIN_MOVED_PAGES and (share := self._moved_share(k)) >= MIN_USUAL_PLACE_SHARE:
                 shares[k] = share
         born = [k for k, n in self._born.items() if n >= MIN_PAGES_SMALL_SITE]
         kinds = (_FIGURES, ORDER)
@@ -364,12 +391,7 @@ class SignificanceModel:
 
     def _moves_after(self) -> dict[int, dict[int, int]]:
         """The pages on which each slot moved, with the run of the last move, as far as there is room."""
-        after = {
-            k: {page: run for page, run in pages.items() if run > self._run - MAX_PAUSE}
-            for k, pages in self._memory.moves.items()
-        }
-        for k, pages in self._moved.items():
-            after.setdefault(k, {}).update(dict.fromkeys(pages, self._run))
+        after = {k: dict.fromkeys(pages, self._run) for k, pages in self._moved.items()}
         room = MAX_MOVES
         kept = {}
         for k in sorted(after, key=lambda k: (len(after[k]), k)):
@@ -399,7 +421,7 @@ class SignificanceModel:
     def _is_frequent(self, shape: int) -> bool:
         """Whether figures moved in several runs, or on several pages in the last one."""
         history = self._history[shape]
-        return history.runs > 1 or history.share * self._held[shape] >= MIN_AGAIN_PAGES - 0.5
+        return history.runs > 1 or history.share * self._held[shape] >= MIN_MOVED_PAGES - 0.5
 
     def _is_shared(self, d: Difference) -> bool:
         """Whether the same text came or went on most pages of the site, or beside the same text on most with it."""
@@ -421,6 +443,10 @@ class SignificanceModel:
             and not d.flags & (LINK | MOVED)
             and self._share(gone + came, d.exact) >= MIN_CHANGED_SHARE
         )
+
+    def _is_elsewhere(self, d: Difference) -> bool:
+        """Whether other pages show a text too, or got it in this run."""
+        return self._came[d.exact] > 1 or self._held[d.exact] > 1
 
     def _is_unknown(self, k: int) -> bool:
         """Whether no earlier run compared a slot: what its quiet or its moves mean is not known."""
@@ -448,10 +474,11 @@ class SignificanceModel:
 
     def _moves_here_again(self, page: int, k: int, fewest: int = MIN_AGAIN_PAGES) -> bool:
         """Whether a slot moved on this page in the last runs, and on most of the pages on which it moved then."""
-        before = self._memory.moves.get(k, {})
+        last = self._run - 1
+        before = {page for page, run in self._memory.moves.get(k, {}).items() if run == last}
         if page not in before:
             return False
-        again = len(before.keys() & self._moved.get(k, set()))
+        again = len(before & self._moved.get(k, set()))
         return again >= fewest and again >= MIN_AGAIN_SHARE * len(before)
 
     def _is_wanderer(self, d: Difference) -> bool:
@@ -467,6 +494,8 @@ class SignificanceModel:
     def _turns_over(self, k: int) -> bool:
         """Whether most pages with this place now show other links, texts of a pool, or other short texts there."""
         place = self._places.get(k)
+        if place is not None and self._shows_a_pool(place):
+            return True
         if place is None or place.turned < MIN_AGREEING_PAGES or self._share(place.turned, k) < MIN_CHANGED_SHARE:
             return False
         if place.links * 2 > place.turned:
@@ -484,13 +513,21 @@ class SignificanceModel:
         moved = len(self._moved.get(k, ()))
         return moved / max(moved, *(self._held[k ^ kind] for kind in (0, _FIGURES, ORDER)), 1)
 
+    def _shows_a_pool(self, place: _PlaceCounts) -> bool:
+        """Whether some pages now show other texts there, many different ones, which other pages show too."""
+        texts = set(place.texts)
+        if place.turned < MIN_PAGES_SMALL_SITE or len(texts) < max(MIN_POOL_SIZE, place.turned) or place.tiny:
+            return False
+        repeated = sum(self._gone[text] + max(self._came[text], self._held[text]) >= 2 for text in texts)
+        return repeated >= MIN_REPEATED_SHARE * len(texts)
+
     def _share(self, changed: float, k: int) -> float:
         """The share of the pages that have or had a key that changed it."""
         gone, came = self._gone[k], self._came[k]
         return changed / max(changed, 1, max(gone - came, 0) + max(came, self._held[k]))
 
 
-_ROTATING: Final = frozenset((IN_POOL, VARIES, VARIES_HERE, USUAL, USUAL_HERE, WANDERS, TURNS_OVER))
+_ROTATING: Final = frozenset((IN_POOL, VARIES, VARIES_HERE, USUAL, USUAL_HERE, WANDERS, TURNS_OVER, IN_CARD))
 
 
 def build_significance_model(
@@ -505,10 +542,9 @@ def build_significance_model(
     ``sample`` holds the :func:`crawler.parse.snapshot.diff.content_keys` of up to ``SAMPLE_SIZE`` of all pages compared
     in this run, changed or not, each with the number of pages that it stands for.
     """
-    experiment = Experiment(memory, run)
+    model = SignificanceModel(memory, run)
     for read in second_reads:
-        experiment.add(read)
-    model = SignificanceModel(memory, experiment, run)
+        model.experiment.add(read)
     for _, delta in deltas():
         model.add(delta)
     for keys, weight in sample:
@@ -534,7 +570,7 @@ def _is_small_step(differences: list[Difference]) -> bool:
     """Whether the figures of texts of one shape moved by little, as those of counters do."""
     sides = ([float(n) for d in differences if d.gone is side for n in _number(d.text)] for side in (True, False))
     gone, came = sides
-    return len(gone) == len(came) and all(
+    return 0 < len(gone) == len(came) and all(
         abs(new - old) <= max(MAX_STEP, MAX_STEP_SHARE * max(new, old)) for old, new in zip(gone, came, strict=True)
     )
 

@@ -52,8 +52,9 @@ class Difference(Struct, frozen=True, array_like=True):
     ``place`` is its containers, ``spot`` the place under its heading, ``shape`` the text without figures, ``exact`` the
     text with its links. ``after`` and ``ahead`` are its nearest unchanged neighbours, each as a text at a place (0 at
     an end of the page). ``among`` is the number of blocks of this page at the same spot. ``nth`` is the place with its
-    number among the blocks there, and ``nth_last`` the same, counted from the last one. ``box`` is the
-    part of the place from the innermost container with a class or id, which may stand in several templates.
+    number among the blocks there, and ``nth_last`` the same, counted from the last one. ``box`` is the part of the
+    place from the innermost container with a class or id, which may stand in several templates, and ``unit`` the box
+    without the element that gives the text its role. ``size`` is the number of characters of the whole text.
     """
 
     gone: bool
@@ -69,6 +70,8 @@ class Difference(Struct, frozen=True, array_like=True):
     nth: int = 0
     nth_last: int = 0
     box: int = 0
+    size: int = 0
+    unit: int = 0
 
 
 class Delta(Struct, frozen=True, array_like=True):
@@ -233,9 +236,9 @@ def _difference(
         flags |= FINGERPRINT
     text = one_line(block.text, MAX_TEXT)
     nth, nth_last = (_nth_key(place, number) for number in numbers)
-    return Difference(
-        gone, place, spot, shape, exact, after, ahead, among, flags, text, nth, nth_last, _box_key(block.box)
-    )
+    unit = block.box.partition(b"\x1f")[0]
+    keys = gone, place, spot, shape, exact, after, ahead, among
+    return Difference(*keys, flags, text, nth, nth_last, _box_key(block.box), len(block.text), _box_key(unit))
 
 
 def _key_at_place(block: ContentBlock) -> int:
