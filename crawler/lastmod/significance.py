@@ -105,7 +105,8 @@ MIN_OF_USUAL: Final = 0.2
 MIN_MOVED_PAGES: Final = 2
 MIN_AGAIN_PAGES: Final = 3
 MAX_FIGURE_TEXT: Final = 40
-"""Characters of a text that is a figure and little else, which may count on one page alone."""
+MAX_BARE_FIGURE: Final = 12
+"""Characters of a text that is a figure and little else, and of a figure alone: these may vary on one page alone."""
 
 MIN_AGAIN_SHARE: Final = 0.5
 """Share of the pages on which a slot moved in the last runs and moves again, from which on it moves by itself there."""
@@ -268,7 +269,9 @@ class SignificanceModel:
 
     def _explain_by_site(self, differences: list[Difference], stamped: set[int]) -> dict[int, str]:
         inserted = self._inserted(differences)
-        printed = {d.shape for d in differences if d.flags & FINGERPRINT and d.shape in stamped}
+        # a fingerprint of figures alone looks like a number: then one of the two sides has none
+        sides = [{d.shape for d in differences if d.flags & FINGERPRINT and d.gone is side} for side in (True, False)]
+        printed = (sides[0] ^ sides[1]) & stamped
         reasons = (
             (n, NEW_FINGERPRINT if d.shape in printed else self._site_reason(d, stamped, inserted))
             for n, d in enumerate(differences)
@@ -325,7 +328,9 @@ class SignificanceModel:
                 return USUAL
             if any(self._moves_here_again(page, k) for k in slots):
                 return USUAL_HERE
-        is_figure = d.shape in self._small_steps and d.size <= MAX_FIGURE_TEXT
+        if d.flags & MOVED and self._moves_here_again(page, d.place ^ ORDER, 1):
+            return USUAL_HERE
+        is_figure = d.size <= (MAX_FIGURE_TEXT if d.shape in self._small_steps else MAX_BARE_FIGURE)
         if figures and is_figure and any(self._moves_here_again(page, k ^ _FIGURES, 1) for k in slots_of(d)):
             return USUAL_HERE
         if self._is_wanderer(d):
@@ -377,7 +382,11 @@ class SignificanceModel:
 
     def _history_after(self) -> dict[int, ChangeHistory]:
         changed = dict(self._restamped)
-        shares = {k: self._share(n, k) for k, n in changed.items() if max(self._held[k], n) >= MIN_FIGURED_PAGES}
+        shares = {
+            k: self._share(n, k)
+            for k, n in changed.items()
+            if max(self._held[k], n) >= MIN_FIGURED_PAGES or self._small_steps[k]
+        }
         for k, place in self._places.items():
             if _may_be_widget(place):
                 shares[k] = self._share(place.turned, k)
@@ -516,7 +525,7 @@ class SignificanceModel:
     def _shows_a_pool(self, place: _PlaceCounts) -> bool:
         """Whether some pages now show other texts there, many different ones, which other pages show too."""
         texts = set(place.texts)
-        if place.turned < MIN_PAGES_SMALL_SITE or len(texts) < max(MIN_POOL_SIZE, place.turned) or place.tiny:
+        if place.turned < MIN_PAGES_SMALL_SITE or len(texts) < MIN_POOL_SIZE or place.tiny:
             return False
         repeated = sum(self._gone[text] + max(self._came[text], self._held[text]) >= 2 for text in texts)
         return repeated >= MIN_REPEATED_SHARE * len(texts)

@@ -85,11 +85,12 @@ _session_name = re.compile(
     re.IGNORECASE | re.DOTALL,
 ).match
 _session_value = re.compile(r"(?=[^=]*[0-9])(?:[0-9a-f]{16,}|[0-9a-zA-Z_-]{24,})\Z").match
-# A token after the stem of a file name: hexadecimal, or in letters of both cases that are no word ("Bridge2").
+# A token after the stem of a file name: hexadecimal, or figures and letters in turn, or in letters of both cases that are no word ("Bridge2").
 # Not the mark of an edited picture in WordPress ("-e1700000000000").
 _fingerprint = re.compile(
     r"(?<=[0-9A-Za-z][._-])(?=[A-Za-z0-9_-]*?[0-9])(?=[A-Za-z0-9_-]*?[a-zA-Z])"
-    r"(?:(?!e[0-9]{10,13}[._-])(?:[0-9a-f]{7,64}|[0-9A-F]{8,64})(?=[._-])"
+    r"(?:(?!e[0-9]{10,13}[._-])(?:[0-9a-f]{7,64}|[0-9A-F]{8,64}"
+    r"|(?=(?:[a-z]+[0-9]+){2}|(?:[0-9]+[a-z]+){2})[0-9a-z]{8,64})(?=[._-])"
     r"|(?![A-Z]?[a-z]+[0-9]*[._-])(?=[A-Za-z0-9_-]*?[A-Z])(?=[A-Za-z0-9_-]*?[a-z])[A-Za-z0-9_-]{8,32}(?=\.))"
 ).sub
 MAX_CLEANED_URL: Final = 2_000
