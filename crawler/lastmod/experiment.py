@@ -68,8 +68,8 @@ class _OwnVariation:
 class Experiment:
     """The variation of the slots of a site: from the memory, and from the second reads of this run.
 
-    A second read of a page in an earlier run counts for its slots only. ``is_elsewhere`` says whether other pages show a
-    text too.
+    A second read of a page in an earlier run counts for its slots only. ``is_elsewhere`` says whether other pages show
+    a text too.
     """
 
     def __init__(
@@ -183,16 +183,16 @@ class Experiment:
         """Explain as many texts at a place as vary there on nearly all pages, when there are no more."""
         if own is not None:
             return
-        left: dict[int, list[int]] = {}
+        places: dict[int, list[int]] = {}
         for n, d in enumerate(differences):
-            if n not in reasons and d.shape not in stamped and not d.flags & FACT:
-                left.setdefault(d.place, []).append(n)
-        for place, here in left.items():
+            if d.shape not in stamped and not d.flags & FACT:
+                places.setdefault(d.place, []).append(n)
+        for place, here in places.items():
             slot = self.slot(place)
             if slot and _is_expected(slot) and not self.knows_pool(differences[here[0]].box):
                 gone = sum(differences[n].gone for n in here)
                 if max(gone, len(here) - gone) <= slot.blocks:
-                    reasons.update(dict.fromkeys(here, VARIES_HERE))
+                    reasons.update({n: VARIES_HERE for n in here if n not in reasons})
 
     def in_pool(self, d: Difference) -> bool:
         """Whether a slot that varies showed this text before."""

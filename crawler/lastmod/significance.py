@@ -34,6 +34,7 @@ from crawler.lastmod.memory import (
     MAX_POOL,
     MAX_SLOTS,
     MIN_MOVED_RUNS,
+    MIN_SHARE,
     ChangeHistory,
     SiteMemory,
     newest,
@@ -117,6 +118,7 @@ SAMPLE_SIZE: Final = 400
 
 _number: Final = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?").findall
 _FIGURES: Final = 0x3C3C_3C3C_3C3C_3C3C  # keeps the key of the figures in a slot apart from that of its texts
+_TEXT: Final = 0x5353_5353_5353_5353  # keeps the key of a text apart from those of slots
 _MAX_KEYS: Final = 500_000  # keys of one kind in memory
 _TEXTS: Final = 200  # of one place in memory
 
@@ -150,6 +152,7 @@ SHARED: Final = "came or went on most pages"
 COUNTER: Final = "has figures that move on many pages"
 USUAL: Final = "is in a slot that moves in most runs"
 USUAL_HERE: Final = "is in a slot that moves in most runs on this page and others"
+USUAL_TEXT: Final = "comes and goes in most runs on many pages"
 WANDERS: Final = "moves from page to page"
 TURNS_OVER: Final = "is in a slot that shows something else on most pages"
 IN_CARD: Final = "is in a card whose texts do not count"
@@ -320,6 +323,14 @@ class SignificanceModel:
         figures = d.shape in stamped
         if figures and self._counts_there(d.place):
             return COUNTER
+        if reason := self._reason_of_runs(page, d, figures=figures):
+            return reason
+        if self._is_wanderer(d):
+            return WANDERS
+        return TURNS_OVER if any(self._turns_over(k) for k in {d.spot, d.place, d.box}) else ""
+
+    def _reason_of_runs(self, page: int, d: Difference, *, figures: bool) -> str:
+        """Why a difference does not count by what earlier runs saw, or ""."""
         slots = list(slots_of(d))
         if figures:
             slots += [k ^ _FIGURES for k in slots]
@@ -328,14 +339,16 @@ class SignificanceModel:
                 return USUAL
             if any(self._moves_here_again(page, k) for k in slots):
                 return USUAL_HERE
-        if d.flags & MOVED and self._moves_here_again(page, d.place ^ ORDER, 1):
+        if self._varies_alone(page, d, figures=figures):
             return USUAL_HERE
-        is_figure = d.size <= (MAX_FIGURE_TEXT if d.shape in self._small_steps else MAX_BARE_FIGURE)
-        if figures and is_figure and any(self._moves_here_again(page, k ^ _FIGURES, 1) for k in slots_of(d)):
-            return USUAL_HERE
-        if self._is_wanderer(d):
-            return WANDERS
-        return TURNS_OVER if any(self._turns_over(k) for k in {d.spot, d.place, d.box}) else ""
+        return USUAL_TEXT if not figures and self._is_usual_text(d) else ""
+
+    def _varies_alone(self, page: int, d: Difference, *, figures: bool) -> bool:
+        """Whether an order or a figure moved in the last run too, on this page: that needs no other page."""
+        if d.flags & MOVED:
+            return self._moves_here_again(page, d.place ^ ORDER, 1)
+        most = MAX_FIGURE_TEXT if d.shape in self._small_steps else MAX_BARE_FIGURE
+        return figures and d.size <= most and any(self._moves_here_again(page, k ^ _FIGURES, 1) for k in slots_of(d))
 
     def _explain_by_exchange(self, differences: list[Difference], reasons: dict[int, str]) -> None:
         """Explain the other text of each exchange: it may be rare by chance."""
@@ -393,8 +406,11 @@ class SignificanceModel:
         for k, pages in self._moved.items():
             if len(pages) >= MIN_MOVED_PAGES and (share := self._moved_share(k)) >= MIN_USUAL_PLACE_SHARE:
                 shares[k] = share
+        for k, n in self._left.items():
+            if n >= MIN_AGREEING_PAGES and (share := self._share(n, k)) >= MIN_SHARE:
+                shares[k ^ _TEXT] = share
         born = [k for k, n in self._born.items() if n >= MIN_PAGES_SMALL_SITE]
-        kinds = (_FIGURES, ORDER)
+        kinds = (_FIGURES, ORDER, _TEXT)
         held = {**self._held, **{k: 1.0 for k in self._history if any(k ^ kind in self._held for kind in kinds)}}
         return update_history(self._history, shares, held, self._memory.compared, born)
 
@@ -477,6 +493,16 @@ class SignificanceModel:
         now = self._moved_share(k)
         return history.share >= MIN_USUAL_PLACE_SHARE and now >= history.share * MIN_OF_USUAL
 
+    def _is_usual_text(self, d: Difference) -> bool:
+        """Whether a text comes and goes in most runs on many pages, and does so now."""
+        history = self._history.get(d.exact ^ _TEXT)
+        return (
+            history is not None
+            and history.runs > 0
+            and history.moved_share >= MIN_MOVED_RUNS
+            and self._gone[d.exact] + self._came[d.exact] >= MIN_AGREEING_PAGES
+        )
+
     def _is_whole_slot(self, d: Difference) -> bool:
         """Whether all texts at the place or spot of a difference move as usual, not a text at a position of it."""
         return any(self._moves_as_usual(k ^ kind) for k in (d.place, d.spot, d.box) for kind in (0, _FIGURES))
@@ -536,7 +562,9 @@ class SignificanceModel:
         return changed / max(changed, 1, max(gone - came, 0) + max(came, self._held[k]))
 
 
-_ROTATING: Final = frozenset((IN_POOL, VARIES, VARIES_HERE, USUAL, USUAL_HERE, WANDERS, TURNS_OVER, IN_CARD))
+_ROTATING: Final = frozenset(
+    (IN_POOL, VARIES, VARIES_HERE, USUAL, USUAL_HERE, USUAL_TEXT, WANDERS, TURNS_OVER, IN_CARD)
+)
 
 
 def build_significance_model(

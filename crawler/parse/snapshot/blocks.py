@@ -2,7 +2,8 @@
 
 No tree is built: one pass reads the tags, with a stack of the elements that contain others. Where a browser builds
 another tree, both versions in a comparison are misread alike. A place is the chain of containers with their classes and
-ids; a box is the part of it from the innermost container that has some; a spot is a place under a heading. Markup that two versions share is read once.
+ids; a box is the part of it from the innermost container that has some; a spot is a place under a heading. Markup that
+two versions share is read once.
 """
 
 import re

@@ -88,9 +88,9 @@ class Delta(Struct, frozen=True, array_like=True):
 def compare(before: bytes, after: bytes) -> Delta:
     """Compare two snapshots as multisets of blocks. Never raises.
 
-    Of equal blocks, those in unchanged parts of the page count as the ones that stayed, then the first ones. A text that
-    only moved to another container is no difference; one that moved among those of its container is lost and gained,
-    with the flag ``MOVED``. Not so a link: lists shift theirs.
+    Of equal blocks, those in unchanged parts of the page count as the ones that stayed, then the first ones. A text
+    that only moved to another container is no difference; one that moved among those of its container is lost and
+    gained, with the flag ``MOVED``. Not so a link: lists shift theirs.
     """
     if before == after:
         return Delta(known=bool(before))
@@ -227,7 +227,7 @@ def _read_block(entry: AnyBlock) -> ContentBlock | None:
     return entry if isinstance(entry, ContentBlock) else entry.read()
 
 
-def _difference(
+def _difference(  # noqa: PLR0913 - the fields of a difference
     block: ContentBlock, gone: bool, after: int, ahead: int, among: int, numbers: tuple[int, int], flags: int = 0
 ) -> Difference:
     exact, shape, spot, place = _block_keys(block)

@@ -85,7 +85,8 @@ _session_name = re.compile(
     re.IGNORECASE | re.DOTALL,
 ).match
 _session_value = re.compile(r"(?=[^=]*[0-9])(?:[0-9a-f]{16,}|[0-9a-zA-Z_-]{24,})\Z").match
-# A token after the stem of a file name: hexadecimal, or figures and letters in turn, or in letters of both cases that are no word ("Bridge2").
+# A token after the stem of a file name: hexadecimal, or figures and letters in turn, or with letters of both cases
+# that are no word ("Bridge2").
 # Not the mark of an edited picture in WordPress ("-e1700000000000").
 _fingerprint = re.compile(
     r"(?<=[0-9A-Za-z][._-])(?=[A-Za-z0-9_-]*?[0-9])(?=[A-Za-z0-9_-]*?[a-zA-Z])"
@@ -249,7 +250,7 @@ def _token(tag: str, attributes: dict[str, str]) -> bytes:
 
     On ``body`` and ``article``, content management systems write the names of the page, its author and its topics.
     """
-    if tag in _OWN_NAMED or "class" not in attributes and "id" not in attributes:
+    if tag in _OWN_NAMED or not ("class" in attributes or "id" in attributes):
         return tag.encode("utf-8", "surrogatepass")
     names = [*sorted(set(attributes.get("class", "").split()) - _STATES), "#" + attributes.get("id", "")]
     return _figures.sub("0", " ".join((tag, *names))[:500]).encode("utf-8", "surrogatepass")

@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 from madesite import Site
 
 from crawler.parse.snapshot.blocks import ContentBlock, parse_blocks
-from crawler.parse.snapshot.diff import MAX_DIFFERENCES, Delta, Difference, _difference, _key_at_place, compare
+from crawler.parse.snapshot.diff import (
+    BEFORE_ALIKE,
+    BEHIND_ALIKE,
+    MAX_DIFFERENCES,
+    MOVED,
+    Delta,
+    Difference,
+    _difference,
+    _key_at_place,
+    compare,
+)
 from crawler.parse.snapshot.snapshot import take_snapshot
 from crawler.parse.snapshot.text import diff_spans, split_markup, split_markup_like
 
@@ -34,10 +44,13 @@ def plainly(page: list[ContentBlock], other: list[ContentBlock], gone: bool) -> 
     found: Plain = []
     for at, block in enumerate(page):
         if not stays[at]:
-            after = next((_key_at_place(page[n]) for n in range(at, -1, -1) if stays[n]), 0)
-            ahead = next((_key_at_place(page[n]) for n in range(at, len(page)) if stays[n]), 0)
+            behind = next((page[n] for n in range(at, -1, -1) if stays[n]), None)
+            before = next((page[n] for n in range(at, len(page)) if stays[n]), None)
+            flags = BEHIND_ALIKE * bool(behind and behind.place == block.place)
+            flags |= BEFORE_ALIKE * bool(before and before.place == block.place)
+            after, ahead = (_key_at_place(near) if near else 0 for near in (behind, before))
             numbers = at_place[block.place], at_place[block.place] - count[block.place]
-            told = _difference(block, gone, after, ahead, among[block.place, block.spot], numbers)
+            told = _difference(block, gone, after, ahead, among[block.place, block.spot], numbers, flags)
             found.append((told, block.compared_text not in had))
         at_place[block.place] += 1
     return found
@@ -57,8 +70,9 @@ def same(before: bytes, after: bytes) -> None:
         return
     plain = [*plainly(old, new, True), *plainly(new, old, False)]
     assert len(plain) <= MAX_DIFFERENCES
-    assert Counter((d.gone, d.exact) for d in delta.differences) == Counter((d.gone, d.exact) for d, _ in plain)
-    if all(is_clear for _, is_clear in plain):
+    not_moved = [d for d in delta.differences if not d.flags & MOVED]
+    assert Counter((d.gone, d.exact) for d in not_moved) == Counter((d.gone, d.exact) for d, _ in plain)
+    if all(is_clear for _, is_clear in plain) and len(not_moved) == len(delta.differences):
         assert delta.differences == [d for d, _ in plain]
 
 
