@@ -81,7 +81,8 @@ class SiteMemory(Struct):
 
     ``compared`` is the number of runs that compared pages. ``history`` is by key, ``slots`` by slot. ``pool`` holds
     values of slots that vary, as keys of a text at a place, with the last run that saw each. ``moves`` holds, by slot,
-    the pages on which it moved in the last runs, with the number of runs.
+    the pages on which it moved in the last run, with its number. ``figures`` is the history of the numbers beside a
+    word.
     """
 
     compared: int = 0
@@ -89,6 +90,7 @@ class SiteMemory(Struct):
     slots: dict[int, Variation] = {}
     pool: dict[int, int] = {}
     moves: dict[int, dict[int, int]] = {}
+    figures: dict[int, ChangeHistory] = {}
 
 
 def update_history(

@@ -14,10 +14,11 @@ The line. A slot that was quiet in earlier runs and moves on most pages now is e
 slot that usually moves on most pages and moves on a few now is edited there.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from crawler.lastmod.experiment import (
     IN_POOL,
@@ -116,7 +117,6 @@ MIN_USUAL_PLACE_SHARE: Final = 0.5
 SAMPLE_SIZE: Final = 400
 """Pages of a site, changed or not, that show how common a text is."""
 
-_number: Final = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?").findall
 _FIGURES: Final = 0x3C3C_3C3C_3C3C_3C3C  # keeps the key of the figures in a slot apart from that of its texts
 _TEXT: Final = 0x5353_5353_5353_5353  # keeps the key of a text apart from those of slots
 _MAX_KEYS: Final = 500_000  # keys of one kind in memory
@@ -174,6 +174,7 @@ class SignificanceModel:
         self._came: Counter[int] = Counter()
         self._restamped: Counter[int] = Counter()  # shapes whose figures changed
         self._small_steps: Counter[int] = Counter()  # of those, the ones whose figures moved by little
+        self._figures: Counter[int] = Counter()  # words before or after numbers that moved
         self._beside: Counter[tuple[bool, int, int]] = Counter()  # place or neighbour, and exact or shape key
         self._left: Counter[int] = Counter()  # exact keys that pages lost, and that no change of the site explains
         self._places: dict[int, _PlaceCounts] = {}
@@ -188,7 +189,9 @@ class SignificanceModel:
         self._came.update({k for d in differences if not d.gone for k in (d.exact, d.shape)})
         stamped = restamped_shapes(differences)
         self._restamped.update(stamped)
-        self._small_steps.update(k for k in stamped if _is_small_step([d for d in differences if d.shape == k]))
+        moved = _moved_figures(differences, stamped)
+        self._small_steps.update(k for k, figures in moved.items() if figures and all(f.is_small for f in figures))
+        self._figures.update({word for figures in moved.values() for figure in figures for word in figure.words})
         self._beside.update({near for d in differences for near in _neighbourhood(d)})
         for counted in (self._gone, self._came, self._beside):
             _forget_singletons(counted)
@@ -272,11 +275,16 @@ class SignificanceModel:
 
     def _explain_by_site(self, differences: list[Difference], stamped: set[int]) -> dict[int, str]:
         inserted = self._inserted(differences)
+        counters = {
+            k
+            for k, figures in _moved_figures(differences, stamped).items()
+            if figures and all(any(self._counts(word, figure) for word in figure.words) for figure in figures)
+        }
         # a fingerprint of figures alone looks like a number: then one of the two sides has none
         sides = [{d.shape for d in differences if d.flags & FINGERPRINT and d.gone is side} for side in (True, False)]
         printed = (sides[0] ^ sides[1]) & stamped
         reasons = (
-            (n, NEW_FINGERPRINT if d.shape in printed else self._site_reason(d, stamped, inserted))
+            (n, NEW_FINGERPRINT if d.shape in printed else self._site_reason(d, stamped, inserted, counters))
             for n, d in enumerate(differences)
         )
         return {n: reason for n, reason in reasons if reason}
@@ -301,10 +309,10 @@ class SignificanceModel:
         sides = ((BEHIND_ALIKE, d.after), (BEFORE_ALIKE, d.ahead))
         return any(d.flags & side and self._held[near] <= most for side, near in sides)
 
-    def _site_reason(self, d: Difference, stamped: set[int], inserted: set[int]) -> str:
+    def _site_reason(self, d: Difference, stamped: set[int], inserted: set[int], counters: set[int]) -> str:
         if d.flags & FRAME:
             return IN_FRAME
-        if d.shape in stamped and self._is_counter(d):
+        if d.shape in stamped and (self._is_counter(d) or (d.shape in counters and not d.flags & FACT)):
             return COUNTER
         # all prices may rise at once, and all pages may get the same sentence among their own
         return SHARED if not d.flags & FACT and d.place not in inserted and self._is_shared(d) else ""
@@ -388,9 +396,14 @@ class SignificanceModel:
         if len(slots) > MAX_SLOTS:
             slots = {k: slots[k] for k in sorted(slots, key=lambda k: (slots[k].run, k), reverse=True)[:MAX_SLOTS]}
         if not self._compared:
-            return SiteMemory(memory.compared, memory.history, slots, newest(pool, MAX_POOL), memory.moves)
+            return replace(memory, slots=slots, pool=newest(pool, MAX_POOL))
         return SiteMemory(
-            memory.compared + 1, self._history_after(), slots, newest(pool, MAX_POOL), self._moves_after()
+            memory.compared + 1,
+            self._history_after(),
+            slots,
+            newest(pool, MAX_POOL),
+            self._moves_after(),
+            self._figures_after(),
         )
 
     def _history_after(self) -> dict[int, ChangeHistory]:
@@ -413,6 +426,12 @@ class SignificanceModel:
         kinds = (_FIGURES, ORDER, _TEXT)
         held = {**self._held, **{k: 1.0 for k in self._history if any(k ^ kind in self._held for kind in kinds)}}
         return update_history(self._history, shares, held, self._memory.compared, born)
+
+    def _figures_after(self) -> dict[int, ChangeHistory]:
+        known = self._memory.figures
+        shares = {words: 1.0 for words, n in self._figures.items() if n >= MIN_MOVED_PAGES}
+        held = dict.fromkeys(known, 1.0)
+        return update_history(known, shares, held, self._memory.compared)
 
     def _moves_after(self) -> dict[int, dict[int, int]]:
         """The pages on which each slot moved, with the run of the last move, as far as there is room."""
@@ -442,6 +461,13 @@ class SignificanceModel:
         if changed >= MIN_COUNTED_PAGES and self._small_steps[d.shape] >= changed:
             return True
         return changed >= MIN_AGREEING_PAGES and share >= MIN_RESTAMPED_SHARE
+
+    def _counts(self, word: int, figure: "_MovedFigure") -> bool:
+        """Whether numbers beside this word move on several pages, in most runs or in a first run."""
+        now, history = self._figures[word], self._memory.figures.get(word)
+        if history is not None and history.runs and history.moved_share >= MIN_MOVED_RUNS:
+            return figure.is_small or now >= MIN_MOVED_PAGES
+        return self._memory.compared == 0 and now >= (MIN_COUNTED_PAGES if figure.is_small else MIN_AGREEING_PAGES)
 
     def _is_frequent(self, shape: int) -> bool:
         """Whether figures moved in several runs, or on several pages in the last one."""
@@ -603,13 +629,32 @@ def _exchanged_slots(differences: list[Difference]) -> set[int]:
     return {k for k, n in exchanged.items() if n >= MIN_TURNOVER_SHARE * sum(among.get(k, {}).values())}
 
 
-def _is_small_step(differences: list[Difference]) -> bool:
-    """Whether the figures of texts of one shape moved by little, as those of counters do."""
-    sides = ([float(n) for d in differences if d.gone is side for n in _number(d.text)] for side in (True, False))
-    gone, came = sides
-    return 0 < len(gone) == len(came) and all(
-        abs(new - old) <= max(MAX_STEP, MAX_STEP_SHARE * max(new, old)) for old, new in zip(gone, came, strict=True)
-    )
+class _MovedFigure(NamedTuple):
+    """A number that moved: the words beside it, and whether it moved by little, as counters do."""
+
+    words: tuple[int, ...]
+    is_small: bool
+
+
+def _moved_figures(differences: list[Difference], stamped: set[int]) -> dict[int, list[_MovedFigure]]:
+    """The numbers that moved in texts of the same shape, by shape."""
+    sides: tuple[dict[int, Difference], dict[int, Difference]] = ({}, {})
+    for d in differences:
+        if d.shape in stamped:
+            sides[d.gone].setdefault(d.shape, d)
+    came, gone = sides
+    return {
+        k: [
+            _MovedFigure(
+                tuple(word for word in (before, after) if word),
+                abs(new - old) <= max(MAX_STEP, MAX_STEP_SHARE * max(new, old)),
+            )
+            for (before, after, new), (_, _, old) in zip(d.figures, gone[k].figures, strict=False)
+            if new != old
+        ]
+        for k, d in came.items()
+        if d.figures and k in gone
+    }
 
 
 def _unbalanced(differences: list[Difference], chosen: list[int]) -> list[int]:

@@ -1,10 +1,11 @@
 """Finds the blocks that a page lost and gained between two visits. ``lastmod`` decides which of them matter."""
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 from msgspec import Struct
@@ -29,8 +30,11 @@ BEFORE_ALIKE = 64
 """Flag of a difference: the neighbour ``ahead`` is at its place."""
 MIN_MOVED_TEXT = 25
 """Characters from which on the position of a text matters: not of a label, a tag or a figure."""
+MAX_FIGURES = 8
+"""Numbers of a text that are compared one by one."""
 MAX_BARE = 4
 """Characters up to which a shape is only comparable with one at the same place."""
+_number: Final = re.compile(r"[0-9]{1,15}(?:,[0-9]{3})*(?:\.[0-9]{1,15})*").finditer
 _SHAPE: Final = 0x5A5A_5A5A_5A5A_5A5A  # keeps the key of a shape apart from that of an equal text
 _WORD_MASK: Final = (1 << 64) - 1
 _GOLDEN: Final = 0x9E37_79B9_7F4A_7C15  # spreads small numbers
@@ -55,6 +59,7 @@ class Difference(Struct, frozen=True, array_like=True):
     number among the blocks there, and ``nth_last`` the same, counted from the last one. ``box`` is the part of the
     place from the innermost container with a class or id, which may stand in several templates, and ``unit`` the box
     without the element that gives the text its role. ``size`` is the number of characters of the whole text.
+    ``figures`` are the first numbers in it, each behind the hashes of the word before it and of the word after it.
     """
 
     gone: bool
@@ -72,6 +77,7 @@ class Difference(Struct, frozen=True, array_like=True):
     box: int = 0
     size: int = 0
     unit: int = 0
+    figures: tuple[tuple[int, int, float], ...] = ()
 
 
 class Delta(Struct, frozen=True, array_like=True):
@@ -238,7 +244,23 @@ def _difference(  # noqa: PLR0913 - the fields of a difference
     nth, nth_last = (_nth_key(place, number) for number in numbers)
     unit = block.box.partition(b"\x1f")[0]
     keys = gone, place, spot, shape, exact, after, ahead, among
-    return Difference(*keys, flags, text, nth, nth_last, _box_key(block.box), len(block.text), _box_key(unit))
+    return Difference(
+        *keys, flags, text, nth, nth_last, _box_key(block.box), len(block.text), _box_key(unit), _figures(block.text)
+    )
+
+
+def _figures(text: str) -> tuple[tuple[int, int, float], ...]:
+    found = []
+    for number in islice(_number(text), MAX_FIGURES):
+        before = "".join(text[: number.start()].rsplit(None, 1)[-1:])
+        after = "".join(text[number.end() :].split(None, 1)[:1])
+        value = float(number[0].replace(",", "")) if number[0].count(".") < 2 else 0.0
+        found.append((_word_key(before, b"before"), _word_key(after, b"after"), value))
+    return tuple(found)
+
+
+def _word_key(word: str, side: bytes) -> int:
+    return stable_hash(_to_bytes(word), side) if word else 0
 
 
 def _key_at_place(block: ContentBlock) -> int:
