@@ -6,34 +6,22 @@ A name is loaded when it is first asked for: the command shows its help without 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-if TYPE_CHECKING:
-    from crawler.api import audit_site, crawl_site
-    from crawler.audit.finding import AuditFinding, AuditReport
-    from crawler.config.config import Config
-    from crawler.config.load import configured
-    from crawler.crawl.engine import Tally
-    from crawler.errors import NothingCrawlable, SiteatlasError, StateInUse, StorageError, UsageError
-    from crawler.run.report import Report
-    from crawler.state.store import Resume
-    from crawler.version import __version__
-
-__all__ = [
-    "AuditFinding",
-    "AuditReport",
-    "Config",
-    "NothingCrawlable",
-    "Report",
-    "Resume",
-    "SiteatlasError",
-    "StateInUse",
-    "StorageError",
-    "Tally",
-    "UsageError",
-    "__version__",
-    "audit_site",
-    "configured",
-    "crawl_site",
-]
+if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
+    from crawler.api import audit_site as audit_site
+    from crawler.api import crawl_site as crawl_site
+    from crawler.audit.finding import AuditFinding as AuditFinding
+    from crawler.audit.finding import AuditReport as AuditReport
+    from crawler.config.config import Config as Config
+    from crawler.config.load import configured as configured
+    from crawler.crawl.engine import Tally as Tally
+    from crawler.errors import NothingCrawlable as NothingCrawlable
+    from crawler.errors import SiteatlasError as SiteatlasError
+    from crawler.errors import StateInUse as StateInUse
+    from crawler.errors import StorageError as StorageError
+    from crawler.errors import UsageError as UsageError
+    from crawler.run.report import Report as Report
+    from crawler.state.store import Resume as Resume
+    from crawler.version import __version__ as __version__
 
 _ROOMS: Final = {
     "api": "audit_site crawl_site",
@@ -47,6 +35,7 @@ _ROOMS: Final = {
     "version": "__version__",
 }
 _HOME: Final = {name: room for room, names in _ROOMS.items() for name in names.split()}
+__all__ = list(_HOME)
 
 if not TYPE_CHECKING:  # a type checker that saw this would believe every name
 

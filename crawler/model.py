@@ -62,6 +62,7 @@ class State(StrEnum):
     NOINDEX = "noindex"
     CLIENT_ERROR = "client error"
     SERVER_ERROR = "server error"
+    CHALLENGED = "challenged"
     UNREACHABLE = "unreachable"
     BAD_ANSWER = "bad answer"
     WRONG_TYPE = "wrong type"
@@ -114,6 +115,7 @@ class Reply(Struct, frozen=True):
 
     ``headers`` are pairs of lower-case name and value in the order received. ``fetched_at`` is the Unix time at which
     the request was sent, ``elapsed`` the seconds to the last byte. ``cut`` says why the body is a prefix, or is "".
+    ``is_miscoded``: Content-Encoding names a compression, but the server sent the body without it.
     """
 
     url: Url
@@ -124,6 +126,7 @@ class Reply(Struct, frozen=True):
     elapsed: float
     wire_bytes: int = 0
     cut: str = ""
+    is_miscoded: bool = False
 
     def header(self, name: str) -> str | None:
         """The first value of a header by its lower-case name."""
@@ -177,6 +180,7 @@ class FetchedDocument(Struct, frozen=True, array_like=True):
     """Input of the parser: the URL of a reply, the headers about its content, and its body.
 
     ``known`` is the digest of the page at the previous visit, ``before`` its text for comparison; both may be empty.
+    ``is_framed``: HTTP told where the body ends.
     """
 
     url: Url
@@ -188,6 +192,7 @@ class FetchedDocument(Struct, frozen=True, array_like=True):
     kind: DocumentKind = DocumentKind.PAGE
     known: bytes = b""
     before: bytes = b""
+    is_framed: bool = True
 
 
 class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -218,6 +223,8 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     expires: float | None = None  # Unix time from which it must not be indexed ...
     expires_evidence: str = ""  # ... in its own words
     breadcrumb: list[Url] = []  # the pages above it, as it names them, the start first
+    cut: str = ""  # why it is only a part of the page of the previous visit, or ""
+    by_header: bool = False  # a header makes it redirect, or names another URL as its canonical
 
 
 class Verdict(Struct, frozen=True):
@@ -278,6 +285,7 @@ class PreviousVisit(Struct, frozen=True):
     is_due: bool  # the body must be fetched in full, whatever the validators say
     validates: bool  # the validators are those of the present server
     links: list[tuple[Url, int]] = []  # as far as their URLs are still known
+    failures: int = 0  # runs in a row since then in which the URL failed
 
 
 class UrlRecord(Struct, frozen=True):

@@ -46,7 +46,7 @@ def count_text(number: int, what: str, many: str = "") -> str:
 
 def outcome_text(outcome: str) -> str:
     """The outcome of a run, as its record has it, for people."""
-    return "came to nothing" if outcome in ("", "nothing") else outcome
+    return "no result" if outcome in ("", "nothing") else outcome
 
 
 def size_text(size: float) -> str:

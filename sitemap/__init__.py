@@ -6,186 +6,140 @@ Each public name is imported on first use, so a program that needs only the valu
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-if TYPE_CHECKING:
-    from sitemap.cross_submit import CrossSubmits, vouches
-    from sitemap.dates import Moment, Precision, format_date, parse_date
-    from sitemap.errors import (
-        DestinationError,
-        EmptySitemap,
-        InvalidEntry,
-        InvalidLocation,
-        LimitExceeded,
-        NotASitemap,
-        SitemapError,
-        SourceError,
-    )
-    from sitemap.escape import safe
-    from sitemap.finding import Finding
-    from sitemap.formats import FEEDS, Format
-    from sitemap.linter.dates import is_stamp
-    from sitemap.linter.lint import Linter, LintReport, lint
-    from sitemap.linter.report_json import as_json
-    from sitemap.linter.report_junit import JUnitCase, JUnitOutcome, JUnitSuite, as_junit, junit_xml
-    from sitemap.linter.report_sarif import as_sarif, sarif
-    from sitemap.linter.report_text import as_text, rules_text
-    from sitemap.location import Location, covers, directory, form
-    from sitemap.model import Alternate, Child, Entry, Image, News, Price, TvShow, Video
-    from sitemap.planner import PlannedSitemap, SitemapPlan, plan
-    from sitemap.reader.parser import ReadLimits, SitemapParser
-    from sitemap.reader.reader import SitemapReader, Source, read
-    from sitemap.reader.tree import Document, Opener, TreeLimits, Visitor
-    from sitemap.reader.walk import beside, iter_entries, tree, walk
-    from sitemap.robots_txt import missing_lines, sitemap_lines, sitemaps_in
-    from sitemap.rules import RULES, Rule, Severity
-    from sitemap.validation.entry import entry_fault
-    from sitemap.validation.extensions import alternate_fault, image_fault, news_fault, video_fault
-    from sitemap.validation.retired import RETIRED
-    from sitemap.writer.assignment import Assignment
-    from sitemap.writer.destination import Destination, Directory, Stage
-    from sitemap.writer.encoder import Encoder, encoder
-    from sitemap.writer.feeds import Channel
-    from sitemap.writer.generations import Generations
-    from sitemap.writer.index import write_index
-    from sitemap.writer.options import WriterOptions, by_language, by_pattern, by_section, by_type
-    from sitemap.writer.publish import Published
-    from sitemap.writer.stylesheet import Stylesheet, stylesheet_names
-    from sitemap.writer.target import FileFacts
-    from sitemap.writer.writer import SitemapWriter
-
-__all__ = [
-    "FEEDS",
-    "RETIRED",
-    "RULES",
-    "Alternate",
-    "Assignment",
-    "Channel",
-    "Child",
-    "CrossSubmits",
-    "Destination",
-    "DestinationError",
-    "Directory",
-    "Document",
-    "EmptySitemap",
-    "Encoder",
-    "Entry",
-    "FileFacts",
-    "Finding",
-    "Format",
-    "Generations",
-    "Image",
-    "InvalidEntry",
-    "InvalidLocation",
-    "JUnitCase",
-    "JUnitOutcome",
-    "JUnitSuite",
-    "LimitExceeded",
-    "LintReport",
-    "Linter",
-    "Location",
-    "Moment",
-    "News",
-    "NotASitemap",
-    "Opener",
-    "PlannedSitemap",
-    "Precision",
-    "Price",
-    "Published",
-    "ReadLimits",
-    "Rule",
-    "Severity",
-    "SitemapError",
-    "SitemapParser",
-    "SitemapPlan",
-    "SitemapReader",
-    "SitemapWriter",
-    "Source",
-    "SourceError",
-    "Stage",
-    "Stylesheet",
-    "TreeLimits",
-    "TvShow",
-    "Video",
-    "Visitor",
-    "WriterOptions",
-    "alternate_fault",
-    "as_json",
-    "as_junit",
-    "as_sarif",
-    "as_text",
-    "beside",
-    "by_language",
-    "by_pattern",
-    "by_section",
-    "by_type",
-    "covers",
-    "directory",
-    "encoder",
-    "entry_fault",
-    "form",
-    "format_date",
-    "image_fault",
-    "is_stamp",
-    "iter_entries",
-    "junit_xml",
-    "lint",
-    "missing_lines",
-    "news_fault",
-    "parse_date",
-    "plan",
-    "read",
-    "rules_text",
-    "safe",
-    "sarif",
-    "sitemap_lines",
-    "sitemaps_in",
-    "stylesheet_names",
-    "tree",
-    "video_fault",
-    "vouches",
-    "walk",
-    "write_index",
-]
+if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
+    from sitemap.build_time import MIN_BUILD_PAGES as MIN_BUILD_PAGES
+    from sitemap.build_time import BuildTime as BuildTime
+    from sitemap.build_time import find_build_times as find_build_times
+    from sitemap.build_time import majority_build as majority_build
+    from sitemap.dates import Moment as Moment
+    from sitemap.dates import Precision as Precision
+    from sitemap.dates import format_date as format_date
+    from sitemap.dates import parse_date as parse_date
+    from sitemap.errors import DestinationError as DestinationError
+    from sitemap.errors import EmptySitemap as EmptySitemap
+    from sitemap.errors import InvalidEntry as InvalidEntry
+    from sitemap.errors import InvalidLocation as InvalidLocation
+    from sitemap.errors import LimitExceeded as LimitExceeded
+    from sitemap.errors import NotASitemap as NotASitemap
+    from sitemap.errors import SitemapError as SitemapError
+    from sitemap.errors import SourceError as SourceError
+    from sitemap.escape import safe as safe
+    from sitemap.finding import Finding as Finding
+    from sitemap.linter.lint import Linter as Linter
+    from sitemap.linter.lint import LintReport as LintReport
+    from sitemap.linter.lint import lint as lint
+    from sitemap.linter.report_json import as_json as as_json
+    from sitemap.linter.report_junit import JUnitCase as JUnitCase
+    from sitemap.linter.report_junit import JUnitOutcome as JUnitOutcome
+    from sitemap.linter.report_junit import JUnitSuite as JUnitSuite
+    from sitemap.linter.report_junit import as_junit as as_junit
+    from sitemap.linter.report_junit import junit_xml as junit_xml
+    from sitemap.linter.report_sarif import as_sarif as as_sarif
+    from sitemap.linter.report_sarif import sarif as sarif
+    from sitemap.linter.report_text import as_text as as_text
+    from sitemap.linter.report_text import rules_text as rules_text
+    from sitemap.location import Location as Location
+    from sitemap.location import covers as covers
+    from sitemap.location import directory as directory
+    from sitemap.location import form as form
+    from sitemap.model import FEEDS as FEEDS
+    from sitemap.model import Alternate as Alternate
+    from sitemap.model import Child as Child
+    from sitemap.model import Entry as Entry
+    from sitemap.model import Format as Format
+    from sitemap.model import Image as Image
+    from sitemap.model import News as News
+    from sitemap.model import Price as Price
+    from sitemap.model import TvShow as TvShow
+    from sitemap.model import Video as Video
+    from sitemap.planner import PlannedSitemap as PlannedSitemap
+    from sitemap.planner import SitemapPlan as SitemapPlan
+    from sitemap.planner import plan as plan
+    from sitemap.reader.parser import ReadLimits as ReadLimits
+    from sitemap.reader.parser import SitemapParser as SitemapParser
+    from sitemap.reader.reader import SitemapReader as SitemapReader
+    from sitemap.reader.reader import Source as Source
+    from sitemap.reader.reader import read as read
+    from sitemap.reader.tree import Document as Document
+    from sitemap.reader.tree import Opener as Opener
+    from sitemap.reader.tree import TreeLimits as TreeLimits
+    from sitemap.reader.tree import Visitor as Visitor
+    from sitemap.reader.tree import beside as beside
+    from sitemap.reader.tree import iter_entries as iter_entries
+    from sitemap.reader.tree import tree as tree
+    from sitemap.reader.tree import walk as walk
+    from sitemap.robots_txt import CrossSubmits as CrossSubmits
+    from sitemap.robots_txt import missing_lines as missing_lines
+    from sitemap.robots_txt import sitemap_lines as sitemap_lines
+    from sitemap.robots_txt import sitemaps_in as sitemaps_in
+    from sitemap.robots_txt import vouches as vouches
+    from sitemap.rules import RULES as RULES
+    from sitemap.rules import Rule as Rule
+    from sitemap.rules import Severity as Severity
+    from sitemap.validation.entry import entry_fault as entry_fault
+    from sitemap.validation.extensions import alternate_fault as alternate_fault
+    from sitemap.validation.extensions import image_fault as image_fault
+    from sitemap.validation.extensions import news_fault as news_fault
+    from sitemap.validation.extensions import video_fault as video_fault
+    from sitemap.validation.retired import RETIRED as RETIRED
+    from sitemap.writer.assignment import Assignment as Assignment
+    from sitemap.writer.destination import Destination as Destination
+    from sitemap.writer.destination import Directory as Directory
+    from sitemap.writer.destination import Stage as Stage
+    from sitemap.writer.encoder import Encoder as Encoder
+    from sitemap.writer.feeds import Channel as Channel
+    from sitemap.writer.generations import Generations as Generations
+    from sitemap.writer.index import write_index as write_index
+    from sitemap.writer.layout import encoder as encoder
+    from sitemap.writer.options import WriterOptions as WriterOptions
+    from sitemap.writer.options import by_language as by_language
+    from sitemap.writer.options import by_pattern as by_pattern
+    from sitemap.writer.options import by_section as by_section
+    from sitemap.writer.options import by_type as by_type
+    from sitemap.writer.staged import FileFacts as FileFacts
+    from sitemap.writer.staged import Published as Published
+    from sitemap.writer.stylesheet import Stylesheet as Stylesheet
+    from sitemap.writer.stylesheet import stylesheet_names as stylesheet_names
+    from sitemap.writer.writer import SitemapWriter as SitemapWriter
 
 _MODULES: Final = {
-    "cross_submit": "CrossSubmits vouches",
+    "build_time": "MIN_BUILD_PAGES BuildTime find_build_times majority_build",
     "dates": "Moment Precision format_date parse_date",
     "errors": (
         "DestinationError EmptySitemap InvalidEntry InvalidLocation LimitExceeded NotASitemap SitemapError SourceError"
     ),
     "escape": "safe",
     "finding": "Finding",
-    "formats": "FEEDS Format",
-    "linter.dates": "is_stamp",
     "linter.lint": "LintReport Linter lint",
     "linter.report_json": "as_json",
     "linter.report_junit": "JUnitCase JUnitOutcome JUnitSuite as_junit junit_xml",
     "linter.report_sarif": "as_sarif sarif",
     "linter.report_text": "as_text rules_text",
     "location": "Location covers directory form",
-    "model": "Alternate Child Entry Image News Price TvShow Video",
+    "model": "FEEDS Alternate Child Entry Format Image News Price TvShow Video",
     "planner": "PlannedSitemap SitemapPlan plan",
     "reader.parser": "ReadLimits SitemapParser",
     "reader.reader": "SitemapReader Source read",
-    "reader.tree": "Document Opener TreeLimits Visitor",
-    "reader.walk": "beside iter_entries tree walk",
-    "robots_txt": "missing_lines sitemap_lines sitemaps_in",
+    "reader.tree": "Document Opener TreeLimits Visitor beside iter_entries tree walk",
+    "robots_txt": "CrossSubmits missing_lines sitemap_lines sitemaps_in vouches",
     "rules": "RULES Rule Severity",
     "validation.entry": "entry_fault",
     "validation.extensions": "alternate_fault image_fault news_fault video_fault",
     "validation.retired": "RETIRED",
     "writer.assignment": "Assignment",
     "writer.destination": "Destination Directory Stage",
-    "writer.encoder": "Encoder encoder",
+    "writer.encoder": "Encoder",
     "writer.feeds": "Channel",
     "writer.generations": "Generations",
     "writer.index": "write_index",
+    "writer.layout": "encoder",
     "writer.options": "WriterOptions by_language by_pattern by_section by_type",
-    "writer.publish": "Published",
     "writer.stylesheet": "Stylesheet stylesheet_names",
-    "writer.target": "FileFacts",
+    "writer.staged": "FileFacts Published",
     "writer.writer": "SitemapWriter",
 }
 _MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names.split()}
+__all__ = list(_MODULE_OF)
 
 if not TYPE_CHECKING:  # with __getattr__, a type checker would accept every name
 

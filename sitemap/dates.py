@@ -97,31 +97,26 @@ def parse_date(text: str) -> Moment | None:
     return None
 
 
-def write_date(value: date | datetime, *, fraction: bool = False) -> str:
-    """``YYYY-MM-DD`` for a date, ``YYYY-MM-DDThh:mm:ss+00:00`` for a datetime. ValueError for a naive datetime.
-
-    ``fraction`` keeps the fraction of a second, which is cut off by default.
-    """
-    if not isinstance(value, datetime):
-        return value.isoformat()
-    if value.tzinfo is None:
-        raise ValueError("a datetime without a time zone cannot be written: add one, such as datetime.UTC")
-    value = value.astimezone(UTC)
-    return (value if fraction else value.replace(microsecond=0)).isoformat()
-
-
 def format_date(value: date | datetime, *, fraction: bool = False) -> str:
-    """The text of a date, as from :func:`write_date`. SitemapError for a naive datetime or another type.
+    """``YYYY-MM-DD`` for a date, ``YYYY-MM-DDThh:mm:ss+00:00`` for a datetime. SitemapError if it cannot be written.
+
+    A naive datetime or a value of another type cannot. ``fraction`` keeps the fraction of a second, which is cut off by
+    default.
 
     >>> format_date(date(2026, 2, 13))
     '2026-02-13'
     """
     if not isinstance(value, date):
         raise SitemapError(f"{type(value).__name__} is not a date: pass a date or an aware datetime")
+    if not isinstance(value, datetime):
+        return value.isoformat()
+    if value.tzinfo is None:
+        raise SitemapError("a datetime without a time zone cannot be written: add one, such as datetime.UTC")
     try:
-        return write_date(value, fraction=fraction)
+        value = value.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise SitemapError(str(error)) from error
+    return (value if fraction else value.replace(microsecond=0)).isoformat()
 
 
 def normalize_date(text: str) -> str:
@@ -137,8 +132,8 @@ def normalize_date(text: str) -> str:
     if moment is None or moment.precision in {Precision.YEAR, Precision.MONTH}:
         return ""
     try:
-        return write_date(moment.value, fraction=True)
-    except OverflowError:
+        return format_date(moment.value, fraction=True)
+    except SitemapError:
         return ""
 
 

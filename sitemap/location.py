@@ -130,7 +130,7 @@ def origin_and_path(url: str) -> tuple[str, str]:
     """Origin and path of a URL in the form to compare. ValueError if it is not absolute http(s)."""
     split = urlsplit(url.rstrip(_TRIMMED_CHARACTERS))
     if split.scheme not in _DEFAULT_PORTS or not split.hostname or "@" in split.netloc:
-        raise ValueError("it is not an absolute http or https URL without credentials")
+        raise ValueError("it must be an absolute http or https URL without credentials")
     port = split.port
     suffix = "" if port in {None, _DEFAULT_PORTS[split.scheme]} else f":{port}"
     host = _host(split.hostname, literal="[" in split.netloc)

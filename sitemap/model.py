@@ -1,4 +1,4 @@
-"""The values that a sitemap consists of. Pure data: nothing here enforces limits or escapes text.
+"""The values that a sitemap consists of, and its formats. Pure data: nothing here enforces limits or escapes text.
 
 The values are immutable and hashable; ``msgspec.structs.replace`` (or ``copy.replace``) makes a changed copy. They are
 msgspec structs because a reader makes millions, and a frozen dataclass takes ten times as long to make.
@@ -6,6 +6,9 @@ Tags that Google no longer reads or documents are retired: they are read, but wr
 (:data:`sitemap.RETIRED`).
 https://developers.google.com/search/blog/2022/05/spring-cleaning-sitemap-extensions
 """
+
+from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
@@ -138,3 +141,20 @@ class Child(Struct, frozen=True, gc=False):
 
     loc: str
     lastmod: str = ""
+
+
+class Format(StrEnum):
+    """The format of a document. Media RSS is RSS or Atom with media elements, not a format of its own.
+
+    https://www.sitemaps.org/protocol.html#otherformats
+    """
+
+    URLSET = "urlset"
+    INDEX = "sitemapindex"
+    RSS = "RSS"
+    RSS1 = "RSS 1.0"
+    ATOM = "Atom"
+    TEXT = "text"
+
+
+FEEDS: Final = frozenset({Format.RSS, Format.RSS1, Format.ATOM})

@@ -66,11 +66,11 @@ _HREFLANG = "https://developers.google.com/search/docs/specialty/international/l
 
 _TABLE: Final = (
     # The document.
-    Rule("sitemap.not_xml", _E, "Not a sitemap", "A sitemap is XML, a feed or a list of URLs, not an HTML page or anything else.", "Make the server send the sitemap at this URL: it sends something else.", _PROTOCOL + "#otherformats"),
+    Rule("sitemap.not_xml", _E, "Not a sitemap", "A sitemap is XML, a feed or a list of URLs, not an HTML page or anything else.", "The server sends something else at this URL: make the server send the sitemap.", _PROTOCOL + "#otherformats"),
     Rule("sitemap.empty", _E, "Empty file", "A sitemap has content.", "Generate the file again: its generator left it empty.", _PROTOCOL + "#xmlTagDefinitions"),
     Rule("sitemap.encoding", _E, "Not UTF-8", "The encoding is UTF-8, and the declaration names no other.", "Write the file in UTF-8, and declare UTF-8.", _PROTOCOL + "#xmlTagDefinitions"),
     Rule("sitemap.leading_junk", _E, "Something before the XML declaration", "Nothing, not even a blank line, stands before the XML declaration.", "Start the file with its XML declaration, without blanks or lines before it.", _XML + "#sec-prolog-dtd"),
-    Rule("sitemap.dtd", _E, "DOCTYPE", "There is no DOCTYPE: readers refuse it, because entities can be traps.", "Remove the DOCTYPE.", _XML + "#sec-prolog-dtd"),
+    Rule("sitemap.dtd", _E, "DOCTYPE", "A sitemap has no DOCTYPE: readers reject a DOCTYPE, because its entities can be an attack.", "Remove the DOCTYPE.", _XML + "#sec-prolog-dtd"),
     Rule("sitemap.root", _E, "Unknown root element", "The root element is urlset, sitemapindex, or that of a feed.", "Use the root element urlset, or sitemapindex for a list of sitemaps.", _PROTOCOL + "#xmlTagDefinitions"),
     Rule("sitemap.namespace", _E, "Wrong namespace", "The namespace is http://www.sitemaps.org/schemas/sitemap/0.9, letter by letter.", "Correct the namespace to http://www.sitemaps.org/schemas/sitemap/0.9.", _PROTOCOL + "#xmlTagDefinitions"),
     Rule("sitemap.extension_namespace", _E, "Wrong namespace of an extension", "An extension has its own namespace, letter by letter, and its prefix is declared.", "Declare the prefix of the extension with the namespace that its documentation gives.", _GOOGLE + "combine-sitemap-extensions"),
@@ -82,9 +82,9 @@ _TABLE: Final = (
     Rule("sitemap.mislabelled", _W, "Name and compression disagree", "A file is compressed if and only if its name ends in .gz.", "Give the file a name that ends in .gz if it is compressed, and only then.", _PROTOCOL + "#index"),
     Rule("sitemap.too_large", _E, "Larger than 50 MiB", "A sitemap has at most 52,428,800 bytes, uncompressed.", "Split the file, and list its parts in an index.", _PROTOCOL + "#index"),
     Rule("sitemap.too_many", _E, "More than 50,000 entries", "A sitemap has at most 50,000 entries.", "Split the file, and list its parts in an index.", _PROTOCOL + "#index"),
-    Rule("sitemap.too_deep", _E, "Nested too deeply", "Elements are not nested deeper than any format needs.", "Remove the elements that no sitemap has.", _PROTOCOL + "#xmlTagDefinitions"),
+    Rule("sitemap.too_deep", _E, "Nested too deeply", "Elements are nested no deeper than a sitemap format needs.", "Remove the elements that no sitemap has.", _PROTOCOL + "#xmlTagDefinitions"),
     Rule("sitemap.token_too_long", _E, "Tag or text too long", "No tag, comment or text is longer than readers accept.", "Shorten or remove the tag, the comment or the text.", _PROTOCOL + "#xmlTagDefinitions"),
-    Rule("sitemap.value_too_long", _E, "Value too long", "No value is longer than any tag allows.", "Shorten or remove the value.", _PROTOCOL + "#xmlTagDefinitions"),
+    Rule("sitemap.value_too_long", _E, "Value too long", "No value is longer than the longest value that any tag allows.", "Shorten or remove the value.", _PROTOCOL + "#xmlTagDefinitions"),
     Rule("sitemap.no_entries", _E, "No entries", "A urlset has at least one url, an index at least one sitemap; for an empty news sitemap Google only warns.", "List the pages, or remove the file from robots.txt and from its index.", _XSD),
     Rule("sitemap.mixed", _E, "Pages and sitemaps mixed", "A urlset contains only url elements, a sitemapindex only sitemap elements.", "List pages and sitemaps in different files.", _PROTOCOL + "#index"),
     Rule("sitemap.order", _E, "Tags in the wrong order", "loc, lastmod, changefreq, priority come in this order, extensions after them.", "Put the tags in this order: loc, lastmod, changefreq, priority, extensions.", _XSD),
@@ -94,7 +94,7 @@ _TABLE: Final = (
     # Addresses.
     Rule("sitemap.loc_missing", _E, "Entry without a URL", "Every entry has a loc.", "Give the entry its URL, or remove it.", _PROTOCOL + "#locdef"),
     Rule("sitemap.loc_relative", _E, "Relative URL", "A URL is absolute, with its protocol and host.", "Write the whole URL, with https:// and the host.", _PROTOCOL + "#locdef"),
-    Rule("sitemap.loc_invalid", _E, "Invalid URL", "A URL is one that http or https can fetch.", "Correct the URL, or remove the entry.", _PROTOCOL + "#locdef"),
+    Rule("sitemap.loc_invalid", _E, "Invalid URL", "A URL is a valid http or https URL.", "Correct the URL, or remove the entry.", _PROTOCOL + "#locdef"),
     Rule("sitemap.loc_too_long", _E, "URL too long", "A URL has fewer than 2,048 characters.", "Remove the entry, or give its page a shorter URL.", _PROTOCOL + "#locdef"),
     Rule("sitemap.loc_too_short", _E, "URL too short", "A loc has at least 12 characters.", "Write the whole URL, with https:// and the host.", _XSD),
     Rule("sitemap.loc_encoding", _W, "URL not percent-encoded", "A URL is percent-encoded where RFC 3986 requires it: no blanks, no brackets, no stray %.", "Percent-encode the characters that a URL must not contain.", _PROTOCOL + "#escaping"),
@@ -103,6 +103,7 @@ _TABLE: Final = (
     Rule("sitemap.loc_credentials", _E, "URL with a password", "A URL contains no user name and no password.", "Remove the user name and the password, and change the password.", "https://www.rfc-editor.org/rfc/rfc9110#section-4.2.4"),
     Rule("location.outside", _E, "URL outside the sitemap's directory", "A sitemap lists only what is in its own directory or below, on its own scheme, host and port.", "Move the sitemap up to a directory that contains all listed URLs, or list these URLs in a sitemap of their own.", _PROTOCOL + "#location"),
     Rule("location.other_host", _E, "URL of another host", "URLs of another host are listed only when its robots.txt names this sitemap.", "Remove the URL, list it in a sitemap of that host, or name this sitemap in the robots.txt of that host.", _PROTOCOL + "#sitemaps_cross_submits"),
+    Rule("location.several_hosts", _W, "URLs on several hosts", "A sitemap lists URLs of one scheme, host and port, unless the robots.txt of each other host names it. The URL of this sitemap is unknown.", "Give each host a sitemap of its own, or name this sitemap in the robots.txt of each host.", _PROTOCOL + "#location"),
     Rule("duplicate.loc", _W, "URL listed twice in a file", "A URL is listed once in a file.", "Remove all entries of the URL except one.", _PROTOCOL + "#locdef"),
     Rule("duplicate.across_files", _W, "URL listed in several files", "A URL is listed in one file of a set.", "List the URL in one of the files only.", _PROTOCOL + "#locdef"),
     # Indexes.
@@ -118,9 +119,9 @@ _TABLE: Final = (
     Rule("lastmod.invalid", _E, "lastmod is not a date", "lastmod is a W3C datetime of a day that exists.", "Write the date as YYYY-MM-DD, or leave it out.", _PROTOCOL + "#lastmoddef"),
     Rule("lastmod.form", _E, "lastmod in another form", "lastmod has a form that the schema allows: YYYY-MM-DD, or with time, seconds and zone.", "Write the date as YYYY-MM-DD, or with time, seconds and zone.", _XSD),
     Rule("lastmod.future", _W, "lastmod in the future", "lastmod is not in the future: search engines reject such dates.", "Set lastmod to the date of the last significant change, or leave it out.", _LASTMOD),
-    Rule("lastmod.too_old", _W, "lastmod too old", "lastmod is not older than the web: 1970 and its like are clocks that were never set.", "Set lastmod to the date of the last significant change, or leave it out.", _LASTMOD),
+    Rule("lastmod.too_old", _W, "lastmod too old", "lastmod is not older than the web: a date such as 1970 comes from a clock that was never set.", "Set lastmod to the date of the last significant change, or leave it out.", _LASTMOD),
     Rule("lastmod.all_equal", _W, "One lastmod for all pages", "Pages change at different times: the same date for all is the time of a build.", "Give each page the date of its own last change, or leave lastmod out.", _LASTMOD),
-    Rule("lastmod.build_stamp", _W, "lastmod of a build", "A build or an import, not editors, gives many pages the same time to the second.", "Give each page the date of its own last change, or leave lastmod out.", _LASTMOD),
+    Rule("lastmod.build_stamp", _W, "lastmod of a build", "A build or an import, not editors, gives most pages a time within the same few minutes.", "Give each page the date of its own last change, or leave lastmod out.", _LASTMOD),
     Rule("lastmod.churn", _W, "Nearly all changed within a day", "Hardly any site changes nearly all of its pages within a day: search engines distrust such dates.", "Change lastmod when the content of a page changes, not at every build.", _LASTMOD),
     Rule("changefreq.invalid", _E, "Invalid changefreq", "changefreq is always, hourly, daily, weekly, monthly, yearly or never.", "Leave changefreq out: search engines do not read it.", _PROTOCOL + "#changefreqdef"),
     Rule("priority.invalid", _E, "Invalid priority", "priority is a number from 0.0 to 1.0.", "Leave priority out: search engines do not read it.", _PROTOCOL + "#prioritydef"),
@@ -154,10 +155,10 @@ _TABLE: Final = (
     Rule("hreflang.code", _E, "Listed hreflang: not a language", "hreflang is an ISO 639-1 language with an optional ISO 15924 script and ISO 3166-1 region, or x-default.", "Write the ISO 639-1 code of the language, followed by a country if needed.", _HREFLANG + "#language-codes"),
     Rule("hreflang.url", _E, "Listed hreflang: relative or invalid URL", "The href of a variant is an absolute URL.", "Write the whole URL, with https:// and the host.", _HREFLANG + "#sitemap"),
     Rule("hreflang.no_self", _E, "Listed hreflang: does not name itself", "The variants of a page include the page itself.", "Add the page itself to the variants of each entry.", _HREFLANG + "#guidelines"),
-    Rule("hreflang.not_mutual", _E, "Listed hreflang: no link back", "Variants name each other; a link that is not returned is ignored.", "Add links between the entries of all versions.", _HREFLANG + "#guidelines"),
+    Rule("hreflang.not_mutual", _E, "Listed hreflang: no link back", "Variants list each other; search engines ignore a link that is not returned.", "In the entry of each version, list all versions.", _HREFLANG + "#guidelines"),
     Rule("hreflang.unlisted", _W, "Listed hreflang: version without an entry", "Every variant has its own entry.", "Add an entry for every version.", _HREFLANG + "#sitemap"),
     Rule("hreflang.conflict", _E, "Listed hreflang: one language, several URLs", "A language has one URL.", "Give one URL for each language.", _HREFLANG + "#guidelines"),
-    Rule("hreflang.no_default", _N, "Listed hreflang: no x-default", "A page with variants names an x-default for readers of other languages.", "Name one version as x-default, if one suits all readers.", _HREFLANG + "#xdefault"),
+    Rule("hreflang.no_default", _N, "Listed hreflang: no x-default", "A page with variants has an x-default, for readers of all other languages.", "Name one version as x-default, if one suits all readers.", _HREFLANG + "#xdefault"),
     Rule("feed.no_date", _N, "Feed item without a date", "A feed item has a date: without it readers cannot tell what is new.", "Give each item the date of its last change.", _PROTOCOL + "#otherformats"),
 )  # fmt: skip
 

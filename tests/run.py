@@ -1,12 +1,15 @@
 """Running the command as a person does: a process of its own, in a folder of its own."""
 
+import contextlib
 import gzip
 import io
 import os
+import pty
 import re
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +35,9 @@ def command(*words: str) -> list[str]:
 
 
 def environment(**extra: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SITEATLAS_")}
-    return {**kept, "COLUMNS": "200", **extra}
+    """That of a pipe: without a width, so that no line is wrapped."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SITEATLAS_", "COLUMNS"))}
+    return {**kept, **extra}
 
 
 def siteatlas(folder: Path, *words: str, timeout: float = 60, anew: bool = False, **extra: str) -> Ran:
@@ -89,3 +93,19 @@ def listed(folder: Path) -> list[str]:
         if name != "sitemap.xml" or b"<sitemapindex" not in body:
             locs += re.findall(r"<url>\s*<loc>(.*?)</loc>", body.decode())
     return [loc.replace("&amp;", "&") for loc in locs]
+
+
+def on_terminal(folder: Path, columns: int, *words: str, timeout: float = 60) -> str:
+    """What a command writes to its standard output when that is a terminal of this width, without colours."""
+    reading, writing = pty.openpty()
+    termios.tcsetwinsize(writing, (50, columns))
+    with tempfile.TemporaryFile() as errors, os.fdopen(reading, "rb", buffering=0) as screen:
+        process = warm.begin(folder, words, environment(NO_COLOR="1", TERM="xterm"), writing, errors.fileno())
+        os.close(writing)
+        shown = b""
+        with contextlib.suppress(OSError):  # the end of a terminal that nobody writes to is an error on Linux
+            while part := screen.read(1 << 16):
+                shown += part
+        process.wait(timeout)
+        assert "Traceback" not in _text(errors), _text(errors)
+    return shown.decode().replace("\r\n", "\n")

@@ -243,5 +243,5 @@ def test_ours_fifty_thousand_entries_of_one_page_are_told_in_seconds() -> None:
     ]
     found = check_duplicate_spellings(page, entries)
     assert found is not None
-    assert found.sentence.startswith("50,000 entries are one page: https://www.example.com/old/0, ")
+    assert found.sentence.startswith("50,000 entries lead to the same page: https://www.example.com/old/0, ")
     assert (len(found.evidence), len(found.spellings)) == (20, 20)

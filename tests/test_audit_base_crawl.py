@@ -160,16 +160,16 @@ def test_ours_every_report_says_which_crawl_the_audit_rests_on_and_how_old_it_is
     change("UPDATE run SET ended = ended - 3 * 3600")
     told = bench._run("audit", "-o", "report").out
     report = bench.report
-    said = f"the crawl of run 1, which ended at {'{}'} (3 hours old) and answers for {report['crawl']['reused']} URLs"
+    said = f"the crawl of run 1, which ended at {'{}'} (3 hours old) and covers {report['crawl']['reused']} URLs"
     before, after = said.split("{}")
-    (line,) = (line for line in told.splitlines() if "rests on" in line)
-    assert line.startswith(f"  rests on {before}20")
+    (line,) = (line for line in told.splitlines() if "is based on" in line)
+    assert line.startswith(f"  is based on {before}20")
     assert line.endswith(f" UTC{after}")
-    assert line.strip().removeprefix("rests on ") in Path("report/audit.html").read_text()
+    assert line.strip().removeprefix("is based on ") in Path("report/audit.html").read_text()
     assert report["crawl"]["age"] == pytest.approx(3 * 3600, abs=60)
     told = bench._run("audit", "-o", "report", "--max-crawl-age", "2h").out
-    assert "\n  rests on its own crawl (the last crawl is 3 hours old)\n" in told
-    assert "It rests on <bdi>its own crawl (the last crawl is 3 hours old)</bdi>." in Path(
+    assert "\n  is based on its own crawl (the last crawl is 3 hours old)\n" in told
+    assert "It is based on <bdi>its own crawl (the last crawl is 3 hours old)</bdi>." in Path(
         "report/audit.html"
     ).read_text().replace("\n", "")
 
@@ -310,7 +310,7 @@ def came_to_nothing(bench: Bench) -> str:
 
 def of_another_version(bench: Bench) -> str:
     change("UPDATE run SET version = '0.0.9'")
-    return "the last run was made by siteatlas 0.0.9"
+    return "the last run used siteatlas 0.0.9"
 
 
 def too_old(bench: Bench) -> str:
@@ -419,7 +419,7 @@ def test_ours_the_next_run_comes_to_the_same_after_an_audit(tmp_path: Path) -> N
             folder.mkdir()
             assert run.crawl(folder, site.url).code == 0
         ran = run.siteatlas(audited, "audit", site.url, *FAST, "-o", "report")
-        assert "rests on the crawl of run 1" in ran.out
+        assert "is based on the crawl of run 1" in ran.out
         site.routes["/hub/two"] = page("/", "/told") + "<p>It says something else now."
         del site.routes["/lost"]
         for folder in (audited, left):
@@ -488,7 +488,7 @@ def test_ours_an_audit_that_rests_on_a_run_goes_on_after_a_kill(tmp_path: Path) 
         # another crawl is another audit, and nobody begins one unasked
         ran = run.siteatlas(tmp_path, "audit", site.url, *FAST, "--log", "access.log", "--fresh-crawl")
         assert ran.code == 2
-        assert "begun with other settings (--fresh-crawl)" in ran.err
+        assert "started with other settings (--fresh-crawl)" in ran.err
         asked = len(site.paths)
         killed = finished(tmp_path, site)
         assert "/plain" not in site.paths[asked:]

@@ -74,7 +74,7 @@ BAD_INPUT = [
     ((CLOSED, "--fail-on", "orphan,bogus"), "--rules"),
     ((CLOSED, "--site", "a"), "--config FILE"),
     (("--config", "several.toml"), "--site"),
-    (("--config", "several.toml", "--site", "c"), "known are: a, b"),
+    (("--config", "several.toml", "--site", "c"), "its sites are: a, b"),
     (("--config", "missing.toml"), "missing.toml"),
     (("--config", "unknown.toml"), '"min_visits"'),
     ((CLOSED, "--fresh", "--restart"), "--restart"),
@@ -419,11 +419,11 @@ def test_ours_what_the_sitemap_lists_is_asked_for_first_and_no_more_than_a_numbe
         words = (site.url, "--log", "access.log", "--list", "list.txt", "-o", "out")
         ran = audit(*words, "--max-unlinked", "4")
         assert {path for path in site.paths if path[1:] in outside} == {"/s0", "/s1", "/s2", "/listed"}
-        assert "20 URLs that only sources know were not fetched" in ran.out
+        assert "20 URLs that only sources name were not fetched" in ran.out
         site.log.clear()
         ran = audit(*words, "--max-unlinked", "0")
         assert not {path for path in site.paths if path[1:] in outside}
-        assert "24 URLs that only sources know were not fetched" in ran.out
+        assert "24 URLs that only sources name were not fetched" in ran.out
 
 
 def test_ours_robots_patterns_and_depth_hold_for_what_sources_know(audit: Command) -> None:

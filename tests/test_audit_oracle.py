@@ -268,7 +268,7 @@ def test_ours_only_what_the_start_leads_to_is_doubted(audit: Audit) -> None:
     by: dict[str, tuple[list[tuple[str, str]], dict[str, object]]] = {
         "read in part only": ([("/v", "a"), ("/w", "a")], {"parse": {"max_links": 1}}),
         "too long to be fetched": ([("/" + "v" * 9_000, "a")], {}),
-        "outside of the directory": ([("/out", "a")], {"site": {"url": "https://s.example/d/"}}),
+        "outside the directory": ([("/out", "a")], {"site": {"url": "https://s.example/d/"}}),
     }
     for said, (links, more) in by.items():
         top = "/d" if "site" in more else ""

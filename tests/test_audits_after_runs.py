@@ -165,7 +165,7 @@ def test_ours_what_an_audit_found_is_told_once_though_nobody_took_it_at_first(tm
         ran = shop.run()
         assert ran["audit"]["announced"]["untold"] is True
         (channel,) = status(tmp_path)["sites"][0]["channels"]
-        assert channel["outstanding"][0].startswith("what an audit found: ")
+        assert channel["outstanding"][0].startswith("audit findings: ")
         looked = siteatlas(tmp_path, "notify", "--config", "sites.toml", "--dry-run")
         assert "audit: " in looked.out, looked.out
         again = siteatlas(tmp_path, "notify", "--config", "sites.toml")
@@ -194,8 +194,8 @@ def test_ours_findings_that_were_refused_are_set_aside_and_sent_once_more_when_s
         shop.run()
         (channel,) = status(tmp_path)["sites"][0]["channels"]
         assert (channel["outstanding"], len(shop.messages)) == ([], 2)
-        assert channel["refused"][0].startswith("what an audit found: ")
-        assert "what an audit found is set aside because " in notify()
+        assert channel["refused"][0].startswith("audit findings: ")
+        assert "the receiver refused a message about audit findings (" in notify()
         refuses[0] = False
         notify("--resend-refused")
         assert shop.occasions == ["changes", "findings", "findings"]
@@ -238,7 +238,9 @@ def test_ours_an_audit_that_sites_would_wait_for_is_left_to_the_next_run(tmp_pat
             process.stdin.flush()
             ended = json.loads(process.stdout.read())
         assert (ended["fate"], ended["outcome"], shop.audits) == ("done", "published", 0)
-        assert ended["told"].endswith("; its audit is left to the next run, because other sites wait for their runs")
+        assert ended["told"].endswith(
+            "; the audit is postponed to the next run, because other sites wait for their runs"
+        )
 
 
 @pytest.mark.slow
@@ -283,9 +285,9 @@ def test_ours_a_memory_that_cannot_be_used_costs_the_telling_and_neither_the_aud
         (tmp_path / "report/shop/audit.json").unlink()
         ran = shop.run("--audit-every", "0.001")
         assert (ran["audit"]["news"], shop.report["compared"]) == (None, None)
-        assert "the findings of the audit after it are in the report" in ran["audit"]["error"]
+        assert "the findings of the audit are in the report" in ran["audit"]["error"]
         assert "audits.db was written by a newer version" in ran["audit"]["error"]
-        assert "move it away" in ran["audit"]["error"]
+        assert "move the file away" in ran["audit"]["error"]
         assert shop.occasions == ["changes", "findings"]
 
 
@@ -350,7 +352,7 @@ def test_ours_an_audit_that_is_ended_leaves_the_run_done_and_the_next_goes_on_wi
             (each["rule"], each["url"]) for each in shop.report["findings"]
         }
         if number is signal.SIGTERM:
-            assert "the audit after it was cut short; the next run continues it" in log.read_text()
+            assert "the audit after the run was cut short; the next run continues the audit" in log.read_text()
 
 
 def scheduled(shop: World, schedule: str, **settings: Any) -> None:
@@ -381,7 +383,7 @@ def test_ours_a_run_of_the_schedule_is_done_whatever_becomes_of_its_audit(tmp_pa
             wait_for(lambda: attempts(tmp_path)[0][0])
             ((fate, code, told),) = attempts(tmp_path)
             assert (fate, code) == ("done", 0)
-            assert told.startswith("4 pages listed: 4 added; the audit after it was cut short"), told
+            assert told.startswith("4 pages listed: 4 added; the audit after the run was cut short"), told
             assert ("run_timeout" in told) == (how == "too long")
             assert shop.occasions == ["changes"]
         hold.is_held = False

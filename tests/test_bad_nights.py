@@ -107,14 +107,14 @@ def half(nights: Nights, answer: Route) -> dict[str, Route]:
 def bad(nights: Nights) -> dict[str, tuple[dict[str, Route], int, str]]:
     """What may go wrong: the answers, the exit code, and what is said."""
     paths = list(nights.site.routes)
-    closed = "<title>Back soon</title><p>We are working on it."
+    closed = "<html><title>Back soon</title><p>We are working on it.</html>"
     hidden = links(*paths, head='<meta name="robots" content="noindex">')
-    lost = "would leave without a good reason"
+    lost = "published pages would leave"
     return {
         "half": (half(nights, Answer("", 500)), 3, "of 35 pages failed"),
         "login": ({"/": LOGIN, "/login": "<p>Who are you?"}, 3, lost),
         "robots": ({"/robots.txt": Answer("", 503)}, 5, "robots.txt"),
-        "maintenance": (dict.fromkeys(paths, closed), 3, "now all say the same"),
+        "maintenance": (dict.fromkeys(paths, closed), 3, lost),
         "all": (dict.fromkeys(paths, Answer("", 500)), 3, "the start URL"),
         "home fails": ({"/": Answer("", 500)}, 3, "the start URL"),
         "home is gone": ({"/": Answer("", 404)}, 5, "no page from"),
@@ -224,7 +224,7 @@ def test_ours_each_way_to_leave_has_its_kind_and_its_reason(nights: Nights) -> N
         "/p2": ("deindexed", 'X-Robots-Tag "noindex"'),
         "/p3": ("deindexed", f"canonical is {nights.site.url}p9"),
         "/p5": ("removed", "answered 410, gone"),
-        "/p4": ("removed", "it answers as before, but no page links to it any more"),
+        "/p4": ("removed", "its content is unchanged, but no page links to it any more"),
     }
 
 

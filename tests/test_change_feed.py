@@ -126,7 +126,7 @@ def test_ours_a_scripted_history_has_exactly_these_feeds(regenerated: Regenerate
     routes |= {"/robots.txt": Answer("User-agent: *\nDisallow: /new"), "/c": page}
     run()
     assert feed() == [
-        ("/c", "added", "", "answers again (before: answered 410, gone)"),
+        ("/c", "added", "", "responds again (before: answered 410, gone)"),
         ("/new", "deindexed", "", "robots.txt line 2: Disallow: /new"),
     ]
 

@@ -273,7 +273,7 @@ def test_ours_settings_for_many_files_that_changed_nothing_are_told(tmp_path: Pa
     with scripted({"/": "alone"}) as site:
         ran = crawl(tmp_path, site.url, "--file-names", "{stem}-{n}.xml")
         assert (ran.code, list(published(tmp_path))) == (0, ["sitemap.xml"])
-        assert "note: --file-names changed nothing: all pages are in one file" in ran.out
+        assert "note: --file-names had no effect: all pages are in one file" in ran.out
 
 
 def test_ours_two_crawls_give_the_same_bytes(tmp_path: Path) -> None:
@@ -325,3 +325,37 @@ def test_ours_state_lives_apart_from_what_is_published(tmp_path: Path) -> None:
         inside = siteatlas(tmp_path, "crawl", site.url, "-o", "out", "--state", "out/state")
         assert inside.code == 2
         assert "--state" in inside.err
+
+
+def test_ours_a_start_url_that_does_not_exist_ends_the_first_crawl_at_once(tmp_path: Path) -> None:
+    pages = [f"/p{number}" for number in range(60)]
+    routes = {"/": links(*pages), "/sitemap.xml": Answer("\n".join(f"{{url}}{page[1:]}" for page in pages))}
+    with scripted(routes | {page: links() for page in pages}) as site:
+        for _ in range(2):
+            ran = crawl(tmp_path, f"{site.url}nope", "-c", "1")
+            assert ran.code == 5
+            assert f"the start URL {site.url}nope answered 404, not found: correct it" in ran.err, ran.err
+            assert published(tmp_path) == {}
+        assert sum(path.startswith("/p") for path in site.paths) < 10
+        assert crawl(tmp_path, f"{site.url}nope", "--accept-shrink").code == 0
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_ours_a_start_url_that_redirects_to_a_directory_asks_which_is_meant(tmp_path: Path, status: int) -> None:
+    routes = {"/": links("/x"), "/x": links(), "/de": Answer("", status, {"Location": "/de/"}), "/de/": links("/x")}
+    with scripted(routes) as site:
+        ran = crawl(tmp_path, f"{site.url}de")
+        assert ran.code == 5
+        assert f"{site.url}de redirects to {site.url}de/. Start at {site.url}de/ for a sitemap of that" in ran.err
+        assert f"or at {site.url} for a sitemap of everything below it" in ran.err
+        assert crawl(tmp_path, f"{site.url}de", "--sitemap-url", f"{site.url}sitemap.xml", anew=True).code == 0
+        assert paths(tmp_path, site) == ["/de/", "/x"]
+
+
+def test_ours_a_page_that_is_labelled_as_compressed_and_is_not_is_left_out(tmp_path: Path) -> None:
+    plain = Answer(links("/b"), headers={"Content-Encoding": "gzip"})
+    with scripted({"/": links("/a"), "/a": plain, "/b": links()}) as site:
+        ran = crawl(tmp_path, site.url, "-v", "--json")
+        assert paths(tmp_path, site) == ["/", "/b"]
+        reason = "body.decode_error: labelled gzip, but not compressed: browsers cannot show it"
+        assert states(ran)["bad answer"] == {"/a": reason}

@@ -120,14 +120,14 @@ def test_ours_a_feed_of_the_changes_is_one_that_readers_take(root: Path, form: s
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["9"], "there is no run 9 of this site: the last one is 5"),
-        (["1", "9"], "there is no run 9 of this site: the last one is 5"),
-        (["3", "2"], "run 3 comes after run 2: name the earlier one first"),
+        (["9"], "this site has no run 9: the last run is 5"),
+        (["1", "9"], "this site has no run 9: the last run is 5"),
+        (["3", "2"], "run 3 comes after run 2: give the earlier run first"),
         (["-1"], "-1"),
         (["last"], "'last' is neither a URL nor the number of a run"),
-        (["1", "2", "3"], "3 runs are too many to compare, give two"),
+        (["1", "2", "3"], "3 runs are too many, because diff compares two runs"),
         (["https://other.example/"], "there is no state of https://other.example/"),
-        (["--site", "shop"], "--site shop names a site of a configuration"),
+        (["--site", "shop"], "--site shop needs a configuration"),
     ],
 )
 def test_ours_what_cannot_be_compared_is_said(root: Path, words: list[str], said: str) -> None:
@@ -170,7 +170,7 @@ def test_ours_runs_that_are_forgotten_are_named(tmp_path: Path) -> None:
         History(db).changes.forget(5, 2)
     run = diff(tmp_path, "1")
     assert run.code == 2
-    assert "the changes after run 1 are no longer kept: the oldest known run is 4" in run.err
+    assert "the changes after run 1 are no longer stored: the oldest stored run is 4" in run.err
     assert told(tmp_path, "3").startswith("run 3 to run 5 (2026-01-05 00:00 UTC): 1 removed")
     run = diff(tmp_path / "nowhere")
     assert run.code == 2

@@ -82,7 +82,7 @@ def test_ours_a_cancelled_crawl_is_gone_on_with(site: Site, tmp_path: Path) -> N
 
 def test_ours_a_program_gets_the_errors_of_the_command(site: Site, tmp_path: Path) -> None:
     nowhere = config(site, tmp_path).model_copy(update={"output": Config().output})
-    with pytest.raises(UsageError, match="say where the sitemap goes"):
+    with pytest.raises(UsageError, match="the output directory is missing"):
         anyio.run(crawl_site, nowhere)
     site.routes["/robots.txt"] = Answer("", 503)
     with pytest.raises(NothingCrawlable, match=r"robots\.txt"):

@@ -16,7 +16,7 @@ NARROW = {"COLUMNS": "80"}
 
 def test_ours_the_list_of_commands_tells_each_in_a_whole_sentence(tmp_path: Path) -> None:
     told = " ".join(siteatlas(tmp_path, "--help").out.split())
-    assert "nothing on the site links to them. " in told
+    assert "no page of the site links to. " in told
     assert "..." not in told.partition("Commands:")[2]
 
 
@@ -35,6 +35,7 @@ def test_ours_help_fits_a_terminal_and_shows_no_types_of_python(tmp_path: Path, 
     text = siteatlas(tmp_path, command, "--help", COLUMNS=columns).out
     assert [line for line in text.splitlines() if len(line) > 80 or re.search(r"\w-$", line)] == []
     assert re.findall(r"<\w+>|<list|Optional|\bNone\b|x>=|TEXT\]", text) == []
+    assert re.findall(r"(?m)^  -.* (?:TEXT|INTEGER|FLOAT|BOOLEAN|FILENAME|PATH)\b", text) == []
 
 
 def test_ours_help_shows_the_arguments_as_they_are_typed(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_ours_a_workflow_lies_at_the_top_of_the_repository(tmp_path: Path) -> No
     assert "git add -- public " in workflow
     outside = init(folder, URL, "-o", "/srv/www", "--github", "--force")
     assert outside.code == 2
-    assert "outside of the repository" in outside.err
+    assert "outside the repository" in outside.err
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,12 @@ def test_ours_a_workflow_lies_at_the_top_of_the_repository(tmp_path: Path) -> No
     [
         ((), "siteatlas.toml does not exist: give the URL of its site, as in siteatlas init https://www.example.com/"),
         (("www.example.com",), "did you mean https://www.example.com?"),
-        ((URL, "-o", "."), "the configuration (siteatlas.toml) would be public, in the published directory"),
-        ((URL, "-o", ".siteatlas"), "the state (.siteatlas) must not lie in the published directory"),
-        (("https://user:secret@example.com/",), "carries a user name or password"),
+        (
+            (URL, "-o", "."),
+            "the configuration (siteatlas.toml) would be public, because it is inside the published directory",
+        ),
+        ((URL, "-o", ".siteatlas"), "the state (.siteatlas) must not be inside the published directory"),
+        (("https://user:secret@example.com/",), "contains a user name or a password"),
     ],
 )
 def test_ours_what_cannot_be_is_told_in_one_line(tmp_path: Path, words: tuple[str, ...], said: str) -> None:

@@ -97,15 +97,15 @@ def test_ours_threshold_and_chosen_rules_decide_the_exit_code(folder: Path, word
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "say what to check"),
-        (("nothing.xml",), "there is no file 'nothing.xml'"),
+        ((), "no sitemap is given"),
+        (("nothing.xml",), "'nothing.xml' does not exist"),
         (("example.com/sitemap.xml",), "did you mean https://example.com/sitemap.xml?"),
         ((".",), "has no sitemap.xml or sitemap_index.xml"),
         (("good.xml", "--ignore", "sitemap.loc_invali"), 'did you mean "sitemap.loc_invalid"?'),
         (("good.xml", "--only", "zzzz"), "siteatlas lint --rules lists them all"),
         (("good.xml", "--max-bytes", "many"), "--max-bytes"),
         (("good.xml", "--url", "example.com/sitemap.xml"), "--url"),
-        (("good.xml", "bad.xml", "--url", "https://example.com/sitemap.xml"), "ends with a slash"),
+        (("good.xml", "bad.xml", "--url", "https://example.com/sitemap.xml"), "with a slash at its end"),
         (("good.xml", "--cross-submits"), "--cross-submits needs"),
         (("https://", "--rate", "0"), "cannot be used"),
         (("https://me:hunter2@example.com/sitemap.xml",), "--basic-auth"),
@@ -134,6 +134,22 @@ def test_sitemaps_org_location_rule_needs_the_address_of_a_file(folder: Path) ->
     assert "location.outside" in ran.out
     ran = siteatlas(folder, "lint", "good.xml", "bad.xml", "--url", "https://example.org/", "--format", "json")
     assert {("good.xml", "location.other_host"), ("bad.xml", "location.other_host")} <= rules(ran)
+
+
+def test_ours_a_sitemap_outside_its_directory_is_one_finding_unless_robots_txt_names_it(
+    folder: Path, site: Site
+) -> None:
+    index = '<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>{}</loc></sitemap></sitemapindex>'
+    urls = "".join(f"<url><loc>{site.url}p{number}</loc></url>" for number in range(75))
+    child = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
+    site.routes["/maps.xml"] = Answer(index.format(f"{site.url}maps/a.xml"), headers={"Content-Type": "text/xml"})
+    site.routes["/maps/a.xml"] = Answer(child, headers={"Content-Type": "text/xml"})
+    ran = siteatlas(folder, "lint", f"{site.url}maps.xml", "--rate", "0")
+    assert ran.out.count("location.outside") == 1, ran.out
+    assert "(and 74 more like this)" in ran.out
+    site.routes["/robots.txt"] = Answer(f"Sitemap: {site.url}maps.xml", headers={"Content-Type": "text/plain"})
+    ran = siteatlas(folder, "lint", f"{site.url}maps.xml", "--rate", "0")
+    assert "location.outside" not in ran.out
 
 
 def test_ours_a_folder_means_its_index_whose_files_lie_beside_it(folder: Path) -> None:
@@ -298,7 +314,7 @@ def test_ours_a_list_says_what_is_missing(folder: Path) -> None:
     assert "one.xml" in ran.err
     ran = siteatlas(folder, "lint", "set/one.xml", "--list", "urls")
     assert (ran.code, ran.out) == (10, "")
-    assert "set/one.xml is no sitemap" in ran.err
+    assert "set/one.xml is not a sitemap" in ran.err
     (folder / "broken.xml.gz").write_bytes(gzip.compress(urlset("https://example.com/1").encode()) + b"junk")
     ran = siteatlas(folder, "lint", "broken.xml.gz", "--list", "urls")
     assert (ran.code, ran.out) == (10, "https://example.com/1\n")
@@ -362,7 +378,7 @@ def test_ours_a_private_host_is_named_once_with_its_remedy(folder: Path, site: S
         refused = siteatlas(folder, *words)
         where = other.url.removeprefix("http://").strip("/")
         assert (refused.code, refused.out.count("--host")) == (10, 1)
-        assert f"--host {where} (and so are 2 more)" in refused.out
+        assert f"--host {where} (and 2 more like this)" in refused.out
         allowed = siteatlas(folder, *words, "--host", where)
         assert "c.xml answered 404" in allowed.out
         assert allowed.out.count("index.child_unreadable") == 1
@@ -380,7 +396,7 @@ def test_sitemaps_org_the_url_of_a_page_means_the_sitemaps_of_its_site(folder: P
         site.routes.pop(path)
     ran = siteatlas(folder, "lint", site.url, *NOW)
     assert (ran.code, ran.out) == (5, "")
-    assert "name its URL" in ran.err
+    assert "give the URL of the sitemap" in ran.err
 
 
 def test_ours_as_many_findings_are_told_as_are_wanted(folder: Path) -> None:
@@ -427,7 +443,7 @@ def test_ours_an_index_on_the_standard_input_says_what_is_missing(folder: Path) 
         check=False,
     )
     assert b"not checked: 2 child sitemaps were not read, so their contents were not checked" in ran.stdout
-    assert b"give its file or URL instead" in ran.stdout
+    assert b"give the file or the URL of the index instead" in ran.stdout
 
 
 @pytest.mark.parametrize("name", ["crawl", "lint"])

@@ -30,7 +30,7 @@ LOST = NewFinding(
 NEWS = AuditSummary(
     number=4, started=1_795_230_300.0, before=1_794_625_500.0, verdict="conclusive", why="", pages=1204, uncompared=0,
     severities={"error": 1, "warning": 2, "note": 0}, first=[LOST],
-    rests_on="the crawl of run 12, which ended at 2026-11-21 03:02 UTC (3 minutes old) and answers for 1,260 URLs",
+    rests_on="the crawl of run 12, which ended at 2026-11-21 03:02 UTC (3 minutes old) and covers 1,260 URLs",
     groups=[
         GroupSummary(name="health", title="Sitemap health", total=1, new=1, severities={"error": 1}),
         GroupSummary(name="orphans", title="Orphans", total=2, mended=1, severities={"warning": 2}),

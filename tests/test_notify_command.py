@@ -77,7 +77,7 @@ def test_ours_what_is_outstanding_is_shown_then_told_and_then_there_is_none(site
     code, out, _ = notify("--config", str(notify.file), "--dry-run")
     assert code == 0
     assert (
-        f"indexnow: would send: 7 URLs, run 1 to run 2: a dry run sends nothing; the key file of {_host(site)} is"
+        f"indexnow: would send: 7 URLs, run 1 to run 2: a dry run sends nothing; the key file of {_host(site)} exists"
         in out
     )
     assert f"    {site.url('/4')}\n    … 2 more (-v shows all)" in out
@@ -115,7 +115,7 @@ def test_ours_what_could_not_be_delivered_is_exit_code_4(site: Site, notify: Com
     assert out.endswith("; --resend-refused sends it again\n")
     code, out, _ = notify("--config", str(notify.file))
     assert code == 0
-    assert out.startswith("  indexnow: 1 URL is set aside because IndexNow answered 422")
+    assert out.startswith("  indexnow: the receiver refused 1 URL (IndexNow answered 422")
     assert out.endswith("; --resend-refused sends it again\n")
     assert notify("--config", str(notify.file), "--resend-refused")[0] == 0
     assert site.double.taken == {site.url("/a"): 1}
@@ -145,7 +145,7 @@ def test_ours_all_sites_of_a_configuration(site: Site, notify: Command, tmp_path
         for each in (site, other):
             each.run(["/", "/a"])
         code, out, _ = notify("--config", str(notify.file), "--site", "b")
-        assert (code, out.count("accepted")) == (0, 1)
+        assert (code, out.count("accepted: ")) == (0, 1)
         assert not site.double.messages
         code, out, _ = notify("--config", str(notify.file))
         assert "== a ==" in out
@@ -164,10 +164,10 @@ def test_ours_a_test_message_is_for_those_who_are_the_sites_own(site: Site, noti
     )
     code, out, _ = notify("--config", str(notify.file), "--test")
     assert code == 0
-    assert f"indexnow: accepted: test: the key file of {_host(site)} is there and right\n" in out
-    assert "not tried: it takes no test message" in out
+    assert f"indexnow: accepted: test: the key file of {_host(site)} exists and is correct\n" in out
+    assert "not tested: this channel has no test message" in out
     (message,) = site.double.messages
-    assert (message["occasion"], message["sentence"]) == ("test", "this is a test: nothing happened")
+    assert (message["occasion"], message["sentence"]) == ("test", "this is a test message: no event occurred")
     assert site.double.heads[0]["x-siteatlas-event"] == "test"
     site.double.files[f"/{KEY}.txt"] = 404
     code, out, _ = notify("--config", str(notify.file), "--test", "--only", "indexnow")
@@ -188,13 +188,13 @@ def test_ours_a_dry_run_says_what_would_hold_it_back_once(site: Site, notify: Co
     site.double.files[f"/{KEY}.txt"] = 404
     code, out, _ = notify("--config", str(notify.file), "--dry-run")
     assert code == 0
-    assert out.count("is not yet the one that was published") == 1
-    assert "for now all of it would be put off: the sitemap at" in out
-    assert "a dry run sends nothing; for now it would be put off: the key file of" in out
+    assert out.count("is not yet the published version") == 1
+    assert "at the moment, Siteatlas would postpone all messages: the sitemap at" in out
+    assert "a dry run sends nothing; for now it would be postponed: the key file of" in out
     assert out.count("would send: 1 URL, run 1 to run 2") == 3
     code, out, _ = notify("--config", str(notify.file))
     assert code == 4
-    assert out.count("\n") == out.count("is not yet the one that was published") == 1
+    assert out.count("\n") == out.count("is not yet the published version") == 1
     assert out.startswith("  indexnow, webhook ")
     assert not site.double.messages
 
@@ -210,7 +210,7 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(site
     site.run(["/"])
     code, out, err = notify("--config", str(notify.file), "--since", "500")
     assert (code, out) == (2, "")
-    assert "--since 500: there is no such run, the last one is run 1" in err
+    assert "run 500 (--since) does not exist: the last run is run 1" in err
     notify.write(site, indexnow__key="env:INDEXNOW", notify__enabled=False)
     code, out, err = notify("--config", str(notify.file))
     assert (code, out) == (2, "")
@@ -221,16 +221,16 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(site
 @pytest.mark.parametrize(
     ("settings", "words", "said"),
     [
-        ({}, [], "say which site: siteatlas notify URL -o DIR, or siteatlas notify --config FILE"),
-        ({"indexnow__key": ""}, ["--config"], "there is nobody to notify: set key in [indexnow]"),
+        ({}, [], "no site is given: siteatlas notify URL -o DIR, or siteatlas notify --config FILE"),
+        ({"indexnow__key": ""}, ["--config"], "no channel is configured: set key in [indexnow]"),
         ({"indexnow__key": "env:NOT_SET"}, ["--config"], "the environment variable NOT_SET is not set"),
         ({"indexnow__key": "short"}, ["--config"], "8 to 128 letters, digits and dashes"),
-        ({"webhook__urls": ["env:EMPTY"]}, ["--config"], "webhook.urls names a secret that is empty: env:EMPTY"),
+        ({"webhook__urls": ["env:EMPTY"]}, ["--config"], "webhook.urls refers to an empty secret: env:EMPTY"),
         ({"webhook__urls": ["nonsense"]}, ["--config"], "an entry of webhook.urls is not an http(s) URL"),
         ({"websub__hubs": ["https://hub.example/"]}, ["--config"], "set output.recent"),
         ({"indexnow__key": "", "indexnow__key_url": "https://a.example/k.txt"}, ["--config"], "indexnow.key is"),
-        ({}, ["--test", "--resend-refused", "--config"], "give it alone"),
-        ({}, ["--only", "email", "--config"], "--only email: no channel has this name, known are: indexnow"),
+        ({}, ["--test", "--resend-refused", "--config"], "use it alone"),
+        ({}, ["--only", "email", "--config"], "--only email does not match a channel: choose one of indexnow"),
     ],
 )
 def test_ours_what_is_wrong_is_told_in_one_line(

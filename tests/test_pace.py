@@ -75,7 +75,7 @@ def test_ours_a_run_ends_when_the_server_has_cost_it_enough_time_and_the_next_go
     with scripted(routes) as site:
         ran = crawl(tmp_path, site.url, "--max-error-time", "0.5")
         assert ran.code == 4
-        assert "(--max-error-time); run again to go on" in ran.out
+        assert "(--max-error-time); run again to continue" in ran.out
         assert len([path for path in site.paths if path.startswith("/p")]) < 30
         routes |= flat(30)
         done = len(site.log)

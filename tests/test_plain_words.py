@@ -30,9 +30,9 @@ SEVERAL = '[sites.a.site]\nurl = "http://a.example/"\n[sites.b.site]\nurl = "htt
         (["crawl", URL, "-o", "p", "--recent", "html"], "it must be 'atom' or 'rss' (given: 'html')"),
         (["audit", URL, "--format", "html"], "'--format': 'html' is not one of 'text', 'json'"),
         (["lint", "x", "--max-files", "ten"], "'--max-files': it must be a whole number"),
-        (["rollback"], "say which site: siteatlas rollback https://example.com/ -o DIR, or --config FILE"),
+        (["rollback"], "no site is given: siteatlas rollback https://example.com/ -o DIR, or --config FILE"),
         (["audit", "--config", "m.toml"], "this command takes one: choose it with --site\n"),
-        (["crawl", "--config", "m.toml"], "siteatlas run --config m.toml runs them all, or one with --site NAME"),
+        (["crawl", "--config", "m.toml"], "siteatlas run --config m.toml runs all of them, and --site NAME only one"),
     ],
 )
 def test_ours_a_mistake_is_told_in_plain_words(tmp_path: Path, words: list[str], said: str) -> None:
@@ -48,13 +48,16 @@ def test_ours_a_value_from_the_environment_is_told_by_its_variable(tmp_path: Pat
     assert ended.err.startswith("siteatlas: SITEATLAS_CONCURRENCY (pace.concurrency): it must be a whole number")
     typed = siteatlas(tmp_path, *words, "-c", "x", SITEATLAS_CONCURRENCY="8")
     assert typed.err.startswith("siteatlas: --concurrency (pace.concurrency): ")
-    assert "SITEATLAS_HEADER needs NAME: VALUE" in siteatlas(tmp_path, *words, SITEATLAS_HEADER="x").err
+    assert "SITEATLAS_HEADER needs the form NAME: VALUE" in siteatlas(tmp_path, *words, SITEATLAS_HEADER="x").err
 
 
 def test_ours_a_variable_that_is_nearly_one_of_ours_is_told_once(tmp_path: Path) -> None:
     ended = siteatlas(tmp_path, "status", SITEATLAS_CONCURENCY="8", SITEATLAS_SHOP_PASSWORD="x")
     said, *rest = ended.err.splitlines()
-    assert said.split(maxsplit=1)[1] == "SITEATLAS_CONCURENCY sets nothing: did you mean SITEATLAS_CONCURRENCY?"
+    assert (
+        said.split(maxsplit=1)[1]
+        == "SITEATLAS_CONCURENCY is not a variable of siteatlas: did you mean SITEATLAS_CONCURRENCY?"
+    )
     assert len(rest) == 1, "what the command itself has to say"
     known = ["SITEATLAS_CONFIG", "SITEATLAS_FAIL_ON", "SITEATLAS_MAX_FINDINGS", "SITEATLAS_HEADER", "PATH"]
     assert misspelt_variables(known) == []

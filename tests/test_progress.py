@@ -15,11 +15,31 @@ from sitemap import safe
 @pytest.mark.parametrize(
     ("tally", "rate", "growth", "line"),
     [
-        (Tally(known=1), 0, 0, "0 of 1 found"),
-        (Tally(known=2000, done=100), 50, 40, "100 of 2,000 found · 50/s"),  # still finding: no guess
-        (Tally(known=2000, done=1000), 50, 2, "1,000 of 2,000 found · 50/s · 20 s left"),
-        (Tally(known=20, done=10, failed=3), 2.5, 0, "10 of 20 found · 2.5/s · 3 errors · 4.0 s left"),
-        (Tally(known=20, done=10, paused="waiting 30 s as asked"), 0, 0, "10 of 20 found · waiting 30 s as asked"),
+        (Tally(known=1), 0, 0, "0.0 s · 0 pages · 0 requests · 1 to fetch"),
+        (  # it still discovers many URLs: no guess
+            Tally(known=2000, done=900, listed=80, fetched=100, seconds=12),
+            50,
+            40,
+            "12 s · 80 pages · 100 requests, 50/s · 1,100 to fetch",
+        ),
+        (
+            Tally(known=2000, done=1000, listed=1, fetched=1, seconds=187),
+            50,
+            2,
+            "3:07 · 1 page · 1 request, 50/s · 1,000 to fetch · 20 s left",
+        ),
+        (
+            Tally(known=20, done=10, failed=3, fetched=9, seconds=4),
+            2.5,
+            0,
+            "4.0 s · 0 pages · 9 requests, 2.5/s · 10 to fetch · 3 errors · 4.0 s left",
+        ),
+        (
+            Tally(known=20, done=10, paused="waiting 30 s as asked"),
+            0,
+            0,
+            "0.0 s · 0 pages · 0 requests · 10 to fetch · waiting 30 s as asked",
+        ),
     ],
 )
 def test_ours_the_time_left_is_told_only_when_it_can_be_known(
@@ -30,11 +50,11 @@ def test_ours_the_time_left_is_told_only_when_it_can_be_known(
 
 def test_ours_the_part_of_the_work_that_has_begun_is_shown() -> None:
     shown = io.StringIO()
-    with CrawlProgressDisplay(Console(file=shown, force_terminal=True, width=100)) as display:
+    with CrawlProgressDisplay(Console(file=shown, force_terminal=True, width=100), "www.example.com") as display:
         display.part("crawling")
         display.watch(Tally(known=3, done=2))
         display.part("judging")
-    assert "crawling · 2 of 3 found" in shown.getvalue()
+    assert "www.example.com · crawling · 0.0 s · 0 pages · 0 requests · 1 to fetch" in shown.getvalue()
     assert shown.getvalue().rindex("judging") > shown.getvalue().rindex("crawling")
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from run import published, siteatlas
 
+from sitemap import Entry, read
+
 URL = "https://www.example.com/"
 
 
@@ -30,21 +32,21 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
 
     went_back = siteatlas(tmp_path, "rollback", URL, "-o", "out", anew=True)
     first, changes, note = went_back.out.splitlines()
-    assert (went_back.code, first) == (0, "the set of run 2 is published again: 3 pages in out")
+    assert (went_back.code, first) == (0, "the sitemap of run 2 is published again: 3 pages in out")
     assert changes.startswith("  0 added, ")
     assert changes.endswith(", 1 removed")
-    assert "the next run publishes what it finds, and so undoes this" in note
+    assert "the next run publishes what it finds, so it undoes the rollback" in note
     assert published(tmp_path) == sets[1]
     (site,) = json.loads(siteatlas(tmp_path, "status", "--json", anew=True).out)["sites"]
     run = site["runs"][0]
     assert (run["outcome"], run["removed"], site["published"]["pages"]) == ("rolled back", 1, 3)
     (gone,) = _told(tmp_path, "removed")
-    assert (gone["url"], gone["reason"]) == (f"{URL}c.html", "the set of run 2 is published again")
+    assert (gone["url"], gone["reason"]) == (f"{URL}c.html", "the sitemap of run 2 is published again")
     assert list(tmp_path.glob(".siteatlas/*/changes/000004.jsonl"))
 
     forgotten = siteatlas(tmp_path, "rollback", URL, "-o", "out", "--to", "1")
     assert forgotten.code == 2
-    assert "the set of run 1 is not kept: there are those of the runs 2, 3" in forgotten.err
+    assert "there is no copy of the sitemap of run 1: the runs with a copy are 2, 3" in forgotten.err
     assert published(tmp_path) == sets[1]
 
     assert siteatlas(tmp_path, *crawl, "--grace-period", "0").code == 0
@@ -70,7 +72,7 @@ def test_ours_going_back_drops_a_run_that_was_cut_short_and_says_so(tmp_path: Pa
         assert siteatlas(tmp_path, *crawl).code == 0
     assert siteatlas(tmp_path, *crawl, "--max-pages", "1").code == 4
     said = siteatlas(tmp_path, "rollback", URL, "-o", "out", anew=True).out
-    assert "run 3, which was cut short, is dropped" in said
+    assert "run 3, which was cut short, is discarded" in said
     assert siteatlas(tmp_path, *crawl, anew=True).code == 0
     (site,) = json.loads(siteatlas(tmp_path, "status", "--json", anew=True).out)["sites"]
     assert [run["outcome"] for run in site["runs"]] == ["published", "rolled back", "published", "published"]
@@ -98,7 +100,7 @@ def test_ours_new_files_have_the_mode_that_is_asked_for_and_replaced_ones_keep_t
         os.umask(umask)
     assert stat.S_IMODE(sitemap.stat().st_mode) == 0o604
     wrong = siteatlas(tmp_path, *crawl, "--mode", "rw-r--r--")
-    assert (wrong.code, "--mode (output.mode): permissions are three octal digits" in wrong.err) == (2, True)
+    assert (wrong.code, "--mode (output.mode): permissions must be an octal number" in wrong.err) == (2, True)
 
 
 def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said_and_used(tmp_path: Path) -> None:
@@ -106,18 +108,18 @@ def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said
     hook = ("--no-check-live", "--hook", "sh", "--hook", "-c", "--hook", "cat > told.json")
     words = (URL, "--source", "site", *to, "--gzip", "--max-urls-per-file", "3", *hook)
     write(tmp_path, a="a", b="b")
-    assert "moved from" not in siteatlas(tmp_path, "crawl", *words, anew=True).out
+    assert "changed from" not in siteatlas(tmp_path, "crawl", *words, anew=True).out
     assert json.loads((tmp_path / "told.json").read_bytes())["sitemap_url"] == f"{URL}sitemap.xml.gz"
     write(tmp_path, a="a", b="b", c="c")
     grown = siteatlas(tmp_path, "crawl", *words, "--json", anew=True)
     assert grown.code == 0, grown.err
     told = json.loads(grown.out)
-    said = f"the address of the sitemap moved from {URL}sitemap.xml.gz to {URL}sitemap.xml: name that one in robots"
+    said = f"the URL of the sitemap changed from {URL}sitemap.xml.gz to {URL}sitemap.xml: replace the old URL in robots"
     assert any(note.startswith(said) for note in told["notes"])
     assert told["sitemap_url"] == f"{URL}sitemap.xml"
     assert json.loads((tmp_path / "told.json").read_bytes())["sitemap_url"] == f"{URL}sitemap.xml"
     back = siteatlas(tmp_path, "rollback", URL, *to, anew=True)
-    assert f"moved from {URL}sitemap.xml to {URL}sitemap.xml.gz" in back.out
+    assert f"changed from {URL}sitemap.xml to {URL}sitemap.xml.gz" in back.out
     (standing,) = json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"]
     assert standing["sitemap_url"] == f"{URL}sitemap.xml.gz"
     siteatlas(tmp_path, "robots", URL, "--patch", "robots.txt")
@@ -129,12 +131,36 @@ def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said
 
 def test_ours_dates_of_a_build_are_told_of_as_lint_would(tmp_path: Path) -> None:
     write(tmp_path, **{f"p{number}": f"text {number}" for number in range(30)})
+    os.utime(tmp_path / "site" / "index.html", (1_600_000_000, 1_600_000_000))
     for number in range(30):
         os.utime(tmp_path / "site" / f"p{number}.html", (1_700_000_000, 1_700_000_000 + (number > 20)))
     crawl = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0")
-    said = "note: 21 of 30 lastmods are 2023-11-14T22:13:20, the time of a build, it seems"
-    assert said in siteatlas(tmp_path, *crawl).out
+    note = "note: 30 of 31 lastmods lie between 2023-11-14T22:13:20 and 22:13:21, like those of a build"
+    summary = siteatlas(tmp_path, *crawl).out
+    assert note in summary, summary
     assert "lastmod.build_stamp" in siteatlas(tmp_path, "lint", "out/sitemap.xml", "--url", f"{URL}sitemap.xml").out
     without = siteatlas(tmp_path, *crawl, "--lastmod", "none", "--fresh").out
     assert "31 pages listed" in without
     assert "lastmods" not in without
+
+
+def test_ours_the_date_in_a_page_is_better_evidence_than_the_time_of_a_build(tmp_path: Path) -> None:
+    names = [f"p{number}" for number in range(100)]
+    write(tmp_path, **dict.fromkeys(names, "text"))
+    stamps = [1_700_000_000 + second for second, pages in enumerate((44, 36, 17, 3)) for _ in range(pages)]
+    for number, (name, stamp) in enumerate(zip(names, stamps, strict=True)):
+        page = tmp_path / "site" / f"{name}.html"
+        stated = f'<meta property="article:modified_time" content="2022-{1 + number % 12:02}-07T08:00:00+00:00">'
+        page.write_text(page.read_text() + (stated if number >= 60 else ""))
+        os.utime(page, (stamp, stamp))
+    os.utime(tmp_path / "site" / "index.html", (1_600_000_000, 1_600_000_000))
+    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0")
+    summary = siteatlas(tmp_path, *crawl).out
+    dates = {entry.loc: entry.lastmod for entry in read(tmp_path / "out" / "sitemap.xml") if isinstance(entry, Entry)}
+    assert dates[f"{URL}p0.html"] == "2023-11-14T22:13:20+00:00"
+    assert dates[f"{URL}p60.html"] == "2022-01-07T08:00:00+00:00"
+    assert dates[f"{URL}"] == "2020-09-13T12:26:40+00:00"
+    assert "60 of 101 lastmods lie between 2023-11-14T22:13:20 and 22:13:21, like those of a build" in summary, summary
+    story = siteatlas(tmp_path, "why", f"{URL}p60.html").out
+    reason = "was not used: the Last-Modified times of 100 pages lie between 2023-11-14T22:13:20 and 22:13:23"
+    assert reason in " ".join(story.split()), story

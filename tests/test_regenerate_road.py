@@ -176,11 +176,11 @@ def test_ours_a_change_is_uploaded_and_told_once_also_when_that_took_another_run
     assert (failed.code, failed.out) == (7, "")
     lines = failed.err.splitlines()
     assert len(lines) == 2
-    assert "the files could not be published at s3://shop/x/" in lines[0]
+    assert "the files could not be uploaded to s3://shop/x/" in lines[0]
     assert "the files are not yet at s3://shop/x/" in lines[1]
     kept = json.loads(siteatlas(world.folder, "status", "--config", "site.toml", "--json").out)["sites"][0]
     assert (kept["runs"][0]["exit_code"], kept["runs"][0]["outcome"]) == (7, "published")
-    assert "the files could not be published at s3://shop/x/" in kept["runs"][0]["because"]
+    assert "the files could not be uploaded to s3://shop/x/" in kept["runs"][0]["because"]
     assert (world.occasions, world.indexed) == (["trouble"], [])
     assert siteatlas(world.folder, "notify", "--config", "site.toml", **world.secrets).code == 4
     assert (world.occasions, world.indexed) == (["trouble"], [])  # nobody else goes ahead of the files either
@@ -211,12 +211,12 @@ def test_ours_who_is_down_is_said_and_told_by_the_next_run(world: World) -> None
     world.replies["/indexnow"] = Reply(503)
     ran = world.run()
     assert (ran.code, ran.err) == (0, "")
-    assert "  indexnow: put off: IndexNow answered 503, service unavailable\n" in ran.out
-    assert "  the next run sends what could not be delivered, or siteatlas notify sends it now\n\ncrawled " in ran.out
+    assert "  indexnow: postponed: IndexNow answered 503, service unavailable\n" in ran.out
+    assert "  the next run sends what could not be delivered; siteatlas notify sends it now\n\ncrawled " in ran.out
     world.pages("a", "b", "c", "d")
     quiet = world.run("-q")
     assert (quiet.code, quiet.out) == (0, "")
-    assert quiet.err == "siteatlas: 127.0.0.1: indexnow: put off: IndexNow answered 503, service unavailable\n"
+    assert quiet.err == "siteatlas: 127.0.0.1: indexnow: postponed: IndexNow answered 503, service unavailable\n"
     world.replies.clear()
     ran = world.run("--json")
     assert not untold(ran)
@@ -253,7 +253,7 @@ def test_ours_trouble_is_told_once_and_so_is_its_end(world: World, by: str) -> N
     world.site.routes |= {"/": good, "/robots.txt": Answer("", 404)}
     ran = world.run(by=by)
     assert (ran.code, world.occasions) == (0, ["recovery"])
-    assert " that runs are well again\n" in ran.out
+    assert " of the first success after a failed run\n" in ran.out
     assert world.run(by=by).code == 0
     assert world.occasions == []
 
@@ -355,12 +355,7 @@ WRONG = {
     "a secret that is not there": ("", 'env:NOT_SET"', {}, "the environment variable NOT_SET is not set"),
     "half of the keys": ('to = "s3://shop"\ns3_access_key = "A"', "", {}, "upload.s3_secret_key go together"),
     "no address": ('to = "ftp://shop/x"', "", {}, "upload.to must be like s3://bucket/prefix or sftp://"),
-    "no host key": (
-        'to = "sftp://shop@127.0.0.1/x"\nsftp_known_hosts = "none"',
-        "",
-        {},
-        "there is no file of known hosts",
-    ),
+    "no host key": ('to = "sftp://shop@127.0.0.1/x"\nsftp_known_hosts = "none"', "", {}, "the file of known hosts"),
     "no account": ("", 'none.json"', {}, "cannot read the secret file:none.json"),
 }
 
@@ -417,7 +412,7 @@ def test_ours_two_sites_that_would_upload_the_same_file_are_refused(world: World
     same = 'upload = {to = "s3://shop/x", s3_region = "eu-west-1"}'
     ran = several(world, same, same.replace("/x", "//x/"))
     assert (ran.code, ran.err.count("\n")) == (2, 1), ran.err
-    assert "would both upload s3://shop/x/sitemap.xml: give each an upload.to of its own" in ran.err
+    assert "would both upload s3://shop/x/sitemap.xml: give each site its own upload.to" in ran.err
 
 
 @pytest.mark.slow
@@ -433,7 +428,7 @@ def test_ours_who_goes_back_goes_back_elsewhere_too_and_tells_nobody(world: Worl
     world.forget()
     ran = siteatlas(world.folder, "rollback", "--config", "site.toml", **world.secrets)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.splitlines()[0] == "the set of run 1 is published again: 3 pages in out"
+    assert ran.out.splitlines()[0] == "the sitemap of run 1 is published again: 3 pages in out"
     assert ran.out.splitlines()[-1].startswith("  uploaded to s3://shop/x/ at ")
     assert world.is_everywhere()
     assert there() == before
@@ -496,7 +491,8 @@ def test_ours_a_site_that_another_process_works_on_is_said_once_and_told_nobody(
 @pytest.mark.slow
 def test_ours_what_failed_in_us_is_told_with_what_was_published(world: World) -> None:
     told = json.loads(world.run("--json").out)["sites"][0]
-    report = msgspec.convert({name: value for name, value in told.items() if name != "name"}, Report)
+    groups = dict.fromkeys(("traffic", "counts", "details"), told)  # the JSON has their fields in one object
+    report = msgspec.convert({name: value for name, value in told.items() if name != "name"} | groups, Report)
     assert run_result(report).told == "3 pages listed: 3 added"
     lost = OmittedUrls(State.INTERNAL_ERROR, 2, [])
     odd = run_result(replace(report, exit_code=1, left_out=[lost]))

@@ -29,7 +29,7 @@ def test_ours_what_is_wrong_is_told_with_the_line_to_paste_and_ends_with_10(tmp_
     ran = siteatlas(tmp_path, "robots", site.url, *NOW)
     assert (ran.code, ran.err) == (10, "")
     assert f"  PROBLEM  robots.txt does not name {site.url}sitemap.xml\n           add the line" in ran.out
-    assert f"\nadd to {site.url}robots.txt (--patch FILE adds it to a local one):\n\nSitemap: {site.url}" in ran.out
+    assert f"\nadd to {site.url}robots.txt (--patch FILE adds it to a local copy):\n\nSitemap: {site.url}" in ran.out
     assert ran.out.endswith("\n1 problem\n")
 
 
@@ -78,7 +78,7 @@ def test_ours_the_sites_of_a_configuration_are_checked_and_patched(tmp_path: Pat
     ]
     refused = siteatlas(tmp_path, *config, "--patch", ".")
     assert refused.code == 2
-    assert "--patch edits one" in refused.err
+    assert "--patch edits only one" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -110,10 +110,10 @@ def test_ours_where_nobody_says_which_the_sitemap_that_the_site_has_is_meant(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "say which site: siteatlas robots https://www.example.com/"),
+        ((), "no site is given: siteatlas robots https://www.example.com/"),
         (("www.example.com",), "did you mean https://www.example.com?"),
         ((ASKS_NOBODY, "--dry-run"), "--dry-run needs --patch"),
-        ((ASKS_NOBODY, "--patch", "none/robots.txt"), "there is no directory"),
+        ((ASKS_NOBODY, "--patch", "none/robots.txt"), "of robots.txt does not exist"),
     ],
 )
 def test_ours_what_cannot_be_is_told_in_one_line(tmp_path: Path, words: tuple[str, ...], said: str) -> None:

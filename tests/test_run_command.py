@@ -104,7 +104,7 @@ def test_ours_a_site_is_named_to_be_run_alone_and_a_dry_run_publishes_nothing(tm
     ("more", "said"),
     [
         ("[sites.b.output]\ndirectry = 'x'", "sites.b.output.directry"),
-        ("[sites.b.site]\nurl = 'http://127.0.0.1:9/'", 'the site "b" in sites.toml: say where the sitemap goes'),
+        ("[sites.b.site]\nurl = 'http://127.0.0.1:9/'", 'the site "b" in sites.toml: the output directory is missing'),
         ("[sites.b]\nsite = {url = 'no url'}\noutput = {directory = 'x'}", 'the site "b" in sites.toml: the start URL'),
         ("[sites.b]\nsite = {url = 'http://127.0.0.1:9/'}\noutput = {directory = 'out/../out/a'}", '"a" and "b"'),
         ("[sites.b]\nsite = {url = 'http://127.0.0.1:8/'}\noutput = {directory = 'b'}", '"a" and "b"'),

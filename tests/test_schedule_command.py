@@ -240,7 +240,7 @@ def test_ours_a_killed_run_is_tried_again(tmp_path: Path) -> None:
             held.released.set()
             daemon.said("shop: starts, again, because the last run failed (attempt 2)")
             daemon.said("shop: published")
-            assert "its process was ended by SIGKILL" in daemon.text
+            assert "its process was stopped by SIGKILL" in daemon.text
             assert daemon.end() == 0
         told = [each for each in attempts(tmp_path) if each[0] != "tell"]
         assert told == [("first", "failed", None), ("retry", "done", 1)]
@@ -334,7 +334,7 @@ def test_ours_others_are_told_of_a_run_that_could_not_tell_it_itself(tmp_path: P
             assert daemon.end() == 0
     (message,) = webhook.messages
     assert b'"trouble"' in message
-    assert b"its process was ended by SIGKILL" in message
+    assert b"its process was stopped by SIGKILL" in message
     assert attempts(tmp_path) == [("first", "failed", None), ("tell", "done", None)]
 
 

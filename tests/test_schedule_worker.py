@@ -80,7 +80,7 @@ async def test_ours_a_stop_before_the_first_page_ends_a_run_at_once(tmp_path: Pa
             while not shop.log:  # noqa: ASYNC110 - it is asked by a process
                 await anyio.sleep(0.01)
             stop.set()
-        told = "what is known is saved, and the next run goes on"
+        told = "the state is saved, and the next run continues it"
         assert ends == [RunResult(exit_code=4, fate=RunStatus.STOPPED, told=told)]
 
 
@@ -97,8 +97,8 @@ def instead(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 @pytest.mark.parametrize(
     ("program", "code", "told"),
     [
-        ("import os; os.kill(os.getpid(), 9)", -9, "its process was ended by SIGKILL (is there too little memory?)"),
-        ("import os; os.abort()", -6, "its process was ended by SIGABRT"),
+        ("import os; os.kill(os.getpid(), 9)", -9, "its process was stopped by SIGKILL (possibly out of memory)"),
+        ("import os; os.abort()", -6, "its process was stopped by SIGABRT"),
         ("raise SystemExit('out of luck')", 1, "its process ended with exit code 1 and without a report: out of luck"),
         ("print('no report')", 0, "its process ended with exit code 0 and without a report"),
         ("print('x' * 10**6)", 0, "its process ended with exit code 0 and without a report"),
@@ -150,7 +150,7 @@ async def test_ours_who_does_not_stop_is_killed_with_all_it_has_started(
         stop.set()
     wait_for(lambda: not psutil.pid_exists(grandchild) or psutil.Process(grandchild).status() == "zombie")
     if not is_cancelled:
-        told = "it did not stop within 0.05 s and was killed; the next run continues"
+        told = "it did not stop within 0.05 s and was killed; the next run continues it"
         assert ends == [RunResult(exit_code=-9, fate=RunStatus.STOPPED, told=told)]
 
 

@@ -67,8 +67,8 @@ def spoil(name, module):
 WANTED = {
     "crawler.fetch.httpx_transport": ("PinnedTransport", "handle_async_request"),
     "aiosmtplib.smtp": ("SMTP", "connect"),
-    "crawler.publish.upload.s3": ("S3", "_send"),
-    "crawler.publish.upload.sftp": ("Sftp", "_connected"),
+    "crawler.publish.upload.s3": ("S3Target", "_send"),
+    "crawler.publish.upload.sftp": ("SftpTarget", "_connected"),
 }
 sys.meta_path.insert(0, Finder())
 """

@@ -215,21 +215,21 @@ def source_of(config: Config) -> None:
 @pytest.mark.parametrize(
     ("fetch", "said"),
     [
-        ({"source": "missing"}, "no folder 'missing'"),
+        ({"source": "missing"}, "the folder 'missing' does not exist"),
         ({"source": "staging.example.com"}, "did you mean http://staging.example.com?"),
         ({"source": "localhost:8080"}, "did you mean http://localhost:8080?"),
-        ({"source": __file__}, "is no folder"),
+        ({"source": __file__}, "is not a folder"),
         ({"source": "a\0b"}, "folder"),
         ({"source": "x" * 5000}, "folder"),
         ({"source": "ftp://staging.example.com"}, "http(s) URL or a folder, not ftp:"),
-        ({"source": "file:///srv/www"}, "name the folder itself"),
+        ({"source": "file:///srv/www"}, "give the path of the folder"),
         ({"source": "http://"}, "not a URL"),
         ({"source": "http://user:pass@h.test/"}, "--basic-auth"),
         ({"source": "http://h.test/?page=1"}, "http://h.test"),
         ({"source": ".", "proxy": "http://127.0.0.1:1"}, "--proxy"),
-        ({"source": "http://h.test", "headers": {"Host": "a b"}}, "names no host"),
+        ({"source": "http://h.test", "headers": {"Host": "a b"}}, "does not name a host"),
         ({"resolve": ["h.test"]}, "HOST:PORT:ADDRESS"),
-        ({"resolve": ["h.test:80:10.0.0.5"], "proxy": "http://127.0.0.1:1"}, "the proxy that resolves"),
+        ({"resolve": ["h.test:80:10.0.0.5"], "proxy": "http://127.0.0.1:1"}, "the proxy resolves"),
     ],
 )
 def test_ours_a_source_that_cannot_be_is_refused_in_a_sentence(fetch: dict[str, object], said: str) -> None:

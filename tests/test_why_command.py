@@ -18,6 +18,7 @@ from crawler.cli.why.sites import known_sites, site_for_url
 from crawler.cli.why.wording import StoryTopic
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.errors import UsageError
+from crawler.layout import fit
 from crawler.model import DiscoveredBy, DiscoveredUrl, Url
 from crawler.state.store import Store, state_directory
 
@@ -90,7 +91,7 @@ class Crawled:
     def plain(self, text: str) -> str:
         text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "TIME", text.replace(self.site.url.rstrip("/"), ""))
         text = re.sub(r"[\d,]+ bytes in [\d.]+ s", "SIZE", text)
-        text = re.sub(r"link weight \d+\.\d\d; the average page has 1", "WEIGHT", text)
+        text = re.sub(r"link weight \d+\.\d\d \(1 is the average of all pages\)", "WEIGHT", text)
         return re.sub(r"\d{4}-\d\d-\d\d$|\d{4}-\d\d-\d\d(?=,)", "DAY", text)
 
 
@@ -114,7 +115,7 @@ SUMMARIES = {
     "/texted": "is listed in sitemap.xml",
     "/secret/open": "is listed in sitemap.xml",
     "/caf%C3%A9?a=1": "is listed in sitemap.xml",
-    "/keep": "is listed in sitemap.xml, though by now it is: server error (answered 503, unavailable)",
+    "/keep": "is listed in sitemap.xml, but its state is now: server error (answered 503, unavailable)",
     "/gone": "is not listed: client error (answered 410, gone)",
     "/moved": "is not listed: redirect (301 to /hop)",
     "/dup": "is not listed: canonical elsewhere (canonical is /a)",
@@ -122,16 +123,16 @@ SUMMARIES = {
     "/missing": "is not listed: client error (answered 404, not found)",
     "/broken": "is not listed: server error (answered 500, internal error)",
     "/loop": "is not listed: bad answer (redirect.loop: answered 302; it redirects to itself)",
-    "/file.bin": "is not listed: wrong type (application/octet-stream is no HTML)",
+    "/file.bin": "is not listed: wrong type (application/octet-stream is not HTML)",
     "/secret/x": "is not listed: blocked by robots.txt (robots.txt line 2: Disallow: /secret/)",
-    "/hidden": "is not listed: linked by nofollow only (only links that say nofollow lead here)",
+    "/hidden": "is not listed: linked by nofollow only (only nofollow links lead to it)",
     "/out/x": 'is not listed: excluded (matches exclude "*/out/*")',
     "/d3": "is not listed: too deep (3 clicks from the start; the limit is 2)",
     "/t/t/t/t/t": 'is not listed: trap (trap.path_repetition: "/t" more than 3 times in a row)',
-    f"/{LONG}": f"is not listed: too long ({len(LONG):,} characters long; a sitemap takes less than 2,048)",
+    f"/{LONG}": f"is not listed: too long ({len(LONG):,} characters long; the limit in a sitemap is 2,047)",
     # some pages fail in this run, so that nothing leads there is no news
-    "/off": "is listed in sitemap.xml, though by now it is: no longer linked (it answers as before, but no page links "
-    "to it any more)",
+    "/off": "is listed in sitemap.xml, but its state is now: no longer linked (its content is unchanged, but no page "
+    "links to it any more)",
     "/sitemap.xml": "is not listed: it is a sitemap",
     "https://elsewhere.example/": "is not listed: out of scope (another host: elsewhere.example)",
     "/nowhere": "is not listed: no run has found it",
@@ -153,7 +154,7 @@ def test_ours_the_story_begins_with_how_it_ended(crawled: Crawled, text: str) ->
 def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
     (story,) = crawled.tell("/cut")
     assert story.summary.startswith("is not listed: unreachable (net.")
-    assert re.fullmatch(r"TIME  GET         net\.\w+  SIZE", crawled.told("/cut", "requests")[0])
+    assert re.fullmatch(r"TIME  GET          net\.\w+  SIZE", crawled.told("/cut", "requests")[0])
 
 
 @pytest.mark.parametrize(
@@ -164,30 +165,30 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
             "/texted",
             "found",
             [
-                "by the site's own sitemap; no followed link leads there",
+                "by the site's own sitemap; no path of followed links leads to it",
                 "/sitemap.xml  (the site's own sitemap)",
                 "> /texted  (the site's own sitemap)",
             ],
         ),
         ("/hop", "found", ["by link, redirect; 1 click from the start", "/  (start URL)", "> /hop  (link)"]),
-        ("/off", "found", ["by an earlier sitemap; no followed link leads there"]),
+        ("/off", "found", ["by an earlier sitemap; no path of followed links leads to it"]),
         (
             "/hidden",
             "found",
             [
-                "by link that says nofollow; no followed link leads there",
+                "by link that says nofollow; no path of followed links leads to it",
                 "/  (start URL)",
                 "> /hidden  (link that says nofollow)",
             ],
         ),
-        ("/hop", "links", ["from 1 page by links that count; 1 click from the start", "WEIGHT", "< /  (link)"]),
+        ("/hop", "links", ["followed links from 1 page; 1 click from the start", "WEIGHT", "< /  (link)"]),
         (
             "/hidden",
             "links",
-            ["from 0 pages by links that count; no followed link leads there", "WEIGHT", "< /  (nofollow)"],
+            ["followed links from 0 pages; no path of followed links leads to it", "WEIGHT", "< /  (nofollow)"],
         ),
-        ("/d3", "links", ["from 1 page by links that count; 3 clicks from the start", "WEIGHT", "< /d2  (link)"]),
-        ("/texted", "links", ["from 0 pages by links that count; no followed link leads there", "WEIGHT"]),
+        ("/d3", "links", ["followed links from 1 page; 3 clicks from the start", "WEIGHT", "< /d2  (link)"]),
+        ("/texted", "links", ["followed links from 0 pages; no path of followed links leads to it", "WEIGHT"]),
         ("/sitemap.xml", "links", []),
         ("/nowhere", "links", []),
         ("/", "robots", ["allowed: no rule matches", "as of TIME"]),
@@ -195,23 +196,31 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
         ("/secret/x", "robots", ["blocked: robots.txt line 2: Disallow: /secret/", "as of TIME"]),
         ("https://elsewhere.example/", "robots", ["no run has fetched robots.txt of this origin"]),
         ("/secret/x", "requests", ["none in this run"]),
-        ("/keep", "requests", ["TIME  if changed  503  SIZE"]),
-        ("/b", "requests", ["TIME  GET         200  SIZE"]),
+        ("/keep", "requests", ["TIME  conditional  503  SIZE"]),
+        ("/b", "requests", ["TIME  GET          200  SIZE"]),
         ("/moved", "leads_to", ["> /hop  redirect (302 to /a)", "> /a  indexable, listed"]),
         ("/dup", "leads_to", ["> /a  indexable, listed"]),
-        ("/dup", "canonical", ["the page names /a"]),
-        ("/a", "canonical", ["the page names none"]),
-        ("/noindex", "noindex", ['meta robots "noindex, nofollow"', "the page asks that its links are not followed"]),
-        ("/a", "noindex", ["neither the page nor its headers say so"]),
-        ("/keep", "sitemap", ["sitemap.xml", "it failed temporarily, and stays listed"]),
-        ("/dup", "sitemap", ["it is in no published file"]),
+        ("/dup", "canonical", ["the canonical is /a"]),
+        ("/a", "canonical", ["the page has no canonical"]),
+        (
+            "/noindex",
+            "noindex",
+            ['meta robots "noindex, nofollow"', "the page asks crawlers not to follow its links (nofollow)"],
+        ),
+        ("/a", "noindex", ["neither the page nor its headers contain noindex"]),
+        ("/keep", "sitemap", ["sitemap.xml", "it failed temporarily, so it stays listed for now"]),
+        ("/dup", "sitemap", ["no published file contains it"]),
         (
             "/keep",
             "state",
-            ["server error (answered 503, unavailable)", "the server failed", "transient failures in 1 run in a row"],
+            [
+                "server error (answered 503, unavailable)",
+                "the server returned an error",
+                "transient failures in 1 run in a row",
+            ],
         ),
         ("/keep", "lastmod", ["2020-09-01T10:00:00+00:00, from Last-Modified", "decided in run 1 (TIME)"]),
-        ("/a", "lastmod", ["none is known"]),
+        ("/a", "lastmod", ["no date is known"]),
         ("/dup", "lastmod", []),
         (
             "/gone",
@@ -240,7 +249,7 @@ def test_ours_each_topic_is_told(crawled: Crawled, text: str, topic: str, expect
 
 def test_ours_a_page_that_changed_says_when_and_what(crawled: Crawled) -> None:
     told = crawled.told("/b", "lastmod")
-    assert told[:2] == ["DAY, from seen to change", "decided in run 2 (TIME)"]
+    assert told[:2] == ["DAY, from an observed change", "decided in run 2 (TIME)"]
     assert "This is what was written here since." in told[2]
     assert crawled.told("/b", "history")[-1].startswith("run 2 (TIME): changed: ")
 
@@ -263,13 +272,19 @@ def test_ours_a_path_is_one_of_the_site_and_the_host_has_any_case(crawled: Crawl
 @pytest.mark.parametrize(
     ("text", "near"),
     [
-        ("/A", "/a  (in another case)"),
+        ("/A", "/a  (with different upper and lower case)"),
         ("/d1/", "/d1  (without the slash at the end)"),
         ("/index.html", "/  (without index.html)"),
-        ("/a?ref=1", "/a  (without what follows the question mark)"),
+        ("/a?ref=1", "/a  (without the query after the question mark)"),
         ("/d1.html", "/d1  (without .html)"),
-        ("/D1/?q", "/d1  (without the slash at the end, without what follows the question mark, in another case)"),
-        ("/missign", "/missing  (looks alike)"),
+        (
+            "/D1/?q",
+            (
+                "/d1  (without the slash at the end, without the query after the question mark, with different upper "
+                "and lower case)"
+            ),
+        ),
+        ("/missign", "/missing  (similar spelling)"),
     ],
 )
 def test_ours_of_a_url_never_met_the_nearest_known_is_named(crawled: Crawled, text: str, near: str) -> None:
@@ -280,10 +295,10 @@ def test_ours_of_a_url_never_met_the_nearest_known_is_named(crawled: Crawled, te
     ("text", "would"),
     [
         ("/new", "a run would fetch it"),
-        ("/secret/new", "it would end as blocked by robots.txt (robots.txt line 2: Disallow: /secret/)"),
-        ("/out/new", 'it would end as excluded (matches exclude "*/out/*")'),
-        ("/u/u/u/u/u", 'it would end as trap (trap.path_repetition: "/u" more than 3 times in a row)'),
-        ("https://other.example/x", "it would end as out of scope (another host: other.example)"),
+        ("/secret/new", "its state would be: blocked by robots.txt (robots.txt line 2: Disallow: /secret/)"),
+        ("/out/new", 'its state would be: excluded (matches exclude "*/out/*")'),
+        ("/u/u/u/u/u", 'its state would be: trap (trap.path_repetition: "/u" more than 3 times in a row)'),
+        ("https://other.example/x", "its state would be: out of scope (another host: other.example)"),
     ],
 )
 def test_ours_of_a_url_never_met_the_rules_say_what_would_be(crawled: Crawled, text: str, would: str) -> None:
@@ -336,7 +351,7 @@ def test_ours_without_a_state_there_is_no_story(tmp_path: Path) -> None:
 
 def test_ours_a_terminal_shows_what_a_page_says_and_never_obeys_it(crawled: Crawled) -> None:
     raw = Explanation("", "b\x1b[2J", True, False, "c\u202e", [StoryTopic("state", ["\x9b2Jd"], None)])
-    text = "\n".join(story_lines([*crawled.tell("/evil"), raw]))
+    text = "\n".join(part for line in story_lines([*crawled.tell("/evil"), raw]) for part in fit(line, 0))
     assert "red" in text
     assert "b\\x1b[2J\n  c\\u202e\n\nstate      \\x9b2Jd" in text
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
@@ -349,7 +364,7 @@ def test_ours_a_run_that_was_cut_short_is_told_as_far_as_it_came(tmp_path: Path)
         here = Crawled(tmp_path, site)
         home, waiting = here.tell("/", "/b")
         assert home.summary == (
-            "is not listed: it belongs in the sitemap, and the run that found it has not published yet"
+            "is not listed: it belongs in the sitemap, but the run that found it has not published yet"
         )
         assert waiting.summary == "is not listed: pending"
         assert here.told("/b", "state") == ["pending", "it is known, but not visited yet"]
@@ -389,12 +404,14 @@ def test_ours_each_url_is_asked_of_the_site_that_covers_it(tmp_path: Path) -> No
     assert [story.is_known for story in told] == [True, True, False, True]
     with pytest.raises(UsageError, match=r"no crawled site covers .https://d\.example/"):
         explain_urls(["https://d.example/"], None, flags, [])
-    with pytest.raises(UsageError, match=r"/ is a path of https://a\.example/ and of https://b\.example/: write"):
+    with pytest.raises(
+        UsageError, match=r"several sites have the path / \(https://a\.example/, https://b\.example/\): write"
+    ):
         explain_urls(["/"], None, flags, [])
     config = tmp_path / "b.toml"
     config.write_text(f'[site]\nurl = "https://b.example/"\n[state]\ndirectory = "{root}"\n')
     assert lines_of(explain_urls(["https://d.example/"], config, {}, [])[0], "would") == [
-        "it would end as out of scope (another host: d.example)"
+        "its state would be: out of scope (another host: d.example)"
     ]
 
 

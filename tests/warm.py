@@ -164,6 +164,8 @@ def obey(order: dict[str, Any], out: int, err: int) -> NoReturn:
         for given, stream in ((out, 1), (err, 2)):
             os.dup2(given, stream)
             os.close(given)
+        if os.isatty(1):  # the stream of this process was opened on a file
+            sys.stdout = sys.__stdout__ = os.fdopen(1, "w", encoding="utf-8")
         os.chdir(order["folder"])
         os.environ.clear()
         os.environ.update(order["environment"])

@@ -83,7 +83,7 @@ def audit(
                     result, media = _run_in_loop(lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop)
             notes = [*sources.notes, *queue.notes(), *media.notes]
             watches.on_stage("classifying")
-            report = AuditFinisher(plan, store, db).finish(result, sources.lint, media, notes, queue.skipped)
+            report = AuditFinisher(plan, store, db).finish(result, sources.findings, media, notes, queue.skipped)
             report = structs.replace(
                 comparison.compare(report, media), seconds=clock() - start, crawl=base.reported(store, report.seconds)
             )
@@ -130,7 +130,7 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
     """Visit the site, then the URLs that only sources know, then the host aliases and media that sitemaps list."""
 
     def has_more(frontier: SqliteFrontier) -> bool:
-        watches.on_stage("fetching URLs that only sources know")
+        watches.on_stage("fetching URLs that only sources name")
         frontier.commit()  # the other connection sees only what is committed
         return not StartUrlCheck(db, plan.seed).other_site and queue.admit_next(frontier)
 

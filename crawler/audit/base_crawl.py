@@ -62,7 +62,7 @@ def why_unusable(last: LastRun, wanted: Mapping[str, object]) -> str:
     if run.outcome == "nothing":
         return "the last run had no result"
     if run.version != __version__:
-        return f"the last run was made by siteatlas {run.version}"
+        return f"the last run used siteatlas {run.version}"
     keys = sorted({*last.settings, *wanted})
     differing = [key for key in keys if last.settings.get(key) != wanted.get(key)]
     if not differing and not last.is_read_alike:

@@ -4,19 +4,17 @@ import os
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
 from crawler.audit.evidence.store import ClaimStore
-from crawler.audit.finding import AuditFinding
-from crawler.audit.sitemaps import check_sitemaps, read_sitemaps
-from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
+from crawler.audit.sitemaps import SitemapReadings, check_sitemaps, read_sitemaps
+from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.exports.reader import ExportOptions, check_export, export_hint, read_export
 from crawler.audit.sources.logs.files import find_logs
 from crawler.audit.sources.logs.log import LogOptions
-from crawler.audit.sources.logs.reader import LogProgress, check_logs, is_log, read_logs
+from crawler.audit.sources.logs.reader import check_logs, is_log, read_logs
 from crawler.audit.sources.urls import SourceUrlParser, find_files
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan
@@ -35,23 +33,6 @@ _EXPORTS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SourceProgress:
-    """The source that is being read, and how many of its bytes are done, where they are known."""
-
-    name: str
-    done: int = 0
-    total: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SitemapFindings:
-    """What reading the sitemaps yields besides records: the findings of lint, and notes on its limits."""
-
-    lint: list[AuditFinding]
-    notes: list[str]
-
-
 OnSourceProgress = Callable[[SourceProgress], None]
 
 
@@ -67,12 +48,12 @@ def check_sources(plan: CrawlPlan) -> None:
         _check_log(name, _log_options(plan))
     for source, name in _exports(config):
         if name == STDIN or Path(name).is_fifo():  # check_export would consume them
-            raise UsageError("an audit does not read tables from the standard input or a pipe: name files or URLs")
+            raise UsageError("an audit does not read tables from the standard input or a pipe: give files or URLs")
         try:
             check_export(name, source, _export_options(config))
         except UsageError:
             if Path(name).is_file() and is_log(name):
-                raise UsageError(f"{name}: this looks like an access log: give it as --log") from None
+                raise UsageError(f"{name} looks like an access log: use --log for it") from None
             raise
 
 
@@ -81,7 +62,7 @@ def _check_log(name: str, options: LogOptions) -> None:
         check_logs([name], options)
     except UsageError:
         if name != STDIN and (hint := export_hint(name)):
-            raise UsageError(f"{name}: {hint}") from None
+            raise UsageError(f"{name} {hint}") from None
         raise
 
 
@@ -96,7 +77,7 @@ def source_url_parser(plan: CrawlPlan) -> SourceUrlParser:
     return SourceUrlParser(plan.seed, plan.params, is_ours)
 
 
-def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProgress, now: float) -> SitemapFindings:
+def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProgress, now: float) -> SitemapReadings:
     """Read sitemaps, logs, exports and lists. Raises UsageError for an unreadable source, StorageError.
 
     ``now`` is Unix time.
@@ -114,18 +95,15 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
                 _store_claims(claims, *read_export(name, source, known, options, remote.open))
         else:
             _store_claims(claims, *read_export(name, source, known, options, _refuse_url))
-    return SitemapFindings(published.findings, published.notes)
+    return published
 
 
 def _read_logs(plan: CrawlPlan, watch: OnSourceProgress) -> Generator[tuple[SourceReport, Iterator[SourceRecord]]]:
-    def on_progress(progress: LogProgress) -> None:
-        watch(SourceProgress(progress.name, progress.read, progress.size))
-
     config, known = plan.config, source_url_parser(plan)
-    yield from read_logs(_local_files(config.audit.logs), known, _log_options(plan), on_progress)
+    yield from read_logs(_local_files(config.audit.logs), known, _log_options(plan), watch)
     for url in dict.fromkeys(name for name in config.audit.logs if "://" in name):
         with TemporaryDirectory(prefix="siteatlas-") as folder:
-            yield _fetch_log(url, Path(folder) / "log", plan, on_progress)
+            yield _fetch_log(url, Path(folder) / "log", plan, watch)
 
 
 def _local_files(names: Iterable[str]) -> list[str]:
@@ -133,7 +111,7 @@ def _local_files(names: Iterable[str]) -> list[str]:
 
 
 def _fetch_log(
-    url: str, path: Path, plan: CrawlPlan, on_progress: Callable[[LogProgress], None]
+    url: str, path: Path, plan: CrawlPlan, watch: OnSourceProgress
 ) -> tuple[SourceReport, Iterator[SourceRecord]]:
     """Download a log to ``path`` and read it. It may be no larger than a sitemap (``--max-sitemap``)."""
     config = plan.config
@@ -149,7 +127,7 @@ def _fetch_log(
         check_logs([str(path)], options)
     except UsageError as error:
         raise UsageError(str(error).replace(str(path), url)) from None
-    reading = read_logs([str(path)], source_url_parser(plan), options, on_progress)
+    reading = read_logs([str(path)], source_url_parser(plan), options, watch)
     report, records = next(reading)
     report.name = url
 
@@ -158,7 +136,7 @@ def _fetch_log(
         next(reading, None)  # closes the file
         report.faults = [fault.replace(str(path), url) for fault in report.faults]
         if len(content) > max_bytes:
-            report.faults.append(f"{url} is longer than --max-sitemap: fetch it yourself, and name the file")
+            report.faults.append(f"{url} is larger than --max-sitemap: download it yourself and give the file")
             report.complete = False
 
     return report, claims()

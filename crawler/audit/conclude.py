@@ -176,17 +176,18 @@ class AuditFinisher:
         """Notes for the reader of the findings. ``same`` maps ids of copies to ids of their originals."""
         notes, scope = [], self._plan.scope
         if traps := sum(bar.count for bar in figures.states if bar.label == State.TRAP):
-            looks = "looks" if traps == 1 else "look"
-            notes.append(f"{count_text(traps, 'URL')} {looks} like part of a crawler trap: not fetched")
+            looks, was = ("looks", "was") if traps == 1 else ("look", "were")
+            notes.append(f"{count_text(traps, 'URL')} {looks} like part of a crawler trap and {was} not fetched")
         if copies:
             copy, page = (self._url(number) for number in min(copies.items()))
-            are = "1 page is" if len(copies) == 1 else f"{len(copies):,} pages are each"
-            such = "" if len(copies) == 1 else "such as "
-            text = f"{are} a copy of another one and counted with it, with all visits"
-            notes.append(f"{text}: {such}{copy} with {page}")
+            if len(copies) == 1:
+                notes.append(f"{copy} is a copy of {page}, so its visits count for that page")
+            else:
+                text = f"{len(copies):,} pages are copies of other pages, so their visits count for the other pages"
+                notes.append(f"{text} (such as {copy}, a copy of {page})")
         if scope.directory != f"{scope.origin}/":
             text = f"pages outside {scope.directory} were not fetched"
-            notes.append(f"{text}: URLs that only they link seem to be linked nowhere")
+            notes.append(f"{text}, so URLs that only those pages link to appear to have no links")
         return notes
 
     def _url(self, number: int) -> str:

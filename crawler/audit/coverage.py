@@ -26,6 +26,7 @@ _STATES_WITH_EXAMPLE: Final = frozenset(
     {
         State.ROBOTS,
         State.SERVER_ERROR,
+        State.CHALLENGED,
         State.UNREACHABLE,
         State.BAD_ANSWER,
         State.PARSE_FAILED,

@@ -1,6 +1,6 @@
 """The values of an audit: findings with their evidence, and the report that counts them. No rules, no I/O."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -98,6 +98,16 @@ class RuleTrend(Struct, frozen=True):
     undecided: int = 0
     became: int = 0
 
+    @property
+    def gone(self) -> int:
+        """Resolved and replaced ones."""
+        return self.mended + self.became
+
+
+def sum_trends(trends: Collection[RuleTrend]) -> RuleTrend:
+    """The sums of trends, as the trend of no rule."""
+    return RuleTrend("", *(sum(getattr(trend, name) for trend in trends) for name in RuleTrend.__struct_fields__[1:]))
+
 
 class AuditComparisonResult(Struct, frozen=True, kw_only=True):
     """The comparison of an audit with the previous one, which began at ``started`` (Unix time).
@@ -115,6 +125,11 @@ class AuditComparisonResult(Struct, frozen=True, kw_only=True):
     def trend(self, rule: str) -> RuleTrend:
         """The trend of a rule; zeros if it has none."""
         return next((item for item in self.trends if item.rule == rule), RuleTrend(rule, 0, 0, 0))
+
+    @property
+    def total(self) -> RuleTrend:
+        """The trend of all rules together."""
+        return sum_trends(self.trends)
 
 
 class RuleCount(Struct, frozen=True):
@@ -203,6 +218,11 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     def count(self, rule: str) -> RuleCount:
         """How many findings of a rule there are."""
         return next((item for item in self.counts if item.rule == rule), RuleCount(rule, 0))
+
+    @property
+    def trends(self) -> dict[str, RuleTrend]:
+        """The trends by the id of the rule; none without a comparison."""
+        return {trend.rule: trend for trend in self.compared.trends} if self.compared else {}
 
 
 class AuditFindings(Protocol):

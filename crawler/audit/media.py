@@ -73,7 +73,9 @@ async def check_media(
     notes = requests.notes()
     if more and config.audit.media:
         notes.insert(
-            0, f"{len(media_urls):,} of the images and videos in sitemaps were fetched: raise --max-media for more"
+            0,
+            f"only {len(media_urls):,} of the images and videos in sitemaps were fetched: raise --max-media to "
+            f"fetch more",
         )
     requests.findings.sort(key=lambda finding: finding.url)
     bad = {listed_medium.url for listed_medium in requests.findings}
@@ -133,9 +135,9 @@ class MediaRequests:
         """What was not fetched, and why."""
         notes = []
         if self._blocked:
-            notes.append(f"{self._blocked:,} images and videos were not fetched: robots.txt forbids it")
+            notes.append(f"{self._blocked:,} images and videos were not fetched, because robots.txt blocks them")
         for origin, left in self._silent.items():
-            notes.append(f"{origin} asked to wait: {left:,} of its images and videos were not fetched")
+            notes.append(f"{origin} requested a pause, so {left:,} of its images and videos were not fetched")
         text = "is at a private address and was not requested: allow it with --host"
         notes += [f"{origin} {text}" for origin in sorted(self._private)]
         return notes

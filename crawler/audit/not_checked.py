@@ -7,10 +7,10 @@ from crawler.audit.source_record import SourceKind, SourceReport
 from crawler.units import count_text
 
 NO_SOURCE_GIVEN: Final = (
-    "no sitemap, log or export to compare with: orphans cannot be found; "
-    "--sitemap, --log, --search, --analytics, --backlinks, --list and --crawl name them"
+    "no sitemap, log or export to compare with, so orphans cannot be found; give one with --sitemap, --log, "
+    "--search, --analytics, --backlinks, --list or --crawl"
 )
-CRAWL_INCOMPLETE: Final = "the crawl did not see everything that the start leads to"
+CRAWL_INCOMPLETE: Final = "the crawl did not reach every page that links lead to"
 _VISIT_SOURCES: Final = frozenset({SourceKind.LOG, SourceKind.SEARCH, SourceKind.ANALYTICS, SourceKind.BACKLINKS})
 RULE_SOURCES: Final = (
     (("orphan.log",), frozenset({SourceKind.LOG}), "no --log given"),
@@ -53,11 +53,13 @@ def not_checked(inputs: Sequence[SourceReport], media: bool) -> dict[str, str]:
 
 def _no_sitemap(sitemaps: Sequence[SourceReport]) -> str:
     if not sitemaps:
-        return "no sitemap of the site is known: --sitemap names one"
+        return "no sitemap of the site is known: give one with --sitemap"
     if any(report.used for report in sitemaps):
         return ""
     return (
-        "no sitemap could be read" if not any(report.rows for report in sitemaps) else "no sitemap lists a page of it"
+        "no sitemap could be read"
+        if not any(report.rows for report in sitemaps)
+        else "no sitemap lists a page of the site"
     )
 
 
@@ -75,10 +77,10 @@ def inconclusive(inputs: Sequence[SourceReport], *, is_doubtful: bool, stopped: 
             ("dead", "health", "links", "hreflang", "media"), f"the crawl was cut short: {stopped}"
         )
     if unasked:
-        why = f"{unasked:,} URLs that only sources know were not fetched: raise --max-unlinked"
+        why = f"{unasked:,} URLs that only sources name were not fetched: raise --max-unlinked"
         reasons = dict.fromkeys(("orphans", "gone.visited", "gone.down", "health"), why) | reasons
     for source, names in _read_in_part(inputs).items():
-        why = f"not all could be read of {names}"
+        why = f"these sources could not be read completely: {names}"
         if source is SourceKind.SITEMAP:
             reasons = dict.fromkeys((*_SITEMAP_GROUPS, "orphan.sitemap"), why) | reasons
         for rules, sources, _ in RULE_SOURCES:
@@ -95,7 +97,7 @@ def why_inlinks_not_reported(scarce: int, pages: int, few: int) -> str:
     """
     if scarce <= MAX_ALWAYS_REPORTED or 2 * scarce <= pages:
         return ""
-    return f"that is how the site is built: {scarce:,} of {count_text(pages, 'page')} have no more than {few:,}"
+    return f"few inlinks are normal on this site: {scarce:,} of {count_text(pages, 'page')} have at most {few:,}"
 
 
 def nothing_to_check(undecided: Container[str], *, has_media: bool, has_versions: bool) -> dict[str, str]:
@@ -112,8 +114,6 @@ def _read_in_part(inputs: Sequence[SourceReport]) -> Mapping[SourceKind, str]:
     for report in inputs:
         if not report.complete:
             names.setdefault(report.source, []).append(report.name)
-    return {source: _list_names(sources) for source, sources in names.items()}
-
-
-def _list_names(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more"
+    return {
+        source: first if not more else f"{first} and {len(more):,} more" for source, (first, *more) in names.items()
+    }

@@ -33,23 +33,24 @@ from crawler.model import Page, State, Url
 from crawler.state.database import storage_errors
 from crawler.units import count_text
 
+_STATS: Final = ("first", "last", "people", "bots", "clicks", "impressions", "sessions", "views", "users", "domains")
 _ANY_STATUS: Final = 0xFFFF  # all flags of DiscoveredBy
 MAX_REFERRERS: Final = 10  # of a finding
 _GONE_STATUS: Final = 410  # https://www.rfc-editor.org/rfc/rfc9110#section-15.5.11
 _ORPHAN_FAMILIES: Final = frozenset({"orphan", "weak"})  # these get link suggestions
 _SENTENCES: Final = {
-    "orphan.sitemap": "listed in a sitemap, and no page of the site links to it",
-    "orphan.search": "known to search or analytics, linked nowhere and in no sitemap",
-    "orphan.log": "requested, linked nowhere and in no sitemap",
-    "orphan.list": "in a list, in backlinks or in another crawl, linked nowhere and in no sitemap",
-    "orphan.island": "linked only by pages that the start does not lead to",
+    "orphan.sitemap": "listed in a sitemap, but no page of the site links to it",
+    "orphan.search": "in search or analytics data, but not linked and not in a sitemap",
+    "orphan.log": "in the access logs, but not linked and not in a sitemap",
+    "orphan.list": "in a list, in backlinks or in another crawl, but not linked and not in a sitemap",
+    "orphan.island": "linked only by pages that the start URL does not lead to",
     "weak.redirect": "linked only through URLs that redirect to it",
-    "weak.canonical": "known only by canonicals, or by links on pages that name another as canonical",
-    "weak.noindex": "linked only from pages that say noindex",
-    "weak.nofollow": "linked only by links that say nofollow",
-    "weak.head": "named only by hreflang, next/prev, AMP or a feed",
-    "listed.missing": "linked, and in none of the sitemaps",
-    "listed.series": "a further page of a list, linked, and in none of the sitemaps",
+    "weak.canonical": "known only as a canonical, or from links on pages that have another page as canonical",
+    "weak.noindex": "linked only from pages with noindex",
+    "weak.nofollow": "linked only by nofollow links",
+    "weak.head": "referenced only by hreflang, next/prev, AMP or a feed",
+    "listed.missing": "linked, but not in a sitemap",
+    "listed.series": "a later page of a list: linked, but not in a sitemap",
 }
 _PAGE: Final = "SELECT u.url, v.state, v.status, v.lastmod, v.reason, c.page FROM url u JOIN visit v ON v.id = u.id"
 _page = msgspec.msgpack.Decoder(Page).decode
@@ -151,7 +152,8 @@ class PageFindings:
     ) -> Iterator[tuple[float, AuditFinding]]:
         is_page = facts.state is State.INDEXABLE
         self.listed += is_page and SourceKind.SITEMAP in stats.sources
-        rule_ids = [rule for rule in orphan_classes(facts, stats, self._limits) if self._can_tell(rule)]
+        classes = orphan_classes(facts, stats, self._limits)
+        rule_ids = [rule for rule in classes if self._has_sitemap or _rule_family(rule) != "listed"]
         if not rule_ids:
             return
         wants_hub = any(_rule_family(rule) in _ORPHAN_FAMILIES for rule in rule_ids)
@@ -170,9 +172,6 @@ class PageFindings:
                 hubs=base.hubs if _rule_family(rule) in _ORPHAN_FAMILIES else [],
             )
             yield _rank(rule, facts, stats, base), finding
-
-    def _can_tell(self, rule: str) -> bool:
-        return self._has_sitemap or _rule_family(rule) != "listed"
 
     def _is_certain(self, rule: str) -> bool:
         if _rule_family(rule) == "listed":
@@ -211,7 +210,7 @@ class PageFindings:
         for lead in self._graph.referrers(node, MAX_REFERRERS):
             how = lead.way.word
             if lead.via >= 0:
-                how = f"{how} by way of {self._url(lead.via)}"
+                how = f"{how}, through {self._url(lead.via)}"
             referrers.append(Referrer(self._url(lead.node), how))
         return referrers
 
@@ -223,15 +222,15 @@ class PageFindings:
     def _sentence(self, rule: str, facts: UrlFacts, stats: SourceStats, base: AuditFinding) -> str:
         match rule:
             case "reach.deep":
-                return f"more than {self._limits.max_clicks} clicks away (--max-clicks)"
+                return f"more than {self._limits.max_clicks} clicks from the start URL (--max-clicks)"
             case "reach.few":
                 return f"{count_text(facts.inlinks, 'page')} {'links' if facts.inlinks == 1 else 'link'} to it"
             case "gone.visited":
                 history = "it answered before" if stats.ok else "somebody requests it"
-                comment = ", as it should when it is gone for good" if facts.status == _GONE_STATUS else ""
-                return f"{history}, and today it {base.sentence}{comment}"
+                comment = ", which is right for a page that is gone permanently" if facts.status == _GONE_STATUS else ""
+                return f"{history}, but now it {base.sentence}{comment}"
             case "gone.named":
-                return f"it is known from {' and '.join(base.known)}, and today it {base.sentence}"
+                return f"it is known from {' and '.join(base.known)} data, but now it {base.sentence}"
             case "gone.down":
                 return f"{base.sentence}; {'it answered before' if stats.ok else 'somebody requests it'}"
             case "gone.linked" | "gone.failing":
@@ -244,17 +243,8 @@ def with_visits(finding: AuditFinding, stats: SourceStats) -> AuditFinding:
     return msgspec.structs.replace(
         finding,
         known=sorted({*finding.known, *(source.value for source in stats.sources)}),
-        first=stats.first,
-        last=stats.last,
-        people=stats.people,
-        bots=stats.bots,
-        clicks=stats.clicks,
-        impressions=stats.impressions,
-        sessions=stats.sessions,
-        views=stats.views,
-        users=stats.users,
+        **{name: getattr(stats, name) for name in _STATS},
         backlinks=stats.links,
-        domains=stats.domains,
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFinding
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.link_kind import LinkKind
+from crawler.audit.graph.link_kind import VISITOR_KINDS
 from crawler.audit.health.redirects import check_canonical, check_redirect
 from crawler.audit.source_record import SourceKind
 from crawler.model import State
@@ -22,9 +22,6 @@ from crawler.state.database import storage_errors
 
 _URL: Final = "SELECT url FROM site.url WHERE id = ?"
 _SOURCES_OF_URL: Final = "SELECT i.source FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ?"
-_VISITOR_LINKS: Final = (
-    LinkKind.FOLLOWED | LinkKind.NOINDEX | LinkKind.CANONICAL | LinkKind.NOFOLLOW | LinkKind.REDIRECT
-)
 
 
 class RedirectFindings:
@@ -41,13 +38,13 @@ class RedirectFindings:
         Only redirects that answered count: for another name of the site the graph merely assumes one.
         """
         graph = self._graph
-        is_named = (graph.ways & np.uint8(_VISITOR_LINKS)) != 0
+        is_named = (graph.ways & np.uint8(VISITOR_KINDS)) != 0
         leads_on = (graph.moved >= 0) & (graph.moved[graph.moved] >= 0)
         candidates = (graph.moved >= 0) & (graph.nodes.status > 0) & (is_named | leads_on)
         for node in np.flatnonzero(candidates).tolist():
             url = self._url(node)
             sources = self._sources(url)
-            if not graph.visitor_link_kinds(node) & _VISITOR_LINKS and SourceKind.SITEMAP not in sources:
+            if not graph.visitor_link_kinds(node) & VISITOR_KINDS and SourceKind.SITEMAP not in sources:
                 continue
             trail = self._visits.redirect_trail(url)
             if fault := check_redirect(trail):

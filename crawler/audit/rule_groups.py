@@ -34,7 +34,7 @@ def _worst_first(rules: Iterable[str]) -> tuple[str, ...]:
 
 
 RULE_GROUPS: Final = (
-    RuleGroup("dead", "Dead", _rules_of("gone")),
+    RuleGroup("dead", "Dead URLs", _rules_of("gone")),
     RuleGroup("health", "Sitemap health", _rules_of("declared", "entry", "listed")),
     RuleGroup("links", "Redirects and canonicals", _rules_of("canonical", "link")),
     RuleGroup("orphans", "Orphans", _rules_of("orphan")),
@@ -46,6 +46,11 @@ RULE_GROUPS: Final = (
 )
 
 REPORTED_RULES: Final = {rule: ALL_RULES[rule] for group in RULE_GROUPS for rule in group.rules}
+
+
+def reported_counts(report: "AuditReport") -> "list[RuleCount]":
+    """The counts of all rules that have findings, in the order of the reports."""
+    return [count for group in RULE_GROUPS for count in group.counts(report)]
 
 
 def reported_groups(report: "AuditReport") -> list[tuple[RuleGroup, list[str]]]:

@@ -61,7 +61,7 @@ class UncrawledUrlQueue:
         """A note on the URLs that were not fetched."""
         if not self.skipped:
             return []
-        text = f"{self.skipped:,} URLs that only sources know were not fetched, so the report leaves them out"
+        text = f"{self.skipped:,} URLs that only sources name were not fetched, so the report leaves them out"
         return [f"{text}: raise --max-unlinked"]
 
     def _next_urls(self) -> list[DiscoveredUrl]:
@@ -111,12 +111,13 @@ def _discovered_by(rank: int, url: UncrawledUrl) -> int:
 _LOGIN_STATUSES: Final = frozenset({401, 403, 407})
 
 _REMEDIES: Final = {
-    State.NOINDEX: "start from a page that is indexed, or read past it with --no-respect-noindex",
-    State.ROBOTS: "read it all the same with --ignore-robots if the site is yours",
+    State.NOINDEX: "start from a page that is indexed, or ignore noindex with --no-respect-noindex",
+    State.ROBOTS: "if the site is yours, ignore robots.txt with --ignore-robots",
     State.SERVER_ERROR: "run the same command again when that is fixed",
+    State.CHALLENGED: "let Siteatlas through in the settings of the firewall",
     State.UNREACHABLE: "run the same command again when that is fixed",
-    State.CLIENT_ERROR: "start from a page that is there",
-    State.WRONG_TYPE: "start from a page of HTML",
+    State.CLIENT_ERROR: "start from a page that exists",
+    State.WRONG_TYPE: "start from an HTML page",
 }
 
 
@@ -137,13 +138,13 @@ class StartUrlCheck:
         end = self._end
         if self.other_site:
             text = f"the start URL {self._seed} redirects to {end.url}, which is another site"
-            return f"{text}: siteatlas audit {end.url} audits that"
-        problem = f"no page from the start URL {self._seed} on is indexable"
+            return f"{text}: run siteatlas audit {end.url}"
+        problem = f"no indexable page was found from the start URL {self._seed}"
         if not end.state or end.state == State.INDEXABLE:
             return problem
-        redirect = f" (which it redirects to, {end.url})" if end.url != self._seed else ""
+        redirect = f" (after the redirect to {end.url})" if end.url != self._seed else ""
         reason = f" ({end.reason})" if end.reason else ""
-        return f"{problem}: it{redirect} ended as {end.state}{reason}; {_remedy(end)}"
+        return f"{problem}: its state{redirect} is {end.state}{reason}; {_remedy(end)}"
 
 
 def _redirect_end(visits: VisitLookup, url: str) -> VisitedUrl:
@@ -163,5 +164,5 @@ def _remedy(end: VisitedUrl) -> str:
     if end.status in _LOGIN_STATUSES:
         return "--basic-auth, --header or --cookie grant access"
     if end.state == State.CANONICAL_ELSEWHERE and end.target:
-        return f"siteatlas audit {end.target} audits the page that it names"
+        return f"run siteatlas audit {end.target} to audit its canonical"
     return _REMEDIES.get(State(end.state), "start from another page")

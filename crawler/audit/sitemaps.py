@@ -61,7 +61,7 @@ def read_sitemaps(
         redirects = dict.fromkeys(downloader.redirects)
         notes += [f"{asked} redirects to {target}" for asked, target in islice(redirects, MAX_REDIRECTS)]
         if submits.full:
-            notes.append(f"the robots.txt of only {MAX_HOSTS} other hosts were fetched")
+            notes.append(f"Siteatlas fetched the robots.txt files of only {MAX_HOSTS} other hosts, the maximum")
     return SitemapReadings([*reading.findings, *findings], notes)
 
 
@@ -126,7 +126,7 @@ class _SitemapSources:
             AuditFinding(
                 rule="declared.unreadable",
                 url=url,
-                sentence=f"robots.txt names it as a sitemap, and it cannot be read: {fault}",
+                sentence=f"robots.txt declares it as a sitemap, but it cannot be read: {fault}",
                 known=[SourceKind.SITEMAP],
                 file=url,
             )
@@ -144,7 +144,7 @@ class _SitemapSources:
             self._note_loss(url, str(error))
             return False
         if looks_like_html(content):
-            self._nowhere.append(f"{path} answers with an HTML page, which is no sitemap")
+            self._nowhere.append(f"{path} returns an HTML page, which is not a sitemap")
             return False
         return self._read_document(url, where, content)
 
@@ -202,7 +202,7 @@ class _SitemapSources:
 
 def _reject_stdin(names: tuple[str, ...]) -> tuple[str, ...]:
     if "-" in names:
-        raise UsageError("an audit does not read sitemaps from the standard input: name files or URLs")
+        raise UsageError("an audit does not read sitemaps from the standard input: give files or URLs")
     return names
 
 

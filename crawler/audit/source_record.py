@@ -48,6 +48,18 @@ class SourceRecord(Struct, frozen=True, kw_only=True):
     agents: dict[str, int] = {}  # requests of each known bot: {"Googlebot": 12}
 
 
+class SourceProgress(Struct, frozen=True):
+    """The source that is being read, and of all sources of its kind the bytes read as stored, of how many (0: unknown).
+
+    ``lines`` are those of all logs so far.
+    """
+
+    name: str
+    read: int = 0
+    size: int = 0
+    lines: int = 0
+
+
 class SourceReport(Struct, kw_only=True):
     """The report on reading one source. Rows are lines of a log, rows of a table or entries of a sitemap.
 

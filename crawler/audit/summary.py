@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.finding import AuditFindings, AuditReport, RuleCount, RuleTrend
+from crawler.audit.finding import AuditFindings, AuditReport, RuleCount, RuleTrend, sum_trends
 from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
 from crawler.audit.verdict import rests_on, verdict_kind
 from crawler.units import count_text, w3c
@@ -140,7 +140,6 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
 def summarize(report: AuditReport, number: int, findings: AuditFindings) -> AuditSummary:
     """Summarize a report; takes the first new findings from ``findings``."""
     compared = report.compared
-    trends = {trend.rule: trend for trend in compared.trends} if compared else {}
     return AuditSummary(
         number=number,
         started=report.started,
@@ -150,8 +149,8 @@ def summarize(report: AuditReport, number: int, findings: AuditFindings) -> Audi
         pages=report.pages,
         uncompared=len(compared.uncompared) if compared else 0,
         severities=_severities(report.counts),
-        groups=[summary for group in RULE_GROUPS if (summary := _summarize_group(group, report, trends))],
-        first=list(islice(_first_findings(trends, findings), MAX_NAMED)),
+        groups=[summary for group in RULE_GROUPS if (summary := _summarize_group(group, report))],
+        first=list(islice(_first_findings(report.trends, findings), MAX_NAMED)),
         rests_on=rests_on(report),
     )
 
@@ -163,16 +162,16 @@ def _severities(counts: Sequence[RuleCount]) -> dict[str, int]:
     return totals
 
 
-def _summarize_group(group: RuleGroup, report: AuditReport, trends: dict[str, RuleTrend]) -> GroupSummary | None:
+def _summarize_group(group: RuleGroup, report: AuditReport) -> GroupSummary | None:
     counts = group.counts(report)
-    total = sum(trend.total for trend in counts)
-    rule_trends = [trends[rule] for rule in group.rules if rule in trends]
-    new, mended, became = (sum(getattr(t, key) for t in rule_trends) for key in ("new", "mended", "became"))
-    if not (total or new or mended or became):
+    total = sum(count.total for count in counts)
+    trend = sum_trends([trend for rule, trend in report.trends.items() if rule in group.rules])
+    if not (total or trend.new or trend.gone):
         return None
     severities = {name: number for name, number in _severities(counts).items() if number}
     return GroupSummary(
-        name=group.name, title=group.title, total=total, new=new, mended=mended, became=became, severities=severities,
+        name=group.name, title=group.title, total=total,
+        new=trend.new, mended=trend.mended, became=trend.became, severities=severities,
     )  # fmt: skip
 
 

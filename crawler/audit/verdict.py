@@ -1,6 +1,5 @@
 """The verdict of an audit: whether it is conclusive, and which rules are clean, not checked or undecided, and why."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -47,9 +46,8 @@ def reservation(report: AuditReport) -> str:
     """What the verdict leaves out: a sentence, or ""."""
     if not report.unasked:
         return ""
-    urls = "1 URL" if report.unasked == 1 else f"{report.unasked:,} URLs"
-    verb = "was" if report.unasked == 1 else "were"
-    return f"{urls} that only sources know {verb} not fetched, and may be orphans: raise --max-unlinked"
+    urls, verb = count_text(report.unasked, "URL"), "was" if report.unasked == 1 else "were"
+    return f"{urls} that only sources name {verb} not fetched and may be orphans: raise --max-unlinked"
 
 
 def rests_on(report: AuditReport) -> str:
@@ -59,9 +57,13 @@ def rests_on(report: AuditReport) -> str:
         return ""
     if crawl.run is None:
         return f"its own crawl ({crawl.reason})"
-    ended = datetime.fromtimestamp(crawl.ended, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    urls = count_text(crawl.reused, "URL")
-    return f"the crawl of run {crawl.run}, which ended at {ended} ({span(crawl.age)} old) and answers for {urls}"
+    ended, urls = utc_minute(crawl.ended), count_text(crawl.reused, "URL")
+    return f"the crawl of run {crawl.run}, which ended at {ended} ({span(crawl.age)} old) and covers {urls}"
+
+
+def utc_minute(moment: float) -> str:
+    """``2026-11-14 09:30 UTC``."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def why_not_checked(report: AuditReport, rule: str, group: RuleGroup) -> str:
@@ -102,7 +104,7 @@ def empty_groups(report: AuditReport) -> EmptyGroups:
             elif not has_findings:
                 detail = "" if is_whole else f" ({', '.join(map(lower_first, titles))})"
                 clean.append(f"{group.title}{detail}")
-    return EmptyGroups(clean, list(_gaps(unchecked)), list(_gaps(undecided)))
+    return EmptyGroups(clean, report_gaps(unchecked), report_gaps(undecided))
 
 
 def _reason(report: AuditReport, rule: str, group: RuleGroup) -> tuple[int, str]:
@@ -112,8 +114,9 @@ def _reason(report: AuditReport, rule: str, group: RuleGroup) -> tuple[int, str]
     return (2, reason) if reason else (0, "")
 
 
-def _gaps(titles: dict[str, list[str]]) -> Iterator[ReportGap]:
-    return (ReportGap(reason, group_titles) for reason, group_titles in titles.items())
+def report_gaps(titles: dict[str, list[str]]) -> list[ReportGap]:
+    """The gaps with these titles, by reason."""
+    return [ReportGap(reason, group_titles) for reason, group_titles in titles.items()]
 
 
 def lower_first(title: str) -> str:
@@ -126,4 +129,4 @@ def why_uncertain(report: AuditReport, rule: str) -> str:
     if needs_complete(rule):
         return "; ".join(report.doubts)
     unread = [source for source in report.inputs if source.source is SourceKind.SITEMAP and not source.complete]
-    return "; ".join(f"not all could be read of {source.name}: {' '.join(source.faults)}" for source in unread)
+    return "; ".join(f"{source.name} could not be read completely: {' '.join(source.faults)}" for source in unread)

@@ -6,27 +6,10 @@ from typing import Annotated
 
 import typer
 
-from crawler.cli.audit import EPILOG as AUDIT_EPILOG
-from crawler.cli.audit import audit
-from crawler.cli.crawl import CRAWL_EPILOG, crawl
-from crawler.cli.diff import EPILOG as DIFF_EPILOG
-from crawler.cli.diff import diff
+from crawler.cli import audit, crawl, diff, lint, notify, robots, rollback, run, schedule, status
 from crawler.cli.help import EXIT_CODES, HelpfulCommand
-from crawler.cli.init.init import EPILOG as INIT_EPILOG
-from crawler.cli.init.init import init
-from crawler.cli.lint import EPILOG as LINT_EPILOG
-from crawler.cli.lint import lint
-from crawler.cli.notify import EPILOG as NOTIFY_EPILOG
-from crawler.cli.notify import notify
-from crawler.cli.robots import EPILOG as ROBOTS_EPILOG
-from crawler.cli.robots import robots
-from crawler.cli.rollback import rollback
-from crawler.cli.run import run as run_command
-from crawler.cli.schedule import EPILOG as SCHEDULE_EPILOG
-from crawler.cli.schedule import schedule
-from crawler.cli.status import status
-from crawler.cli.why.why import EPILOG as WHY_EPILOG
-from crawler.cli.why.why import why
+from crawler.cli.init import init
+from crawler.cli.why import why
 from crawler.version import __version__
 
 app = typer.Typer(
@@ -59,15 +42,18 @@ def siteatlas(version: Annotated[bool, typer.Option("--version", help="Print the
         raise typer.Exit
 
 
-app.command(cls=HelpfulCommand, epilog=CRAWL_EPILOG)(crawl)
-app.command(cls=HelpfulCommand, epilog=INIT_EPILOG)(init)
-app.command("run", cls=HelpfulCommand, epilog=EXIT_CODES)(run_command)
-app.command(cls=HelpfulCommand, epilog=SCHEDULE_EPILOG)(schedule)
-app.command(cls=HelpfulCommand)(status)
-app.command(cls=HelpfulCommand, epilog=AUDIT_EPILOG)(audit)
-app.command(cls=HelpfulCommand, epilog=LINT_EPILOG)(lint)
-app.command(cls=HelpfulCommand, epilog=WHY_EPILOG)(why)
-app.command(cls=HelpfulCommand, epilog=DIFF_EPILOG)(diff)
-app.command(cls=HelpfulCommand, epilog=NOTIFY_EPILOG)(notify)
-app.command(cls=HelpfulCommand, epilog=ROBOTS_EPILOG)(robots)
-app.command(cls=HelpfulCommand)(rollback)
+for command, epilog in (
+    (crawl.crawl, crawl.EPILOG),
+    (init.init, init.EPILOG),
+    (run.run, EXIT_CODES),
+    (schedule.schedule, schedule.EPILOG),
+    (status.status, None),
+    (audit.audit, audit.EPILOG),
+    (lint.lint, lint.EPILOG),
+    (why.why, why.EPILOG),
+    (diff.diff, diff.EPILOG),
+    (notify.notify, notify.EPILOG),
+    (robots.robots, robots.EPILOG),
+    (rollback.rollback, None),
+):
+    app.command(cls=HelpfulCommand, epilog=epilog)(command)

@@ -7,10 +7,10 @@ import typer
 
 from crawler.cli.errors import INTERRUPTED, CommandErrors
 from crawler.cli.help import RAW
+from crawler.cli.lint_options import Form
 from crawler.cli.options import (
     FLAGS,
     ConfigOption,
-    Form,
     FreshOption,
     OneSiteOption,
     QuietOption,
@@ -19,6 +19,7 @@ from crawler.cli.options import (
     site_config,
     with_flags,
 )
+from crawler.layout import fitted
 from crawler.run.options import RunOptions
 
 EPILOG = f"""{RAW}Examples:
@@ -58,23 +59,23 @@ def audit(  # noqa: PLR0913 - the command line is wide
     restart: RestartOption = False,
     quiet: QuietOption = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Name every URL that has a finding, and log more.")
+        bool, typer.Option("--verbose", "-v", help="Show every URL that has a finding, and log more.")
     ] = False,
     **flags: Any,
 ) -> None:
-    """Find orphan pages: they exist, are visited or are published, but nothing on the site links to them.
+    """Find orphan pages: pages that exist, are visited or are published, but that no page of the site links to.
 
     The audit crawls the site by its links only, and compares the result with the site's sitemaps and with the logs,
-    exports and lists that you name. It fetches the URLs that only these name, to learn their present state. It also
-    reports what is wrong with the sitemaps. If the last run is recent (--max-crawl-age), the audit uses its crawl, and
-    requests only what that run did not see.
+    exports and lists that you name. It fetches the URLs that only these sources name, to learn their present state. It
+    also reports errors in the sitemaps. If the last run is recent (--max-crawl-age), the audit uses the crawl of that
+    run, and requests only what the run did not see.
     """
     with CommandErrors(verbose, INTERRUPTED) as errors:
         if rules:
             from crawler.audit.rule_groups import REPORTED_RULES  # noqa: PLC0415 - not needed to show help
             from sitemap import rules_text  # noqa: PLC0415
 
-            sys.stdout.write(rules_text(REPORTED_RULES.values()))
+            sys.stdout.write(fitted(rules_text(REPORTED_RULES.values()).splitlines()))
             return
         from crawler.cli import audit_run  # noqa: PLC0415 - the crawler is not needed to show help
 

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from crawler.audit.finding import AuditFindings, AuditReport, RuleCount
 from crawler.audit.report.json import write_json
@@ -10,7 +11,7 @@ from crawler.audit.report.sarif import write_sarif
 from crawler.audit.report.text import write_text
 from crawler.audit.report.threshold import failing_counts, inconclusive_counts, why_not_new
 from crawler.cli.errors import CommandErrors
-from crawler.cli.options import Form
+from crawler.cli.lint_options import Form
 from crawler.cli.progress import AuditProgressDisplays
 from crawler.config.config import Config
 from crawler.errors import FindingsFound, Incomplete, worst_exit_code
@@ -22,7 +23,7 @@ from sitemap import safe
 
 def run_audit(config: Config, options: RunOptions, form: Form, errors: CommandErrors) -> None:
     """Audit, print and write reports; ``errors`` gets the exit code. Raises SiteatlasError."""
-    displays = AuditProgressDisplays(errors.console, enabled=not options.quiet)
+    displays = AuditProgressDisplays(errors.console, urlsplit(config.site.url).netloc, enabled=not options.quiet)
     with displays as watches, open_audit(config, watches, resume_mode(options)) as (report, findings, written):
         displays.finish()
         _print_result(config, report, findings, options, form, errors, written)

@@ -6,23 +6,10 @@ from typing import Any
 
 from crawler.cli.errors import INTERRUPTED, CommandErrors
 from crawler.cli.help import EXIT_CODES, RAW
-from crawler.cli.options import (
-    CRAWL_KEYS,
-    AcceptShrinkOption,
-    ConfigOption,
-    DryRun,
-    FreshOption,
-    JsonOption,
-    QuietOption,
-    RestartOption,
-    StartUrlArgument,
-    Verbose,
-    site_config,
-    with_flags,
-)
+from crawler.cli.options import CRAWL_KEYS, RUN_OPTIONS, ConfigOption, StartUrlArgument, site_config, with_flags
 from crawler.run.options import RunOptions
 
-CRAWL_EPILOG = f"""{RAW}Examples:
+EPILOG = f"""{RAW}Examples:
   siteatlas crawl https://www.example.com/ -o public
   siteatlas crawl https://www.example.com/ -o public --exclude '/docs/old/*'
   siteatlas crawl https://www.example.com/ -o public --group section --gzip
@@ -31,51 +18,33 @@ CRAWL_EPILOG = f"""{RAW}Examples:
 {EXIT_CODES}"""
 
 
-@with_flags(*CRAWL_KEYS)
-def crawl(  # noqa: PLR0913 - the command line is wide
-    url: StartUrlArgument = None,
-    config: ConfigOption = None,
-    fresh: FreshOption = False,
-    restart: RestartOption = False,
-    dry_run: DryRun = False,
-    accept_shrink: AcceptShrinkOption = False,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
-    verbose: Verbose = False,
-    **flags: Any,
-) -> None:
+@with_flags(*CRAWL_KEYS, switches=RUN_OPTIONS)
+def crawl(url: StartUrlArgument = None, config: ConfigOption = None, **flags: Any) -> None:
     """Crawl a website from URL and publish its sitemap in a directory.
 
-    The sitemap covers the directory of URL: https://example.com/docs/ covers /docs/ and below. The sitemap protocol
-    demands this. If a crawl is cut short, run the same command again to continue it.
+    The sitemap lists pages in the directory of URL and below, as the sitemap protocol demands. For example,
+    https://example.com/docs/ covers /docs/ and below. If a crawl is cut short, run the same command again to continue
+    it.
     """
-    with CommandErrors(verbose, INTERRUPTED) as errors:
+    with CommandErrors(flags["verbose"], INTERRUPTED) as errors:
         settings = site_config(
-            config, flags, url, remedy=f"siteatlas run --config {config} runs them all, or one with --site NAME"
+            config, flags, url, remedy=f"siteatlas run --config {config} runs all of them, and --site NAME only one"
         )
         from crawler.cli.progress import CrawlProgressDisplay  # noqa: PLC0415 - the crawler is not needed to show help
         from crawler.config.plan import plan_crawl  # noqa: PLC0415
         from crawler.run.regenerate import crawl_and_report  # noqa: PLC0415
         from crawler.url.normalize import host_of  # noqa: PLC0415
 
-        options = RunOptions(
-            fresh=fresh,
-            restart=restart,
-            dry_run=dry_run,
-            accept_shrink=accept_shrink,
-            as_json=as_json,
-            quiet=quiet,
-            verbose=verbose,
-        )
+        options = RunOptions(**{name: flags.pop(name) for name in RUN_OPTIONS})
         plan = plan_crawl(settings)
-        with CrawlProgressDisplay(errors.console, enabled=not options.quiet) as display:
+        with CrawlProgressDisplay(errors.console, host_of(plan.seed), enabled=not options.quiet) as display:
             report = crawl_and_report(host_of(plan.seed), plan, options, display.watch)
         errors.exit_code = report.exit_code
-        if as_json:
+        if options.as_json:
             json.dump(report.as_json(), sys.stdout, indent=2)
             sys.stdout.write("\n")
         else:
             from crawler.cli.summary import print_summary  # noqa: PLC0415
 
-            print_summary(report, errors.print_line, quiet=quiet)
+            print_summary(report, errors.print_line, quiet=options.quiet)
         sys.stdout.flush()

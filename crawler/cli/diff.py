@@ -16,9 +16,9 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import ConfigOption, OneSiteOption, with_flags
 from crawler.cli.sites import find_state_directory
-from crawler.cli.text_tables import fitted
 from crawler.crawl.documents import is_url
 from crawler.errors import UsageError
+from crawler.layout import fitted
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change, ChangeKind, ChangeSample, change_lines, latest
 from crawler.state.migrations import STATE_DB
@@ -66,8 +66,9 @@ def diff(
         list[str] | None,
         typer.Argument(
             metavar="[URL] [FROM [TO]]",
-            help="The site, if there are several, and the numbers of two runs. Default of TO: the last run that "
-            "published. Default of FROM: the run before it that published. FROM 0 is before the first run.",
+            help="URL of the site, needed only if there are several, and the numbers of two runs. Default of TO: the "
+            "last run that published. Default of FROM: the run that published before TO. FROM 0: before the first "
+            "run.",
             show_default=False,
         ),
     ] = None,
@@ -80,7 +81,7 @@ def diff(
             "--limit",
             metavar="N",
             min=0,
-            help="Maximum URLs of each kind, or entries of a feed. 0: all."
+            help="Maximum URLs of each kind of change, or maximum entries of a feed (atom, rss). 0: all."
             f"  [default: {_DEFAULT_LIMIT} as text, {_FEED_LIMIT} in a feed, else all]",
             show_default=False,
         ),
@@ -90,8 +91,8 @@ def diff(
 ) -> None:
     """Show what changed in the sitemap between two runs, and why.
 
-    siteatlas status lists the runs. A page appears once, with the difference between the end of one run and the end of
-    the other. A page that came and went between them does not appear.
+    siteatlas status lists the runs. diff compares the sitemap after one run with the sitemap after another run. A page
+    appears once. A page that was added and removed in between does not appear.
     """
     with CommandErrors(verbose):
         url, first, last = _parse_words(words or [])
@@ -112,7 +113,9 @@ def _parse_words(words: list[str]) -> tuple[str | None, int | None, int | None]:
         if not (word.isascii() and word.isdigit()):
             raise UsageError(f"{word!r} is neither a URL nor the number of a run: siteatlas diff [URL] [FROM [TO]]")
     if len(numbers) > 2:
-        raise UsageError(f"{len(numbers)} runs are too many to compare, give two: siteatlas diff [URL] [FROM [TO]]")
+        raise UsageError(
+            f"{len(numbers)} runs are too many, because diff compares two runs: siteatlas diff [URL] [FROM [TO]]"
+        )
     first, last = ([int(word) for word in numbers] + [None, None])[:2]
     return url, first, last
 
@@ -128,11 +131,11 @@ def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[
         return max((number for number in publishing if number < until), default=until - 1), until
     oldest, newest = changes.run_range()
     if first < oldest - 1:
-        raise UsageError(f"the changes after run {first} are no longer kept: the oldest known run is {oldest}")
+        raise UsageError(f"the changes after run {first} are no longer stored: the oldest stored run is {oldest}")
     if first > newest:
         RunStore(db).get(first)
     if first > until:
-        raise UsageError(f"run {first} comes after run {until}: name the earlier one first")
+        raise UsageError(f"run {first} comes after run {until}: give the earlier run first")
     return first, until
 
 

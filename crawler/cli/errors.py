@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from crawler.cli.options import misspelt_variables, renamed
-from crawler.cli.text_tables import wrap
 from crawler.errors import Incomplete, SiteatlasError
+from crawler.layout import wrap
 from sitemap import safe
 
 log = logging.getLogger(__name__)
@@ -103,4 +103,4 @@ class SafeLogFormatter(logging.Formatter):
 
 def _lines(text: str, width: int) -> str:
     lines = map(safe, text.split("\n"))
-    return "\n".join(part for line in lines for part in (wrap(line, width, "", "  ") if width else [line]))
+    return "\n".join(part for line in lines for part in wrap(line, width, rest="  "))

@@ -60,7 +60,8 @@ class HelpfulCommand(TyperCommand):
         try:
             return super().parse_args(ctx, current)
         except BadParameter as error:
-            error.message = _PLAIN_MESSAGES.get(error.message, error.message).removeprefix("Value error, ")
+            plain = _PLAIN_MESSAGES.get(error.message, error.message).removeprefix("Value error, ")
+            error.message = plain.replace("Input should be greater than or equal to", "it must be at least")
             raise
 
     def _renamed(self, ctx: "Context", args: list[str], typed: dict[TyperOption, set[str]]) -> Iterator[str]:

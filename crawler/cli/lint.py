@@ -14,9 +14,9 @@ from crawler.cli.lint_options import (
     FailOn,
     FailOnOption,
     FollowOption,
+    Form,
     FormatOption,
     IgnoreOption,
-    LintFormat,
     ListOption,
     MaxBytesOption,
     MaxDepthOption,
@@ -29,8 +29,9 @@ from crawler.cli.lint_options import (
     UrlOption,
     VerboseOption,
 )
-from crawler.cli.options import ConfigOption, QuietOption, site_config, with_flags
+from crawler.cli.options import REQUEST_KEYS, ConfigOption, QuietOption, site_config, with_flags
 from crawler.errors import FindingsFound, UsageError
+from crawler.layout import fitted
 from crawler.units import parse_size
 from crawler.version import __version__
 from sitemap import RULES, Severity
@@ -41,34 +42,16 @@ EPILOG = f"""{RAW}Examples:
   siteatlas lint public --fail-on warning --ignore lastmod,hint
   siteatlas lint https://www.example.com/ --list urls --format json
 
-Exit codes: 0 no finding of the severity of --fail-on, 1 internal error, 2 usage, or no such file, 5 the URL cannot be
-fetched, 10 findings of that severity, or (with --list) files that cannot be read.
+Exit codes: 0 no finding of the severity of --fail-on or worse, 1 internal error, 2 usage, or no such file, 5 the URL
+cannot be fetched, 10 findings of that severity, or (with --list) files that cannot be read.
 """
-REQUESTS = (
-    "scope.hosts",
-    "pace.rate",
-    "pace.delay",
-    "fetch.resolve",
-    "fetch.user_agent",
-    "fetch.headers",
-    "fetch.basic_auth",
-    "fetch.cookies",
-    "fetch.proxy",
-    "fetch.transport",
-    "fetch.http2",
-    "fetch.ca_file",
-    "fetch.timeout",
-    "fetch.connect_timeout",
-    "fetch.read_timeout",
-    "fetch.retries",
-)
 
 
-@with_flags(*REQUESTS)
+@with_flags(*REQUEST_KEYS, "pace.delay", "fetch.http2")
 def lint(  # noqa: PLR0913 - the command line is wide
     sources: SourcesArgument = None,
     url: UrlOption = "",
-    form: FormatOption = LintFormat.TEXT,
+    form: FormatOption = Form.TEXT,
     fail_on: FailOnOption = FailOn.ERROR,
     ignore: IgnoreOption = None,
     only: RulesOption = None,
@@ -88,12 +71,13 @@ def lint(  # noqa: PLR0913 - the command line is wide
 ) -> None:
     """Check sitemaps against the protocol, or list what is in them.
 
-    With an index, lint also reads the sitemaps that it lists: by their URLs, or for a FILE, the files beside it.
+    For an index, lint also reads the sitemaps that the index lists: from their URLs, or, if the index is a FILE, from
+    the files beside it.
     """
     with CommandErrors(verbose) as errors:
-        rule_ids = _selected_rules(only, ignore)
+        rule_ids = frozenset(_rules_named(only) if only else RULES).difference(_rules_named(ignore))
         if rules:
-            sys.stdout.write(sitemap.rules_text(RULES.values()))
+            sys.stdout.write(fitted(sitemap.rules_text(RULES.values()).splitlines()))
             return
         from crawler.cli import lint_check  # noqa: PLC0415 - not needed to show help
 
@@ -102,38 +86,34 @@ def lint(  # noqa: PLR0913 - the command line is wide
         )
         settings = site_config(config, flags, remedy="give it a file with one site")
         task = lint_check.LintTask(sources or [], url, limits, settings, cross_submits)
-        print_line = _ignore if quiet else errors.print_line
+        print_line = (lambda _: None) if quiet else errors.print_line
         if listing is not None:
-            if form not in (LintFormat.TEXT, LintFormat.JSON):
+            if form not in (Form.TEXT, Form.JSON):
                 raise UsageError(f"--list has the formats text and json, not {form}")
-            lint_check.list_sources(task, listing, sys.stdout.write, print_line, as_json=form is LintFormat.JSON)
+            lint_check.list_sources(task, listing, sys.stdout.write, print_line, as_json=form is Form.JSON)
             sys.stdout.flush()
             return
         report = lint_check.lint_sources(task, rule_ids, print_line)
         threshold = None if fail_on is FailOn.NEVER else Severity(fail_on)
         failing = bool(threshold and report.at_least(threshold))
         errors.exit_code = FindingsFound.exit_code if failing else 0
-        if not quiet or form is not LintFormat.TEXT:
+        if not quiet or form is not Form.TEXT:
             sys.stdout.write(_print_report(report, form, threshold, sources=verbose))
             sys.stdout.flush()
         if failing and quiet:
-            raise FindingsFound(f"found findings of severity {threshold} or worse")
+            raise FindingsFound(f"there are findings of severity {threshold} or worse")
 
 
-def _print_report(report: "sitemap.LintReport", form: LintFormat, threshold: Severity | None, *, sources: bool) -> str:
-    if form is LintFormat.JSON:
+def _print_report(report: "sitemap.LintReport", form: Form, threshold: Severity | None, *, sources: bool) -> str:
+    if form is Form.JSON:
         return sitemap.as_json(report)
-    if form is LintFormat.SARIF:
+    if form is Form.SARIF:
         return sitemap.as_sarif(report, __version__)
-    if form is LintFormat.JUNIT:
+    if form is Form.JUNIT:
         return sitemap.as_junit(report, threshold)
     terminal = Console()
     colour = terminal.color_system is not None and not terminal.no_color
-    return sitemap.as_text(report, threshold, colour=colour, sources=sources)
-
-
-def _ignore(line: str) -> None:
-    """Print nothing."""
+    return fitted(sitemap.as_text(report, threshold, colour=colour, sources=sources).splitlines())
 
 
 def _parse_size(text: str) -> int:
@@ -143,12 +123,10 @@ def _parse_size(text: str) -> int:
         raise UsageError(f"--max-bytes: {error}") from None
 
 
-def _selected_rules(only: list[str] | None, ignore: list[str] | None) -> frozenset[str]:
-    """The ids of the rules whose findings are reported. Raises UsageError."""
-    return frozenset(_rules_named(only) if only else RULES).difference(_rules_named(ignore))
-
-
 def _rules_named(texts: list[str] | None) -> set[str]:
-    """The rules in comma-separated texts: each an id, or a family such as ``lastmod`` or ``lastmod.*``."""
+    """The rules in comma-separated texts: each an id, or a family such as ``lastmod`` or ``lastmod.*``.
+
+    Raises UsageError.
+    """
     remedy = "siteatlas lint --rules lists them all"
     return {rule for name in split_names(texts) for rule in rules_named(name, RULES, remedy=remedy)}

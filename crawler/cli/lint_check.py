@@ -14,6 +14,7 @@ from crawler.audit.sources.cross_submit import MAX_HOSTS, CrossSubmitChecker, Cr
 from crawler.config.config import Config
 from crawler.crawl.documents import DocumentSource, is_url, named_files, open_documents
 from crawler.errors import FindingsFound, UsageError
+from crawler.layout import Line, fitted
 from crawler.units import count_text, size_text
 from sitemap import (
     Child,
@@ -91,8 +92,7 @@ class SitemapLister:
         if self._as_json:
             self._write(json.dumps(self._json_values(), indent=2) + "\n")
             return
-        for line in {"tree": self._tree, "counts": self._counts}[self._listing]():
-            self._write(f"{line}\n")
+        self._write(fitted(self._tree() if self._listing == "tree" else self._counts()))
 
     def truncated(self) -> list[Document]:
         """The documents that the limits cut."""
@@ -116,10 +116,10 @@ class SitemapLister:
         for document in self._documents:
             yield f"{'  ' * document.depth}{safe(document.file)}  {_describe(document)}"
 
-    def _counts(self) -> Iterator[str]:
+    def _counts(self) -> Iterator[Line]:
         for document in self._distinct_documents():
-            yield f"{document.entries:>12,}  {safe(document.file)}"
-        yield f"{self._total():>12,}  URLs in total"
+            yield Line(f"{document.entries:>12,}  ", safe(document.file))
+        yield Line(f"{self._total():>12,}  ", "URLs in total")
 
     def _distinct_documents(self) -> list[Document]:
         return [document for document in self._documents if document not in self._again]
@@ -155,7 +155,7 @@ def _json_lines(pages: list[Entry], file: str) -> Iterator[str]:
 
 def _describe(document: Document) -> str:
     if document.format is None:
-        return f"no sitemap: {safe(document.refusal)}"
+        return f"not a sitemap: {safe(document.refusal)}"
     entries = count_text(document.entries, "entry", "entries")
     cut = "" if document.complete else ", not read to the end"
     return f"{document.format}, {entries}, {size_text(document.size)}{cut}"
@@ -213,7 +213,10 @@ def _no_folder(task: LintTask, report: LintReport) -> Iterator[str]:
     if "-" in task.words and task.limits.max_depth:
         index = next((document for document in report.documents if document.format is Format.INDEX), None)
         if index and index.entries and not index.children and index.file == sys.stdin.buffer.name:
-            yield "an index on standard input does not say where its sitemaps are: give its file or URL instead"
+            yield (
+                "the sitemaps of an index on standard input cannot be found: give the file or the URL of the "
+                "index instead"
+            )
 
 
 def list_sources(
@@ -234,7 +237,7 @@ def list_sources(
     for finding in losses[:MAX_MESSAGES]:
         print_line(f"{safe(finding.file)}: {safe(finding.sentence)}")
     if lost := lister.not_read():
-        raise FindingsFound(f"{safe(lost.file) or 'the document'} is no sitemap")
+        raise FindingsFound(f"{safe(lost.file) or 'the document'} is not a sitemap")
     if losses:
         raise FindingsFound("the list is incomplete: not everything could be read")
 
@@ -245,7 +248,9 @@ def _open_sources(
 ) -> Iterator[tuple[Iterator[DocumentSource], "Downloader | None"]]:
     """The documents, and the downloader if requests are needed."""
     if not task.words:
-        raise UsageError("say what to check: siteatlas lint FILE, or URL, or - for standard input")
+        raise UsageError(
+            "no sitemap is given: siteatlas lint FILE, siteatlas lint URL, or siteatlas lint - for standard input"
+        )
     files = named_files(task.words, task.url)
     if task.cross_submits and not task.url and not any(map(is_url, task.words)):
         raise UsageError("--cross-submits needs the URL of the file: --url")

@@ -1,13 +1,15 @@
 """The options of ``siteatlas lint``, with their help."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from crawler.config.deprecated import variable_of
 
-class LintFormat(StrEnum):
-    """The format of the report."""
+
+class Form(StrEnum):
+    """The formats of a report, as on the command line."""
 
     TEXT = "text"
     JSON = "json"
@@ -32,12 +34,19 @@ class ListMode(StrEnum):
     COUNTS = "counts"
 
 
+def _option(flag: str, text: str, *, metavar: str | None = None, least: int | None = None) -> Any:
+    """An option that its environment variable sets too."""
+    return typer.Option(
+        flag, help=text, metavar=metavar, min=least, envvar=variable_of(flag.partition("/")[0]), show_envvar=False
+    )
+
+
 SourcesArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="FILE|URL|-",
-        help="Sitemaps, indexes or feeds. A folder stands for the sitemap.xml or sitemap_index.xml in it, the URL of a "
-        "page for the sitemaps of its site, and - for standard input.",
+        help="Sitemaps, indexes or feeds. In a folder, lint reads sitemap.xml or sitemap_index.xml. For the URL of a "
+        "page, lint finds the sitemaps of the site. - means standard input.",
         show_default=False,
     ),
 ]
@@ -46,113 +55,58 @@ UrlOption = Annotated[
     typer.Option(
         "--url",
         metavar="URL",
-        help="Public URL of FILE, for the location rule. For several files: the URL of their directory, with a slash "
-        "at its end.",
+        help="Public URL of FILE, for the location rule. For several files, the URL of their directory, with a slash "
+        "at the end.",
         show_default=False,
     ),
 ]
-FormatOption = Annotated[
-    LintFormat,
-    typer.Option("--format", help="Format of the report or the list.", envvar="SITEATLAS_FORMAT", show_envvar=False),
-]
-FailOnOption = Annotated[
-    FailOn,
-    typer.Option(
-        "--fail-on",
-        help="Exit with code 10 for findings of this severity or worse.",
-        envvar="SITEATLAS_FAIL_ON",
-        show_envvar=False,
-    ),
-]
+FormatOption = Annotated[Form, _option("--format", "Format of the report or the list.")]
+FailOnOption = Annotated[FailOn, _option("--fail-on", "Exit with code 10 for findings of this severity or worse.")]
 IgnoreOption = Annotated[
     list[str] | None,
-    typer.Option(
+    _option(
         "--ignore",
-        metavar="RULES",
-        help="Leave out the findings of these rules: ids, or families such as lastmod, separated by commas. "
+        "Leave out the findings of these rules: ids, or families such as lastmod, separated by commas. "
         "May be repeated.",
-        envvar="SITEATLAS_IGNORE",
-        show_envvar=False,
+        metavar="RULES",
     ),
 ]
 RulesOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--only",
-        metavar="RULES",
-        help="Report the findings of these rules only, named as in --ignore. May be repeated.",
-        envvar="SITEATLAS_ONLY",
-        show_envvar=False,
+    _option(
+        "--only", "Report the findings of these rules only, named as in --ignore. May be repeated.", metavar="RULES"
     ),
 ]
 RulesTableOption = Annotated[bool, typer.Option("--rules", help="Print the table of rules and exit.")]
 ListOption = Annotated[
     ListMode | None,
-    typer.Option("--list", help="List the content instead of checking it: the files, every URL, or counts."),
-]
-FollowOption = Annotated[
-    bool,
     typer.Option(
-        "--follow/--no-follow",
-        help="Read the sitemaps that an index lists.",
-        envvar="SITEATLAS_FOLLOW",
-        show_envvar=False,
+        "--list", help="List the content of the sitemaps instead of checking it: a tree of files, every URL, or counts."
     ),
 ]
+FollowOption = Annotated[bool, _option("--follow/--no-follow", "Read the sitemaps that an index lists.")]
 MaxDepthOption = Annotated[
     int, typer.Option("--max-depth", min=1, metavar="N", help="Maximum levels below the first file.")
 ]
-MaxFilesOption = Annotated[
-    int,
-    typer.Option(
-        "--max-files",
-        min=1,
-        metavar="N",
-        help="Maximum files to read in total.",
-        envvar="SITEATLAS_MAX_FILES",
-        show_envvar=False,
-    ),
-]
-MaxBytesOption = Annotated[
-    str,
-    typer.Option(
-        "--max-bytes",
-        metavar="SIZE",
-        help="Maximum bytes of one file, uncompressed.",
-        envvar="SITEATLAS_MAX_BYTES",
-        show_envvar=False,
-    ),
-]
+MaxFilesOption = Annotated[int, _option("--max-files", "Maximum files to read in total.", metavar="N", least=1)]
+MaxBytesOption = Annotated[str, _option("--max-bytes", "Maximum bytes of one file, uncompressed.", metavar="SIZE")]
 MaxEntriesOption = Annotated[
-    int,
-    typer.Option(
-        "--max-entries",
-        min=1,
-        metavar="N",
-        help="Maximum entries to read from one file.",
-        envvar="SITEATLAS_MAX_ENTRIES",
-        show_envvar=False,
-    ),
+    int, _option("--max-entries", "Maximum entries to read from one file.", metavar="N", least=1)
 ]
 MaxFindingsOption = Annotated[
     int,
-    typer.Option(
-        "--max-findings",
-        min=0,
-        metavar="N",
-        help="Maximum findings of one rule in one file to show one by one. 0: all.",
-        envvar="SITEATLAS_MAX_FINDINGS",
-        show_envvar=False,
+    _option(
+        "--max-findings", "Maximum findings of one rule in one file to show one by one. 0: all.", metavar="N", least=0
     ),
 ]
 CrossSubmitsOption = Annotated[
     bool | None,
-    typer.Option(
+    _option(
         "--cross-submits/--no-cross-submits",
-        help="Check whether the robots.txt of other hosts names the sitemap that lists their URLs. On for a URL.",
-        show_default=False,
-        envvar="SITEATLAS_CROSS_SUBMITS",
-        show_envvar=False,
+        "If a sitemap lists URLs of other hosts, check whether the robots.txt of those hosts names the sitemap. "
+        "Default: on for a URL, off for a FILE.",
     ),
 ]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show what each rule demands, and its source.")]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show what each rule requires, and where the rule comes from.")
+]

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from msgspec import Struct
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import (
+    CLIENT_KEYS,
     NOTIFY_KEYS,
     ConfigOption,
     JsonOption,
@@ -21,8 +21,8 @@ from crawler.cli.options import (
     site_config,
     with_flags,
 )
-from crawler.cli.text_tables import fitted
 from crawler.errors import Incomplete, UsageError, worst_exit_code
+from crawler.layout import fitted
 from crawler.units import count_text
 from sitemap import safe
 
@@ -46,58 +46,28 @@ _KEYS: Final = (
     "site.sitemap_url",
     "state.directory",
     "fetch.source",
-    "fetch.resolve",
-    "fetch.user_agent",
-    "fetch.headers",
-    "fetch.basic_auth",
-    "fetch.cookies",
-    "fetch.proxy",
-    "fetch.transport",
-    "fetch.ca_file",
+    *CLIENT_KEYS,
     *NOTIFY_KEYS,
 )
 _MAX_NAMED: Final = 5  # URLs of a dry run without --verbose
 _NO_CHANNEL: Final = (
-    "there is nobody to notify: set key in [indexnow], account in [search_console], hubs in [websub], urls in "
+    "no channel is configured: set key in [indexnow], account in [search_console], hubs in [websub], urls in "
     "[webhook], to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
 )
-_OCCASION_TEXTS: Final = {
-    "trouble": "that runs fail",
-    "recovery": "that runs are well again",
-    "findings": "what an audit found",
-}
 _TURNED_OFF: Final = "notifications are off (notify.enabled): --notify sends them anyway"
 
 DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Show what would be sent to whom and what holds it back, but send nothing.")
+    bool,
+    typer.Option(
+        "--dry-run", help="Show which messages would be sent, to whom, and why messages wait, but send nothing."
+    ),
 ]
 TestOption = Annotated[
     bool,
     typer.Option(
-        "--test", help="Send a test message to webhooks, by e-mail and to the hook, and check the key file of IndexNow."
+        "--test", help="Send a test message by webhook and e-mail and to the hook, and check the IndexNow key file."
     ),
 ]
-
-
-class NotifyRequest(Struct, frozen=True, kw_only=True):
-    """The options of the command. Raises UsageError for options that exclude each other."""
-
-    dry_run: bool = False
-    again: bool = False
-    since: int | None = None
-    only: str = ""
-    test: bool = False
-
-    def __post_init__(self) -> None:
-        if self.test and (self.dry_run or self.again or self.since is not None):
-            raise UsageError("--test sends a test message and nothing else: give it alone, or with --only")
-
-    @property
-    def replay_request(self) -> "ReplayRequest":
-        """The part of it for :mod:`crawler.notify`."""
-        from crawler.notify.session import ReplayRequest  # noqa: PLC0415 - the crawler is not needed to show help
-
-        return ReplayRequest(since=self.since, refused=self.again, refresh_status=True, only=self.only)
 
 
 @with_flags(*_KEYS)
@@ -106,14 +76,16 @@ def notify(  # noqa: PLR0913 - the command line is wide
     config: ConfigOption = None,
     site: SiteOption = None,
     dry_run: DryRunOption = False,
-    again: Annotated[bool, typer.Option("--resend-refused", help="Send again what was refused and set aside.")] = False,
+    again: Annotated[
+        bool, typer.Option("--resend-refused", help="Send the messages again that a receiver refused.")
+    ] = False,
     since: Annotated[
         int | None,
         typer.Option(
             "--since",
             metavar="RUN",
             min=0,
-            help="Send everyone the changes since the end of this run again. 0: since before the first run.",
+            help="Send the changes after this run again, to all channels. 0: all changes.",
         ),
     ] = None,
     only: Annotated[
@@ -134,16 +106,20 @@ def notify(  # noqa: PLR0913 - the command line is wide
 ) -> None:
     """Notify search engines, hubs, programs and people of the changes since their last notification.
 
-    Runs do this themselves after they publish. Use notify for what a run could not deliver, and to look first with
-    --dry-run. Those who are up to date get nothing, however often you use it.
+    Each run sends these notifications itself after it publishes. Use notify to send what a run could not deliver, or to
+    look first with --dry-run. A channel that is up to date gets nothing, however often you use notify.
     """
     with CommandErrors(
         verbose, "interrupted; what was sent is recorded, run the same command again to continue"
     ) as errors:
-        request = NotifyRequest(dry_run=dry_run, again=again, since=since, only=only, test=test)
+        if test and (dry_run or again or since is not None):
+            raise UsageError("--test sends a test message and nothing else: use it alone, or with --only")
+        from crawler.notify.session import ReplayRequest  # noqa: PLC0415 - the crawler is not needed to show help
+
         sites = _plans(url, config, site or [], flags)
-        _check_request(sites, request)
-        results = [(name, _notify_site(name, plan, request)) for name, plan in sites]
+        replay = ReplayRequest(since=since, refused=again, refresh_status=True, only=only)
+        _check_replay(sites, replay)
+        results = [(name, _notify_site(name, plan, replay, dry_run=dry_run, test=test)) for name, plan in sites]
         _check([result for _, result in results], only)
         errors.exit_code = worst_exit_code(map(_exit_code, (result for _, result in results)))
         if as_json:
@@ -156,17 +132,18 @@ def notify(  # noqa: PLR0913 - the command line is wide
 
 
 def _exit_code(result: "NotifyResult") -> int:
-    is_left = result.untold or any(map(_is_refused, result.deliveries))
+    is_refused = any(sent.reception.value == "refused" or sent.refused > 0 for sent in result.deliveries)
+    is_left = result.untold or is_refused
     return result.exit_code or (Incomplete.exit_code if is_left else 0)
 
 
-def _check_request(sites: "list[tuple[str, CrawlPlan]]", request: NotifyRequest) -> None:
+def _check_replay(sites: "list[tuple[str, CrawlPlan]]", replay: "ReplayRequest") -> None:
     """Raise UsageError for an impossible request, before anything is sent."""
     if not any(plan.config.notify.enabled for _, plan in sites):
         raise UsageError(_TURNED_OFF)
     for name, plan in sites:
         try:
-            request.replay_request.check(plan)
+            replay.check(plan)
         except UsageError as error:
             raise UsageError(f"{name}: {error}") from None
 
@@ -177,7 +154,7 @@ def _check(results: "list[NotifyResult]", only: str) -> None:
     if not channels and not any(result.untold for result in results):
         raise UsageError(_NO_CHANNEL)
     if channels and not any(key.startswith(only) for key in channels):
-        raise UsageError(f"--only {only}: no channel has this name, known are: {', '.join(channels)}")
+        raise UsageError(f"--only {only} does not match a channel: choose one of {', '.join(channels)}")
 
 
 def _plans(
@@ -190,7 +167,7 @@ def _plans(
     from crawler.url.normalize import host_of  # noqa: PLC0415
 
     if url is None and file is None:
-        raise UsageError("say which site: siteatlas notify URL -o DIR, or siteatlas notify --config FILE")
+        raise UsageError("no site is given: siteatlas notify URL -o DIR, or siteatlas notify --config FILE")
     if url is None and file is not None:
         sites = site_plans(file, flags, names)
     else:
@@ -204,7 +181,7 @@ def _plans(
     return sites
 
 
-def _notify_site(name: str, plan: "CrawlPlan", request: NotifyRequest) -> "NotifyResult":
+def _notify_site(name: str, plan: "CrawlPlan", replay: "ReplayRequest", *, dry_run: bool, test: bool) -> "NotifyResult":
     import anyio  # noqa: PLC0415 - the crawler is not needed to show help
 
     from crawler.notify.ledger_status import NotifyResult  # noqa: PLC0415
@@ -213,15 +190,11 @@ def _notify_site(name: str, plan: "CrawlPlan", request: NotifyRequest) -> "Notif
     async def send() -> NotifyResult:
         if not plan.config.notify.enabled:
             return NotifyResult(notes=(_TURNED_OFF,))
-        if request.test:
-            return await send_test_messages(plan, name, request.only)
-        return await send_notifications(plan, name, dry_run=request.dry_run, again=request.replay_request)
+        if test:
+            return await send_test_messages(plan, name, replay.only)
+        return await send_notifications(plan, name, dry_run=dry_run, again=replay)
 
     return anyio.run(send)
-
-
-def _is_refused(delivery: "DeliveryReport") -> bool:
-    return delivery.reception.value == "refused" or delivery.refused > 0
 
 
 def _show(
@@ -252,7 +225,7 @@ def _lines(result: "NotifyResult", *, verbose: bool) -> Iterator[str]:
     if reading and not any(reading.sentence in delivery.said for delivery in result.deliveries):
         yield f"  {safe(reading.channel)}: {safe(reading.sentence)}"
     if not result.channels and not result.notes:
-        yield "  there is nobody to notify"
+        yield "  no channel is configured"
     elif not result.deliveries and not result.notes:
         yield f"  nothing to send: {', '.join(map(safe, result.channels))}"
 
@@ -282,7 +255,7 @@ def _line(delivery: "DeliveryReport") -> str:
 def _contents_text(delivery: "DeliveryReport") -> str:
     """What the delivery reports."""
     if delivery.occasion.value != "changes":
-        return _OCCASION_TEXTS.get(delivery.occasion.value, delivery.occasion.value)
+        return delivery.occasion.content
     where = f" of {delivery.host}" if delivery.host else ""
     runs = f"run {delivery.after} to run {delivery.until}" if delivery.after else f"up to run {delivery.until}"
     return f"{count_text(delivery.urls or delivery.refused, 'URL')}, {runs}{where}"

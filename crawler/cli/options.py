@@ -5,9 +5,9 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Final, get_args
 
 import typer
@@ -15,7 +15,7 @@ import typer
 from crawler.cli import lint_options
 from crawler.config.config import Config
 from crawler.config.deprecated import FLAGS as DEPRECATED
-from crawler.config.deprecated import deprecated, given_twice
+from crawler.config.deprecated import deprecated, given_twice, variable_of
 from crawler.config.load import build_config, read_tables
 from crawler.config.sections import ConfigSection
 from crawler.config.sites import EXCLUSIVE_KEYS, choose_sites, drop_overridden_key, resolve_paths, split_sites
@@ -46,12 +46,12 @@ class Flag:
     @property
     def variable(self) -> str:
         """The environment variable of the flag. With ``many``, each line is a value."""
-        return _variable_flags(self.long)
+        return variable_of(self.long)
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The variable, and the deprecated one if there is one."""
-        return (self.variable, _variable_flags(_OLD[self.long])) if self.long in _OLD else (self.variable,)
+        return (self.variable, variable_of(_OLD[self.long])) if self.long in _OLD else (self.variable,)
 
     @property
     def long(self) -> str:
@@ -60,35 +60,40 @@ class Flag:
 
 
 ConfigOption = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="TOML file of the configuration.", envvar="SITEATLAS_CONFIG"),
+    Path | None, typer.Option("--config", metavar="FILE", help="Configuration file (TOML).", envvar="SITEATLAS_CONFIG")
 ]
 
 SitesConfigOption = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="TOML file that configures the sites.", envvar="SITEATLAS_CONFIG"),
+    typer.Option("--config", metavar="FILE", help="Configuration file of the sites (TOML).", envvar="SITEATLAS_CONFIG"),
 ]
 
 SiteOption = Annotated[
     list[str] | None,
-    typer.Option("--site", metavar="NAME", help="Only this site of the configuration. May be repeated."),
+    typer.Option(
+        "--site", metavar="NAME", help="Name of a site in the configuration. May be repeated. Default: all sites."
+    ),
 ]
 
 StartUrlArgument = Annotated[
-    str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
+    str | None, typer.Argument(metavar="URL", help="URL of the page where the crawl starts.", show_default=False)
 ]
 SiteUrlArgument = Annotated[
-    str | None, typer.Argument(metavar="URL", help="The start URL of the site.", show_default=False)
+    str | None, typer.Argument(metavar="URL", help="Start URL of the site.", show_default=False)
 ]
 OneSiteOption = Annotated[
-    str | None, typer.Option("--site", metavar="NAME", help="The site of the configuration.", show_default=False)
+    str | None,
+    typer.Option("--site", metavar="NAME", help="Name of one site in the configuration.", show_default=False),
 ]
 FreshOption = Annotated[
-    bool, typer.Option("--fresh", help="Forget what earlier runs know of the pages, and fetch all again.")
+    bool, typer.Option("--fresh", help="Delete what earlier runs stored about the pages, and fetch all pages again.")
 ]
 
 RestartOption = Annotated[
-    bool, typer.Option("--restart", help="Drop an unfinished crawl and start again, with what earlier runs know.")
+    bool,
+    typer.Option(
+        "--restart", help="Discard an unfinished crawl and start a new one. The results of earlier runs stay."
+    ),
 ]
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Crawl and show what would change, but publish nothing.")]
@@ -96,27 +101,27 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Crawl and show what wou
 AcceptShrinkOption = Annotated[
     bool,
     typer.Option(
-        "--accept-shrink", help="Publish this once even if many pages leave the sitemap or have the same content now."
+        "--accept-shrink",
+        help="Publish the new sitemap even if many pages leave it, or if many pages lost their main text. This applies "
+        "to this run only.",
     ),
 ]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 TraceOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every URL left out, and log more.")]
-
-
-class Form(StrEnum):
-    """The formats of a report, as on the command line."""
-
-    TEXT = "text"
-    JSON = "json"
-    SARIF = "sarif"
-    JUNIT = "junit"
-
-
-def _variable_flags(flag: str) -> str:
-    return f"SITEATLAS_{flag.removeprefix('--').replace('-', '_').upper()}"
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show every URL that is not in the sitemap, and log more.")
+]
+RUN_OPTIONS: Final = {  # the fields of crawler.run.options.RunOptions
+    "fresh": FreshOption,
+    "restart": RestartOption,
+    "dry_run": DryRun,
+    "accept_shrink": AcceptShrinkOption,
+    "as_json": JsonOption,
+    "quiet": QuietOption,
+    "verbose": Verbose,
+}
 
 
 FLAGS: Final = (
@@ -147,7 +152,7 @@ FLAGS: Final = (
     Flag("--max-error-time", "pace.max_error_time", "SECONDS"),
     Flag("--source", "fetch.source", "URL|DIR"),
     Flag("--resolve", "fetch.resolve", "HOST:PORT:ADDRESS", many=True),
-    Flag("-u --user-agent", "fetch.user_agent", "TEXT"),
+    Flag("-u --user-agent", "fetch.user_agent", "AGENT"),
     Flag("-H --header", "fetch.headers", "NAME: VALUE", many=True, pairs=":"),
     Flag("--basic-auth", "fetch.basic_auth", "USER:PASSWORD"),
     Flag("--cookie", "fetch.cookies", "NAME=VALUE", many=True, pairs="="),
@@ -192,6 +197,7 @@ FLAGS: Final = (
     Flag("--partial/--no-partial", "output.partial"),
     Flag("--max-failed", "output.max_failed", "SHARE"),
     Flag("--max-shrink", "output.max_shrink", "SHARE"),
+    Flag("--accept-after", "output.accept_after", "RUNS"),
     Flag("--state", "state.directory", "DIR"),
     Flag("--keep-runs", "state.keep_runs", "N"),
     Flag("--sitemap", "audit.sitemaps", "FILE|URL", many=True),
@@ -216,7 +222,7 @@ FLAGS: Final = (
     Flag("-o --report", "audit.report", "DIR"),
     Flag("--fail-on", "audit.fail_on", "NAMES", many=True),
     Flag("--upload", "upload.to", "URL"),
-    Flag("--cache-control", "upload.cache_control", "TEXT"),
+    Flag("--cache-control", "upload.cache_control", "DIRECTIVES"),
     Flag("--s3-endpoint", "upload.s3_endpoint", "URL"),
     Flag("--s3-region", "upload.s3_region", "NAME"),
     Flag("--s3-access-key", "upload.s3_access_key", "SECRET"),
@@ -305,32 +311,40 @@ PANELS: Final = {
 }
 
 NOTIFY_KEYS = tuple(f"{name}." for name, panel in PANELS.items() if panel == "Notifications")
+CLIENT_KEYS = tuple(
+    f"fetch.{key}"
+    for key in ("resolve", "user_agent", "headers", "basic_auth", "cookies", "proxy", "transport", "ca_file")
+)
+REQUEST_KEYS = (
+    *CLIENT_KEYS,
+    *("scope.hosts", "pace.rate", "fetch.timeout", "fetch.connect_timeout", "fetch.read_timeout", "fetch.retries"),
+)
 CRAWL_KEYS = tuple(flag.key for flag in FLAGS if not flag.key.startswith(("audit.", "schedule.", "daemon.")))
 _MAX_DEFAULT_LENGTH = 60  # characters of a list of defaults in the help
 
 
-def with_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_flags(
+    *keys: str, switches: Mapping[str, Any] = MappingProxyType({})
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a Typer command that ends in ``**flags`` the flags of these keys as parameters.
 
-    A key that ends with a dot means the whole section.
+    A key that ends with a dot means the whole section. ``switches`` are annotations of more parameters, by name.
     """
-    chosen = [flag for flag in FLAGS if _is_among(flag.key, keys)]
+    chosen = [flag for flag in FLAGS if flag.key in keys or f"{flag.key.partition('.')[0]}." in keys]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
-        flags = [
-            inspect.Parameter(flag.field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(flag))
-            for flag in chosen
+        more: list[tuple[str, bool | None, Any]] = [(name, False, switch) for name, switch in switches.items()]
+        more += [(flag.field, None, _annotation(flag)) for flag in chosen]
+        own += [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, default, annotation in more
         ]
-        command.__signature__ = inspect.Signature([*own, *flags])  # type: ignore[attr-defined]
-        command.__annotations__ = {p.name: p.annotation for p in [*own, *flags]}
+        command.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in own}
         return command
 
     return decorate
-
-
-def _is_among(key: str, keys: tuple[str, ...]) -> bool:
-    return key in keys or f"{key.partition('.')[0]}." in keys
 
 
 def site_config(
@@ -346,7 +360,7 @@ def site_config(
     """
     if file is None:
         if site is not None:
-            raise UsageError(f"--site {site} names a site of a configuration: give that too, with --config FILE")
+            raise UsageError(f"--site {site} needs a configuration: add --config FILE")
         return config_from_flags({}, flags, url=url)
     source = str(file)
     sites = split_sites(read_tables(file), source, flag_of)
@@ -439,7 +453,9 @@ def _flag_table(flag: Flag, texts: list[str], setter: str) -> dict[str, str]:
     for text in texts:
         name, separator, value = text.partition(flag.pairs)
         if not separator or not name.strip():
-            raise UsageError(f"{setter} needs {flag.metavar}, separated by {flag.pairs} (the given text is not shown)")
+            raise UsageError(
+                f"{setter} needs the form {flag.metavar} (the given text is not shown, because it may be secret)"
+            )
         table[name.strip()] = value.strip()
     return table
 
@@ -485,7 +501,7 @@ def _default_text(default: object, metavar: str) -> str:
     return f"  [default: {shown}]"
 
 
-_PREFIX: Final = "SITEATLAS_"
+_PREFIX: Final = variable_of("")
 _MIN_SIMILARITY: Final = 0.88  # a letter or two that are missing, doubled, swapped or wrong
 
 
@@ -497,14 +513,15 @@ def renamed(names: Iterable[str]) -> list[str]:
 
 def misspelt_variables(names: Iterable[str]) -> list[str]:
     """A sentence for each variable that nearly has a known name. Others belong to the user, such as secrets."""
-    known = _known_variables()
+    known = {name.removeprefix(_PREFIX) for name in _known_variables()}
     sentences = []
     for name in sorted(names):
-        if name.startswith(_PREFIX) and name not in known:
-            matches = difflib.get_close_matches(
-                name.removeprefix(_PREFIX), _shorten(known), n=1, cutoff=_MIN_SIMILARITY
+        ending = name.removeprefix(_PREFIX)
+        if name.startswith(_PREFIX) and ending not in known:
+            matches = difflib.get_close_matches(ending, known, n=1, cutoff=_MIN_SIMILARITY)
+            sentences += (
+                [f"{name} is not a variable of siteatlas: did you mean {_PREFIX}{matches[0]}?"] if matches else []
             )
-            sentences += [f"{name} sets nothing: did you mean {_PREFIX}{matches[0]}?"] if matches else []
     return sentences
 
 
@@ -512,7 +529,3 @@ def _known_variables() -> set[str]:
     options = [option for value in vars(lint_options).values() for option in get_args(value)]
     of_lint = {name for option in options if isinstance(name := getattr(option, "envvar", None), str)}
     return {name for flag in FLAGS for name in flag.variables} | of_lint | {f"{_PREFIX}CONFIG"}
-
-
-def _shorten(known: Iterable[str]) -> list[str]:
-    return [name.removeprefix(_PREFIX) for name in known]

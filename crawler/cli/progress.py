@@ -2,7 +2,6 @@
 
 import time
 from collections import deque
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
@@ -20,13 +19,14 @@ from rich.table import Column
 from rich.text import Text
 
 from crawler.crawl.engine import Tally
-from crawler.crawl.progress import progress_line
+from crawler.crawl.progress import ProgressLogger, progress_line
 from sitemap import safe
 
 if TYPE_CHECKING:
     from crawler.audit.audit import ProgressWatchers
-    from crawler.audit.collect import SourceProgress
+    from crawler.audit.source_record import SourceProgress
 
+_BAR_COLUMNS = 110  # columns of a terminal from which on a bar leaves room for the line
 _RATE_SECONDS = 4.0  # seconds over which rate and growth are averaged
 
 
@@ -39,20 +39,23 @@ class PlainColumn(TextColumn):
 
 
 class CrawlProgressDisplay:
-    """Shows the progress of a crawl while entered, if ``console`` is a terminal."""
+    """Shows the progress of a crawl of ``site`` while entered, if ``console`` is a terminal; else logs it."""
 
-    def __init__(self, console: Console, *, enabled: bool = True) -> None:
+    def __init__(self, console: Console, site: str, *, enabled: bool = True) -> None:
         self._enabled = enabled and console.is_terminal
+        self._site = safe(site)
+        self._logger = ProgressLogger()
+        bar = [BarColumn(bar_width=16)] if console.width >= _BAR_COLUMNS else []
         self._progress = Progress(
             SpinnerColumn(),
-            BarColumn(bar_width=24),
+            *bar,
             PlainColumn(""),
             console=console,
             transient=True,
             auto_refresh=False,
             disable=not self._enabled,
         )
-        self._task = self._progress.add_task("", total=None, line="starting")
+        self._task = self._progress.add_task("", total=None, line=f"{self._site} · starting")
         self._part = ""
         self._past: deque[tuple[float, int, int]] = deque()
 
@@ -60,9 +63,7 @@ class CrawlProgressDisplay:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.finish()
 
     def start(self) -> None:
@@ -77,22 +78,22 @@ class CrawlProgressDisplay:
         """Show the current stage of the work, such as "classifying"."""
         self._part = name
         if self._enabled and self._progress.live.is_started:
-            self._progress.update(self._task, line=name)
+            self._progress.update(self._task, line=f"{self._site} · {name}")
             self._progress.refresh()
 
     def watch(self, tally: Tally) -> None:
         """Show the progress of the crawl."""
         if not self._enabled:
+            self._logger.watch(tally)
             return
         now = time.monotonic()
-        self._past.append((now, tally.done, tally.known))
+        self._past.append((now, tally.fetched, tally.known))
         while len(self._past) > 2 and self._past[0][0] < now - _RATE_SECONDS:
             self._past.popleft()
-        then, done, known = self._past[0]
+        then, fetched, known = self._past[0]
         seconds = max(now - then, 0.001)
-        line = progress_line(tally, (tally.done - done) / seconds, (tally.known - known) / seconds)
-        if self._part:
-            line = f"{self._part} · {line}"
+        line = progress_line(tally, (tally.fetched - fetched) / seconds, (tally.known - known) / seconds)
+        line = " · ".join(filter(None, (self._site, self._part, line)))
         self._progress.update(self._task, total=tally.known or None, completed=tally.done, line=line)
         self._progress.refresh()
 
@@ -123,7 +124,7 @@ class SourceProgressDisplay:
             self._progress.start_task(self._task)
         name = safe(reading.name)
         line = f"reading sources · {name if len(name) <= _MAX_NAME else f'…{name[-_MAX_NAME:]}'}"
-        self._progress.update(self._task, total=reading.total or None, completed=reading.done, line=line, visible=True)
+        self._progress.update(self._task, total=reading.size or None, completed=reading.read, line=line, visible=True)
 
     def finish(self) -> None:
         """Stop the display."""
@@ -133,9 +134,9 @@ class SourceProgressDisplay:
 class AuditProgressDisplays:
     """Shows the progress of an audit while entered: first of its sources, then of its crawl."""
 
-    def __init__(self, console: Console, *, enabled: bool) -> None:
+    def __init__(self, console: Console, site: str, *, enabled: bool) -> None:
         self._reading = SourceProgressDisplay(console, enabled=enabled)
-        self._crawling = CrawlProgressDisplay(console, enabled=enabled)
+        self._crawling = CrawlProgressDisplay(console, site, enabled=enabled)
 
     def __enter__(self) -> "ProgressWatchers":
         from crawler.audit.audit import ProgressWatchers  # noqa: PLC0415 - with numpy, which a crawl does not need

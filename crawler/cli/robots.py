@@ -2,6 +2,7 @@
 
 import json
 import sys
+from itertools import starmap
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -9,9 +10,9 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import SiteOption, TraceOption, with_flags
-from crawler.cli.text_tables import fitted
+from crawler.cli.options import REQUEST_KEYS, SiteOption, TraceOption, with_flags
 from crawler.errors import FindingsFound, UsageError
+from crawler.layout import fitted
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas robots https://www.example.com/
@@ -20,25 +21,22 @@ EPILOG: Final = f"""{RAW}Examples:
 
 Exit codes: 0 no problem, or patched, 1 internal error, 2 usage, 7 the file cannot be written, 10 at least one problem.
 """
-_KEYS: Final = (
-    *("site.sitemap_url", "output.directory", "scope.hosts", "fetch.user_agent", "fetch.headers"),
-    *("fetch.basic_auth", "fetch.cookies", "fetch.proxy", "fetch.resolve", "fetch.ca_file", "fetch.transport"),
-    *("fetch.timeout", "fetch.connect_timeout", "fetch.read_timeout", "fetch.retries", "pace.rate"),
-)
 
 
-@with_flags(*_KEYS)
+@with_flags(*REQUEST_KEYS, "site.sitemap_url", "output.directory")
 def robots(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None,
-        typer.Argument(metavar="URL", help="The site, or the sitemap itself, instead of --config.", show_default=False),
+        typer.Argument(
+            metavar="URL", help="URL of the site or of its sitemap. Not needed with --config.", show_default=False
+        ),
     ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
             "--config",
             metavar="FILE",
-            help="TOML file that configures the sites.",
+            help="Configuration file of the sites (TOML).",
             envvar="SITEATLAS_CONFIG",
             show_envvar=False,
         ),
@@ -59,9 +57,9 @@ def robots(  # noqa: PLR0913 - the command line is wide
 ) -> None:
     """Check that search engines find the published sitemap.
 
-    robots fetches robots.txt and the sitemap of the site. It checks that robots.txt names the sitemap, and that both
-    answer, have the right type and are not blocked or redirected. It shows the remedy for each problem and the lines
-    to add. With --patch, it adds these lines to a local file instead, and sends no requests.
+    The command fetches robots.txt and the sitemap of the site. It checks that robots.txt names the sitemap, and that
+    both files can be fetched, have the right type and are not blocked or redirected. For each problem, it shows the
+    remedy and the lines to add. With --patch, it adds these lines to a local file instead, and sends no requests.
     """
     with CommandErrors(verbose) as errors:
         if dry_run and patch is None:
@@ -72,12 +70,13 @@ def robots(  # noqa: PLR0913 - the command line is wide
         if patch is not None:
             urls, change = robots_check.patch_robots_txt(sites, patch, dry_run=dry_run)
             values = {"file": str(change.path), "added": change.added, "dry_run": dry_run}
-            text = robots_check.patch_message(urls, change, dry_run=dry_run)
-            lines = [json.dumps(values, indent=2)] if as_json else text
-            sys.stdout.write("".join(f"{declaration}\n" for declaration in lines))
+            message = robots_check.patch_message(urls, change, dry_run=dry_run)
+            sys.stdout.write(f"{json.dumps(values, indent=2)}\n" if as_json else fitted(message))
             return
+        from crawler.audit.discovery.check import check_discovery  # noqa: PLC0415
+
         declared = []
-        for number, declaration in enumerate(robots_check.check_sites(sites)):
+        for number, declaration in enumerate(starmap(check_discovery, sites)):
             declared.append(declaration)
             if not as_json:
                 separator = [""] if number else []
@@ -86,4 +85,5 @@ def robots(  # noqa: PLR0913 - the command line is wide
         if not all(declaration.is_ok for declaration in declared):
             errors.exit_code = FindingsFound.exit_code
         if as_json:
-            sys.stdout.write(f"{robots_check.discovery_json(declared, errors.exit_code)}\n")
+            checked = [declaration.as_json() for declaration in declared]
+            sys.stdout.write(f"{json.dumps({'exit_code': errors.exit_code, 'sites': checked}, indent=2)}\n")

@@ -1,19 +1,19 @@
 """Checks or patches robots.txt for the selected sites, and formats the result as text or JSON."""
 
 import difflib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from crawler.audit.discovery.check import CheckStatus, Declaration, check_discovery, check_one_robots_txt
+from crawler.audit.discovery.check import CheckStatus, Declaration, check_one_robots_txt
 from crawler.audit.discovery.patch import RobotsTxtPatch, apply_patch, build_patch
 from crawler.cli.options import site_config
 from crawler.cli.sites import configured_sites
 from crawler.config.config import Config
 from crawler.config.plan import plan_scope
 from crawler.errors import UsageError
+from crawler.layout import Line
 from crawler.model import Url
 from crawler.state.status import published_sitemap_url
 from crawler.state.store import state_directory
@@ -21,6 +21,7 @@ from crawler.units import count_text
 from sitemap import safe
 
 _SITEMAP_SUFFIXES: Final = (".xml", ".xml.gz", ".txt", ".txt.gz")
+_REMEDY_COLUMN: Final = 11
 _MARKS: Final = {CheckStatus.OK: "ok     ", CheckStatus.PROBLEM: "PROBLEM", CheckStatus.UNKNOWN: "?      "}
 
 
@@ -36,7 +37,7 @@ def selected_sites(
         ]
     address = url or flags.get("site__sitemap_url")
     if not address:
-        raise UsageError("say which site: siteatlas robots https://www.example.com/, or --config FILE")
+        raise UsageError("no site is given: siteatlas robots https://www.example.com/, or --config FILE")
     if not flags.get("site__sitemap_url") and urlsplit(address).path.lower().endswith(_SITEMAP_SUFFIXES):
         flags = {**flags, "site__sitemap_url": address}
     name = sites[0] if sites else None
@@ -64,7 +65,7 @@ def patch_robots_txt(
     return urls, patch
 
 
-def patch_message(urls: Sequence[Url], patch: RobotsTxtPatch, *, dry_run: bool) -> Iterator[str]:
+def patch_message(urls: Sequence[Url], patch: RobotsTxtPatch, *, dry_run: bool) -> Iterator[str | Line]:
     """The change of the file, as a diff with ``dry_run``."""
     path = safe(str(patch.path))
     if not patch.added:
@@ -73,37 +74,27 @@ def patch_message(urls: Sequence[Url], patch: RobotsTxtPatch, *, dry_run: bool) 
         before, after = (text.decode("utf-8", "backslashreplace") for text in (patch.before or b"", patch.after))
         name = path if patch.before is not None else "/dev/null"
         lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, path, lineterm="")
-        yield from map(safe, lines)
+        yield from map(Line, map(safe, lines))
     else:
         yield f"{'added to' if patch.before is not None else 'created'} {path}:"
-        yield from (f"  {line}" for line in patch.added)
+        yield from (Line(f"  {line}") for line in patch.added)
 
 
-def check_sites(sites: Sequence[tuple[str, Config]]) -> Iterator[Declaration]:
-    """Check the sitemap of each site, one after the other. Raises UsageError."""
-    for name, config in sites:
-        yield check_discovery(name, config)
-
-
-def discovery_lines(declared: Declaration) -> Iterator[str]:
+def discovery_lines(declared: Declaration) -> Iterator[str | Line]:
     """A line for each check, its remedy, and the lines to add to each robots.txt."""
     if declared.name:
         yield f"== {declared.name} =="
     yield f"{declared.sitemap_url}, in {declared.robots_url}"
     for check in declared.checks:
-        yield f"  {_MARKS[check.status]}  {safe(check.message)}"
+        yield Line(f"  {_MARKS[check.status]}  ", safe(check.message))
         if check.remedy:
-            yield f"           {safe(check.remedy)}"
+            yield Line(" " * _REMEDY_COLUMN, safe(check.remedy))
     is_found = any(check.about == "sitemap.meant" for check in declared.checks)
     option = f"--sitemap-url {declared.sitemap_url} " if is_found else ""
     for robots_url, missing in declared.missing.items():
-        patch = f"{option}--patch FILE adds it to a local one"
+        patch = f"{option}--patch FILE adds it to a local copy"
         instruction = "add to" if robots_url == declared.robots_url else "if the sitemap may list its URLs, add to"
-        yield from ("", f"{instruction} {robots_url} ({patch}):", "", *missing)
+        yield from ("", f"{instruction} {robots_url} ({patch}):", "")
+        yield from map(Line, missing)
     faults = sum(check.status is CheckStatus.PROBLEM for check in declared.checks)
     yield from ("", count_text(faults, "problem") if faults else "no problems")
-
-
-def discovery_json(declared: Sequence[Declaration], exit_code: int) -> str:
-    """The results as JSON."""
-    return json.dumps({"exit_code": exit_code, "sites": [declaration.as_json() for declaration in declared]}, indent=2)

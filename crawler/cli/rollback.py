@@ -8,7 +8,6 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import (
-    FLAGS,
     ConfigOption,
     OneSiteOption,
     QuietOption,
@@ -17,52 +16,52 @@ from crawler.cli.options import (
     site_config,
     with_flags,
 )
-from crawler.cli.text_tables import fitted
 from crawler.errors import UsageError
+from crawler.layout import fitted
 from crawler.units import count_text
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.config.plan import CrawlPlan
     from crawler.state.runs import Run
 
-_KEYS = (
-    "output.directory",
-    "site.sitemap_url",
-    "state.directory",
-    "output.swap_delay",
-    "output.grace_period",
-    "output.generations",
-    *(flag.key for flag in FLAGS if flag.key.startswith("upload.")),
-)
 _NEXT_RUN_NOTE: Final = (
-    "the next run publishes what it finds, and so undoes this if the site is still the same: fix the site before the "
-    "next run"
+    "the next run publishes what it finds, so it undoes the rollback if the site is still the same: fix the site "
+    "before the next run"
 )
 
 
-@with_flags(*_KEYS)
+@with_flags(
+    *("output.directory", "output.swap_delay", "output.grace_period", "output.generations"),
+    *("site.sitemap_url", "state.directory", "upload."),
+)
 def rollback(
     url: SiteUrlArgument = None,
     config: ConfigOption = None,
     site: OneSiteOption = None,
     to: Annotated[
         int | None,
-        typer.Option("--to", metavar="RUN", help="Restore the set of this run. Default: the one before the last."),
+        typer.Option(
+            "--to",
+            metavar="RUN",
+            help="Restore the sitemap that this run published. Default: the sitemap before the current one.",
+        ),
     ] = None,
     quiet: QuietOption = False,
     verbose: Verbose = False,
     **flags: Any,
 ) -> None:
-    """Publish the previous sitemap of a site again, as a whole, and upload it again.
+    """Restore the previous sitemap of a site, and upload it.
 
-    rollback restores one of the copies of the last published sets. What the state knows of the pages does not change:
-    the next run publishes what it finds, and so undoes the rollback if the site is still the same. rollback sends no
-    notifications; those of the next run cover both steps.
+    rollback restores a copy of a sitemap that an earlier run published. It does not change what Siteatlas knows about
+    the pages. The next run publishes what it finds, so it undoes the rollback if the site is still the same. rollback
+    sends no notifications. The notifications of the next run cover both changes.
     """
-    with CommandErrors(verbose, "interrupted; the published set is whole, either the old one or the new one") as errors:
+    with CommandErrors(
+        verbose, "interrupted; the published sitemap is complete, either the old one or the new one"
+    ) as errors:
         settings = site_config(config, flags, url, site)
         if not settings.site.url:
-            raise UsageError("say which site: siteatlas rollback https://example.com/ -o DIR, or --config FILE")
+            raise UsageError("no site is given: siteatlas rollback https://example.com/ -o DIR, or --config FILE")
         from crawler.config.plan import plan_crawl  # noqa: PLC0415
         from crawler.publish.rollback import publish_previous  # noqa: PLC0415
         from crawler.publish.upload.upload import check_upload  # noqa: PLC0415 - the crawler is not needed to show help
@@ -70,7 +69,7 @@ def rollback(
         plan = plan_crawl(settings)
         check_upload(plan)
         run = publish_previous(plan, to)
-        print_line = _ignore if quiet else _print_line
+        print_line = (lambda _: None) if quiet else _print_line
         print_line(f"{run.refusal}: {count_text(run.listed, 'page')} in {settings.output.directory}")
         if run.added or run.changed or run.removed:
             print_line(f"  {run.added:,} added, {run.changed:,} changed, {run.removed:,} removed")
@@ -93,7 +92,3 @@ def _upload(plan: "CrawlPlan", run: "Run", warn: Callable[[str], None]) -> str:
 def _print_line(line: str) -> None:
     sys.stdout.write(fitted([line]))
     sys.stdout.flush()
-
-
-def _ignore(_: str) -> None:
-    """Print nothing."""

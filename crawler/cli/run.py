@@ -5,73 +5,42 @@ import sys
 from typing import Any
 
 from crawler.cli.errors import INTERRUPTED, CommandErrors
-from crawler.cli.options import (
-    CRAWL_KEYS,
-    AcceptShrinkOption,
-    DryRun,
-    FreshOption,
-    JsonOption,
-    QuietOption,
-    RestartOption,
-    SiteOption,
-    SitesConfigOption,
-    Verbose,
-    with_flags,
-)
-from crawler.cli.text_tables import fitted
+from crawler.cli.options import CRAWL_KEYS, RUN_OPTIONS, SiteOption, SitesConfigOption, with_flags
 from crawler.errors import UsageError, worst_exit_code
+from crawler.layout import fitted
 from crawler.run.options import RunOptions
 
 
-@with_flags(*CRAWL_KEYS, "audit.every")
-def run(  # noqa: PLR0913 - the command line is wide
-    config: SitesConfigOption = None,
-    site: SiteOption = None,
-    fresh: FreshOption = False,
-    restart: RestartOption = False,
-    dry_run: DryRun = False,
-    accept_shrink: AcceptShrinkOption = False,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
-    verbose: Verbose = False,
-    **flags: Any,
-) -> None:
+@with_flags(*CRAWL_KEYS, "audit.every", switches=RUN_OPTIONS)
+def run(config: SitesConfigOption = None, site: SiteOption = None, **flags: Any) -> None:
     """Regenerate the sitemaps of the sites in a configuration.
 
     The file has the sections of config.example.toml. For several sites, it also has [sites.NAME.site],
     [sites.NAME.output] and so on, whose keys override the shared ones. Paths are relative to the directory of the file.
 
     The sites run one after the other. If one fails, the others still run, and the exit code is the worst of all. With
-    audit.every, each site whose last audit is old enough is then audited; that changes no exit code. Flags apply to
-    all sites.
+    audit.every, run then audits each site whose last audit is old enough. An audit does not change the exit code. Flags
+    apply to all sites.
     """
-    with CommandErrors(verbose, INTERRUPTED) as errors:
+    with CommandErrors(flags["verbose"], INTERRUPTED) as errors:
         if config is None:
-            raise UsageError("say which sites: siteatlas run --config FILE")
-        options = RunOptions(
-            fresh=fresh,
-            restart=restart,
-            dry_run=dry_run,
-            accept_shrink=accept_shrink,
-            as_json=as_json,
-            quiet=quiet,
-            verbose=verbose,
-        )
+            raise UsageError("no site is given: siteatlas run --config FILE")
+        options = RunOptions(**{name: flags.pop(name) for name in RUN_OPTIONS})
         # the crawler is not needed to show help
         from crawler.cli.run_sites import check_site, run_sites, site_plans, summary_line, with_audits  # noqa: PLC0415
 
         plans = site_plans(config, flags, site or [])
-        if accept_shrink and len(plans) > 1:
-            raise UsageError("--accept-shrink is for one site: choose it with --site")
+        if options.accept_shrink and len(plans) > 1:
+            raise UsageError("--accept-shrink applies to one site: choose it with --site")
         for name, plan in plans:
-            check_site(name, plan, config, dry_run=dry_run)
+            check_site(name, plan, config, dry_run=options.dry_run)
         results = list(run_sites(plans, options, errors))
         results = list(with_audits(plans, results, options, errors))
         errors.exit_code = worst_exit_code(result.exit_code for result in results)
-        if as_json:
+        if options.as_json:
             sites = [result.as_json() for result in results]
             json.dump({"exit_code": errors.exit_code, "sites": sites}, sys.stdout, indent=2)
             sys.stdout.write("\n")
-        elif len(results) > 1 and not quiet:
+        elif len(results) > 1 and not options.quiet:
             sys.stdout.write(fitted([summary_line(results)]))
         sys.stdout.flush()

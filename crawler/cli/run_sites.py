@@ -14,12 +14,12 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.progress import AuditProgressDisplays, CrawlProgressDisplay
 from crawler.cli.sites import ConfiguredSite, configured_sites
 from crawler.cli.summary import notify_text, print_summary
-from crawler.cli.text_tables import fitted
 from crawler.config.fetcher import build_fetcher
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.config.sites import SitePaths, check_distinct_paths
 from crawler.crawl.engine import FinishReason
 from crawler.errors import Incomplete, UsageError
+from crawler.layout import fitted
 from crawler.notify.configure import check_channels
 from crawler.publish.upload.target import target_name
 from crawler.publish.upload.upload import check_upload
@@ -137,7 +137,7 @@ def _audit_site(
 
     if not should_audit(plan, result.report):
         return None
-    with AuditProgressDisplays(errors.console, enabled=not options.quiet) as watches:
+    with AuditProgressDisplays(errors.console, name, enabled=not options.quiet) as watches:
         followed = audit_after_run(name, plan, watches)
     if followed is not None and not options.as_json:
         _print_audit(name, followed, options, errors)
@@ -174,7 +174,7 @@ def _outcome_text(result: SiteResult) -> str:
 
 def _run_site(name: str, plan: CrawlPlan, options: RunOptions, errors: CommandErrors) -> SiteResult:
     try:
-        with CrawlProgressDisplay(errors.console, enabled=not options.quiet) as display:
+        with CrawlProgressDisplay(errors.console, name, enabled=not options.quiet) as display:
             report = crawl_and_report(name, plan, options, display.watch)
     except BrokenPipeError:
         raise

@@ -10,8 +10,8 @@ import typer
 from crawler.cli.errors import CommandErrors, SafeLogFormatter
 from crawler.cli.help import RAW
 from crawler.cli.options import QuietOption, SiteOption, SitesConfigOption, with_flags
-from crawler.cli.text_tables import terminal_width
 from crawler.errors import UsageError
+from crawler.layout import output_width
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas schedule --config sites.toml
@@ -34,16 +34,16 @@ def schedule(
 ) -> None:
     """Run the sites of a configuration when they are due, until stopped.
 
-    [schedule] sets the times of all sites, [sites.NAME.schedule] those of one; enabled = false there leaves it out.
-    A flag overrides both, and --every also overrides cron. Each run is a process of its own and does the same as
-    siteatlas run.
+    [schedule] sets the times of all sites, and [sites.NAME.schedule] the times of one site. enabled = false in
+    [sites.NAME.schedule] leaves that site out. A flag overrides both sections, and --every also overrides cron. Each
+    run is a separate process and does the same as siteatlas run.
 
-    schedule reads the file again when it changes, and on SIGHUP. If the file has an error, the log names it, and the
-    sites run as before. On SIGTERM and Ctrl-C, active runs save their state; the next start continues them.
+    schedule reads the file again when it changes, and on SIGHUP. If the file has an error, the log shows the error, and
+    the sites run as before. On SIGTERM and Ctrl-C, active runs save their state, and the next start continues them.
     """
     with CommandErrors(verbose) as errors:
         if config is None:
-            raise UsageError("say which sites: siteatlas schedule --config FILE")
+            raise UsageError("no site is given: siteatlas schedule --config FILE")
         _set_up_logging(logging.WARNING if quiet else logging.INFO)
         # the crawler is not needed to show help
         from crawler.cli.schedule_run import run_daemon  # noqa: PLC0415
@@ -56,7 +56,7 @@ def _set_up_logging(level: int) -> None:
     """Log plain lines, with the time unless they go to the systemd journal, which adds its own."""
     handler = logging.StreamHandler(sys.stderr)
     timestamp = "" if _is_journal() else "%(asctime)s "
-    width = terminal_width() if sys.stderr.isatty() else 0
+    width = output_width(sys.stderr) if sys.stderr.isatty() else 0
     handler.setFormatter(SafeLogFormatter(f"{timestamp}%(message)s", "%Y-%m-%d %H:%M:%S %Z", width=width))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("httpx").setLevel(logging.WARNING)

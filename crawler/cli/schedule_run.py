@@ -1,9 +1,8 @@
 """Loads the sites of a schedule from a configuration, and runs the daemon."""
 
 import signal
-import socket
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,8 @@ def load_sites(file: Path, flags: Mapping[str, Any], names: Sequence[str]) -> Lo
     sites = tuple(scheduled_site(name, plan) for name, plan in plans)
     if all(site.schedule is None for site in sites):
         raise UsageError(
-            f'no site in {file} has a schedule: set every = "1d" or cron = "30 3 * * *" in [schedule], or in '
-            f"[sites.NAME.schedule] for one site, or give --every"
+            f'no site in {file} has a schedule: set every = "1d" or cron = "30 3 * * *" in [schedule] '
+            f"(for one site, in [sites.NAME.schedule]), or add --every 1d"
         )
     return LoadedConfig(sites, shared.daemon, history_directory(shared))
 
@@ -48,16 +47,10 @@ def run_daemon(file: Path, flags: Mapping[str, Any], names: Sequence[str], *, is
     loaded = read()
     with (
         History(loaded.directory, loaded.settings.history_limit) as history,
-        _listen(loaded.settings.listen) as listener,
+        bind_socket(loaded.settings.listen) if loaded.settings.listen else nullcontext() as listener,
     ):
         daemon = _DaemonProcess(file, loaded, read, watcher, history, listener, is_verbose=is_verbose)
         try:
             anyio.run(daemon.run, backend_options=loop_options())
         except BaseExceptionGroup as group:
             raise single_error(group) from None
-
-
-@contextmanager
-def _listen(listen: str) -> Iterator[socket.socket | None]:
-    with bind_socket(listen) if listen else nullcontext() as listener:
-        yield listener

@@ -63,14 +63,14 @@ def _check(flags: Mapping[str, Any], chosen: Sequence[str], source: str) -> None
     for flag in FLAGS:
         if len(chosen) > 1 and flag.key in _SINGLE_SITE_KEYS and flags.get(flag.field) is not None:
             raise UsageError(
-                f"{flag.long} (or {flag.variable}) is for one site, but {source} has {', '.join(chosen)}: choose one "
-                f"with --site, or set {flag.key} for each of them there"
+                f"{flag.long} (or {flag.variable}) applies to one site, but {source} has {', '.join(chosen)}: "
+                f"choose one with --site, or set {flag.key} for each site in that file"
             )
 
 
 def _host(config: Config, source: str) -> str:
     if not config.site.url:
-        raise UsageError(f"{source} names no site: set url in [site], or in [sites.NAME.site] for each of several")
+        raise UsageError(f"{source} has no site: set url in [site], or for several sites in [sites.NAME.site]")
     from crawler.config.plan import parse_url_setting  # noqa: PLC0415 - it loads the whole crawler
     from crawler.url.normalize import DEFAULT_PARAMS, host_of  # noqa: PLC0415
 
@@ -133,7 +133,7 @@ def find_states(
             for name, config in sites
         ]
     if names:
-        raise UsageError("--site names a site of a configuration: give that too, with --config FILE")
+        raise UsageError("--site needs a configuration: add --config FILE")
     from crawler.config.plan import AUDIT  # noqa: PLC0415 - it loads the whole crawler
 
     root = Path(site_config(None, flags).state.directory)
@@ -162,7 +162,7 @@ def _has_content(directory: Path) -> bool:
 
 
 def _no_state_message(root: Path) -> str:
-    return f"there is no state in {root}: no run has crawled yet, or the state is elsewhere (--state DIR)"
+    return f"there is no state in {root}: no run has crawled yet, or the state is in another directory (--state DIR)"
 
 
 def _other_sites(root: Path, directories: Sequence[Path]) -> str:
@@ -171,4 +171,4 @@ def _other_sites(root: Path, directories: Sequence[Path]) -> str:
         return ""
     shown = ", ".join(path.name for path in directories[:5])
     more = f" and {len(directories) - 5} more" if len(directories) > 5 else ""
-    return f"; there is state of {shown}{more} (--state {root}/… selects one)"
+    return f"; the crawled sites are {shown}{more} (--state {root}/… selects one)"

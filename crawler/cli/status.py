@@ -8,8 +8,8 @@ import typer
 
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import SiteOption, SitesConfigOption, TraceOption, with_flags
-from crawler.cli.text_tables import terminal_width
 from crawler.errors import worst_exit_code
+from crawler.layout import output_width
 
 _MAX_IN_FULL: Final = 3  # sites that are shown in full without --site
 
@@ -25,9 +25,9 @@ def status(
 ) -> None:
     """Show the sites: what each has published, whether a run is active, and the last runs.
 
-    These are the sites of the configuration, or without one all that have a state or an audit in the state directory.
-    If there are more than three, each has one line, and --site shows one in full. With a schedule, status also shows
-    when the next run starts. It changes nothing and does not disturb an active run.
+    status shows the sites of the configuration. Without --config, it shows all sites that have a state or an audit in
+    the state directory. More than three sites get one line each, and --site shows one of them in full. With a schedule,
+    status also shows when the next run starts. It changes nothing and does not disturb an active run.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.status_collect import collect_status  # noqa: PLC0415 - not needed to show help
@@ -41,5 +41,6 @@ def status(
             sys.stdout.write("\n")
         else:
             in_full = bool(site) or len(report.sites) <= _MAX_IN_FULL
-            sys.stdout.write("\n".join(status_lines(report, terminal_width(), in_full=in_full)) + "\n")
+            text = "\n".join(status_lines(report, output_width(sys.stdout), in_full=in_full))
+            sys.stdout.write(f"{text.rstrip()}\n")
         sys.stdout.flush()

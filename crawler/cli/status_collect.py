@@ -130,7 +130,7 @@ def _schedule_history(
     config = site_config(None, flags) if file is None else shared_config(file, flags)
     directory = history_directory(config)
     if flags.get("daemon__directory") and not HISTORY_DB.is_in(directory):
-        return ScheduleHistory(directory=directory, error=f"there is no history of a schedule in {directory}")
+        return ScheduleHistory(directory=directory, error=f"{directory} has no history of a schedule")
     if file is None:
         if not HISTORY_DB.is_in(directory):
             return None

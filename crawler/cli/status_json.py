@@ -1,12 +1,12 @@
 """Converts the status of sites to JSON values. Times are W3C datetimes in UTC."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from crawler.audit.compare.history import AuditStatus
 from crawler.cli.status_collect import ScheduleHistory, SiteOverview, StatusReport
+from crawler.cli.why.wording import w3c_or_none
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import SiteStatus
 from crawler.state.runs import Run
@@ -39,7 +39,7 @@ def _site_values(site: SiteOverview) -> dict[str, Any]:
         "trend": msgspec.to_builtins(site.trend),
         "audit": _audit_values(site.audit),
         "channels": msgspec.to_builtins(site.notifications.channels),
-        "runs": [_run_values(run) for run in site.runs],
+        "runs": [_with_times(run, "started", "ended") for run in site.runs],
     }
 
 
@@ -64,6 +64,7 @@ def _state_values(state: StateStatus) -> dict[str, Any]:
         "published": {
             "pages": state.pages,
             "kept": state.kept,
+            "held": state.held,
             "run": published.number if published else None,
             "written_by": state.wrote,
             "files": msgspec.to_builtins(published.files) if published else [],
@@ -74,22 +75,14 @@ def _state_values(state: StateStatus) -> dict[str, Any]:
 def _schedule_values(status: SiteStatus, attempts: tuple[Attempt, ...]) -> dict[str, Any]:
     return {
         "timetable": status.schedule or None,
-        "next": _w3c(status.next_at),
-        "running_since": _w3c(status.running_since),
+        "next": w3c_or_none(status.next_at),
+        "running_since": w3c_or_none(status.running_since),
         "failures": status.failures,
-        "attempts": [_attempt_values(attempt) for attempt in attempts],
+        "attempts": [_with_times(attempt, "slot", "began", "ended") for attempt in attempts],
     }
 
 
-def _attempt_values(attempt: Attempt) -> dict[str, Any]:
-    built: dict[str, Any] = msgspec.to_builtins(attempt)
-    return {**built, **{name: _w3c(getattr(attempt, name)) for name in ("slot", "began", "ended")}}
-
-
-def _run_values(run: Run) -> dict[str, Any]:
-    built: dict[str, Any] = msgspec.to_builtins(run)
-    return {**built, "started": _w3c(run.started), "ended": _w3c(run.ended)}
-
-
-def _w3c(moment: float | None) -> str | None:
-    return None if moment is None else datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
+def _with_times(record: Attempt | Run, *names: str) -> dict[str, Any]:
+    """The fields of a record, with the times of these names as W3C datetimes."""
+    built: dict[str, Any] = msgspec.to_builtins(record)
+    return {**built, **{name: w3c_or_none(built[name]) for name in names}}

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from crawler.audit.compare.history import AuditStatus
 from crawler.audit.verdict import VerdictKind
 from crawler.cli.status_collect import RunTrend, ScheduleHistory, SiteOverview, StatusReport
-from crawler.cli.text_tables import TableColumn, table_lines, wrap
+from crawler.cli.text_tables import TableColumn, table_lines
+from crawler.layout import fit, wrap
 from crawler.notify.ledger_status import ChannelStatus
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import SiteStatus
@@ -43,11 +44,11 @@ def audit_text(audit: AuditStatus) -> Iterator[str]:
     """The last finished audit, and the state of a later one."""
     if audit.last:
         last = audit.last
-        about = "no search for orphans" if last.verdict == VerdictKind.NOTHING else last.verdict
+        about = "orphans not searched" if last.verdict == VerdictKind.NOTHING else last.verdict
         doubt = f"; {about}: {safe(last.why)}" if last.why else ""
         yield f"audited on {local_time(last.started)}: {last.sentence}{doubt}"
     if audit.holder:
-        yield f"an audit is active, in process {audit.holder}"
+        yield f"an audit is running, in process {audit.holder}"
     elif audit.trouble:
         yield f"the last audit failed: {safe(audit.trouble)}"
 
@@ -57,13 +58,13 @@ def notify_pending_text(channel: ChannelStatus) -> Iterator[str]:
     for pending in channel.outstanding:
         yield f"{safe(channel.key)}: not delivered yet: {safe(pending)}"
     for pending in channel.refused:
-        yield f"{safe(channel.key)} refused {safe(pending)}"
+        yield f"{safe(channel.key)}: refused: {safe(pending)}"
 
 
 def search_console_text(channel: ChannelStatus) -> Iterator[str]:
     """The status of the sitemap in Search Console."""
     if reading := channel.reading:
-        yield f"{safe(channel.key)}: {safe(reading.sentence)} (asked on {local_time(reading.at)})"
+        yield f"{safe(channel.key)}: {safe(reading.sentence)} (checked on {local_time(reading.at)})"
 
 
 _RUN_COLUMNS: Final = (
@@ -90,7 +91,7 @@ _SITE_COLUMNS: Final = (
 
 
 def status_lines(report: StatusReport, width: int, *, in_full: bool) -> Iterator[str]:
-    """The whole status, in lines of at most ``width`` characters where possible."""
+    """The whole status, in lines of at most ``width`` columns where possible; 0: of any length."""
     is_kept = bool(report.schedule and report.schedule.daemon)
     if in_full:
         for site in report.sites:
@@ -124,8 +125,8 @@ def _schedule(schedule: ScheduleHistory | None, width: int) -> Iterator[str]:
     elif schedule.daemon:
         text = f"siteatlas schedule is running, in process {schedule.daemon}"
     else:
-        text = "siteatlas schedule is not running: no run starts by itself"
-    yield from wrap(text, width, "")
+        text = "siteatlas schedule is not running, so no run starts automatically"
+    yield from wrap(text, width, rest="  ")
 
 
 def _summary(site: SiteOverview, *, is_kept: bool) -> tuple[str, ...]:
@@ -175,11 +176,11 @@ def _outcome(site: SiteOverview, run: Run | None) -> str:
         return "not run yet"
     if run.is_open:
         return "cut short"
-    return "not uploaded" if _not_uploaded(run) else outcome_text(run.outcome)
+    return "not uploaded" if _not_uploaded(run) else outcome_text(run.result)
 
 
 def _not_uploaded(run: Run) -> bool:
-    return bool(run.exit_code) and run.outcome in PUBLISHING_OUTCOMES
+    return bool(run.exit_code) and run.outcome in PUBLISHING_OUTCOMES and not run.has_held
 
 
 def _problem_lines(sites: Sequence[SiteOverview], width: int, *, is_kept: bool) -> Iterator[str]:
@@ -189,7 +190,7 @@ def _problem_lines(sites: Sequence[SiteOverview], width: int, *, is_kept: bool) 
         yield ""
     for name, sentences in troubles:
         for sentence in sentences:
-            yield from wrap(f"{name}: {sentence}", width, "", "  ")
+            yield from wrap(f"{name}: {sentence}", width, rest="  ")
 
 
 def _problem(site: SiteOverview, *, is_kept: bool) -> Iterator[str]:
@@ -227,7 +228,7 @@ def _site(site: SiteOverview, width: int, *, is_kept: bool) -> Iterator[str]:
     for channel in site.notifications.channels:
         lines += search_console_text(channel)
     for line in lines:
-        yield from wrap(line, width, hanging="  ")
+        yield from fit(f"  {line}", width)
     if site.runs:
         yield ""
         yield from _runs(site, width)
@@ -237,6 +238,7 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
     yield safe(state.url)
     if state.published:
         kept = f", {state.kept:,} of them kept although they failed" if state.kept else ""
+        kept += f", {state.held:,} of them held by the gate" if state.held else ""
         yield (
             f"{count_text(state.pages, 'page')} in {count_text(len(state.published.files), 'file')} published{kept}, "
             f"{_written(state.published.number, state.wrote)}: {safe(state.published.files[0].url)}"
@@ -246,7 +248,9 @@ def _state_lines(state: StateStatus) -> Iterator[str]:
     run = state.unfinished
     if state.holder:
         yield (
-            f"run {run.number} is active, in process {state.holder}" if run else f"process {state.holder} works on it"
+            f"run {run.number} is active, in process {state.holder}"
+            if run
+            else f"process {state.holder} is using the state"
         )
     elif run:
         reason = f" ({safe(run.because)})" if run.because else ""
@@ -294,7 +298,7 @@ def _runs(site: SiteOverview, width: int) -> Iterator[str]:
     for row, run in zip(rows, runs, strict=True):
         yield row
         for column in () if _is_running(site, run) else _remarks(run):
-            yield from wrap(column, width, indent)
+            yield from wrap(column, width, indent, indent)
 
 
 def _row(run: Run, *, is_active: bool) -> tuple[str, ...]:
@@ -306,7 +310,7 @@ def _row(run: Run, *, is_active: bool) -> tuple[str, ...]:
         *start,
         _duration(run),
         run.completeness or "-",
-        "-" if run.is_open and not run.outcome else outcome_text(run.outcome),
+        "-" if run.is_open and not run.outcome else outcome_text(run.result),
         f"{run.listed:,}" if run.listed or has_figures else "-",
         f"+{run.added:,} ~{run.changed:,} -{run.removed + run.moved + run.deindexed:,}" if has_figures else "-",
         f"{run.fetched:,}" if run.fetched or has_figures else "-",

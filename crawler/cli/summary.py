@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from crawler.cli.text_tables import fitted
+from crawler.layout import Line, fitted
 from crawler.model import State
 from crawler.notify.ledger_status import DeliveryReport, NotifyResult
 from crawler.notify.notice import Occasion, SendStatus
@@ -17,12 +17,7 @@ _LABEL_WIDTH = 22
 _MAX_NAMED = 3  # changes of each kind
 _SEARCH_CONSOLE = "search console"  # the key of its channel
 _WEBSUB_PREFIX = "websub "  # how the keys of hubs begin
-_RETRY_NOTE = "the next run sends what could not be delivered, or siteatlas notify sends it now"
-_OCCASION_TEXTS = {
-    Occasion.TROUBLE: "that runs fail",
-    Occasion.RECOVERY: "that runs are well again",
-    Occasion.FINDINGS: "what an audit found",
-}
+_RETRY_NOTE = "the next run sends what could not be delivered; siteatlas notify sends it now"
 
 _STATE_MEANINGS = {
     State.WRONG_TYPE: "feeds, images, PDF and other files that are not web pages",
@@ -31,7 +26,7 @@ _STATE_MEANINGS = {
 }
 
 
-def summary_lines(report: Report) -> list[str]:
+def summary_lines(report: Report) -> list[str | Line]:
     """The summary, line by line."""
     return [
         *_published(report),
@@ -88,6 +83,7 @@ def _published(report: Report) -> list[str]:
         *([f"  {', '.join(described)}"] if described else []),
         *_changes(report),
         f"  to be served as {report.sitemap_url}",
+        *([f"  held: {safe(report.refusal)}"] if report.held else []),
     ]
 
 
@@ -121,14 +117,16 @@ def notify_text(notified: NotifyResult, *, is_tried_again: bool = True) -> list[
     if notified.untold and is_tried_again:
         lines.append(_RETRY_NOTE)
     if any(delivery.refused for delivery in notified.deliveries):
-        lines.append("refused notifications are set aside; siteatlas notify --resend-refused sends them again")
+        lines.append(
+            "siteatlas does not send refused notifications again by itself; siteatlas notify --resend-refused does"
+        )
     return [f"  {safe(delivery)}" for delivery in lines]
 
 
 def _delivery_text(delivery: DeliveryReport) -> str:
     """The channel and the content of a delivery. That of Search Console is the status from Google."""
     if delivery.occasion is not Occasion.CHANGES:
-        return f"{delivery.channel} {_OCCASION_TEXTS[delivery.occasion]}"
+        return f"{delivery.channel} {delivery.occasion.content}"
     if delivery.channel == _SEARCH_CONSOLE:
         return f"{delivery.channel}: the sitemap ({delivery.said})"
     if delivery.channel.startswith(_WEBSUB_PREFIX):
@@ -143,7 +141,8 @@ def _changes(report: Report) -> list[str]:
     kinds = ("added", "changed", "removed", "moved", "deindexed")
     counts = [f"{number:,} {kind}" for kind in kinds if (number := getattr(report.counts, kind))]
     kept = f"; {report.kept:,} kept although they failed" if report.kept else ""
-    return [f"  {', '.join(counts) or 'nothing added, changed or removed'}{kept}"]
+    held = f"; {report.held:,} held by the gate" if report.held else ""
+    return [f"  {', '.join(counts) or 'nothing added, changed or removed'}{kept}{held}"]
 
 
 def _changed(report: Report) -> list[str]:
@@ -160,8 +159,8 @@ def _crawl(report: Report) -> list[str]:
     rate = traffic.fetched / traffic.seconds if traffic.seconds else 0
     source = f" from {safe(report.source)}" if report.source else ""
     line = (
-        f"crawled {report.url}{source} in {clock_text(traffic.seconds)}: {count_text(traffic.fetched, 'request')}, "
-        f"{size_text(traffic.bytes)}, {rate:,.0f} a second"
+        f"crawled {report.url}{source} in {clock_text(traffic.seconds)}: {count_text(traffic.fetched, 'request')} "
+        f"({rate:,.0f} per second), {size_text(traffic.bytes)}"
     )
     if report.resumed:
         line += "; continued an earlier run"
@@ -173,13 +172,13 @@ def _crawl(report: Report) -> list[str]:
     return [line, f"{report.completeness}: {safe(report.because)}{remedy}"]
 
 
-def _left_out(report: Report) -> list[str]:
+def _left_out(report: Report) -> list[str | Line]:
     if not report.left_out:
         return []
-    lines = ["", "left out, and why"]
+    lines: list[str | Line] = ["", "left out, and why"]
     for group in report.left_out:
         meaning = _STATE_MEANINGS.get(group.state, "")
-        lines.append(f"{group.count:>9,}  {group.state.value:<{_LABEL_WIDTH}}  {meaning}".rstrip())
+        lines.append(Line(f"{group.count:>9,}  ", f"{group.state.value:<{_LABEL_WIDTH}}  {meaning}".rstrip()))
         if group.state is State.PENDING:
             continue
         for example in group.examples:

@@ -4,7 +4,7 @@ The sections are the tables of the TOML file. The command line decides precedenc
 """
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
@@ -12,19 +12,22 @@ from crawler.config.sections import (
     AuditConfig,
     ConfigSection,
     DaemonConfig,
+    Duration,
     EmailConfig,
+    FromSize,
     HookConfig,
     IndexNowConfig,
     NotifyConfig,
+    PositiveDuration,
     PositiveInt,
     PositiveSeconds,
     ScheduleConfig,
     SearchConsoleConfig,
+    Size,
     UploadConfig,
     WebhookConfig,
     WebSubConfig,
 )
-from crawler.units import parse_duration, parse_size
 from crawler.url.params import TRACKING_PARAMS
 from crawler.version import __version__
 
@@ -33,10 +36,11 @@ class SiteConfig(ConfigSection):
     """The site to crawl, and the public URL of its sitemap."""
 
     url: str = ""
-    """The URL to start from. Its directory is the scope, unless sitemap_url sets another."""
+    """The URL to start from. Siteatlas crawls and lists only URLs in its directory, unless sitemap_url is in another
+    directory."""
     sitemap_url: str = ""
-    """Public URL of the sitemap. Its directory is the scope (the location rule of sitemaps.org). Default: beside the
-    start URL."""
+    """Public URL of the sitemap. Siteatlas crawls and lists only URLs in the directory of this URL (the location rule
+    of sitemaps.org). Default: sitemap.xml in the directory of the start URL."""
 
 
 class ScopeConfig(ConfigSection):
@@ -50,26 +54,23 @@ class ScopeConfig(ConfigSection):
     """Crawl pages up to this many clicks from the start URL. Default: no limit."""
     max_pages: PositiveInt | None = None
     """Fetch at most this many pages in one run. Run again to continue. Default: no limit."""
-    max_time: PositiveSeconds | None = None
+    max_time: PositiveDuration | None = None
     """Crawl at most this long in one run (seconds, or 90m, 2h). Run again to continue. Default: no limit."""
     max_segments: PositiveInt = 32
-    """Skip a URL whose path has more segments than this. It is taken for a crawler trap."""
+    """Skip a URL whose path has more segments than this. Such a URL is probably part of a crawler trap."""
     max_repeats: PositiveInt = 3
-    """Skip a URL whose path repeats one segment more often than this in a row. It is taken for a crawler trap."""
+    """Skip a URL whose path repeats one segment more than this many times in a row. Such a URL is probably part of a
+    crawler trap."""
     trap_limit: int = Field(default=250, ge=0)
-    """Stop following generated URLs, such as those of a calendar, when this many pages in a row bring nothing new. 0:
-    no limit."""
+    """Stop following generated URLs, such as the days of a calendar, after this many pages in a row without new
+    content. 0: no limit."""
     subdomains: bool = False
     """Crawl the subdomains of the site's registrable domain too."""
     hosts: tuple[str, ...] = ()
-    """More hosts to crawl. A registrable domain includes its subdomains. Private addresses are allowed."""
+    """More hosts to crawl. A registrable domain (example.com) includes its subdomains. These hosts may have private
+    addresses."""
     sitemap_seeds: bool = True
-    """Find pages in the site's own sitemaps too (those named in robots.txt, and /sitemap.xml)."""
-
-    @field_validator("max_time", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
+    """Also crawl the pages in the site's existing sitemaps (the sitemaps in robots.txt, and /sitemap.xml)."""
 
 
 class UrlsConfig(ConfigSection):
@@ -78,7 +79,7 @@ class UrlsConfig(ConfigSection):
     drop_params: tuple[str, ...] = TRACKING_PARAMS
     """Query parameters to drop because they never change a page (names or globs)."""
     keep_params: tuple[str, ...] = ()
-    """Query parameters to keep even if drop_params names them."""
+    """Query parameters to keep even if --drop-param names them."""
 
 
 class ObeyConfig(ConfigSection):
@@ -87,11 +88,11 @@ class ObeyConfig(ConfigSection):
     robots: bool = True
     """Obey robots.txt (RFC 9309)."""
     max_crawl_delay: float = Field(default=60.0, ge=0)
-    """Obey a Crawl-delay of at most this many seconds. A longer one is cut to this."""
+    """Longest Crawl-delay to obey, in seconds. If robots.txt requests a longer delay, Siteatlas waits this long."""
     noindex: bool = True
     """Leave pages with noindex out of the sitemap."""
     canonical: bool = True
-    """Leave pages that name another page as canonical out of the sitemap."""
+    """Leave a page out of the sitemap if the page names another URL as canonical."""
     nofollow: bool = True
     """Do not follow nofollow links."""
 
@@ -100,105 +101,95 @@ class FetchConfig(ConfigSection):
     """How pages are fetched."""
 
     source: str = ""
-    """Read the site from this server (http://127.0.0.1:8080) or folder of built pages. Its URLs stay the public
-    ones."""
+    """Read the site from this server (http://127.0.0.1:8080) or from this folder of built pages. The sitemap still
+    lists the public URLs."""
     resolve: tuple[str, ...] = ()
-    """Connect to this address for a host and port, without DNS, as curl --resolve does. It may be a private address."""
+    """For this host and port, connect to this address instead of using DNS, as curl --resolve does. The address may be
+    private."""
     user_agent: str = Field(default=f"Siteatlas/{__version__}", min_length=1)
-    """User agent of all requests. The name before the slash selects the rules in robots.txt."""
+    """User-Agent header of all requests. The name before the slash selects the rules in robots.txt."""
     headers: dict[str, str] = Field(default={})
-    """Extra request headers. They go to the origin of the start URL only."""
+    """Extra request headers. Siteatlas sends them only to the origin of the start URL."""
     basic_auth: str = ""
-    """user:password for the origin of the start URL. Write env:NAME or file:PATH to keep it out of the
-    configuration."""
+    """User name and password for HTTP basic authentication, as user:password. Siteatlas sends them only to the origin
+    of the start URL. Write env:NAME or file:PATH to keep them out of the configuration."""
     cookies: dict[str, str] = Field(default={})
-    """Cookies. They go to the origin of the start URL only."""
+    """Request cookies. Siteatlas sends them only to the origin of the start URL."""
     proxy: str = ""
-    """Proxy for all requests (http://host:port). Proxies of the environment are not used."""
+    """Proxy for all requests (http://host:port). Siteatlas ignores environment variables such as HTTP_PROXY."""
     transport: Literal["fast", "httpx"] = "fast"
-    """HTTP transport: the fast one, or httpx's own."""
+    """HTTP library: fast (reqwest), or httpx."""
     http2: bool = False
     """Use HTTP/2 if the server supports it."""
     ca_file: str = ""
-    """PEM file of certificate authorities to trust besides the usual ones."""
+    """PEM file of certificate authorities to trust, in addition to the authorities that the system trusts."""
     timeout: PositiveSeconds = 120.0
-    """Seconds one fetch may take in total."""
+    """Maximum seconds of one fetch in total."""
     connect_timeout: PositiveSeconds = 10.0
-    """Seconds to open a connection, including TLS."""
+    """Maximum seconds to open a connection, including TLS."""
     read_timeout: PositiveSeconds = 30.0
-    """Seconds to wait for the next byte."""
-    max_download: PositiveInt = 20 * 2**20
-    """Maximum bytes of one response, before decompression. The rest is cut off, and the report says so."""
-    max_body: PositiveInt = 10 * 2**20
-    """Maximum bytes of one page, after decompression. The rest is cut off, and the report says so."""
-    max_sitemap: PositiveInt = 64 * 2**20
+    """Maximum seconds to wait for the next byte of a response."""
+    max_download: Size = 20 * 2**20
+    """Maximum bytes of one response, before decompression. Siteatlas ignores the rest, and reports this."""
+    max_body: Size = 10 * 2**20
+    """Maximum bytes of one page, after decompression. Siteatlas ignores the rest, and reports this."""
+    max_sitemap: Size = 64 * 2**20
     """Maximum bytes of one sitemap of the site, after decompression."""
     refetch_every: int = Field(default=30, ge=0)
-    """Fetch a page in full once in this many runs, even if the server would answer 304 (not modified). 0: never."""
+    """Force a full fetch of each page at least once in this many runs. In the other runs, the server may respond that
+    the page has not changed (304). 0: never."""
     second_reads: int = Field(default=60, ge=0)
-    """Maximum pages to fetch a second time in one run that sees differences. What differs between the two is no change
-    of the page, and does not move its lastmod. 0: none."""
+    """Maximum pages to fetch a second time in one run that sees differences. What differs between the two reads is not
+    a change of the page, and does not move its lastmod. 0: none."""
     max_redirects: PositiveInt = 10
-    """Maximum redirects in a row. Browsers give up after 20, search engines after about 10."""
+    """Maximum redirects in a row. Browsers stop after 20, search engines after about 10."""
     retries: int = Field(default=3, ge=0)
-    """Retries of a fetch after a transient failure (5xx, time-out, connection)."""
-
-    @field_validator("max_download", "max_body", "max_sitemap", mode="before")
-    @classmethod
-    def _size(cls, value: object) -> object:
-        return parse_size(value) if isinstance(value, str) else value
+    """Maximum retries of a fetch after a transient failure (5xx, time-out, connection error)."""
 
 
 class PaceConfig(ConfigSection):
     """How fast the site is crawled."""
 
     concurrency: PositiveInt = 4
-    """Concurrent requests to one origin."""
+    """Maximum concurrent requests to one origin."""
     rate: float = Field(default=10.0, ge=0)
-    """Maximum requests per second to one origin. 0: full speed, with no limit and no adapting to latency."""
+    """Maximum requests per second to one origin. 0: no limit, even if the server becomes slow."""
     delay: float = Field(default=0.0, ge=0)
     """Minimum seconds between two requests to one origin."""
-    max_retry_after: float = Field(default=3600.0, ge=0)
-    """Longest Retry-After to wait for, in seconds. A longer one ends the run. Run again to continue."""
-    max_error_time: PositiveSeconds = 900.0
-    """Seconds (or 15m) that errors and waits of the server may cost one run before it ends. Run again to continue."""
-
-    @field_validator("max_retry_after", "max_error_time", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
+    max_retry_after: Duration = 3600.0
+    """Longest Retry-After to wait for, in seconds. If a server requests a longer wait, the run ends. Run again to
+    continue."""
+    max_error_time: PositiveDuration = 900.0
+    """Maximum time (seconds, or 15m) that one run may lose because the server fails or requests waits. After that, the
+    run ends. Run again to continue."""
 
 
 class ParseConfig(ConfigSection):
     """How pages are parsed."""
 
     processes: int = Field(default=0, ge=0)
-    """Parser processes. 0: one for each processor, at most 4."""
+    """Number of parser processes. 0: one for each processor, at most 4."""
     timeout: PositiveSeconds = 5.0
-    """Seconds to parse one page. After that, its process is killed and a simpler parser finds the links."""
-    memory: PositiveInt = 1 * 2**30
-    """Bytes of address space for one parser process."""
+    """Maximum seconds to parse one page. After that, Siteatlas stops the parser and finds the links with a simpler
+    one."""
+    memory: Size = 1 * 2**30
+    """Maximum bytes of memory (address space) for one parser process."""
     max_links: PositiveInt = 20_000
     """Maximum links to take from one page."""
-
-    @field_validator("memory", mode="before")
-    @classmethod
-    def _size(cls, value: object) -> object:
-        return parse_size(value) if isinstance(value, str) else value
 
 
 class ContentConfig(ConfigSection):
     """What the sitemap says about each page."""
 
     lastmod: Literal["observed", "header", "page", "none"] = "observed"
-    """Source of lastmod: the best evidence (observed), Last-Modified only (header), dates in the page only (page), or
-    none."""
+    """Source of lastmod. observed: the best evidence. header: only the Last-Modified header. page: only dates in the
+    page. none: no lastmod."""
     images: bool = True
-    """List the images of each page."""
+    """Include the images of each page in the sitemap."""
     videos: bool = True
     """Include the videos of each page in the sitemap."""
     alternates: bool = True
-    """List the language versions (hreflang) of each page."""
+    """Include the language versions (hreflang) of each page in the sitemap."""
 
 
 class OutputConfig(ConfigSection):
@@ -210,67 +201,64 @@ class OutputConfig(ConfigSection):
     """Compress the sitemap files with gzip. A sitemap index is never compressed."""
     max_urls: int = Field(default=50_000, ge=1, le=50_000)
     """Maximum URLs in one file."""
-    max_bytes: int = Field(default=52_428_800, ge=10_000, le=52_428_800)
+    max_bytes: Annotated[int, Field(ge=10_000, le=52_428_800), FromSize] = 52_428_800
     """Maximum bytes of one file, uncompressed."""
     group: Literal["", "section", "language", "type"] = ""
     """Write separate sitemaps for each section (first directory), language or type (news, video, image, page)."""
     file_names: str = ""
-    """Names of the files below an index, such as "{stem}-{group}-{n}.xml". {next} is the number, but empty for the
-    first file."""
+    """Template for the names of the files in an index, such as "{stem}-{group}-{n}.xml". {stem} is the name of the
+    sitemap without .xml, {group} the section, language or type (--group), and {n} the number of the file. {next} is the
+    same as {n}, but empty for the first file."""
     stylesheet: Literal["", "css", "xsl"] = ""
     """Publish a stylesheet that shows the sitemap as a table in a browser."""
     recent: Literal["", "atom", "rss"] = ""
-    """Publish a feed of the pages that were added or changed last, beside the sitemap."""
+    """Publish a feed of the pages that were added or changed last, in the same directory as the sitemap."""
     recent_urls: int = Field(default=500, ge=1, le=5_000)
     """Maximum URLs in the feed of recent changes."""
     recent_name: str = ""
-    """File name of the feed of recent changes. Default: made from the sitemap's, as in sitemap-recent.atom."""
+    """File name of the feed of recent changes. Default: the name of the sitemap with -recent, as in
+    sitemap-recent.atom."""
     changefreq: Literal["", "always", "hourly", "daily", "weekly", "monthly", "yearly", "never"] = ""
-    """changefreq of every entry. Search engines ignore it."""
+    """Value of changefreq for every entry. Search engines ignore changefreq."""
     priority: float | None = Field(default=None, ge=0, le=1)
-    """priority of every entry. Search engines ignore it."""
+    """Value of priority for every entry. Search engines ignore priority."""
     keep_failed: int = Field(default=3, ge=0)
-    """Keep a published page listed for up to this many runs in a row in which it fails transiently (5xx, time-out)."""
+    """If a published page fails (5xx, time-out), keep it in the sitemap for at most this many failed runs in a row."""
     mode: str = "0644"
-    """Permissions of new files, in octal, whatever the umask is. A file that replaces another keeps its permissions."""
-    swap_delay: float = Field(default=1.0, ge=0)
+    """Permissions of new files, in octal. Siteatlas ignores the umask. A new version of a file keeps the permissions of
+    the old version."""
+    swap_delay: Duration = 1.0
     """Seconds to wait between publishing a new index and replacing the files that the old index lists."""
-    grace_period: float = Field(default=3600.0, ge=0)
-    """Seconds to keep files that have left the set, for readers of an old index."""
+    grace_period: Duration = 3600.0
+    """Seconds to keep files that the sitemap no longer needs, for crawlers that still read the old index."""
     generations: PositiveInt = 2
-    """Published sets to keep as copies beside the state, for siteatlas rollback."""
+    """Number of published sitemaps to keep as copies. siteatlas rollback can restore these copies."""
     partial: bool = False
-    """Publish what is known even if the crawl was cut short."""
+    """Publish the pages found so far even if the crawl was cut short."""
     max_failed: float = Field(default=0.2, ge=0, le=1)
-    """Publish nothing if more than this share of the pages failed."""
+    """Publish nothing if more than this share of the pages failed in the run (0.2 is 20%)."""
     max_shrink: float = Field(default=0.2, ge=0, le=1)
-    """Publish nothing if more than this share of the published pages would leave without a good reason."""
+    """Keep the old entries of pages if more than this share of the published pages would leave the sitemap, or lost
+    their main text."""
+    accept_after: int = Field(default=7, ge=0)
+    """If --max-shrink keeps pages in the sitemap, remove them after this many runs in a row and as many days with the
+    same reason (404, 410, 301, 308 or noindex). 0: never."""
 
     @field_validator("mode")
     @classmethod
     def _octal(cls, value: str) -> str:
         if not re.fullmatch("0?[0-7]{3}", value):
-            raise ValueError("permissions are three octal digits, such as 0644")
+            raise ValueError("permissions must be an octal number from 000 to 777, such as 0644")
         return value
-
-    @field_validator("swap_delay", "grace_period", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
-
-    @field_validator("max_bytes", mode="before")
-    @classmethod
-    def _size(cls, value: object) -> object:
-        return parse_size(value) if isinstance(value, str) else value
 
 
 class StateConfig(ConfigSection):
     """Where the state of the crawl is kept."""
 
     directory: str = Field(default=".siteatlas", min_length=1)
-    """Directory of the state. It must not be inside the published one."""
+    """Directory of the state. It must not be inside the published directory."""
     keep_runs: PositiveInt = 365
-    """Runs to remember, with what each of them changed. The last run that published is always kept."""
+    """Number of runs to keep in the state, with their changes. Siteatlas always keeps the last run that published."""
 
 
 class Config(ConfigSection):

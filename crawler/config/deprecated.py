@@ -77,6 +77,11 @@ KEYS: Final[Mapping[str, str]] = {
 }
 
 
+def variable_of(flag: str) -> str:
+    """The environment variable of a flag."""
+    return f"SITEATLAS_{flag.removeprefix('--').replace('-', '_').upper()}"
+
+
 def deprecated(old: str, new: str) -> str:
     """The warning for a name that has been renamed."""
     return f"{old} is deprecated: use {new}"
@@ -84,7 +89,7 @@ def deprecated(old: str, new: str) -> str:
 
 def given_twice(old: str, new: str) -> str:
     """The message for a setting that is given under both of its names."""
-    return f"{old} is the old name of {new}: give {new} alone"
+    return f"{old} is the old name of {new}: use only {new}"
 
 
 def current_keys(settings: Mapping[str, Any]) -> dict[str, Any]:

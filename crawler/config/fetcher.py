@@ -33,7 +33,9 @@ def build_fetcher(
         raise UsageError(f"--ca-file {fetch.ca_file} is not a file")
     proxy = reveal_secret(fetch.proxy)
     if fetch.http2 and sources.host_header(config):
-        raise UsageError("-H 'Host: …' cannot be used with --http2, where the URL gives the host: use --resolve")
+        raise UsageError(
+            "-H 'Host: …' does not work with --http2, because HTTP/2 takes the host from the URL: use --resolve"
+        )
     if proxy and not _is_proxy(proxy):
         raise UsageError("--proxy needs a URL: http://host:port, https://… or socks5://…")
     options = TransportOptions(

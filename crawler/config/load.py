@@ -130,7 +130,7 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str],
         known = [*sections, *([] if above else [SITES])] if len(loc) == 1 else sections.get(str(loc[0]), [])
         near = [f"{name}.{loc[-1]}" for name, keys in sections.items() if loc[-1] in keys]
         near = near or difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5)
-        hint = f'did you mean "{near[0]}"?' if near else f"known are: {', '.join(known)}"
+        hint = f'did you mean "{near[0]}"?' if near else f"the known keys are: {', '.join(known)}"
         return f'unknown key "{shown}"{inside}: {hint}'
     if len(fault["loc"]) >= 2 and (flag := flag_of(_faulty_key(fault))) != key:
         shown = f"{flag} ({shown})"

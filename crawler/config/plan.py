@@ -81,10 +81,10 @@ def plan_crawl(config: Config) -> CrawlPlan:
     """The plan of a run, checked as far as possible without a request. Raises UsageError."""
     seed, sitemap_url, scope = _checked_scope(config)
     if not config.output.directory:
-        raise UsageError("say where the sitemap goes: -o DIR")
+        raise UsageError("the output directory is missing: add -o DIR")
     output, root = Path(config.output.directory), Path(config.state.directory)
     if root.absolute().resolve().is_relative_to(output.absolute().resolve()):
-        raise UsageError(f"the state ({root}) must not lie in the published directory ({output}): use --state DIR")
+        raise UsageError(f"the state ({root}) must not be inside the published directory ({output}): use --state DIR")
     source = sources.read_source(config, seed)
     return CrawlPlan(config, seed, sitemap_url, scope, output, state_directory(root, sitemap_url), source)
 
@@ -107,7 +107,9 @@ def _checked_scope(config: Config) -> tuple[Url, Url, Scope]:
     if refused := scope.admit(seed, 0, DiscoveredBy.SEED):
         raise UsageError(f"the start URL {seed} cannot be crawled: {refused.reason}")
     if not sitemap_url.partition("?")[0].rpartition("/")[2]:
-        raise UsageError(f"--sitemap-url {sitemap_url} names a directory; name the file: {sitemap_url}sitemap.xml")
+        raise UsageError(
+            f"--sitemap-url {sitemap_url} is a directory; give the URL of the file: {sitemap_url}sitemap.xml"
+        )
     return seed, sitemap_url, scope
 
 
@@ -132,7 +134,7 @@ def parse_url_setting(text: str, what: str, params: UrlParams) -> Url:
         hint = "" if "://" in text else f"; did you mean https://{text}?"
         raise UsageError(f'{what} "{text}" cannot be used: {error}{hint}') from None
     if "@" in text.partition("://")[2].partition("/")[0]:
-        raise UsageError(f"{what} carries a user name or password, which is not used: give them with --basic-auth")
+        raise UsageError(f"{what} contains a user name or a password: give them with --basic-auth instead")
     return url
 
 

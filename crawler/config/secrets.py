@@ -16,7 +16,9 @@ def reveal_secret(text: str) -> str:
     if kind == "env" and name:
         value = os.environ.get(name)
         if value is None:
-            raise UsageError(f"the environment variable {name} is not set, but the setting env:{name} needs it")
+            raise UsageError(
+                f"the environment variable {name} is not set, but the configuration refers to it (env:{name})"
+            )
         return value
     if kind == "file" and name:
         try:

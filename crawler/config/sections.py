@@ -3,12 +3,19 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from crawler.units import parse_duration
+from crawler.units import parse_duration, parse_size
 
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveSeconds = Annotated[float, Field(gt=0)]
+_FromDuration = BeforeValidator(lambda value: parse_duration(value) if isinstance(value, str) else value)
+FromSize = BeforeValidator(lambda value: parse_size(value) if isinstance(value, str) else value)
+Duration = Annotated[float, Field(ge=0), _FromDuration]
+"""Seconds, or a text such as ``90m``."""
+PositiveDuration = Annotated[float, Field(gt=0), _FromDuration]
+Size = Annotated[int, Field(ge=1), FromSize]
+"""Bytes, or a text such as ``20M``."""
 
 
 class ConfigSection(BaseModel):
@@ -20,19 +27,21 @@ class ConfigSection(BaseModel):
 
 
 class AuditConfig(ConfigSection):
-    """What an audit compares the site with, and its thresholds."""
+    """The sources that an audit compares the site with, and the thresholds of the audit."""
 
     sitemaps: tuple[str, ...] = ()
-    """Sitemaps to check (files or URLs) instead of those that the site names."""
+    """Sitemaps to check (files or URLs), instead of the sitemaps that robots.txt names, /sitemap.xml and the sitemap
+    that Siteatlas published."""
     logs: tuple[str, ...] = ()
-    """Access logs, plain or compressed: files, globs, folders or URLs (up to --max-sitemap)."""
+    """Access logs, plain or compressed: files, globs, folders or URLs. A log at a URL may have at most --max-sitemap
+    bytes."""
     log_format: str = ""
-    """Format of the access logs: a name, or nginx's log_format or Apache's LogFormat as it stands. Default:
-    detected."""
+    """Format of the access logs: a name such as combined, or the value of nginx's log_format or Apache's LogFormat.
+    Default: detected."""
     search: tuple[str, ...] = ()
-    """Exports from the console of a search engine."""
+    """Exports of a search engine's webmaster tools, such as Google Search Console."""
     analytics: tuple[str, ...] = ()
-    """Exports from web analytics."""
+    """Exports of a web analytics tool: tables that list the visited pages."""
     backlinks: tuple[str, ...] = ()
     """Tables of links from other sites."""
     lists: tuple[str, ...] = ()
@@ -40,226 +49,212 @@ class AuditConfig(ConfigSection):
     crawls: tuple[str, ...] = ()
     """Other crawls of the site: a state directory, or a table that another crawler wrote."""
     url_column: str = ""
-    """Column of the tables that holds the URLs. Default: detected."""
+    """Name of the column that contains the URLs, in tables. Default: detected."""
     verify_bots: bool = False
-    """Verify by DNS (reverse and forward) that visitors who call themselves search engines are."""
-    max_crawl_age: float = Field(default=86_400.0, ge=0)
-    """Maximum age of the last run's crawl (seconds, or 24h) for an audit to use it. The audit then requests only what
-    the run did not see. 0: the audit always crawls the site."""
+    """Check by reverse and forward DNS whether requests that claim to come from a search engine really do."""
+    max_crawl_age: Duration = 86_400.0
+    """Maximum age of the last run (seconds, or 24h). If the last run is not older, the audit uses its crawl and
+    requests only the URLs that this crawl did not see. 0: the audit always crawls the site."""
     max_unlinked: int = Field(default=10_000, ge=0)
-    """Maximum URLs to fetch that the crawl does not find and only a sitemap, log, export or list names."""
+    """Maximum URLs to fetch that the crawl did not find. Such URLs come from sitemaps, logs, exports and lists."""
     min_visits: PositiveInt = 5
-    """A URL that never answered counts as visited from this many visits on (by people and search engines)."""
+    """Ignore visits to a URL that never returned a page if people and search engines made fewer visits than this."""
     max_clicks: PositiveInt = 5
-    """A page more than this many clicks from the start URL is deep."""
+    """Report a page as deep if it is more than this many clicks from the start URL."""
     min_inlinks: int = Field(default=1, ge=0)
-    """A page that this many other pages or fewer link to has few inlinks."""
+    """Report a page as having few inlinks if at most this many other pages link to it."""
     media: bool = True
-    """Check whether the images and videos that sitemaps list answer."""
+    """Check whether the images and videos that sitemaps list can be fetched."""
     max_media: int = Field(default=1_000, ge=0)
-    """Maximum images and videos to check."""
+    """Maximum images and videos to check in one audit."""
     trust_blocked: bool = False
-    """Assume that pages the crawl does not read link to no others: pages behind robots.txt, a login, nofollow or the
-    trap limits, and pages outside the start directory."""
-    every: PositiveSeconds | None = None
-    """Audit the site after a run if its last audit is at least this old (7d). Used by siteatlas run and schedule."""
+    """Assume that the pages that the crawl cannot read contain no links to other pages. Such pages are behind
+    robots.txt, a login, nofollow or the trap limits, or outside the start directory."""
+    every: PositiveDuration | None = None
+    """Audit the site after a run if the last audit is at least this old (seconds, or 7d). Only siteatlas run and
+    schedule use this setting."""
     report: str = ""
     """Directory for the reports: HTML, JSON, CSV, SARIF and JUnit. If several sites share it, each has a subdirectory
     with its name."""
     fail_on: tuple[str, ...] = ()
-    """Exit with code 10 for conclusive findings of these severities, families or rules (error, orphan, entry.gone), or
-    for those that the previous audit did not have (new, new:error, new:orphan)."""
-
-    @field_validator("every", "max_crawl_age", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
+    """Exit with code 10 if the audit has conclusive findings of these severities, families or rules, such as error,
+    orphan or entry.gone. Write new:error or new:orphan to count only findings that are not in the previous audit. new
+    alone counts all such findings."""
 
 
 OccasionName = Literal["changes", "trouble", "findings"]
 
 
 class NotifyConfig(ConfigSection):
-    """When notifications are sent, whatever the channel. They report real changes only, after the files are live."""
+    """When notifications are sent, for all channels. They report only real changes, after the files are live."""
 
     enabled: bool = True
     """After a run, send notifications through the channels configured below."""
     check_live: bool = True
-    """Fetch the site's sitemap first, and postpone notifications until it is the published one."""
+    """Fetch the sitemap from its public URL first, and postpone notifications until the site serves the published
+    file."""
     attempts: PositiveInt = 3
-    """Attempts to send one message in a row while the receiver fails. After them, the next run continues."""
-    retry_delay: PositiveSeconds = 2.0
+    """Maximum attempts to send one message in one run. If all of them fail, the next run tries again."""
+    retry_delay: PositiveDuration = 2.0
     """Seconds before the second attempt. The delay doubles with each attempt."""
-    max_retry_after: PositiveSeconds = 60.0
-    """Longest Retry-After to wait for, in seconds. If a receiver asks for more, the next run continues."""
-    timeout: PositiveSeconds = 30.0
-    """Seconds one message may take."""
+    max_retry_after: PositiveDuration = 60.0
+    """Longest Retry-After to wait for, in seconds. If a receiver requests a longer wait, the next run sends the
+    message."""
+    timeout: PositiveDuration = 30.0
+    """Maximum seconds to send one message."""
     max_urls: PositiveInt = 100
-    """Maximum URLs of each kind that a message for people names."""
-
-    @field_validator("retry_delay", "max_retry_after", "timeout", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
+    """Maximum URLs of each kind of change to list in a message."""
 
 
 class IndexNowConfig(ConfigSection):
     """Tell Bing, Yandex and others which URLs changed (https://www.indexnow.org/). Off without a key."""
 
     key: str = ""
-    """The key: 8 to 128 letters, digits and dashes, or env:NAME, file:PATH. `openssl rand -hex 16` makes one."""
+    """IndexNow key of 8 to 128 letters, digits and dashes. `openssl rand -hex 16` prints a new key. Write env:NAME or
+    file:PATH to keep the key out of the configuration."""
     key_url: str = ""
-    """URL of the key file. Default: /KEY.txt on each host. In a directory, it is valid for the URLs below that only."""
+    """URL of the key file. Default: /KEY.txt on each host. A key file in a directory is valid only for the URLs in that
+    directory."""
     endpoint: str = "https://api.indexnow.org/indexnow"
-    """Endpoint to send the URLs to. Each search engine passes them to the others."""
+    """URL of the IndexNow server. It shares the changed URLs with all search engines that support IndexNow."""
     batch: int = Field(default=10_000, ge=1, le=10_000)
-    """Maximum URLs in one message."""
+    """Maximum URLs in one request to IndexNow."""
     first_run: bool = False
     """Send all pages of the first run too, not only later changes."""
 
 
 class SearchConsoleConfig(ConfigSection):
-    """Submit the sitemap to Google Search Console when it changes, and read its status there."""
+    """Submit the sitemap to Google Search Console when it changes, and read the status of the submission."""
 
     account: str = ""
     """Key file (JSON) of a service account that is an owner of the property: a path, file:PATH or env:NAME."""
     property: str = ""
-    """The property: a URL with a slash at its end, or sc-domain:example.com. Default: the site's origin."""
+    """Search Console property: a URL that ends with a slash, or sc-domain:example.com. Default: the site's origin."""
     endpoint: str = "https://www.googleapis.com/webmasters/v3"
-    """URL of the API."""
-    check_interval: PositiveSeconds = 21_600.0
-    """Seconds after which a run that submits nothing reads the status again."""
-
-    @field_validator("check_interval", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
+    """URL of the Search Console API."""
+    check_interval: PositiveDuration = 21_600.0
+    """Minimum seconds between two requests for the status of the sitemap. Siteatlas also requests the status when it
+    submits the sitemap."""
 
 
 class WebSubConfig(ConfigSection):
-    """Tell the hubs of the feed of recent changes (output.recent) when it has news."""
+    """Notify the hubs of the feed of recent changes (output.recent) when the feed changes."""
 
     hubs: tuple[str, ...] = ()
-    """URLs of the hubs."""
+    """URLs of WebSub hubs."""
 
 
 class WebhookConfig(ConfigSection):
     """Send a JSON message to your own URLs."""
 
     urls: tuple[str, ...] = ()
-    """URLs to send to. Write env:NAME or file:PATH for a secret URL, such as that of a chat."""
+    """URLs to send the message to. Write env:NAME or file:PATH to keep a secret URL, such as the URL of a chat, out of
+    the configuration."""
     secret: str = ""
     """Secret that signs each message: HMAC-SHA256 of the body, in the header X-Siteatlas-Signature."""
     template: str = ""
     """Jinja2 template of the body, for receivers that need other JSON, such as chats."""
     on: tuple[OccasionName, ...] = ("changes", "trouble", "findings")
-    """Events to report: changes; trouble (a run fails, and once more when runs succeed again); findings (new and
-    resolved ones of an audit after a run)."""
+    """Events to report. changes: the sitemap changed. trouble: a run failed, or succeeded after a failure. findings: an
+    audit has new or resolved findings."""
 
 
 class EmailConfig(ConfigSection):
     """Send an e-mail. Off without a recipient."""
 
     to: tuple[str, ...] = ()
-    """Recipients."""
+    """Recipients of the e-mail."""
     sender: str = ""
-    """Sender. Default: the first recipient."""
+    """Sender of the e-mail. Default: the first recipient."""
     server: str = "localhost:25"
     """SMTP server, as host:port."""
     security: Literal["none", "starttls", "tls"] = "none"
     """Encryption of the connection. A login is never sent without encryption."""
     login: str = ""
-    """user:password for the server. Write env:NAME or file:PATH to keep it out of the configuration."""
+    """User name and password for the SMTP server, as user:password. Write env:NAME or file:PATH to keep them out of the
+    configuration."""
     template: str = ""
-    """Jinja2 template of the message. Its first line is the subject."""
+    """Jinja2 template of the e-mail. The first line is the subject."""
     on: tuple[OccasionName, ...] = ("trouble", "findings")
-    """Events to report: changes; trouble (a run fails, and once more when runs succeed again); findings (new and
-    resolved ones of an audit after a run)."""
+    """Events to report. changes: the sitemap changed. trouble: a run failed, or succeeded after a failure. findings: an
+    audit has new or resolved findings."""
 
 
 class HookConfig(ConfigSection):
-    """Run your own command. It reads the message of the webhook from standard input."""
+    """Run your own command. The command reads from standard input the same message that a webhook gets."""
 
     command: tuple[str, ...] = ()
-    """The command and its arguments, as separate words. No shell reads them."""
-    timeout: PositiveSeconds = 300.0
-    """Seconds the command may take."""
+    """Command and its arguments, as separate words. Siteatlas starts the command without a shell."""
+    timeout: PositiveDuration = 300.0
+    """Maximum seconds that the command may run."""
     on: tuple[OccasionName, ...] = ("changes",)
-    """Events to run it for: changes; trouble (a run fails, and once more when runs succeed again); findings (new and
-    resolved ones of an audit after a run)."""
-
-    @field_validator("timeout", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
+    """Events that start the command. changes: the sitemap changed. trouble: a run failed, or succeeded after a failure.
+    findings: an audit has new or resolved findings."""
 
 
 class UploadConfig(ConfigSection):
-    """Upload the files after they are published in the directory: first the files, the index last."""
+    """Upload the published files. The sitemap index is uploaded last."""
 
     to: str = ""
-    """Where to upload: s3://bucket/prefix (needs siteatlas[s3]) or sftp://user@host:22/directory (needs
+    """Upload the published files to s3://bucket/prefix (needs siteatlas[s3]) or to sftp://user@host:22/directory (needs
     siteatlas[sftp])."""
     cache_control: str = ""
-    """Cache-Control of files on S3."""
+    """Cache-Control header of the files on S3."""
     s3_endpoint: str = ""
-    """Server of an S3-compatible storage. Default: Amazon's."""
+    """URL of an S3-compatible storage. Default: Amazon S3."""
     s3_region: str = ""
-    """Region of the storage. Region and keys default to those of the AWS tools: environment, files and roles."""
+    """Region of the S3 storage. Default: the region in the AWS settings (environment variables or configuration
+    files)."""
     s3_access_key: str = ""
-    """Access key, as env:NAME or file:PATH."""
+    """Access key of the S3 storage, as env:NAME or file:PATH. Default: the key in the AWS settings (environment
+    variables, configuration files or roles)."""
     s3_secret_key: str = ""
-    """Secret key, as env:NAME or file:PATH."""
+    """Secret key of the S3 storage, as env:NAME or file:PATH. Set it together with --s3-access-key."""
     sftp_password: str = ""
-    """Password, as env:NAME or file:PATH, if there is no key."""
+    """SFTP password, as env:NAME or file:PATH. Not needed with a private key."""
     sftp_key: str = ""
-    """File of a private key. Default: those of ~/.ssh and the agent."""
+    """File with the private key for SFTP. Default: the keys in ~/.ssh and in the SSH agent."""
     sftp_known_hosts: str = ""
     """File of the trusted host keys. Default: ~/.ssh/known_hosts."""
-    timeout: PositiveSeconds = 60.0
+    timeout: PositiveDuration = 60.0
     """Seconds without progress after which an upload fails."""
     retries: int = Field(default=3, ge=0)
-    """Retries of one file after a transient failure."""
-    grace_period: float = Field(default=3600.0, ge=0)
-    """Seconds to keep uploaded files that have left the set, for readers of an old index."""
-
-    @field_validator("timeout", "grace_period", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
+    """Maximum retries to upload one file after a transient failure."""
+    grace_period: Duration = 3600.0
+    """Seconds to keep uploaded files that the sitemap no longer needs, for crawlers that still read the old index."""
 
 
 _host_name = re.compile(r"[^\s:/?#@*\[\]]+")
 
 
 class ScheduleConfig(ConfigSection):
-    """When siteatlas schedule runs a site. Without cron and every, it does not."""
+    """When siteatlas schedule runs a site. Without cron or every, siteatlas schedule does not run the site."""
 
     cron: str = ""
-    """Cron expression of five fields. "30 3 * * *" is daily at 3:30. Clock changes are handled as in Debian's cron."""
-    every: PositiveSeconds | None = None
-    """Time from one run to the next (6h, 1d), instead of cron. The runs of several sites are spread over it."""
+    """Cron expression of five fields. "30 3 * * *" means every day at 3:30. Siteatlas handles changes to daylight
+    saving time as Debian's cron does."""
+    every: PositiveDuration | None = None
+    """Time from one run to the next (6h, 1d), instead of cron. Siteatlas spreads the runs of several sites over this
+    time."""
     enabled: bool = True
-    """Let siteatlas schedule run the site. enabled = false in [sites.NAME.schedule] leaves out one of several sites."""
+    """Let siteatlas schedule run the site. To skip one of several sites, write enabled = false in
+    [sites.NAME.schedule]."""
     timezone: str = "UTC"
     """Time zone of cron, such as Europe/Berlin, or "local"."""
-    jitter: float = Field(default=0.0, ge=0)
-    """Start each run up to this much later (10m). The delay is always the same for one site and time."""
+    jitter: Duration = 0.0
+    """Delay each run by up to this much (seconds, or 10m). The delay depends only on the site and the scheduled
+    time."""
     run_on_start: bool = True
-    """Run a site that has never run as soon as the daemon starts, or as soon as the site is in its configuration."""
+    """Run a new site immediately, without waiting for its first scheduled time."""
     retries: int = Field(default=3, ge=0)
-    """Retries of a failed run before the next scheduled one."""
-    retry_delay: PositiveSeconds = 300.0
+    """Maximum retries of a failed run before the next scheduled run."""
+    retry_delay: PositiveDuration = 300.0
     """Seconds before the first retry. The delay doubles with each retry."""
-    max_retry_delay: PositiveSeconds = 21_600.0
+    max_retry_delay: PositiveDuration = 21_600.0
     """Maximum seconds between two retries."""
-    run_timeout: PositiveSeconds = 86_400.0
-    """Seconds a run may take, with the audit after it. Then it ends and saves its state, and the next run continues."""
-
-    @field_validator("every", "jitter", "retry_delay", "max_retry_delay", "run_timeout", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value
+    run_timeout: PositiveDuration = 86_400.0
+    """Maximum seconds of a run, including the audit after it. At the limit, the run saves its state and ends. The next
+    run continues."""
 
     @property
     def is_timed(self) -> bool:
@@ -268,29 +263,33 @@ class ScheduleConfig(ConfigSection):
 
 
 class DaemonConfig(ConfigSection):
-    """How siteatlas schedule works. There is one daemon for all sites, so a single site cannot have this section."""
+    """How siteatlas schedule works. One daemon runs all sites, so a single site cannot have this section."""
 
     directory: str = ""
-    """Directory for the history of the schedule. Default: the directory of the state."""
+    """Directory for the history of scheduled runs. Default: the directory of the state."""
     max_parallel_runs: PositiveInt = 2
-    """Maximum sites that run at the same time. While others wait, audits leave one of these places free."""
-    reload_interval: PositiveSeconds = 5.0
-    """Seconds between two checks of the configuration file. A changed file is read again, as on SIGHUP."""
-    shutdown_timeout: PositiveSeconds = 60.0
-    """Seconds that runs have to save their state when the daemon stops."""
+    """Maximum sites that run at the same time. If this is more than 1, audits leave one of these places free while
+    sites wait for a run."""
+    reload_interval: PositiveDuration = 5.0
+    """Seconds between two checks of the configuration file. If the file has changed, Siteatlas reloads it, as on
+    SIGHUP."""
+    shutdown_timeout: PositiveDuration = 60.0
+    """Maximum seconds for active runs to save their state when the daemon stops."""
     history_limit: PositiveInt = 1_000
-    """Runs of each site to keep in the history."""
+    """Number of runs of each site to keep in the history."""
     listen: str = "127.0.0.1:9188"
-    """Address of /healthz, /metrics and the web page: HOST:PORT, or unix:PATH. "": none. There is no login, so keep it
-    on loopback."""
+    """Address of the web server with /healthz, /metrics and a status page: HOST:PORT or unix:PATH. "" switches the web
+    server off. It has no login, so use a loopback address."""
     allowed_hosts: tuple[str, ...] = ()
-    """Host names to answer to, besides localhost, IP addresses and the names of this machine. "*": all."""
+    """More host names that the web server accepts in the Host header. It always accepts localhost, IP addresses and the
+    names of this machine. "*" accepts all."""
     serve_sitemaps: bool = False
-    """Serve the published files below /published/NAME/ too, for a proxy."""
+    """Let the web server also serve the published files of each site, at /published/NAME/. A reverse proxy can then
+    fetch them there."""
     max_clients: PositiveInt = 64
-    """Maximum connections at the same time."""
-    client_timeout: PositiveSeconds = 10.0
-    """Seconds a client may take to send a request, or to receive the next part of a response."""
+    """Maximum connections to the web server at the same time."""
+    client_timeout: PositiveDuration = 10.0
+    """Maximum seconds for a client of the web server to send a request, or to receive the next part of a response."""
 
     @field_validator("allowed_hosts")
     @classmethod
@@ -302,8 +301,3 @@ class DaemonConfig(ConfigSection):
                     f"port and path"
                 )
         return value
-
-    @field_validator("reload_interval", "shutdown_timeout", "client_timeout", mode="before")
-    @classmethod
-    def _duration(cls, value: object) -> object:
-        return parse_duration(value) if isinstance(value, str) else value

@@ -110,8 +110,8 @@ def choose_sites(known: Sequence[str], wanted: Sequence[str], source: str) -> li
     for name in wanted:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f'did you mean "{near[0]}"?' if near else f"known are: {', '.join(known)}"
-            raise UsageError(f'there is no site "{name}" in {source}: {hint}')
+            hint = f'did you mean "{near[0]}"?' if near else f"its sites are: {', '.join(known)}"
+            raise UsageError(f'{source} has no site "{name}": {hint}')
     return [name for name in known if name in wanted or not wanted]
 
 
@@ -121,13 +121,13 @@ def check_distinct_paths(places: Sequence[SitePaths], source: str) -> None:
         for other in places[:number]:
             both = f'the sites "{other.name}" and "{paths.name}" in {source}'
             if paths.sitemap == other.sitemap:
-                raise UsageError(f"{both} would both write {paths.sitemap}: give each an output.directory of its own")
+                raise UsageError(f"{both} would both write {paths.sitemap}: give each site its own output.directory")
             if paths.upload_target and paths.upload_target == other.upload_target:
-                raise UsageError(f"{both} would both upload {paths.upload_target}: give each an upload.to of its own")
+                raise UsageError(f"{both} would both upload to {paths.upload_target}: give each site its own upload.to")
             if paths.state == other.state:
                 raise UsageError(
-                    f"{both} would share one state, because they have the same sitemap URL: give each a site.url or a "
-                    f"site.sitemap_url of its own, or a state.directory"
+                    f"{both} would share one state, because they have the same sitemap URL: give each site its own "
+                    f"site.url, site.sitemap_url or state.directory"
                 )
 
 
@@ -135,13 +135,14 @@ def _merge_shared(
     shared: dict[str, Any], name: str, own: object, source: str, flag_of: Callable[[str], str]
 ) -> dict[str, Any]:
     if not _name.fullmatch(name):
-        raise UsageError(f'the site name "{name}" in {source} may have letters, digits, ".", "_" and "-" only')
+        raise UsageError(f'the site name "{name}" in {source} may contain only letters, digits, ".", "_" and "-"')
     if not isinstance(own, dict):
         raise UsageError(f"{SITES}.{name} in {source} needs tables, such as [{SITES}.{name}.site]")
     build_config(own, source, flag_of, f"{SITES}.{name}.")
     if _SHARED_SECTION in own:
         raise UsageError(
-            f"[{SITES}.{name}.{_SHARED_SECTION}] in {source}: there is one daemon for all sites, in [{_SHARED_SECTION}]"
+            f"[{SITES}.{name}.{_SHARED_SECTION}] in {source} is not allowed, because one daemon runs all sites: use "
+            f"[{_SHARED_SECTION}]"
         )
     sections = dict.fromkeys([*shared, *own])
     merged = {section: {**shared.get(section, {}), **own.get(section, {})} for section in sections}

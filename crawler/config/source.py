@@ -13,8 +13,8 @@ from crawler.errors import UsageError
 from crawler.fetch.dns import read_override
 from crawler.fetch.transports import FolderTransports, ServerTransports, Transports
 from crawler.model import Url
-from crawler.url.mirror import Mirror
 from crawler.url.normalize import InvalidUrl, host_of, normalize_url, origin_of, path_of
+from crawler.url.params import Mirror
 
 _scheme = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://").match
 _LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")  # names of a development server
@@ -73,7 +73,7 @@ def address_overrides(config: Config) -> dict[str, tuple[str, ...]]:
     except ValueError as error:
         raise UsageError(f"--resolve: {error}") from None
     if overrides and config.fetch.proxy:
-        raise UsageError("--resolve and --proxy exclude each other: it is the proxy that resolves names")
+        raise UsageError("--resolve cannot be used with --proxy, because the proxy resolves the host names")
     return overrides
 
 
@@ -96,7 +96,7 @@ def host_header(config: Config) -> str:
 
 def _server_source(text: str, scheme: str) -> Url:
     if scheme not in ("http", "https"):
-        hint = "; name the folder itself" if scheme == "file" else ""
+        hint = "; give the path of the folder" if scheme == "file" else ""
         raise UsageError(f"--source needs an http(s) URL or a folder, not {scheme}:{hint}")
     try:
         url = normalize_url(text)
@@ -104,9 +104,9 @@ def _server_source(text: str, scheme: str) -> Url:
         raise UsageError(f"--source cannot be used: {error}") from None
     authority, _, rest = text.partition("://")[2].partition("/")
     if "@" in authority:
-        raise UsageError("--source carries a user name or password, which is not used: give them with --basic-auth")
+        raise UsageError("--source contains a user name or a password: give them with --basic-auth instead")
     if "?" in rest or "#" in rest:
-        raise UsageError(f'--source "{text}" is one page: name the whole site, {origin_of(url)}')
+        raise UsageError(f'--source "{text}" is a single page: give the whole site, {origin_of(url)}')
     return url if url.endswith("/") else Url(f"{url}/")
 
 
@@ -119,11 +119,13 @@ def _folder_source(text: str, *, proxy: bool) -> Path:
     if not is_there:
         like_a_host = "." in folder.parts[0].strip(".") or ":" in text if folder.parts else False
         hint = f"; did you mean http://{shown}?" if like_a_host and text.isprintable() else ""
-        raise UsageError(f"--source: there is no folder {shown!r}{hint}")
+        raise UsageError(f"--source: the folder {shown!r} does not exist{hint}")
     if not is_folder:
-        raise UsageError(f"--source: {shown!r} is no folder")
+        raise UsageError(f"--source: {shown!r} is not a folder")
     if proxy:
-        raise UsageError("--source with a folder and --proxy exclude each other: a folder needs no HTTP")
+        raise UsageError(
+            "--proxy cannot be used with a folder as --source, because Siteatlas reads the folder without HTTP"
+        )
     return folder
 
 
@@ -141,7 +143,9 @@ def _own_names(server: Url, host: str) -> Iterator[str]:
         try:
             bare = host_of(normalize_url(f"http://{host}/"))
         except InvalidUrl:
-            raise UsageError("-H 'Host: …' names no host, like www.example.com or www.example.com:8080") from None
+            raise UsageError(
+                "-H 'Host: …' does not name a host, such as www.example.com or www.example.com:8080"
+            ) from None
         # Some add their port to any name, as nginx does when it redirects to a directory with a slash.
         yield from (host, bare + port)
 

@@ -47,9 +47,12 @@ def named_files(words: Sequence[str], url: str) -> dict[str, Path]:
             raise UsageError(f"--url: {error}") from None
     files = {word: _sitemap_in(Path(word)) for word in words if word != "-" and not is_url(word)}
     if url and len(words) == len(set(filter(is_url, words))):
-        raise UsageError("--url is the URL of a file, but only URLs are named")
+        raise UsageError("--url is for a FILE, but only URLs are given: leave --url out")
     if url and not url.endswith("/") and len(words) > 1:
-        raise UsageError("--url names one file; for several files, give their directory: a URL that ends with a slash")
+        raise UsageError(
+            "--url is the URL of one file, but several files are given: give the URL of their "
+            "directory, with a slash at its end"
+        )
     return files
 
 
@@ -112,7 +115,8 @@ def _documents_of_page(url: str, remote: "Downloader", say: Callable[[str], None
             yield document
             return
     raise NothingCrawlable(
-        f"{url} is not a sitemap, robots.txt names none, and there is no {' or '.join(ROOT_NAMES)}: name its URL"
+        f"{url} is not a sitemap, robots.txt names none, and the site has no {' or '.join(ROOT_NAMES)}: give the "
+        f"URL of the sitemap"
     )
 
 
@@ -130,5 +134,5 @@ def _sitemap_in(path: Path) -> Path:
     if not path.exists():
         is_like_url = len(path.parts) > 1 and "." in path.parts[0] and str(path).isprintable()
         hint = f"; did you mean https://{path}?" if is_like_url else ""
-        raise UsageError(f"there is no file {str(path)!r}{hint}")
+        raise UsageError(f"{str(path)!r} does not exist{hint}")
     return path

@@ -103,7 +103,7 @@ class Downloader:
             raise SourceError(str(error)) from None
         rule = self.rules(origin_of(normalized)).can_fetch(normalized)
         if isinstance(rule, Blocked):
-            raise SourceError(f"{url} may not be fetched: {rule.reason}")
+            raise SourceError(f"{url} was not fetched: {rule.reason}")
 
     def rules(self, origin: str) -> Robots:
         """The robots.txt rules of an origin."""
@@ -131,8 +131,8 @@ class Downloader:
             raise kind(f"{answer.url} answered {answer.status}{_status_text(answer.status)}")
         target = redirect_target(answer, _KEEP_ALL_PARAMS)
         if isinstance(target, InvalidUrl):
-            raise SourceError(f"{answer.url} redirects to no usable URL: {target}")
-        raise SourceError(f"{url} redirects more than {MAX_REDIRECTS} times, at last to {target}")
+            raise SourceError(f"{answer.url} redirects to an invalid URL: {target}")
+        raise SourceError(f"{url} redirects more than {MAX_REDIRECTS} times, the last time to {target}")
 
     def _note(self, text: str, url: Url, reply: Reply) -> None:
         if reply.url != url:

@@ -18,16 +18,15 @@ import anyio
 from crawler.crawl.error_budget import ErrorBudget
 from crawler.crawl.frontier import Frontier
 from crawler.crawl.worker import PageWorker
-from crawler.errors import StorageError
+from crawler.errors import SiteatlasError, StorageError
 from crawler.fetch.retry import FAILURES, is_failure
 from crawler.fetch.throttle import Throttle
-from crawler.model import Done, Lease, Outcome, Retry, State, Verdict, Wait
+from crawler.model import DiscoveredBy, Done, Lease, Outcome, Retry, State, Verdict, Wait
 
 log = logging.getLogger(__name__)
 TICK_SECONDS = 0.1  # between updates of the display, commits and checks of the limits
 COMMIT_EVERY = 0.2  # seconds until an outcome is durable
 RECHECK_SECONDS = 60.0  # the longest wait until the dispatcher calls the frontier again
-LOG_SECONDS = 60.0  # between two lines of progress in the log
 STOP_GRACE = 3.0  # seconds for requests in flight to end when the crawl stops
 
 
@@ -38,9 +37,9 @@ class FinishReason(StrEnum):
     MAX_PAGES = "the limit of pages (--max-pages) was reached"
     MAX_TIME = "the limit of time (--max-time) was reached"
     INTERRUPTED = "it was interrupted"
-    SITE_DOWN = "the site stopped answering"
-    PARKED = "the site asked for a long pause"
-    TROUBLED = "the server failed or let us wait for too long in all (--max-error-time)"
+    SITE_DOWN = "the site stopped responding"
+    PARKED = "the site requested a long pause (--max-retry-after)"
+    TROUBLED = "errors and waits of the server took too long in total (--max-error-time)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +69,18 @@ class Tally:
 
 
 Watch = Callable[[Tally], None]
+RejectStart = Callable[[Outcome], SiteatlasError | None]
+"""Judges the outcome of the start URL: an error ends the crawl."""
 
 
 class CrawlEngine:
     """Runs one crawl to its end. Calls ``watch`` with the tally every tick.
 
-    When nothing is left, it calls ``more``, which may admit more URLs, until that answers False.
+    When nothing is left, it calls ``more``, which may admit more URLs, until that returns False. ``reject`` judges the
+    start URL: with an error, the crawl ends before the start URL is settled, and ``rejection`` is the error.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the last two have a default
         self,
         frontier: Frontier,
         worker: PageWorker,
@@ -86,9 +88,12 @@ class CrawlEngine:
         limits: CrawlLimits,
         watch: Watch,
         more: Callable[[], bool] | None = None,
+        reject: RejectStart | None = None,
     ) -> None:
         self._frontier = frontier
         self._more = more
+        self._reject = reject
+        self.rejection: SiteatlasError | None = None
         self._worker = worker
         self._throttle = throttle
         self._limits = limits
@@ -204,7 +209,7 @@ class CrawlEngine:
         return None
 
     def _pause_text(self, seconds: float) -> str:
-        asked = " as asked" if self._throttle.has_retry_after(time.time()) else ""
+        asked = ", as the server requested" if self._throttle.has_retry_after(time.time()) else ""
         error = f": {self._error_budget.last_error}" if self._error_budget.last_error else ""
         return f"waiting {seconds:.0f} s{asked}{error}"
 
@@ -222,8 +227,13 @@ class CrawlEngine:
         finally:
             self._out -= 1
             self._wake()
+        if self._reject and isinstance(outcome, Outcome) and lease.found & DiscoveredBy.SEED:
+            self.rejection = self._reject(outcome)
+            if self.rejection:
+                return self.stop(FinishReason.INTERRUPTED)
         self._settle(outcome)
         self._count_error_time(outcome)
+        return None
 
     def _settle(self, outcome: Outcome | Retry) -> None:
         if self._fatal:
@@ -263,7 +273,7 @@ class CrawlEngine:
         await self._changed.wait()
 
     async def _tick(self) -> None:
-        committed = logged = time.monotonic()
+        committed = time.monotonic()
         while True:
             await anyio.sleep(TICK_SECONDS)
             now = time.monotonic()
@@ -277,9 +287,6 @@ class CrawlEngine:
                     self._stop_on_storage_error(error)
             self._count()
             self._watch(self.tally)
-            if now - logged >= LOG_SECONDS:
-                logged = now
-                log.info("%s", _progress_line(self.tally))
 
     def _count(self) -> None:
         counts = self._frontier.counts()
@@ -293,8 +300,3 @@ class CrawlEngine:
         tally.unchanged = self._worker.unchanged
         tally.bytes = self._worker.bytes
         tally.seconds = time.monotonic() - self._started
-
-
-def _progress_line(tally: Tally) -> str:
-    failed = f", {tally.failed:,} failed" if tally.failed else ""
-    return f"{tally.done:,} of {tally.known:,} URLs{failed}{f'; {tally.paused}' if tally.paused else ''}"

@@ -118,18 +118,32 @@ def _by_status(case: RuleInput, first: int, state: State) -> Verdict | None:
 def _other_status(case: RuleInput) -> Verdict | None:
     if case.reply.status == 200:
         return None
-    return Verdict(State.BAD_ANSWER, f"http.status: answered {case.reply.status}, which is no answer to a plain GET")
+    return Verdict(
+        State.BAD_ANSWER, f"http.status: answered {case.reply.status}, which is not a valid response to a plain GET"
+    )
 
 
 def _wrong_type(case: RuleInput) -> Verdict | None:
     label = parse_media_type(case.reply.header("content-type") or "")
     if is_html_type(label) is False:
         name = "a feed, read for its links, and " if label in FEED_TYPES else ""
-        return Verdict(State.WRONG_TYPE, f"{label} is {name}no HTML")
+        return Verdict(State.WRONG_TYPE, f"{label} is {name}not HTML")
     page = case.page
     if page is not None and not page.is_html and not page.fallback:
-        return Verdict(State.WRONG_TYPE, f"the body is no HTML, though labelled {label}" if label else "no HTML")
+        return Verdict(
+            State.WRONG_TYPE, f"the body is not HTML, although its Content-Type is {label}" if label else "no HTML"
+        )
     return None
+
+
+def _miscoded(case: RuleInput) -> Verdict | None:
+    """Browsers cannot show such a body (https://www.rfc-editor.org/rfc/rfc9110, section 8.4)."""
+    if not case.reply.is_miscoded:
+        return None
+    coding = case.reply.header("content-encoding") or "compressed"
+    return Verdict(
+        State.BAD_ANSWER, f"body.decode_error: labelled {coding}, but not compressed: browsers cannot show it"
+    )
 
 
 def _parse_failed(case: RuleInput) -> Verdict | None:
@@ -196,30 +210,31 @@ def _notes(case: RuleInput) -> list[str]:
         return notes
     if len(page.canonicals) > 1:
         shown = " and ".join(page.canonicals[:2])
-        notes.append(f"{len(page.canonicals)} canonicals that disagree count as none: {shown}")
+        notes.append(f"{len(page.canonicals)} canonicals contradict one another, so none of them counts: {shown}")
     notes += page.canonical_faults[:2]
     others = [fault for fault in page.faults if not fault.startswith(_UNREAD_PREFIXES)]
     notes += [*others[:2], *page.video_faults[:2]]
     if page.refresh == case.reply.url:
-        notes.append("it refreshes itself")
+        notes.append("the page refreshes itself")
     if page.fallback:
         notes.append(f"read by the simple scanner: {page.fallback}")
     return notes
 
 
 INDEXABILITY_RULES: Final = (
-    IndexabilityRule("3xx with a Location (a bad one: bad answer)", State.REDIRECT, _redirect),
+    IndexabilityRule("3xx with a Location (invalid: bad answer)", State.REDIRECT, _redirect),
     IndexabilityRule("4xx", State.CLIENT_ERROR, _client_error),
     IndexabilityRule("5xx", State.SERVER_ERROR, _server_error),
-    IndexabilityRule("any other status than 200", State.BAD_ANSWER, _other_status),
-    IndexabilityRule("no HTML, by its label or its bytes", State.WRONG_TYPE, _wrong_type),
-    IndexabilityRule("neither parser nor scanner could read it", State.PARSE_FAILED, _parse_failed),
+    IndexabilityRule("any status other than 200", State.BAD_ANSWER, _other_status),
+    IndexabilityRule("not HTML, by Content-Type or first bytes", State.WRONG_TYPE, _wrong_type),
+    IndexabilityRule("labelled as compressed, but plain", State.BAD_ANSWER, _miscoded),
+    IndexabilityRule("neither of the two parsers could read it", State.PARSE_FAILED, _parse_failed),
     IndexabilityRule("an immediate refresh to another URL", State.REDIRECT, _refresh),
     IndexabilityRule("noindex, in the page or in its headers", State.NOINDEX, _noindex),
-    IndexabilityRule("one canonical, and it is another URL", State.CANONICAL_ELSEWHERE, _canonical),
+    IndexabilityRule("one canonical, which is another URL", State.CANONICAL_ELSEWHERE, _canonical),
     IndexabilityRule("too long for a sitemap", State.TOO_LONG, _unlisted(State.TOO_LONG)),
     IndexabilityRule("outside the sitemap's directory", State.OUT_OF_SCOPE, _unlisted(State.OUT_OF_SCOPE)),
     IndexabilityRule("left out by a pattern", State.EXCLUDED, _unlisted(State.EXCLUDED)),
     IndexabilityRule("everything else", State.INDEXABLE, _indexable),
 )
-"""The table. Source for what search engines drop: https://developers.google.com/search/docs/crawling-indexing/http-network-errors."""
+"""The table. Source for what search engines drop: " "https://developers.google.com/search/docs/crawling-indexing/http-network-errors."""

@@ -73,13 +73,23 @@ class OutcomeBuilder:
 
     def transient(self, lease: Lease, fetched: FetchedPage, page: Page | None = None) -> Outcome:
         """Outcome of a transient failure; keeps the links of the previous visit."""
-        answer, previous = fetched.answer, fetched.previous
+        answer = fetched.answer
         if isinstance(answer, Failure):
             outcome = Outcome(lease, self.judge.failure(answer))
         elif lease.kind is DocumentKind.SITEMAP:
             outcome = self._of_sitemap(lease, answer, page)
         else:
             outcome = Outcome(lease, self.judge.verdict(answer, page), answer.status)
+        return self._with_known_links(outcome, fetched)
+
+    def failed(self, lease: Lease, fetched: FetchedPage, reply: Reply, verdict: Verdict) -> Outcome:
+        """Outcome of a reply that says nothing about the page; keeps the links of the previous visit."""
+        if lease.kind is DocumentKind.SITEMAP:
+            verdict = Verdict(State.SITEMAP_FILE, verdict.reason)
+        return self._with_known_links(Outcome(lease, verdict, reply.status), fetched)
+
+    def _with_known_links(self, outcome: Outcome, fetched: FetchedPage) -> Outcome:
+        lease, previous = outcome.lease, fetched.previous
         outcome = replace(outcome, request=fetched.request)
         if previous is None or _is_last_check(lease):
             return outcome
@@ -149,5 +159,5 @@ def _is_last_check(lease: Lease) -> bool:
 def _last_check(outcome: Outcome) -> Outcome:
     verdict = outcome.verdict
     if verdict.state is State.INDEXABLE:
-        verdict = Verdict(State.UNLINKED, "it answers as before, but no page links to it any more")
+        verdict = Verdict(State.UNLINKED, "its content is unchanged, but no page links to it any more")
     return replace(outcome, verdict=verdict, links=[], finds=())

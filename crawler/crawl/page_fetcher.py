@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from crawler.crawl.challenge import Challenge, detect_challenge
 from crawler.crawl.earlier_crawl import EarlierAnswer, EarlierCrawl
 from crawler.crawl.revalidation import PreviousVisits, conditional_headers, request_record
 from crawler.fetch.fetcher import Fetcher
@@ -25,11 +26,12 @@ class FetchOptions(Struct, frozen=True):
 
 
 class FetchedPage(NamedTuple):
-    """The answer to one request, and the previous visit that made the request conditional."""
+    """The answer to one request, the previous visit that made the request conditional, and the challenge that it is."""
 
     answer: Reply | Failure
     previous: PreviousVisit | None
     request: Request
+    challenge: Challenge | None = None
 
 
 class PageFetcher:
@@ -59,6 +61,7 @@ class PageFetcher:
     async def fetch(self, lease: Lease) -> FetchedPage | Verdict | EarlierAnswer:
         """Send one request, and report its end to the throttle. Raises StorageError."""
         answer: Reply | Failure | None = None
+        challenge: Challenge | None = None
         origin, options = origin_of(lease.url), self._options
         try:
             robots = await self._robots_cache.get(origin)
@@ -70,9 +73,10 @@ class PageFetcher:
             previous = self._previous_visits.get(lease.id, lease.kind)
             headers = conditional_headers(previous)
             answer = await self._fetcher.fetch(lease.url, headers=headers, body=body)
+            challenge = detect_challenge(answer) if isinstance(answer, Reply) else None
         finally:
-            self._throttle.finish(lease.url, time.time(), answer)
-        return FetchedPage(answer, previous, request_record(answer, bool(headers), time.time()))
+            self._throttle.finish(lease.url, time.time(), None if challenge else answer)
+        return FetchedPage(answer, previous, request_record(answer, bool(headers), time.time()), challenge)
 
     async def fetch_again(self, url: Url) -> Reply | Failure:
         """Fetch a page once more, unconditionally, and report the end to the throttle."""

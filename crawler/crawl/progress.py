@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import copy
 
 from crawler.crawl.engine import Tally
-from crawler.units import clock_text
+from crawler.units import clock_text, count_text
 
 log = logging.getLogger(__name__)
 _LOG_SECONDS = 60.0  # between two lines
@@ -30,22 +30,27 @@ class ProgressLogger:
         self._waited = self._waited or is_first_wait
         seconds = max(now - self._then, 1.0)
         past, self._past, self._then = self._past, copy(tally), now
-        rate, growth = (tally.done - past.done) / seconds, (tally.known - past.known) / seconds
+        rate, growth = (tally.fetched - past.fetched) / seconds, (tally.known - past.known) / seconds
         log.info("%s", progress_line(tally, rate, growth))
 
 
 def progress_line(tally: Tally, rate: float, growth: float) -> str:
-    """One line. ``rate`` is URLs done per second, ``growth`` URLs discovered per second.
+    """One line. ``rate`` is requests per second, ``growth`` URLs discovered per second.
 
     It names the time left only when few URLs are still discovered: before that it would be a guess.
     """
-    parts = [f"{tally.done:,} of {tally.known:,} found"]
-    if rate > 0:
-        parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
+    pending = tally.known - tally.done
+    speed = (f", {rate:,.0f}/s" if rate >= 10 else f", {rate:.1f}/s") if rate > 0 else ""
+    parts = [
+        clock_text(tally.seconds),
+        count_text(tally.listed, "page"),
+        f"{count_text(tally.fetched, 'request')}{speed}",
+        f"{pending:,} to fetch",
+    ]
     if tally.failed:
-        parts.append(f"{tally.failed:,} errors")
+        parts.append(count_text(tally.failed, "error"))
     if tally.paused:
         parts.append(tally.paused)
-    elif rate > 0 and growth < rate * 0.1 and tally.done < tally.known:
-        parts.append(f"{clock_text((tally.known - tally.done) / rate)} left")
+    elif rate > 0 and growth < rate * 0.1 and pending:
+        parts.append(f"{clock_text(pending / rate)} left")
     return " · ".join(parts)

@@ -21,11 +21,12 @@ from crawler.units import w3c
 def conditional_headers(before: PreviousVisit | None) -> list[tuple[str, str]]:
     """The conditional headers of a request, which a server may answer with 304 (RFC 9110 13.1.2 and 13.1.3).
 
-    None for a page with noindex in a header: a 304 need not say that the header is gone (RFC 9110 15.4.5).
+    None for a page with noindex, a redirect or another canonical in a header: a 304 need not say that the header is
+    gone (RFC 9110 15.4.5).
     """
     if before is None or before.is_due or not before.validates:
         return []
-    if before.page and before.page.noindex.startswith(HEADER):
+    if before.page and (before.page.by_header or before.page.noindex.startswith(HEADER)):
         return []
     stored = before.sighting
     headers = (("If-None-Match", stored.etag), ("If-Modified-Since", stored.last_modified))
@@ -84,7 +85,7 @@ def content_to_store(answer: Reply, page: Page | None) -> Page | None:
 
 MAX_NAMES: Final = 200_000  # URLs in memory, about 200 bytes each
 _SELECT_PREVIOUS: Final = """SELECT c.reading, c.id, c.digest, c.text, c.page, c.links, c.type, m.full_run,
-  m.source_key, m.etag, m.last_modified, m.header_date, m.page_date, m.page_date_source, m.seen_at
+  m.source_key, m.etag, m.last_modified, m.header_date, m.page_date, m.page_date_source, m.seen_at, m.failures
   FROM memory m JOIN content c ON c.id = m.content WHERE m.id = ?"""
 _decode_page = msgspec.msgpack.Decoder(Page).decode
 
@@ -147,13 +148,13 @@ class PreviousVisits:
             if row is None:
                 return None
             reading, content, digest, text, page, links, label, full_run, source_key, *metadata = row
-            etag, last_modified, header_date, page_date, page_date_source, seen_at = metadata
+            etag, last_modified, header_date, page_date, page_date_source, seen_at, failures = metadata
             sighting = ResponseMetadata(
                 seen_at or 0.0, label, etag, last_modified, header_date, page_date, page_date_source
             )
             targets, is_whole = self._names.links(links)
             if reading != parse_key(self._reading, kind) or not is_whole:
-                return PreviousVisit(content, sighting, b"", text, None, True, False, targets)
+                return PreviousVisit(content, sighting, b"", text, None, True, False, targets, failures)
             return PreviousVisit(
                 content,
                 sighting,
@@ -163,6 +164,7 @@ class PreviousVisits:
                 self._is_due(number, full_run),
                 source_key == self._source_key and bool(etag or last_modified),
                 targets,
+                failures,
             )
 
     def _is_due(self, number: int, full_run: int | None) -> bool:

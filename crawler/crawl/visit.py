@@ -21,7 +21,7 @@ from crawler.config.config import Config
 from crawler.config.fetcher import build_fetcher
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.earlier_crawl import EarlierCrawl
-from crawler.crawl.engine import CrawlEngine, CrawlLimits, FinishReason, Tally, Watch
+from crawler.crawl.engine import CrawlEngine, CrawlLimits, FinishReason, RejectStart, Tally, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
@@ -172,10 +172,11 @@ def _worker(plan: CrawlPlan, fetcher: PageFetcher, pool: ParsePool, frontier: Sq
         PageParser(pool, product_token(config.fetch.user_agent)),
         OutcomeBuilder(build_judge(plan), frontier, options),
         RetryPolicy(config.fetch.retries, longest_asked=config.pace.max_retry_after),
+        config.output.keep_failed,
     )
 
 
-async def visit(  # noqa: PLR0913 - two of them have a default
+async def visit(  # noqa: PLR0913 - three of them have a default
     plan: CrawlPlan,
     store: Store,
     frontier: SqliteFrontier,
@@ -184,13 +185,13 @@ async def visit(  # noqa: PLR0913 - two of them have a default
     clock: Clock = time.time,
     earlier: EarlierCrawl | None = None,
     second_reads: int = 0,
+    reject: RejectStart | None = None,
 ) -> VisitResult:
     """Crawl until nothing is left or something stops the crawl. URLs that ``earlier`` answers are not fetched.
 
-    Then fetch at most ``second_reads`` of the pages that differ from the run before a second time.
-
-    When nothing is left, ``more`` may admit more URLs, until it answers False. Raises NothingCrawlable when robots.txt
-    allows nothing, and StorageError.
+    When nothing is left, ``more`` may admit more URLs, until it returns False. Then at most ``second_reads`` of the
+    pages that differ from the run before are fetched a second time. Raises NothingCrawlable when robots.txt allows
+    nothing, the error of ``reject`` for the start URL, and StorageError.
     """
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(_fetcher(plan, clock))
@@ -209,7 +210,7 @@ async def visit(  # noqa: PLR0913 - two of them have a default
         def further() -> bool:
             return frontier.review_postponed() or more(frontier) or frontier.review_postponed()
 
-        engine = CrawlEngine(frontier, worker, throttle, _limits(plan.config), watch, further)
+        engine = CrawlEngine(frontier, worker, throttle, _limits(plan.config), watch, further, reject)
         frontier.admit(seed_urls(plan, robots))
         async with _stop_on_signals(engine):
             ending = await engine.run()
@@ -218,7 +219,9 @@ async def visit(  # noqa: PLR0913 - two of them have a default
                 await again.run(store.db, store.run.number, second_reads, lambda: engine.stopping)
                 engine.tally.fetched += again.fetched
                 engine.tally.bytes += again.bytes
-        return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values()))
+    if engine.rejection:  # outside of the task groups, which would wrap it in a group
+        raise engine.rejection
+    return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values()))
 
 
 async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.time) -> None:

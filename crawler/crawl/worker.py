@@ -9,7 +9,19 @@ from crawler.crawl.outcome import OutcomeBuilder
 from crawler.crawl.page_fetcher import FetchedPage, PageFetcher
 from crawler.crawl.revalidation import apply_304_robots, merge_304
 from crawler.fetch.retry import RetryPolicy, is_transient, retry_pause
-from crawler.model import DocumentKind, Failure, FetchedDocument, Lease, Outcome, Page, PreviousVisit, Reply, Retry
+from crawler.model import (
+    DocumentKind,
+    Failure,
+    FetchedDocument,
+    Lease,
+    Outcome,
+    Page,
+    PreviousVisit,
+    Reply,
+    Retry,
+    State,
+    Verdict,
+)
 from crawler.parse.pool import ParsePool
 
 
@@ -47,16 +59,19 @@ class PageParser:
 
 
 class PageWorker:
-    """Takes leases from fetch to outcome.
+    """Takes leases from fetch to outcome. ``patience`` is how often in a row half a page is a failure.
 
     Counts requests (``fetched``), bytes received (``bytes``) and answers without news (``unchanged``).
     """
 
-    def __init__(self, fetcher: PageFetcher, parser: PageParser, outcomes: OutcomeBuilder, retry: RetryPolicy) -> None:
+    def __init__(
+        self, fetcher: PageFetcher, parser: PageParser, outcomes: OutcomeBuilder, retry: RetryPolicy, patience: int
+    ) -> None:
         self._fetcher = fetcher
         self._parser = parser
         self._outcomes = outcomes
         self._retry = retry
+        self._patience = patience
         self.fetched = 0
         self.unchanged = 0
         self.bytes = 0
@@ -75,6 +90,9 @@ class PageWorker:
         self.fetched += 1
         if isinstance(answer, Reply):
             self.bytes += answer.wire_bytes
+            if fetched.challenge:  # a retry would be one more reason to suspect us
+                verdict = Verdict(State.CHALLENGED, fetched.challenge.reason)
+                return self._outcomes.failed(lease, fetched, answer, verdict)
         now = time.time()
         pause = retry_pause(answer, self._retry, lease.attempts, lease.url, now)
         if pause is not None:
@@ -85,8 +103,20 @@ class PageWorker:
         parsed = await self._parser.parse(lease, answer, fetched)
         if parsed.page and not parsed.is_known and _is_unread(lease, parsed.page):
             return self._outcomes.transient(lease, fetched, parsed.page)
+        if why := self._why_cut(lease, fetched, parsed):
+            pause = self._retry.delay(lease.attempts, lease.url)
+            if pause is not None:
+                return Retry(lease, now + pause, why, request)
+            return self._outcomes.failed(lease, fetched, answer, Verdict(State.BAD_ANSWER, f"body.part: {why}"))
         self.unchanged += parsed.is_known
         return self._outcomes.judged(lease, fetched, *parsed)
+
+    def _why_cut(self, lease: Lease, fetched: FetchedPage, parsed: ParsedPage) -> str:
+        """Why the answer is only a part of a page, or "". After ``patience`` failed runs in a row it is taken as is."""
+        page, previous = parsed.page, fetched.previous
+        if page is None or parsed.is_known or previous is None or previous.failures >= self._patience:
+            return ""
+        return "" if parsed.reply.cut or lease.kind is DocumentKind.SITEMAP else page.cut
 
 
 def _document(lease: Lease, reply: Reply, previous: PreviousVisit | None) -> FetchedDocument:
@@ -100,6 +130,7 @@ def _document(lease: Lease, reply: Reply, previous: PreviousVisit | None) -> Fet
         lease.kind,
         previous.digest if previous and previous.page else b"",
         previous.text if previous else b"",
+        bool(reply.header("content-length") or reply.header("transfer-encoding")),
     )
 
 

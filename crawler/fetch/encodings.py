@@ -25,11 +25,9 @@ class Coding(Protocol):
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """Decode ``data`` in pieces. Raises FetchError when it is invalid or needs too much memory."""
-        ...
 
     def complete(self) -> bool:
         """Whether the stream has ended, with the right length and checksum."""
-        ...
 
 
 class Gzip:

@@ -5,6 +5,7 @@ import socket
 import ssl
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Self
 
 import httpx
 
@@ -12,81 +13,87 @@ from crawler.model import Failure
 
 
 class FailureCode(StrEnum):
-    """Stable reason codes. Reports and stored state contain them, so their meaning never changes."""
+    """Stable reason codes. Reports and stored state contain them, so their meaning never changes.
 
-    DNS_NXDOMAIN = "net.dns_nxdomain"
-    DNS_TEMPORARY = "net.dns_temporary"
-    REFUSED = "net.refused"
-    UNREACHABLE = "net.unreachable"
-    RESET = "net.reset"
-    PROXY = "net.proxy"
-    TIME_CONNECT = "time.connect"
-    TIME_TLS = "time.tls"
-    TIME_FIRST_BYTE = "time.first_byte"
-    TIME_IDLE = "time.idle"
-    TIME_TOO_SLOW = "time.too_slow"
-    TIME_TOTAL = "time.total_deadline"
-    TLS_EXPIRED = "tls.expired"
-    TLS_HOSTNAME = "tls.hostname"
-    TLS_UNTRUSTED = "tls.untrusted"
-    TLS_PROTOCOL = "tls.protocol"
-    BAD_RESPONSE = "http.bad_response"
-    HEADER_TOO_LARGE = "http.header_too_large"
-    BODY_INCOMPLETE = "body.incomplete"
-    BODY_TRUNCATED = "body.decode_truncated"
-    BODY_DECODE_ERROR = "body.decode_error"
-    BODY_BOMB = "body.bomb"
-    BODY_TOO_MANY_CODINGS = "body.too_many_codings"
-    BODY_UNKNOWN_CODING = "body.unknown_coding"
-    BODY_TOO_LARGE = "body.too_large"
-    PRIVATE_ADDRESS = "policy.private_address"
-    BLOCKED_PORT = "policy.blocked_port"
-    METADATA_ADDRESS = "policy.metadata_address"
-    OPTIONS = "internal.options"
-    INTERNAL = "internal.error"
+    Each has ``is_transient``, whether a retry may help, and its ``sentence``, in which ``{host}`` is the host.
+    """
 
+    is_transient: bool
+    sentence: str
 
-_FAILURES: dict[FailureCode, tuple[bool, str]] = {
-    FailureCode.DNS_NXDOMAIN: (False, "the name {host} does not exist; check its spelling and its DNS records"),
-    FailureCode.DNS_TEMPORARY: (True, "the name {host} could not be resolved at this time"),
-    FailureCode.REFUSED: (True, "{host} refused the connection"),
-    FailureCode.UNREACHABLE: (True, "there is no route to {host}"),
-    FailureCode.RESET: (True, "{host} closed the connection without an answer"),
-    FailureCode.PROXY: (True, "the proxy could not connect to {host}; check its address and its credentials"),
-    FailureCode.TIME_CONNECT: (True, "{host} did not accept a connection in time"),
-    FailureCode.TIME_TLS: (True, "{host} did not finish the TLS handshake in time"),
-    FailureCode.TIME_FIRST_BYTE: (True, "{host} did not send the head of its answer in time"),
-    FailureCode.TIME_IDLE: (True, "{host} stopped sending in the middle of its answer"),
-    FailureCode.TIME_TOO_SLOW: (True, "{host} sent its answer too slowly"),
-    FailureCode.TIME_TOTAL: (True, "the answer of {host} was not complete when the total time limit ended"),
-    FailureCode.TLS_EXPIRED: (False, "the certificate of {host} has expired; it has to be renewed there"),
-    FailureCode.TLS_HOSTNAME: (False, "the certificate of {host} is not valid for this name"),
-    FailureCode.TLS_UNTRUSTED: (
+    def __new__(cls, code: str, is_transient: bool = False, sentence: str = "") -> Self:
+        """A member from one row of the table."""
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.is_transient = is_transient
+        member.sentence = sentence
+        return member
+
+    DNS_NXDOMAIN = (
+        "net.dns_nxdomain",
+        False,
+        "the host name {host} does not exist; check its spelling and its DNS records",
+    )
+    DNS_TEMPORARY = "net.dns_temporary", True, "the name {host} could not be resolved at this time"
+    REFUSED = "net.refused", True, "{host} refused the connection"
+    UNREACHABLE = "net.unreachable", True, "there is no route to {host}"
+    RESET = "net.reset", True, "{host} closed the connection without a response"
+    PROXY = "net.proxy", True, "the proxy could not connect to {host}; check its address and its credentials"
+    TIME_CONNECT = "time.connect", True, "{host} did not accept a connection in time"
+    TIME_TLS = "time.tls", True, "{host} did not finish the TLS handshake in time"
+    TIME_FIRST_BYTE = "time.first_byte", True, "{host} did not send the response headers in time"
+    TIME_IDLE = "time.idle", True, "{host} stopped sending in the middle of its response"
+    TIME_TOO_SLOW = "time.too_slow", True, "{host} sent its response too slowly"
+    TIME_TOTAL = "time.total_deadline", True, "the response of {host} was not complete within the total time limit"
+    TLS_EXPIRED = "tls.expired", False, "the certificate of {host} has expired; renew it on the server"
+    TLS_HOSTNAME = "tls.hostname", False, "the certificate of {host} is not valid for this name"
+    TLS_UNTRUSTED = (
+        "tls.untrusted",
         False,
         "the certificate of {host} is not signed by a trusted authority; add that authority as a CA file",
-    ),
-    FailureCode.TLS_PROTOCOL: (False, "no TLS connection with {host} was possible; it may not speak TLS 1.2 or later"),
-    FailureCode.BAD_RESPONSE: (True, "the answer of {host} is not valid HTTP"),
-    FailureCode.HEADER_TOO_LARGE: (False, "the headers of the answer of {host} are too large"),
-    FailureCode.BODY_INCOMPLETE: (True, "the answer of {host} ended before its announced end"),
-    FailureCode.BODY_TRUNCATED: (True, "the compressed body from {host} ends in the middle"),
-    FailureCode.BODY_DECODE_ERROR: (True, "the body from {host} cannot be decompressed"),
-    FailureCode.BODY_BOMB: (False, "the body from {host} grows out of proportion when decompressed; it was refused"),
-    FailureCode.BODY_TOO_MANY_CODINGS: (False, "the body from {host} is compressed more often than is accepted"),
-    FailureCode.BODY_UNKNOWN_CODING: (False, "the body from {host} has a content coding that is not known"),
-    FailureCode.BODY_TOO_LARGE: (False, "the body that {host} announced is too large"),
-    FailureCode.PRIVATE_ADDRESS: (
+    )
+    TLS_PROTOCOL = (
+        "tls.protocol",
         False,
-        "{host} is at a private address, where this crawl must not go; allow that host and port if it is meant",
-    ),
-    FailureCode.BLOCKED_PORT: (False, "the port of {host} is one that web clients never connect to"),
-    FailureCode.METADATA_ADDRESS: (False, "{host} is at a cloud metadata address; it must be allowed explicitly"),
-    FailureCode.OPTIONS: (
+        "no TLS connection with {host} was possible; it may not speak TLS 1.2 or later",
+    )
+    BAD_RESPONSE = "http.bad_response", True, "the response of {host} is not valid HTTP"
+    HEADER_TOO_LARGE = "http.header_too_large", False, "the response headers of {host} are too large"
+    BODY_INCOMPLETE = "body.incomplete", True, "the response of {host} is shorter than announced"
+    BODY_TRUNCATED = "body.decode_truncated", True, "the compressed body from {host} ends in the middle"
+    BODY_DECODE_ERROR = "body.decode_error", True, "the body from {host} cannot be decompressed"
+    BODY_BOMB = (
+        "body.bomb",
+        False,
+        "the body from {host} becomes extremely large when decompressed, so Siteatlas rejected it",
+    )
+    BODY_TOO_MANY_CODINGS = "body.too_many_codings", False, "the body from {host} is compressed too many times"
+    BODY_UNKNOWN_CODING = "body.unknown_coding", False, "the body from {host} has an unknown content coding"
+    BODY_TOO_LARGE = "body.too_large", False, "the body that {host} announced is too large"
+    PRIVATE_ADDRESS = (
+        "policy.private_address",
+        False,
+        (
+            "{host} is at a private address, which this crawl must not access; allow this host and port if that is "
+            "intended"
+        ),
+    )
+    BLOCKED_PORT = "policy.blocked_port", False, "{host} has a port that web clients never connect to"
+    METADATA_ADDRESS = (
+        "policy.metadata_address",
+        False,
+        "{host} is at a cloud metadata address; it must be allowed explicitly",
+    )
+    OPTIONS = (
+        "internal.options",
         False,
         "no connection to {host} is possible with the CA file and the proxy that are configured",
-    ),
-    FailureCode.INTERNAL: (False, "an unexpected error of this program while fetching from {host}; please report it"),
-}
+    )
+    INTERNAL = (
+        "internal.error",
+        False,
+        "an unexpected error of this program while fetching from {host}; please report it",
+    )
 
 
 class FetchError(Exception):
@@ -100,11 +107,10 @@ class FetchError(Exception):
 
 def failure(code: FailureCode, host: str, detail: str = "", elapsed: float = 0.0) -> Failure:
     """The failure at ``host``; ``detail`` follows the sentence of the code in brackets."""
-    transient, sentence = _FAILURES[code]
-    message = sentence.format(host=host)
+    message = code.sentence.format(host=host)
     if detail:
         message = f"{message} ({detail})"
-    return Failure(code=code.value, message=message, transient=transient, elapsed=elapsed)
+    return Failure(code=code.value, message=message, transient=code.is_transient, elapsed=elapsed)
 
 
 # OpenSSL's X509_V_ERR_* numbers

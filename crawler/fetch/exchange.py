@@ -17,7 +17,8 @@ from crawler.model import Url
 
 _KEPT_HEADERS = frozenset(
     b"content-type content-length content-encoding content-language content-disposition location link x-robots-tag"
-    b" refresh last-modified etag date age retry-after server cf-mitigated".split()
+    b" refresh last-modified etag date age retry-after server cf-mitigated"
+    b" transfer-encoding x-amzn-waf-action x-vercel-mitigated".split()
 )
 """The header fields that later stages read; the others are dropped before they are decoded."""
 _NO_BODY = httpx.ByteStream(b"")  # saves httpx the search for the fields of a body
@@ -32,6 +33,7 @@ class HttpResponse(NamedTuple):
     body: bytes
     wire: int
     cut: str
+    is_miscoded: bool = False
 
 
 class HttpExchange:
@@ -74,7 +76,7 @@ class HttpExchange:
                 raise
             self._plain = mislabelled
         self._deadline.request_sent(anyio.current_time())
-        return await self._request(connection)
+        return (await self._request(connection))._replace(is_miscoded=self._plain)
 
     def arrived(self) -> HttpResponse | None:
         """The response without the rest of its body, after a failure, if the limits allow that."""

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import Self
 
 import anyio
@@ -63,9 +62,7 @@ class Fetcher:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -106,7 +103,7 @@ class Fetcher:
                 error = diagnose(unknown, tls=origin.startswith("https:"), in_body=False)
         now = anyio.current_time()
         if answer or (answer := exchange.arrived() if exchange else None):
-            return Reply(url, *answer[:3], sent_at, now - started, answer.wire, answer.cut)
+            return Reply(url, *answer[:3], sent_at, now - started, answer.wire, answer.cut, answer.is_miscoded)
         if scope.cancelled_caught or error is None:
             error = deadline.failure(now)
         return failure(error.code, origin.partition("://")[2], error.detail, now - started)

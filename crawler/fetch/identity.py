@@ -29,9 +29,9 @@ class Credentials(Struct, frozen=True):
                 raise ValueError(f"{name!r} is not a valid name of a header or cookie")
             _check_value(name, value)
         if any(";" in value for _, value in self.cookies):
-            raise ValueError("a cookie value has a semicolon in it; give each cookie by itself")
+            raise ValueError("the value of a cookie contains a semicolon: give each cookie separately")
         if self.basic_auth and ":" in self.basic_auth[0]:
-            raise ValueError("a user name for basic authentication has no colon in it")
+            raise ValueError("the user name for basic authentication contains a colon, which is not allowed")
 
     @override
     def __repr__(self) -> str:
@@ -74,4 +74,4 @@ class Identity(Struct, frozen=True):
 
 def _check_value(name: str, value: str) -> None:
     if not _VALUE.fullmatch(value):
-        raise ValueError(f"the value of {name!r} has a character in it that cannot be sent; ASCII text is safe")
+        raise ValueError(f"the value of {name!r} contains a character that HTTP cannot send: use ASCII text")

@@ -42,7 +42,7 @@ class PacedFetcher:
         async for _ in Retries(self._policy, url):
             while (wait := self.throttle.seconds_until_ready(origin, self._clock())) > 0:
                 if wait > MAX_WAIT:
-                    raise AskedToWait(f"{origin} wants no request for {wait:,.0f} seconds: try again later")
+                    raise AskedToWait(f"{origin} requested a pause of {wait:,.0f} seconds: try again later")
                 await anyio.sleep(wait)
             self.throttle.start(url, self._clock())
             try:

@@ -60,7 +60,14 @@ TRANSIENT: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 
 WAIT_STATUSES: Final = frozenset({429, 503})  # the server asks to wait (RFC 6585 4, RFC 9110 15.6.4)
 
 FAILURES: Final = frozenset(
-    {State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER, State.PARSE_FAILED, State.INTERNAL_ERROR}
+    {
+        State.SERVER_ERROR,
+        State.CHALLENGED,
+        State.UNREACHABLE,
+        State.BAD_ANSWER,
+        State.PARSE_FAILED,
+        State.INTERNAL_ERROR,
+    }
 )
 _FAILURE_STATES: Final = FAILURES - {State.BAD_ANSWER}  # some URLs always give a bad answer: redirect loops
 

@@ -104,7 +104,7 @@ class OriginThrottle:
         self._next = now + self.delay
 
     def finish(self, now: float, answer: Reply | Failure | None) -> None:
-        """A request ended; None: it was never sent."""
+        """A request ended; None: it was never sent, or a firewall responded, which says nothing about the load."""
         self.in_flight -= 1
         if answer is None:
             return

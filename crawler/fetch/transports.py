@@ -1,7 +1,7 @@
 """The kinds of transports of a fetcher, and their common protocol."""
 
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Protocol
 
 import httpx
 from typing_extensions import override
@@ -11,70 +11,62 @@ from crawler.fetch.folder_transport import FolderTransport
 from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.reqwest_transport import ReqwestTransport
 from crawler.model import Url
-from crawler.url.mirror import Mirror
+from crawler.url.params import Mirror
 
 
-class Transports(Protocol):
+class Transports(ABC):
     """A kind of transport."""
+
+    by_target = True
+    """Whether the path of a request comes from its ``target`` extension, and its URL may be the origin alone."""
 
     def request_url(self, url: Url) -> Url:
         """The URL to request for a URL: itself, or that of a mirror."""
-        ...
+        return url
 
+    @abstractmethod
     def needs_address(self, target: OriginTarget) -> bool:
         """Whether ``open`` needs a checked address in this target; False when the transport resolves or needs none."""
-        ...
 
-    @property
-    def by_target(self) -> bool:
-        """Whether the path of a request comes from its ``target`` extension, and its URL may be the origin alone."""
-        ...
-
+    @abstractmethod
     def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
         """A transport for the requests of one origin, which the caller closes.
 
         Raises OSError for an unreadable CA file, ValueError for a bad option.
         """
-        ...
 
 
-class _OwnTransports:
+class _OwnTransports(Transports):
     """The common part of our own kinds: one transport for each target, and a proxy that resolves names itself."""
-
-    by_target = True
 
     def __init__(self, options: TransportOptions | None = None, limits: FetchLimits | None = None) -> None:
         self._options = options or TransportOptions()
         self._limits = limits or FetchLimits()
 
-    def request_url(self, url: Url) -> Url:
-        """See :class:`Transports`."""
-        return url
-
-    def needs_address(self, target: OriginTarget) -> bool:  # noqa: ARG002
-        """See :class:`Transports`."""
+    @override
+    def needs_address(self, target: OriginTarget) -> bool:
         return not self._options.proxy
 
 
 class ReqwestTransports(_OwnTransports):
     """Connections by the Rust client ``reqwest``; needs asyncio."""
 
+    @override
     def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
-        """See :class:`Transports`."""
         return ReqwestTransport(target, self._options, self._limits)
 
 
 class HttpxTransports(_OwnTransports):
     """Connections by httpx itself; works with asyncio and trio."""
 
+    @override
     def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
-        """See :class:`Transports`."""
         from crawler.fetch.httpx_transport import PinnedTransport  # noqa: PLC0415 - takes a tenth of a second
 
         return PinnedTransport(target, self._options, self._limits)
 
 
-class CallerTransport:
+class CallerTransport(Transports):
     """One transport of the caller for all origins. It resolves names itself, and the caller closes it."""
 
     by_target = False
@@ -82,16 +74,12 @@ class CallerTransport:
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
         self._transport = transport
 
-    def request_url(self, url: Url) -> Url:
-        """See :class:`Transports`."""
-        return url
-
-    def needs_address(self, target: OriginTarget) -> bool:  # noqa: ARG002
-        """See :class:`Transports`."""
+    @override
+    def needs_address(self, target: OriginTarget) -> bool:
         return False
 
-    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:  # noqa: ARG002
-        """See :class:`Transports`."""
+    @override
+    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
         return _UnclosedTransport(self._transport)
 
 
@@ -106,23 +94,23 @@ class _UnclosedTransport(httpx.AsyncBaseTransport):
         return await self._transport.handle_async_request(request)
 
 
-class _WrappedTransports:
+class _WrappedTransports(Transports):
     """A wrapper around another kind of transport."""
 
     def __init__(self, inner: Transports) -> None:
         self._inner = inner
         self.by_target = inner.by_target
 
+    @override
     def request_url(self, url: Url) -> Url:
-        """See :class:`Transports`."""
         return self._inner.request_url(url)
 
+    @override
     def needs_address(self, target: OriginTarget) -> bool:
-        """See :class:`Transports`."""
         return self._inner.needs_address(target)
 
+    @override
     def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
-        """See :class:`Transports`."""
         return self._inner.open(target)
 
 

@@ -113,8 +113,8 @@ class Experiment:
         for k, here in texts.items():
             count = max(sum(d.gone for d in here), sum(not d.gone for d in here))
             among = sum({d.spot: d.among for d in here}.values())
-            varied = _plus(seen.get(k, none), varied=1, whole=min(1.0, count / max(among, 1)), run=self._run)
-            seen[k] = varied.merged(Variation(blocks=count))
+            whole = min(1.0, count / max(among, 1))
+            seen[k] = _plus(seen.get(k, none), varied=1, blocks=count, whole=whole, run=self._run)
         self._slots.clear()
 
     def see(self, d: Difference) -> None:
@@ -191,7 +191,7 @@ class Experiment:
             slot = self.slot(place)
             if slot and _is_expected(slot) and not self.knows_pool(differences[here[0]].box):
                 gone = sum(differences[n].gone for n in here)
-                if max(gone, len(here) - gone) <= slot.blocks:
+                if max(gone, len(here) - gone) <= round(slot.blocks / slot.varied):
                     reasons.update({n: VARIES_HERE for n in here if n not in reasons})
 
     def in_pool(self, d: Difference) -> bool:

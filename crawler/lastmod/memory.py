@@ -50,7 +50,7 @@ class Variation(Struct, frozen=True, array_like=True):
     tested: float = 0.0
     varied: float = 0.0
     figured: float = 0.0
-    blocks: int = 0
+    blocks: float = 0.0
     whole: float = 0.0
     drawn: float = 0.0
     fresh: float = 0.0
@@ -66,7 +66,7 @@ class Variation(Struct, frozen=True, array_like=True):
             self.tested * old + newer.tested,
             self.varied * old + newer.varied,
             self.figured * old + newer.figured,
-            max(self.blocks, newer.blocks),
+            self.blocks * old + newer.blocks,
             self.whole * old + newer.whole,
             self.drawn * drawn + newer.drawn,
             self.fresh * drawn + newer.fresh,

@@ -1,22 +1,20 @@
 """Observes each page of a run: whether it changed, what changed, and its lastmod."""
 
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
 
+from crawler.lastmod.evidence import discounted_text, evidence_text
 from crawler.lastmod.memory import SiteMemory
 from crawler.lastmod.policy import LastmodPolicy, SourcedDate, date_of_known_page, date_of_new_page, why_distrusted
 from crawler.lastmod.second_reads import choose_second_reads
-from crawler.lastmod.significance import Judgement, SignificanceModel, build_significance_model
+from crawler.lastmod.significance import SignificanceModel, build_significance_model
 from crawler.lastmod.store import ObservationStore, PageObservation
 from crawler.model import ResponseMetadata
 from crawler.parse.snapshot.diff import Delta
 from crawler.state.database import transaction
 from crawler.state.runs import Run
-
-MAX_EVIDENCE: Final = 3  # differences named for a page
+from sitemap import BuildTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +41,10 @@ def observe(db: sqlite3.Connection, run: Run, policy: LastmodPolicy, source_key:
             memory = model.learn(store.deltas())
         distrust = store.distrust or why_distrusted(*store.stamps(source_key))
         is_other = store.policy not in ("", policy)
+        builds = store.builds if policy == "observed" else []
         for pages in store.pages():
             known = (_for_policy(page, policy, is_other=is_other) for page in pages)
-            store.store_dates(_with_dates(known, run.started, policy, trusted=not distrust))
+            store.store_dates(_with_dates(known, run.started, policy, builds, trusted=not distrust))
     return SiteObservation(memory, distrust, policy)
 
 
@@ -88,23 +87,12 @@ def _differs(store: ObservationStore) -> bool:
 def _judged(model: SignificanceModel, deltas: Iterable[tuple[int, Delta]]) -> Iterator[tuple[bool, str, str, int]]:
     for number, delta in deltas:
         judgement = model.judge(number, delta)
-        yield bool(judgement.significant), _evidence(judgement), _discounted(judgement), number
-
-
-def _evidence(judgement: Judgement) -> str:
-    texts = [f"{'-' if change.gone else '+'} {change.text}" for change in judgement.significant if change.text]
-    more = f"; {len(texts) - MAX_EVIDENCE:,} more" if len(texts) > MAX_EVIDENCE else ""
-    return "; ".join(texts[:MAX_EVIDENCE]) + more
-
-
-def _discounted(judgement: Judgement) -> str:
-    """What differs and is no change: for each reason the number of texts, and one of them."""
-    counts = Counter(reason for _, reason in judgement.discounted)
-    examples = {reason: d.text for d, reason in reversed(judgement.discounted)}
-    return "; ".join(
-        f'"{examples[reason]}"{f" and {count - 1:,} more" if count > 1 else ""}: {reason}'
-        for reason, count in counts.most_common(MAX_EVIDENCE)
-    )
+        yield (
+            bool(judgement.significant),
+            evidence_text(judgement.significant),
+            discounted_text(judgement.discounted),
+            number,
+        )
 
 
 def _for_policy(page: PageObservation, policy: LastmodPolicy, *, is_other: bool) -> PageObservation:
@@ -118,14 +106,14 @@ def _for_policy(page: PageObservation, policy: LastmodPolicy, *, is_other: bool)
 
 
 def _with_dates(
-    pages: Iterable[PageObservation], now: float, policy: LastmodPolicy, *, trusted: bool
+    pages: Iterable[PageObservation], now: float, policy: LastmodPolicy, builds: list[BuildTime], *, trusted: bool
 ) -> Iterator[tuple[str, str, int]]:
     for page in pages:
         sighting = ResponseMetadata(
             page.seen_at, header_date=page.header_date, page_date=page.page_date, page_date_source=page.page_date_source
         )
         if page.before is None:
-            dated = date_of_new_page(sighting, policy, trusted)
+            dated = date_of_new_page(sighting, policy, trusted, builds)
         else:
             before = SourcedDate(page.lastmod or "", page.lastmod_source or "")
             since = page.last_visit if page.changed else None

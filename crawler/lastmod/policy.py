@@ -5,6 +5,7 @@ second with its offset (``xsd:date | xsd:dateTime``, https://www.sitemaps.org/sc
 """
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 
@@ -13,6 +14,7 @@ from msgspec import Struct
 from crawler.fetch import http_date
 from crawler.model import ResponseMetadata
 from crawler.units import _MOMENT
+from sitemap import BuildTime
 
 LastmodPolicy = Literal["observed", "header", "page", "none"]
 EARLIEST_DATE: Final = 788_918_400.0
@@ -24,6 +26,10 @@ SEEN_TO_CHANGE: Final = "seen to change"
 """The source of a date without evidence: the run that saw the change."""
 STAMP_SECONDS: Final = 60.0
 """Seconds before the request from which on a time in a page counts as the time of the response."""
+MIN_BUILD_PAGES: Final = 5
+"""A Last-Modified is the time of a build if this many pages have one within a few minutes of each other ..."""
+MIN_BUILD_SHARE: Final = 0.1
+"""... and this share of the pages that have one."""
 MIN_DISTRUST_PAGES: Final = 3
 """Distrust the Last-Modified of a site if it moved on this many pages with unchanged content ..."""
 MIN_DISTRUST_SHARE: Final = 0.1
@@ -44,17 +50,32 @@ class SourcedDate(Struct, frozen=True):
     source: str = ""
 
 
-def date_of_new_page(metadata: ResponseMetadata, policy: LastmodPolicy, trusted: bool = True) -> SourcedDate:
+def date_of_new_page(
+    metadata: ResponseMetadata, policy: LastmodPolicy, trusted: bool = True, builds: Sequence[BuildTime] = ()
+) -> SourcedDate:
     """The date of a new page.
 
-    ``observed`` takes Last-Modified if it is credible, else the date in the page; ``header`` and ``page`` take one of
-    them only; ``none`` neither. ``trusted``: the site's Last-Modified may be believed, which matters to ``observed``.
+    ``observed`` takes Last-Modified if it is credible, else the date in the page; the other way around if Last-Modified
+    is the time of one of the ``builds``. ``header`` and ``page`` take one of them only; ``none`` neither. ``trusted``:
+    the site's Last-Modified may be believed, which matters to ``observed``.
     """
-    if metadata.header_date and (policy == "header" or (policy == "observed" and trusted)):
-        return SourcedDate(metadata.header_date, HEADER)
-    if policy in {"observed", "page"} and metadata.page_date and not _is_response_time(metadata):
-        return SourcedDate(metadata.page_date, metadata.page_date_source)
-    return SourcedDate()
+    header = SourcedDate(metadata.header_date, HEADER) if metadata.header_date else SourcedDate()
+    is_stated = bool(metadata.page_date) and not _is_response_time(metadata)
+    page = SourcedDate(metadata.page_date, metadata.page_date_source) if is_stated else SourcedDate()
+    if policy == "observed":
+        if not trusted:
+            return page
+        first, second = (page, header) if build_of(metadata.header_date, builds) else (header, page)
+        return first if first.lastmod else second
+    return {"header": header, "page": page}.get(policy, SourcedDate())
+
+
+def build_of(header_date: str, builds: Sequence[BuildTime]) -> BuildTime | None:
+    """The build whose time a Last-Modified (W3C, or "") is; None if it is not the time of a build."""
+    if not header_date or not builds:
+        return None
+    moment = _first_moment(header_date)
+    return next((build for build in builds if build.first <= moment <= build.last), None)
 
 
 def date_of_known_page(
@@ -103,15 +124,15 @@ def why_distrusted(still: int, moved: int) -> str:
     if moved < MIN_DISTRUST_PAGES or moved < MIN_DISTRUST_SHARE * still:
         return ""
     return (
-        f"Last-Modified moved on {moved:,} of {still:,} pages with unchanged content: it is distrusted for the"
-        " whole site"
+        f"Last-Modified changed on {moved:,} of {still:,} pages with unchanged content, so it is ignored for the "
+        f"whole site"
     )
 
 
 def credible_last_modified(header: str, date_header: str, fetched_at: float, elapsed: float) -> float | None:
     """Last-Modified as Unix time, or None when it is not credible.
 
-    It is not when it is no HTTP date, before 1995, in the future, or the time of the response: within
+    It is not when it is not an HTTP date, before 1995, in the future, or the time of the response: within
     ``CLOCK_SLACK + elapsed`` seconds of the Date header or of our own clock. A server that generates a page for every
     request states the time of the request, which says nothing about a change.
     """

@@ -8,9 +8,11 @@ import msgspec
 
 from crawler.lastmod.experiment import SecondRead
 from crawler.lastmod.memory import ChangeHistory, SiteMemory
+from crawler.lastmod.policy import MIN_BUILD_PAGES, MIN_BUILD_SHARE
 from crawler.lastmod.significance import SAMPLE_SIZE
 from crawler.parse.snapshot.diff import Delta, content_keys
 from crawler.state.database import storage_errors
+from sitemap import BuildTime, find_build_times
 
 # The pages compared in this run: parsed in an earlier run, and parsed or unchanged in this one.
 _FROM_COMPARED: Final = """FROM visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content
@@ -29,6 +31,10 @@ _PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.pag
 # Pages only: the date of a feed is that of its newest entry
 _COUNT_STAMPS: Final = f"""SELECT count(*), coalesce(sum(v.last_modified != m.last_modified), 0) {_FROM_COMPARED}
   AND length(c.text) > 0 AND v.changed = 0 AND v.last_modified != '' AND m.last_modified != '' AND m.source_key = ?"""
+
+_HEADER_DATES: Final = """SELECT CAST(strftime('%s', header_date) AS INTEGER), count(*) FROM visit
+  WHERE header_date != '' AND state = 'indexable' GROUP BY 1 ORDER BY 1"""
+_COUNT_HEADER_DATES: Final = "SELECT count(*) FROM visit WHERE header_date != '' AND state = 'indexable'"
 
 _DISTRUST_KEY: Final = "last_modified_distrusted"  # keys of the table about
 _POLICY_KEY: Final = "lastmod_policy"
@@ -150,6 +156,14 @@ class ObservationStore:
         with storage_errors():
             pages, moved = self._db.execute(_COUNT_STAMPS, (source_key,)).fetchone()
         return pages, moved
+
+    @property
+    def builds(self) -> list[BuildTime]:
+        """The times of builds among the Last-Modified of all indexable pages of the last run."""
+        with storage_errors():
+            (total,) = self._db.execute(_COUNT_HEADER_DATES).fetchone()
+            dates = self._db.execute(_HEADER_DATES)
+            return find_build_times(dates, total, min_pages=MIN_BUILD_PAGES, min_share=MIN_BUILD_SHARE)
 
     def pages(self) -> Iterator[list[PageObservation]]:
         """The pages in batches; the tables may be written between two batches."""

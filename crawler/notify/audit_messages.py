@@ -1,8 +1,8 @@
 """Sends a channel the findings of a site's audits: one message for each audit that has something new."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -10,11 +10,10 @@ from crawler.audit.compare import history
 from crawler.audit.summary import AuditSummary
 from crawler.config.plan import AUDIT, CrawlPlan
 from crawler.notify.channels.channel import MessageChannel
-from crawler.notify.ledger import DeliveryCursor, SentMessage, audit_channel_key
+from crawler.notify.ledger import DeliveryCursor, audit_channel_key
 from crawler.notify.ledger_status import DeliveryReport
-from crawler.notify.messages import always_retry, build_notice
+from crawler.notify.messages import build_notice, send_message
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
-from crawler.notify.retry import send_with_retry
 from crawler.notify.session import NotifySession
 from crawler.publish.changes import ChangeCounts
 from crawler.units import w3c
@@ -56,11 +55,13 @@ class AuditNotifier:
             if not audit.is_worth_sending:
                 cursor = self._session.ledger.delivered(cursor, audit.number)
                 continue
+            subject = self._subject(audit)
             if cursor.due > self._session.clock():
-                return [*reports, self._report(audit, SendResult.deferred(cursor.said), cursor.due)]
-            result = await self._send(audit)
-            reports.append(self._report(audit, result, self._session.retry_time(result)))
-            sent = self._sent(audit, result)
+                deferred = SendResult.deferred(cursor.said)
+                return [*reports, self._session.delivery_report(deferred, due=cursor.due, **subject)]
+            result = await send_message(self._session, self._channel, self._notice(audit))
+            reports.append(self._session.delivery_report(result, **subject))
+            sent = self._session.sent_message(result, **subject)
             if result.reception is SendStatus.DEFERRED:
                 self._session.ledger.defer(cursor, result.message, self._session.retry_time(result), sent)
                 break
@@ -79,20 +80,13 @@ class AuditNotifier:
             if audit is None:
                 ledger.drop_refused(refused)
             elif self._session.replay.refused:
-                result = await self._send(audit)
-                sent = self._sent(audit, result)
-                if result.reception is SendStatus.ACCEPTED:
-                    ledger.drop_refused(refused, sent)
-                else:
-                    ledger.log_message(sent)
-                reports.append(self._report(audit, result, self._session.retry_time(result)))
+                result = await send_message(self._session, self._channel, self._notice(audit))
+                ledger.resent(refused, self._session.sent_message(result, **self._subject(audit)))
+                reports.append(self._session.delivery_report(result, **self._subject(audit)))
         return reports
 
-    async def _send(self, audit: AuditSummary) -> SendResult:
-        notice = self._notice(audit)
-        return await send_with_retry(
-            partial(self._channel.send, notice), self._session.plan.config.notify, always_retry
-        )
+    def _subject(self, audit: AuditSummary) -> dict[str, Any]:
+        return {"channel": self._channel.key, "occasion": Occasion.FINDINGS, "until": audit.number}
 
     def _notice(self, audit: AuditSummary) -> Notice:
         doubt = f"; inconclusive: {audit.why}" if audit.verdict == "inconclusive" else ""
@@ -106,25 +100,4 @@ class AuditNotifier:
             message=f"audit: {audit.sentence}{doubt}",
             audit=audit,
             report=str(Path(report).resolve()) if report else "",
-        )
-
-    def _sent(self, audit: AuditSummary, result: SendResult) -> SentMessage:
-        return SentMessage(
-            at=self._session.clock(),
-            channel=self._channel.key,
-            occasion=Occasion.FINDINGS,
-            until=audit.number,
-            reception=result.reception,
-            said=result.message,
-        )
-
-    def _report(self, audit: AuditSummary, result: SendResult, due: float) -> DeliveryReport:
-        return DeliveryReport(
-            channel=self._channel.key,
-            occasion=Occasion.FINDINGS,
-            reception=result.reception,
-            until=audit.number,
-            batches=int(result.reception is SendStatus.ACCEPTED),
-            said=result.message,
-            due=due,
         )

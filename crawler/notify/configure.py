@@ -81,7 +81,7 @@ def _indexnow_channels(plan: CrawlPlan, http: HttpSender, fetch: FetchUrl) -> It
         key = _reveal_secret(section.key, "indexnow.key")
         yield IndexNowChannel(http, fetch, key, section, plan.sitemap_url.partition(":")[0])
     elif section.key_url:
-        raise UsageError("indexnow.key_url says where the key is, and indexnow.key is missing")
+        raise UsageError("indexnow.key_url is set, but indexnow.key is missing")
 
 
 def _search_console_channel(plan: CrawlPlan, http: HttpSender) -> "SearchConsoleChannel | None":
@@ -145,7 +145,7 @@ def _reveal_secret(setting: str, name: str) -> str:
         return ""
     if secret := reveal_secret(setting).strip():
         return secret
-    raise UsageError(f"{name} names a secret that is empty: {setting}")
+    raise UsageError(f"{name} refers to an empty secret: {setting}")
 
 
 def _load_template(path: str, setting: str) -> "MessageTemplate | None":

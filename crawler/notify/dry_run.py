@@ -31,7 +31,7 @@ class DryRunBatchChannel:
         results = self._hosts.values()
         unready = [result.message for result in results if result.reception is not SendStatus.ACCEPTED]
         text = "; ".join(unready or [result.message for result in results])
-        return f"; for now it would be put off: {text}" if unready else f"; {text}"
+        return f"; for now it would be postponed: {text}" if unready else f"; {text}"
 
     async def check_ready(self, host: str) -> SendResult:
         """Check the host, and report it as ready whatever the result. See :class:`BatchChannel`."""

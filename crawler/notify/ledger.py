@@ -173,21 +173,11 @@ LEDGER_DB: Final = Database(
     version=1,
     tables=_LEDGER_TABLES,
     description="the record of notifications",
-    remedy="move it away: later changes are then sent",
+    remedy="move the file away: then only later changes are sent",
 )
 
 
 T = TypeVar("T", DeliveryCursor, RefusedDelivery, HealthNotice, SubmissionStatus, SentMessage)
-
-_CURSOR_COLUMNS: Final = ", ".join(DeliveryCursor.__struct_fields__)
-
-_REFUSED_COLUMNS: Final = ", ".join(RefusedDelivery.__struct_fields__)
-
-_HEALTH_COLUMNS: Final = ", ".join(HealthNotice.__struct_fields__)
-
-_SUBMISSION_COLUMNS: Final = ", ".join(SubmissionStatus.__struct_fields__)
-
-_MESSAGE_COLUMNS: Final = ", ".join(SentMessage.__struct_fields__)
 
 _MERGE_CURSORS: Final = """DELETE FROM line WHERE channel = :channel AND host != '' AND until IS NULL
   AND told = (SELECT told FROM line WHERE channel = :channel AND host = '' AND until IS NULL)"""
@@ -225,28 +215,25 @@ class Ledger:
 
     def cursors(self, channel: str) -> list[DeliveryCursor]:
         """The cursors of a channel, that of all hosts first; none for a new channel."""
-        query = f"SELECT {_CURSOR_COLUMNS} FROM line WHERE channel = ? ORDER BY host"  # noqa: S608 - names of our own
-        return self._read(query, DeliveryCursor, channel)
+        return self._read(DeliveryCursor, "line WHERE channel = ? ORDER BY host", channel)
 
     def refused(self, channel: str) -> list[RefusedDelivery]:
         """The refused deliveries of a channel, in the order of sending."""
-        query = f"SELECT {_REFUSED_COLUMNS} FROM refused WHERE channel = ? ORDER BY after, position, id"  # noqa: S608
-        return self._read(query, RefusedDelivery, channel)
+        return self._read(RefusedDelivery, "refused WHERE channel = ? ORDER BY after, position, id", channel)
 
     def health_notice(self, channel: str) -> HealthNotice:
         """What a channel knows of trouble."""
-        rows = self._read(f"SELECT {_HEALTH_COLUMNS} FROM mood WHERE channel = ?", HealthNotice, channel)  # noqa: S608
+        rows = self._read(HealthNotice, "mood WHERE channel = ?", channel)
         return rows[0] if rows else HealthNotice(channel=channel)
 
     def submission_status(self, channel: str) -> SubmissionStatus | None:
         """The last status that a channel reported, None: never."""
-        query = f"SELECT {_SUBMISSION_COLUMNS} FROM console WHERE channel = ?"  # noqa: S608
-        return next(iter(self._read(query, SubmissionStatus, channel)), None)
+        return next(iter(self._read(SubmissionStatus, "console WHERE channel = ?", channel)), None)
 
     def log(self, limit: int, channel: str | None = None) -> list[SentMessage]:
         """The last messages, the newest first; of one channel, or of all."""
-        query = f"SELECT {_MESSAGE_COLUMNS} FROM sent WHERE channel = coalesce(?, channel) ORDER BY id DESC LIMIT ?"  # noqa: S608
-        return self._read(query, SentMessage, channel, limit)
+        clause = "sent WHERE channel = coalesce(?, channel) ORDER BY id DESC LIMIT ?"
+        return self._read(SentMessage, clause, channel, limit)
 
     # ---------------------------------------------------------------- writing
 
@@ -342,6 +329,13 @@ class Ledger:
             self._db.execute("DELETE FROM refused WHERE id = ?", (refused.id,))
             self._note(sent)
 
+    def resent(self, refused: RefusedDelivery, sent: SentMessage) -> None:
+        """A refused message was sent once more: if it was accepted, it is no longer set aside."""
+        if sent.reception is SendStatus.ACCEPTED:
+            self.drop_refused(refused, sent)
+        else:
+            self.log_message(sent)
+
     def forget(self, before: int) -> None:
         """Drop refused deliveries that ended before the run ``before``, whose changes are no longer stored.
 
@@ -359,20 +353,14 @@ class Ledger:
 
     def store_health_notice(self, health: HealthNotice, sent: SentMessage | None = None) -> None:
         """Replace what a channel knows of trouble."""
-        values = [msgspec.to_builtins(value) for value in msgspec.structs.astuple(health)]
-        values[HealthNotice.__struct_fields__.index("pending")] = health.pending.value if health.pending else ""
         with transaction(self._db):
-            marks = ", ".join("?" * len(values))
-            self._db.execute(f"INSERT OR REPLACE INTO mood ({_HEALTH_COLUMNS}) VALUES ({marks})", values)  # noqa: S608
+            self._put("mood", {**msgspec.to_builtins(health), "pending": str(health.pending or "")})
             self._note(sent)
 
     def store_submission_status(self, status: SubmissionStatus) -> None:
         """Replace the status that a channel reported."""
-        values = msgspec.structs.astuple(status)
         with transaction(self._db):
-            marks = ", ".join("?" * len(values))
-            statement = f"INSERT OR REPLACE INTO console ({_SUBMISSION_COLUMNS}) VALUES ({marks})"  # noqa: S608
-            self._db.execute(statement, values)
+            self._put("console", msgspec.to_builtins(status))
 
     # ---------------------------------------------------------------- rows
 
@@ -389,15 +377,18 @@ class Ledger:
     def _note(self, sent: SentMessage | None) -> None:
         if sent is None:
             return
-        values = [msgspec.to_builtins(value) for value in msgspec.structs.astuple(sent)]
-        marks = ", ".join("?" * len(values))
-        cursor = self._db.execute(f"INSERT INTO sent ({_MESSAGE_COLUMNS}) VALUES ({marks})", values)  # noqa: S608
-        self._db.execute("DELETE FROM sent WHERE id <= ?", ((cursor.lastrowid or 0) - self._keep,))
+        last = self._put("sent", msgspec.to_builtins(sent)).lastrowid or 0
+        self._db.execute("DELETE FROM sent WHERE id <= ?", (last - self._keep,))
 
-    def _read(self, query: str, kind: type[T], *values: object) -> list[T]:
-        with storage_errors():
-            rows = self._db.execute(query, values).fetchall()
+    def _put(self, table: str, row: dict[str, object]) -> sqlite3.Cursor:
+        marks = ", ".join("?" * len(row))
+        statement = f"INSERT OR REPLACE INTO {table} ({', '.join(row)}) VALUES ({marks})"  # noqa: S608 - names of our own
+        return self._db.execute(statement, tuple(row.values()))
+
+    def _read(self, kind: type[T], clause: str, *values: object) -> list[T]:
         names = kind.__struct_fields__
+        with storage_errors():
+            rows = self._db.execute(f"SELECT {', '.join(names)} FROM {clause}", values).fetchall()  # noqa: S608 - the same
         return [_from_row(dict(zip(names, row, strict=True)), kind) for row in rows]
 
 

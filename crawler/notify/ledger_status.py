@@ -68,18 +68,19 @@ def notify_status(directory: Path, log: int = 20) -> NotifyStatus:
 
 def _channel_status(ledger: Ledger, key: str) -> ChannelStatus:
     cursors, health = ledger.cursors(key), ledger.health_notice(key)
+    audits = ledger.cursors(audit_channel_key(key))
     return ChannelStatus(
         key=key,
         until=min((cursor.told for cursor in cursors), default=0),
         last=next(iter(ledger.log(1, key)), None),
         outstanding=(
             *_pending_texts(cursors),
-            *_pending_audits(ledger.cursors(audit_channel_key(key))),
+            *(f"audit findings: {cursor.said}" for cursor in audits if cursor.said),
             *_pending_health(health),
         ),
         refused=(
             *map(_refused_text, ledger.refused(key)),
-            *(f"what an audit found: {refused.said}" for refused in ledger.refused(audit_channel_key(key))),
+            *(f"audit findings: {refused.said}" for refused in ledger.refused(audit_channel_key(key))),
         ),
         knows_trouble=health.knows,
         due=max((cursor.due for cursor in cursors), default=0.0),
@@ -89,25 +90,18 @@ def _channel_status(ledger: Ledger, key: str) -> ChannelStatus:
 
 def _pending_texts(cursors: Sequence[DeliveryCursor]) -> list[str]:
     return [
-        f"what changed{f' on {cursor.host}' if cursor.host else ''} {_since_text(cursor.told)}"
+        f"changes{f' on {cursor.host}' if cursor.host else ''} "
+        f"since {f'run {cursor.told}' if cursor.told else 'the first run'}"
         f"{f': {cursor.said}' if cursor.said else ''}"
         for cursor in cursors
         if cursor.until is not None or cursor.said
     ]
 
 
-def _since_text(run: int) -> str:
-    return f"since run {run}" if run else "from the first run on"
-
-
-def _pending_audits(cursors: Sequence[DeliveryCursor]) -> list[str]:
-    return [f"what an audit found: {cursor.said}" for cursor in cursors if cursor.said]
-
-
 def _pending_health(health: HealthNotice) -> list[str]:
     if health.pending is None:
         return []
-    text = "that runs fail" if health.pending == "trouble" else "that runs are well again"
+    text = "a failed run" if health.pending == "trouble" else "the first success after a failed run"
     return [f"{text}{f': {health.said}' if health.said else ''}"]
 
 
@@ -119,7 +113,7 @@ def _refused_text(refused: RefusedDelivery) -> str:
     return f"{subject}, {runs}: {refused.said}"
 
 
-_STATUS_WORDS: Final = {SendStatus.DEFERRED: "put off", SendStatus.REFUSED: "refused"}
+_STATUS_WORDS: Final = {SendStatus.DEFERRED: "postponed", SendStatus.REFUSED: "refused"}
 
 
 class DeliveryReport(Struct, frozen=True, kw_only=True):

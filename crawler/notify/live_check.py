@@ -2,7 +2,6 @@
 
 import gzip
 from functools import partial
-from types import TracebackType
 from typing import Final, Self
 
 from crawler.config.config import Config
@@ -21,7 +20,7 @@ from crawler.url.params import UrlParams
 _MAX_REDIRECTS: Final = 5
 _SMALL_BODY: Final = BodyLimits(wire=65_536, decoded=65_536)
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())
-_REMEDY: Final = "; notifications wait until it is (--no-check-live does not wait)"
+_REMEDY: Final = "; notifications wait until it is (use --no-check-live to send them now)"
 _GZIP: Final = b"\x1f\x8b"
 
 
@@ -43,9 +42,7 @@ class LiveSite:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._fetcher.aclose()
 
     async def fetch(self, url: Url) -> Reply | Failure:
@@ -69,7 +66,7 @@ class LiveSite:
         if isinstance(reply, str):
             return SendResult.deferred(f"the sitemap at {file.url} cannot be fetched: {reply}{_REMEDY}")
         if reply.body not in _encoded_forms(content):
-            return SendResult.deferred(f"the sitemap at {file.url} is not yet the one that was published{_REMEDY}")
+            return SendResult.deferred(f"the sitemap at {file.url} is not yet the published version{_REMEDY}")
         return SendResult.accepted(f"{file.url} is live")
 
     async def _follow_redirects(self, url: Url, body: BodyLimits) -> Reply | str:
@@ -81,7 +78,7 @@ class LiveSite:
             return reply if reply.status == 200 else f"it answered {reply.status}"
         target = redirect_target(reply, _KEEP_ALL_PARAMS)
         is_nowhere = isinstance(target, InvalidUrl)
-        return f"it redirects {f'nowhere: {target}' if is_nowhere else f'more than {_MAX_REDIRECTS} times'}"
+        return f"it redirects {f'to an invalid URL: {target}' if is_nowhere else f'more than {_MAX_REDIRECTS} times'}"
 
 
 def _public_config(plan: CrawlPlan) -> Config:

@@ -6,11 +6,11 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from crawler.notify.channels.channel import MessageChannel
-from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery, SentMessage
+from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery
 from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 from crawler.notify.retry import send_with_retry
-from crawler.notify.session import NotifySession
+from crawler.notify.session import NotifySession, subject_of
 from crawler.publish.changes import ChangeCounts, ChangeSample
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.state.runs import RunResult, RunStatus
@@ -60,13 +60,11 @@ class MessageNotifier:
         notice = self._changes(cursor.told, until)
         if not notice.counts.total:
             return session.ledger.delivered(cursor, until), None
-        result = await session.check_live()
+        result, sent = await session.check_live(), None
         if result.reception is SendStatus.ACCEPTED:
             cursor = cursor if cursor.until else session.ledger.begin_delivery(cursor, until)
-            result = await self._send(notice)
-            sent = session.sent_message(cursor, result, notice.counts.total)
-        else:
-            sent = None
+            result = await send_message(session, self._channel, notice)
+            sent = session.sent_message(result, urls=notice.counts.total, **subject_of(cursor))
         report = self._report(cursor, result, until, notice.counts.total)
         if result.reception is SendStatus.DEFERRED:
             session.ledger.defer(cursor, result.message, session.retry_time(result), sent)
@@ -79,12 +77,9 @@ class MessageNotifier:
         """Send a refused message once more."""
         cursor = DeliveryCursor(id=0, channel=refused.channel, told=refused.after, until=refused.until)
         notice = self._changes(refused.after, refused.until)
-        result = await self._send(notice)
-        sent = self._session.sent_message(cursor, result, notice.counts.total)
-        if result.reception is SendStatus.ACCEPTED:
-            self._session.ledger.drop_refused(refused, sent)
-        else:
-            self._session.ledger.log_message(sent)
+        result = await send_message(self._session, self._channel, notice)
+        sent = self._session.sent_message(result, urls=notice.counts.total, **subject_of(cursor))
+        self._session.ledger.resent(refused, sent)
         return self._report(cursor, result, refused.until, notice.counts.total)
 
     def _changes(self, after: int, until: int) -> Notice:
@@ -104,17 +99,10 @@ class MessageNotifier:
         )
 
     def _report(self, cursor: DeliveryCursor, result: SendResult, until: int, changes: int) -> DeliveryReport:
-        is_accepted = result.reception is SendStatus.ACCEPTED
-        return self._session.delivery_report(
-            cursor,
-            result.reception,
-            until=until,
-            urls=changes if is_accepted else 0,
-            refused=changes if result.reception is SendStatus.REFUSED else 0,
-            batches=int(is_accepted),
-            said=result.message,
-            due=self._session.retry_time(result),
-        )
+        subject = subject_of(cursor, cursor.host) | {"until": until}
+        urls = changes if result.reception is SendStatus.ACCEPTED else 0
+        refused = changes if result.reception is SendStatus.REFUSED else 0
+        return self._session.delivery_report(result, urls=urls, refused=refused, **subject)
 
     # ---------------------------------------------------------------- trouble
 
@@ -128,10 +116,11 @@ class MessageNotifier:
             session.ledger.store_health_notice(health)
         if health.pending is None:
             return None
+        subject = {"channel": health.channel, "occasion": health.pending, "until": health.run}
         if health.due > session.clock():
-            return self._health_report(health, SendResult.deferred(health.said))
-        result = await self._send(self._trouble(health))
-        sent = self._sent(health, result)
+            return session.delivery_report(SendResult.deferred(health.said), due=health.due, **subject)
+        result = await send_message(session, self._channel, self._trouble(health))
+        sent = session.sent_message(result, **subject)
         if result.reception is SendStatus.DEFERRED:
             session.ledger.store_health_notice(
                 replace(health, said=result.message, due=session.retry_time(result)), sent
@@ -139,7 +128,7 @@ class MessageNotifier:
         else:  # do not resend a refused message after every failed run
             knows = health.pending is Occasion.TROUBLE
             session.ledger.store_health_notice(HealthNotice(channel=health.channel, knows=knows), sent)
-        return self._health_report(health, result)
+        return session.delivery_report(result, due=health.due or session.retry_time(result), **subject)
 
     def _trouble(self, health: HealthNotice) -> Notice:
         return build_notice(
@@ -157,32 +146,6 @@ class MessageNotifier:
         """The number of published pages, whatever the result of the last run."""
         run = self._session.record(max(self._session.runs, default=0))
         return run.listed if run else 0
-
-    def _sent(self, health: HealthNotice, result: SendResult) -> SentMessage:
-        return SentMessage(
-            at=self._session.clock(),
-            channel=health.channel,
-            occasion=health.pending or Occasion.TROUBLE,
-            until=health.run,
-            reception=result.reception,
-            said=result.message,
-        )
-
-    def _health_report(self, health: HealthNotice, result: SendResult) -> DeliveryReport:
-        return DeliveryReport(
-            channel=health.channel,
-            occasion=health.pending or Occasion.TROUBLE,
-            reception=result.reception,
-            until=health.run,
-            batches=int(result.reception is SendStatus.ACCEPTED),
-            said=result.message,
-            due=health.due or self._session.retry_time(result),
-        )
-
-    async def _send(self, notice: Notice) -> SendResult:
-        return await send_with_retry(
-            partial(self._channel.send, notice), self._session.plan.config.notify, always_retry
-        )
 
 
 def run_failed(result: RunResult) -> bool:
@@ -217,6 +180,10 @@ def build_notice(session: NotifySession, **fields: Any) -> Notice:
     )
 
 
-async def always_retry() -> bool:
-    """Messages for people and programs use every configured retry."""
-    return True
+async def send_message(session: NotifySession, channel: MessageChannel, notice: Notice) -> SendResult:
+    """Send a message for people or programs, with every configured retry."""
+
+    async def is_worth() -> bool:
+        return True
+
+    return await send_with_retry(partial(channel.send, notice), session.plan.config.notify, is_worth)

@@ -19,6 +19,18 @@ class Occasion(StrEnum):
     FINDINGS = "findings"  # an audit has new or resolved findings
     TEST = "test"  # a person tests whether messages arrive
 
+    @property
+    def content(self) -> str:
+        """What its messages report, after a verb: "that runs fail"."""
+        return _CONTENTS.get(self, self.value)
+
+
+_CONTENTS = {
+    Occasion.TROUBLE: "that runs fail",
+    Occasion.RECOVERY: "that runs are well again",
+    Occasion.FINDINGS: "what an audit found",
+}
+
 
 class Notice(Struct, frozen=True, kw_only=True):
     """One message to one channel.

@@ -151,7 +151,7 @@ async def send_test_messages(plan: CrawlPlan, name: str, only: str = "", clock: 
                 occasion=Occasion.TEST,
                 at=w3c(clock()),
                 counts=ChangeCounts(),
-                message="this is a test: nothing happened",
+                message="this is a test message: no event occurred",
             )
             reports.append(_test_report(channel.key, await catch_all(partial(channel.send, notice))))
         operator_keys = {channel.key for channel in channels.operator_channels}
@@ -159,7 +159,7 @@ async def send_test_messages(plan: CrawlPlan, name: str, only: str = "", clock: 
             deliveries=tuple(reports),
             channels=channels.keys,
             notes=tuple(
-                f"{channel.key}: not tried: it takes no test message"
+                f"{channel.key}: not tested: this channel has no test message"
                 for channel in _selected(channels.message_channels, only)
                 if channel.key not in operator_keys
             ),
@@ -179,9 +179,9 @@ def _test_report(channel: str, result: SendResult) -> DeliveryReport:
 async def _check_live(plan: CrawlPlan, site: LiveSite, run: Run) -> SendResult:
     """Whether the files that a run published are live on the public site. Raises UsageError."""
     if reason := why_not_uploaded(plan, run):
-        return SendResult.deferred(f"{reason}: the next run uploads them and notifies then")
+        return SendResult.deferred(f"{reason}: the next run uploads the files and then sends notifications")
     if not plan.config.notify.check_live:
-        return SendResult.accepted("taken for live (notify.check_live)")
+        return SendResult.accepted("assumed to be live (notify.check_live)")
     return await site.check_live(run)
 
 
@@ -240,7 +240,7 @@ async def _dry_run(session: NotifySession, channels: ConfiguredChannels) -> list
     if check_live and published and any(report.occasion is Occasion.CHANGES for report in reports):
         result = await check_live(published)
         if result.reception is not SendStatus.ACCEPTED:
-            session.note(f"for now all of it would be put off: {result.message}")
+            session.note(f"at the moment, Siteatlas would postpone all messages: {result.message}")
     return dry_run_report(reports, channels)
 
 
@@ -251,15 +251,15 @@ def _note_refused(session: NotifySession, channels: ConfiguredChannels) -> None:
     for key in (key for key in channels.keys if key.startswith(session.replay.only)):
         for refused in (*session.ledger.refused(key), *session.ledger.refused(audit_channel_key(key))):
             if refused.channel != key:
-                subject = "what an audit found"
+                subject = "a message about audit findings"
             elif refused.upto is None:
                 subject = f"a message about {count_text(refused.urls, 'change')}"
             else:
                 subject = count_text(refused.urls, "URL")
             is_single = refused.upto is None or refused.urls == 1
             session.note(
-                f"{key}: {subject} {'is' if is_single else 'are'} set aside"
-                f" because {refused.said}; --resend-refused sends {'it' if is_single else 'them'} again"
+                f"{key}: the receiver refused {subject} ({refused.said}); --resend-refused sends "
+                f"{'it' if is_single else 'them'} again"
             )
 
 

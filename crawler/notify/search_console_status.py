@@ -8,6 +8,7 @@ from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import SendResult
 from crawler.notify.retry import catch_all
 from crawler.notify.session import NotifySession
+from crawler.units import count_text
 
 if TYPE_CHECKING:  # with what signs its requests
     from crawler.notify.channels.search_console import SearchConsoleChannel
@@ -30,7 +31,7 @@ async def read_submission_status(
     if status is None and _is_status_check_due(session, channel.key, previous, reports):
         result = await catch_all(channel.read_status)
         if isinstance(result, SendResult):
-            session.note(f"{channel.key}: what Google says of the sitemap is not known: {result.message}")
+            session.note(f"{channel.key}: the status of the sitemap at Google is unknown: {result.message}")
         else:
             status = result
     if status is None:
@@ -47,8 +48,12 @@ async def read_submission_status(
     )
     session.ledger.store_submission_status(current)
     if current.errors > (previous_errors := previous.errors if previous else 0):
-        count = f"{current.errors:,}, and {previous_errors:,} before" if previous_errors else f"{current.errors:,}"
-        session.note(f"{channel.key}: Google finds errors in the sitemap ({count}): see Sitemaps in Search Console")
+        before = f" (before: {previous_errors:,})" if previous_errors else ""
+        session.note(
+            f"{channel.key}: Google found {count_text(current.errors, 'error')} in the sitemap{before}; see Sitemaps "
+            "in "
+            f"Search Console"
+        )
     return current
 
 

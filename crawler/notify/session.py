@@ -41,7 +41,7 @@ class ReplayRequest(Struct, frozen=True, kw_only=True):
         with STATE_DB.reading(plan.state) as db:
             last_run = max((run.number for run in RunStore(db).last(1)), default=0)
         if self.since > last_run:
-            raise UsageError(f"--since {self.since}: there is no such run, the last one is run {last_run}")
+            raise UsageError(f"run {self.since} (--since) does not exist: the last run is run {last_run}")
 
 
 _NO_REPLAY: Final = ReplayRequest()
@@ -88,7 +88,7 @@ class NotifySession:
         published = RunStore(self.db).published()
         if published is None or published.outcome != ROLLED_BACK or published.number < last:
             return last
-        self.note("an earlier set is published again: changes are sent after the next run has published")
+        self.note("a rollback published an earlier sitemap, so changes are sent after the next run has published")
         return 0
 
     def changes(self, after: int, until: int) -> Iterator[Change]:
@@ -127,7 +127,7 @@ class NotifySession:
             self._note_forgotten(cursors)
             return cursors
         if cursors:
-            self.note("the state of the site was begun anew, so its notifications start anew too")
+            self.note("the state of the site is new, so earlier notifications no longer count")
         if not runs:
             return []
         start = 0 if all_there_is else self._start(runs, all_of_first=all_of_first)
@@ -151,7 +151,8 @@ class NotifySession:
         last_sent = min(cursor.told for cursor in cursors)
         if last_sent < first - 1:
             self.note(
-                f"the runs {last_sent + 1} to {first - 1} are forgotten (state.keep_runs): their changes are not sent"
+                f"the runs {last_sent + 1} to {first - 1} are no longer stored (state.keep_runs), so their changes "
+                f"are not sent"
             )
 
     def note(self, text: str) -> None:
@@ -159,19 +160,9 @@ class NotifySession:
         if text not in self.notes:
             self.notes.append(text)
 
-    def sent_message(self, cursor: DeliveryCursor, result: SendResult, urls: int, host: str = "") -> SentMessage:
-        """The log entry of a message of a delivery."""
-        return SentMessage(
-            at=self.clock(),
-            channel=cursor.channel,
-            occasion=Occasion.CHANGES,
-            host=host,
-            after=cursor.told,
-            until=cursor.until or 0,
-            urls=urls,
-            reception=result.reception,
-            said=result.message,
-        )
+    def sent_message(self, result: SendResult, **subject: Any) -> SentMessage:
+        """The log entry of a message. ``subject`` are the fields that say what it was about, and to whom."""
+        return SentMessage(at=self.clock(), reception=result.reception, said=result.message, **subject)
 
     def retry_time(self, result: SendResult) -> float:
         """The Unix time until which the receiver wants a pause, 0: none."""
@@ -182,13 +173,16 @@ class NotifySession:
         if cursor.due <= self.clock():
             return None
         until = datetime.fromtimestamp(cursor.due, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        return self.delivery_report(
-            cursor, SendStatus.DEFERRED, said=f"{cursor.said}; asked to wait until {until}", due=cursor.due
-        )
+        result = SendResult.deferred(f"{cursor.said}; the receiver requested a pause until {until}")
+        return self.delivery_report(result, due=cursor.due, **subject_of(cursor, cursor.host))
 
-    def delivery_report(self, cursor: DeliveryCursor, reception: SendStatus, **fields: Any) -> DeliveryReport:
-        """The report of a delivery."""
-        values = {"until": cursor.until or 0, "host": cursor.host, **fields}
-        return DeliveryReport(
-            channel=cursor.channel, occasion=Occasion.CHANGES, reception=reception, after=cursor.told, **values
-        )
+    def delivery_report(self, result: SendResult, **subject: Any) -> DeliveryReport:
+        """The report of a delivery whose last message had this result. ``subject`` as in :meth:`sent_message`."""
+        fields = {"batches": int(result.reception is SendStatus.ACCEPTED), "due": self.retry_time(result), **subject}
+        return DeliveryReport(reception=result.reception, said=result.message, **fields)
+
+
+def subject_of(cursor: DeliveryCursor, host: str = "") -> dict[str, Any]:
+    """What a delivery of changes is about, for its log entries and its report."""
+    runs = {"after": cursor.told, "until": cursor.until or 0}
+    return {"channel": cursor.channel, "occasion": Occasion.CHANGES, "host": host, **runs}

@@ -10,7 +10,7 @@ from crawler.notify.ledger import DeliveryCursor, RefusedDelivery
 from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import SendResult, SendStatus
 from crawler.notify.retry import catch_all, send_with_retry
-from crawler.notify.session import NotifySession
+from crawler.notify.session import NotifySession, subject_of
 from crawler.publish.changes import Change
 
 
@@ -68,7 +68,7 @@ class BatchNotifier:
             for refused in session.ledger.refused(self._channel.key):
                 reports += [] if self._is_stopped else await self._resend(refused)
         if self._left_out:
-            session.note(f"{self._left_out:,} URLs lie outside of the key file's directory: they are not sent")
+            session.note(f"{self._left_out:,} URLs are outside the directory of the key file and are not sent")
         return reports
 
     def _deferred_report(self, last: int) -> DeliveryReport | None:
@@ -148,7 +148,7 @@ class BatchNotifier:
         self, cursor: DeliveryCursor, host: str, urls: Sequence[str], result: SendResult
     ) -> DeliveryCursor:
         """Record a batch in one commit. After a crash before it, the batch is sent again."""
-        sent = self._session.sent_message(cursor, result, len(urls), host)
+        sent = self._session.sent_message(result, urls=len(urls), **subject_of(cursor, host))
         if result.reception is SendStatus.ACCEPTED:
             return self._session.ledger.batch_sent(cursor, urls[-1], sent)
         if result.reception is SendStatus.REFUSED:
@@ -197,7 +197,7 @@ class BatchNotifier:
             if result.reception is not SendStatus.ACCEPTED:
                 break
             result = await self._send(host, urls)
-            sent = session.sent_message(cursor, result, len(urls), host)
+            sent = session.sent_message(result, urls=len(urls), **subject_of(cursor, host))
             if result.reception is not SendStatus.ACCEPTED:
                 session.ledger.log_message(sent)
                 break
@@ -221,14 +221,15 @@ class BatchNotifier:
         message = counts.said
         if reception is not SendStatus.ACCEPTED and counts.urls:
             refused = f", and {counts.refused:,} refused" if counts.refused else ""
-            message = f"{counts.urls:,} URL{' was' if counts.urls == 1 else 's were'} taken before{refused}: {message}"
+            message = (
+                f"{counts.urls:,} URL{' was' if counts.urls == 1 else 's were'} accepted before "
+                f"that{refused}: {message}"
+            )
         elif counts.batches > 1:
-            message = f"{counts.urls:,} URLs were taken in {counts.batches:,} batches; of the last: {message}"
-        return self._session.delivery_report(
-            cursor,
-            reception,
-            until=until,
-            host=host or cursor.host,
+            message = f"{counts.urls:,} URLs were accepted in {counts.batches:,} batches; the last batch: {message}"
+        return DeliveryReport(
+            **subject_of(cursor, host or cursor.host) | {"until": until},
+            reception=reception,
             urls=counts.urls,
             refused=counts.refused,
             batches=counts.batches,

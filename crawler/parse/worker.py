@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from crawler.model import DocumentKind, FetchedDocument, Page
 from crawler.parse.html.page import read_page, scan_page
 from crawler.parse.protocol import ParseJob, ParserOptions, decode_job, decode_options, encode_message, read_message
+from crawler.parse.snapshot.cut import why_cut
 from crawler.parse.snapshot.diff import compare
 from crawler.parse.snapshot.snapshot import digest, take_document_snapshot
 from crawler.url.resolve import UrlResolver
@@ -76,11 +77,13 @@ def _read(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:
         return Page(digest=page_digest, is_known=True)
     page = _parse(job, options, resolver)
     if not page.is_html:
-        return replace(page, digest=page_digest)
+        is_blank = bool(document.before) and not document.body.strip()
+        return replace(page, digest=page_digest, cut="the body is empty" if is_blank else "")
     mirror = options.params.mirror
     text = take_document_snapshot(replace(document, body=mirror.rewrite(document.body)) if mirror else document)
     delta = _encode(compare(document.before, text)) if document.before else b""
-    return replace(page, digest=page_digest, text=text, delta=delta)
+    cut = why_cut(document.before, text, document.body, is_framed=document.is_framed) if document.before else ""
+    return replace(page, digest=page_digest, text=text, delta=delta, cut=cut)
 
 
 def _parse(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:

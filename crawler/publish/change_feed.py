@@ -206,7 +206,7 @@ class ChangeFeed:
             return ChangeKind.ADDED, "", reason
         if row.kind == "changed":
             # with some lastmod policies, a page without a change may state a later date
-            default = "its content changed" if row.has_changed else "it states a later date"
+            default = "its content changed" if row.has_changed else "the page states a later date"
             return ChangeKind.CHANGED, "", row.evidence or row.past_evidence or default
         state = State(row.state) if row.state else None
         kind, reason = why_delisted(state, row.reason or "", (row.past_failures or 0) + 1)
@@ -260,7 +260,7 @@ def write_feeds(changes: ChangeFeed, state: Path) -> None:
                 _write_feed(path, changes.of_run(run))
     except OSError as error:
         raise StorageError(
-            f"the change feed cannot be written to {folder}: {error.strerror}; what is published is not affected, "
+            f"the change feed cannot be written to {folder}: {error.strerror}; the published sitemap is not affected, "
             "and the next run writes the feed"
         ) from error
 

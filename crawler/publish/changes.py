@@ -99,7 +99,7 @@ _DISCOVERY_TEXTS: Final = {
     DiscoveredBy.AMP: "an AMP link",
     DiscoveredBy.SITEMAP: "the site's own sitemap",
     DiscoveredBy.FEED: "a feed",
-    DiscoveredBy.NOFOLLOW: "a link that says nofollow",
+    DiscoveredBy.NOFOLLOW: "a nofollow link",
     DiscoveredBy.PREVIOUS_RUN: "an earlier sitemap",
 }
 
@@ -107,26 +107,27 @@ _NO_LONGER: Final = {
     State.REDIRECT: "no longer a redirect",
     State.CANONICAL_ELSEWHERE: "no longer canonical elsewhere",
     State.NOINDEX: "no longer noindex",
-    State.CLIENT_ERROR: "answers again",
-    State.SERVER_ERROR: "answers again",
-    State.UNREACHABLE: "answers again",
-    State.BAD_ANSWER: "answers well again",
+    State.CLIENT_ERROR: "responds again",
+    State.SERVER_ERROR: "responds again",
+    State.CHALLENGED: "no longer behind a challenge",
+    State.UNREACHABLE: "responds again",
+    State.BAD_ANSWER: "responds without errors again",
     State.PARSE_FAILED: "can be read again",
     State.INTERNAL_ERROR: "can be read again",
-    State.WRONG_TYPE: "HTML now",
+    State.WRONG_TYPE: "now HTML",
     State.ROBOTS: "no longer blocked by robots.txt",
     State.NOFOLLOW: "linked without nofollow",
-    State.OUT_OF_SCOPE: "in scope now",
+    State.OUT_OF_SCOPE: "now in scope",
     State.EXCLUDED: "no longer excluded",
-    State.TOO_DEEP: "near enough to the start now",
-    State.TOO_LONG: "short enough now",
-    State.TRAP: "no longer taken for a trap",
+    State.TOO_DEEP: "now within the depth limit",
+    State.TOO_LONG: "now short enough",
+    State.TRAP: "no longer considered a crawler trap",
     State.UNLINKED: "linked again",
 }
 
 _DEINDEXED: Final = {State.NOINDEX, State.CANONICAL_ELSEWHERE, State.ROBOTS}
 
-NO_LONGER_LINKED: Final = "nothing leads there any longer"
+NO_LONGER_LINKED: Final = "no page links to it any more"
 
 
 def why_added(found: int, source: str, before: State | None, reason_before: str) -> str:
@@ -161,7 +162,7 @@ def why_delisted(state: State | None, reason: str, failures: int = 0) -> tuple[C
     if state in FAILURES and failures > 1:
         return ChangeKind.REMOVED, f"{reason or state.value}, in {failures} runs in a row"
     if state is State.INDEXABLE:
-        return ChangeKind.REMOVED, f"it cannot be an entry of a sitemap{f' ({reason})' if reason else ''}"
+        return ChangeKind.REMOVED, f"a sitemap cannot list it{f' ({reason})' if reason else ''}"
     return ChangeKind.REMOVED, reason or state.value
 
 

@@ -59,4 +59,4 @@ def _failures(coverage: Coverage) -> Iterator[str]:
         yield f"{count_text(sum(failed.values()), 'URL')} failed: {states}"
     if hosts := coverage.no_robots:
         more = f" and {len(hosts) - _MAX_NAMED:,} more" if len(hosts) > _MAX_NAMED else ""
-        yield f"robots.txt could not be had from {', '.join(hosts[:_MAX_NAMED])}{more}"
+        yield f"robots.txt could not be fetched from {', '.join(hosts[:_MAX_NAMED])}{more}"

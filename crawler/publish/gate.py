@@ -1,29 +1,51 @@
-"""The gate: decides whether a run's set may replace the published one, and if not, why. Pure."""
+"""The gate: decides whether a run's set may replace the published one, which pages it holds back, and why. Pure.
+
+A landslide is doubtful, whatever its reason: an accident looks like a decision (a template with noindex, a redirect
+rule that catches every page). So pages of which too many would leave at once, or lose their own text at once, are held:
+their entries stay as published, and the rest is published. When the crawl itself cannot be believed, because the start
+URL is hit or links vanished, nothing is published.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
 
+from crawler.crawl.challenge import remedy
 from crawler.errors import NothingCrawlable, PublishRefused
 from crawler.fetch.retry import is_failure
-from crawler.model import State, Url, Verdict
+from crawler.model import Outcome, State, Url, Verdict
+from crawler.units import count_text
 
-MIN_SIGNIFICANT: Final = 5
-"""Fewer pages than this say nothing about the whole site, however small it is."""
+MIN_FAILED: Final = 5
+"""Fewer failed pages than this say nothing about the whole site, however small it is."""
+MIN_LOST: Final = 3
+"""Fewer pages than this may leave, or lose their text, at once, however small the site is."""
 _MAX_CAUSES: Final = 4  # causes that are named with a URL each
 
-_TEMPORARY: Final = frozenset({302, 303, 307})  # RFC 9110 15.4.3, 15.4.4, 15.4.8: the URL stays in use
 _GONE_STATUSES: Final = frozenset({404, 410})
-_OPERATOR_STATES: Final = frozenset({State.EXCLUDED, State.OUT_OF_SCOPE})
-_EXPLAINING_STATES: Final = frozenset({State.NOINDEX, State.CANONICAL_ELSEWHERE, State.REDIRECT, *_OPERATOR_STATES})
+TEMPORARY: Final = frozenset({302, 303, 307})  # RFC 9110 15.4.3, 15.4.4, 15.4.8: the URL stays in use
+EXPLICIT: Final = frozenset(
+    {
+        (State.CLIENT_ERROR, 404),
+        (State.CLIENT_ERROR, 410),
+        (State.REDIRECT, 301),
+        (State.REDIRECT, 308),
+        (State.NOINDEX, 200),
+    }
+)
+"""State and status that say for good that a page is not to be listed: RFC 9110 15.5.5, 15.5.11, 15.4.2, 15.4.9."""
+OPERATOR_STATES: Final = frozenset({State.EXCLUDED, State.OUT_OF_SCOPE})
+"""The operator's own configuration leaves these pages out."""
+LINK_STATES: Final = frozenset({State.UNLINKED, State.NOFOLLOW, State.TOO_DEEP})
+"""What the links of other pages decide."""
 
 
 class LostPages(Struct, frozen=True, kw_only=True):
     """Published pages that the new set lacks for the same cause: their number, and one of them with its reason.
 
-    ``target`` is the page, without its query, to which :data:`MIN_SIGNIFICANT` or more of them redirect temporarily;
-    else "".
+    ``target`` is the URL, without its query, to which several of them redirect; else "". ``runs`` is the number of runs
+    in a row, with this one, in which all of them had this cause. ``are_held``: the last run did not let them go.
     """
 
     state: State
@@ -32,36 +54,54 @@ class LostPages(Struct, frozen=True, kw_only=True):
     count: int
     url: Url
     reason: str = ""
+    runs: int = 1
+    are_held: bool = False
 
     @property
-    def is_explained(self) -> bool:
-        """Whether the site or the operator removed these pages on purpose."""
-        if self.state is State.REDIRECT and self.status in _TEMPORARY:
-            return not self.target
-        return self.state in _EXPLAINING_STATES or (self.state is State.CLIENT_ERROR and self.status in _GONE_STATUSES)
+    def is_explicit(self) -> bool:
+        """Whether the site says for good that these pages are not to be listed."""
+        return (self.state, self.status) in EXPLICIT
 
 
-class IdenticalPages(Struct, frozen=True):
-    """Published pages that differed and now have the same content: their number, and one of them."""
+class AlikePages(Struct, frozen=True):
+    """Published pages whose own text is gone: their number, and one of them.
 
+    ``has_start``: the start URL is one. ``held`` of them were held by the last run.
+    """
+
+    count: int
+    url: Url
+    has_start: bool = False
+    held: int = 0
+
+
+class ChallengedPages(Struct, frozen=True):
+    """Pages in whose place a firewall responded: the reason, their number, and one of them."""
+
+    reason: str
     count: int
     url: Url
 
 
 class StartUrlStatus(Struct, frozen=True):
-    """The start URL's verdict in this run (None: not visited), and whether it was and is listed."""
+    """The start URL's verdict in this run (None: not visited), and whether it was and is listed.
+
+    ``is_accepted``: it left for a reason that has stood long enough.
+    """
 
     url: Url
     verdict: Verdict | None = None
     status: int | None = None
     was_published: bool = False
     is_listed: bool = False  # it, or its target, is in the new set
+    is_accepted: bool = False
 
 
 class GateFacts(Struct, frozen=True, kw_only=True):
     """The facts that the gate decides on. ``published`` counts the published pages, ``listed`` those of the new set.
 
     ``failed`` of ``visited`` pages failed in this run; failed pages that stay listed count as failed, not as ``gone``.
+    Pages that moved to a URL of their own, and those whose reason has stood long enough, are not ``gone`` either.
     """
 
     start: StartUrlStatus
@@ -70,39 +110,182 @@ class GateFacts(Struct, frozen=True, kw_only=True):
     failed: int
     visited: int
     gone: Sequence[LostPages] = ()
-    alike: IdenticalPages | None = None
+    alike: AlikePages | None = None
+    challenged: Sequence[ChallengedPages] = ()
 
 
 class GateLimits(Struct, frozen=True):
-    """The tolerated shares of pages. ``accept_shrink``: the operator accepts a smaller set."""
+    """The tolerated shares of pages. ``accept_shrink``: the operator accepts the set as it is.
+
+    ``accept_after`` is the number of runs in a row, and of days, after which an explicit reason is believed; 0: never.
+    ``user_agent`` is the name under which a firewall may let the crawler through.
+    """
 
     max_failed: float = 0.2
     max_shrink: float = 0.2
     accept_shrink: bool = False
+    accept_after: int = 7
+    user_agent: str = "Siteatlas"
 
 
 class Refusal(Struct, frozen=True):
-    """Why nothing is published: a sentence with its remedy, and the exit code."""
+    """Why nothing is published: a sentence with its remedy, and the exit code. ``is_doubt``: it is a landslide."""
 
     sentence: str
     exit_code: int = PublishRefused.exit_code
+    is_doubt: bool = False
 
 
-def refusal_of(facts: GateFacts, limits: GateLimits) -> Refusal | None:
-    """Why the new set must not replace the published one; None when it may. The first rule that applies decides."""
+class Hold(Struct, frozen=True):
+    """The held pages: those that were held before, lost ones by state, and if ``alike`` those whose text is gone.
+
+    ``sentence`` says why, with a remedy.
+    """
+
+    sentence: str
+    states: frozenset[State] = frozenset()
+    alike: bool = False
+
+
+def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
+    """What the gate does with a set: refuse it, hold some pages, or let it pass. The first rule that fits decides."""
     if not facts.listed:
-        return Refusal(_nothing_crawlable(facts.start), NothingCrawlable.exit_code)
+        return Refusal(_with_challenges(_nothing_crawlable(facts.start), facts, limits), NothingCrawlable.exit_code)
     if sentence := _start_failed(facts.start) or _too_many_failed(facts, limits.max_failed):
-        return Refusal(sentence)
+        return Refusal(_with_challenges(sentence, facts, limits))
     if limits.accept_shrink:
         return None
-    sentence = (
-        _start_missing(facts)
-        or _all_identical(facts, limits.max_shrink)
-        or _start_delisted(facts.start)
-        or _shrunk(facts, limits.max_shrink)
+    if sentence := _start_delisted(facts.start):
+        return Refusal(f"{sentence}; if this is intended, {_ACCEPT}", is_doubt=True)
+    landslide = _landslide(facts, limits.max_shrink)
+    if landslide.breaks_crawl:
+        return Refusal(
+            f"{'; '.join(_sentences(facts, landslide, limits))}; if this is intended, {_ACCEPT}", is_doubt=True
+        )
+    held = [lost for lost in landslide.rest if lost.are_held]
+    if not landslide.lost and not held and not landslide.alike:
+        return None
+    sentence = "; ".join((*_sentences(facts, landslide, limits), *_still_held(held, landslide)))
+    until = "" if landslide.alike else _until([*landslide.lost, *held], limits.accept_after)
+    # links of the held pages may be what led to others
+    states = frozenset(lost.state for lost in landslide.lost) | LINK_STATES
+    text = f"{sentence}. Their entries stay as they were. If this is intended, {_ACCEPT}.{until}"
+    return Hold(text, states, landslide.is_over_alike)
+
+
+_ACCEPT: Final = "run once with --accept-shrink"
+
+
+def reject_start(outcome: Outcome, *, is_scope_set: bool) -> NothingCrawlable | None:
+    """The error that ends the first crawl of a site at once: its start URL does not exist, or means a directory.
+
+    ``is_scope_set``: the configuration names the URL of the sitemap, and with it the scope. In later runs,
+    :func:`judge` decides when they have seen the whole site.
+    """
+    url, verdict = outcome.lease.url, outcome.verdict
+    if outcome.status in _GONE_STATUSES:
+        return NothingCrawlable(
+            f"the start URL {url} {verdict.reason}: correct it, or use --accept-shrink to crawl the pages that other "
+            "sources name, such as the site's sitemap"
+        )
+    if not is_scope_set and verdict.state is State.REDIRECT and verdict.target == f"{url}/":
+        parent = url[: url.rindex("/") + 1]
+        return NothingCrawlable(
+            f"the start URL {url} redirects to {verdict.target}. Start at {verdict.target} for a sitemap of that "
+            f"directory, or at {parent} for a sitemap of everything below it"
+        )
+    return None
+
+
+def challenge_note(challenged: Sequence[ChallengedPages], user_agent: str) -> str:
+    """Who responded in place of the site, and how its owner lets the crawler through; "" without challenges."""
+    if not challenged:
+        return ""
+    vendors = ", ".join(dict.fromkeys(pages.reason.partition(" responded")[0] for pages in challenged))
+    count = sum(pages.count for pages in challenged)
+    first = min(challenged, key=lambda pages: (-pages.count, pages.url))
+    example = f"{'such as ' if count > 1 else ''}{first.url}: {first.reason}"
+    return f"a firewall responded in place of {count_text(count, 'page')} ({example}): {remedy(vendors, user_agent)}"
+
+
+def _with_challenges(sentence: str, facts: GateFacts, limits: GateLimits) -> str:
+    note = challenge_note(facts.challenged, limits.user_agent)
+    return f"{sentence}; {note}" if note else sentence
+
+
+def _is_over(count: int, published: int, limit: float) -> bool:
+    return count >= MIN_LOST and count > limit * published
+
+
+class _Landslide(Struct, frozen=True):
+    """The lost pages that are too many, the other lost pages, and the pages without own text if any is in doubt."""
+
+    lost: list[LostPages]
+    rest: list[LostPages]
+    alike: AlikePages | None = None
+    is_over_alike: bool = False
+
+    @property
+    def breaks_crawl(self) -> bool:
+        """Whether the crawl itself cannot be believed."""
+        has_start = self.is_over_alike and self.alike is not None and self.alike.has_start
+        return has_start or any(lost.state in LINK_STATES for lost in self.lost)
+
+
+def _landslide(facts: GateFacts, limit: float) -> _Landslide:
+    """What is too much: each kind that alone is over the limit; all kinds, when the others together still are."""
+    lost = sorted(
+        (lost for lost in facts.gone if lost.state not in OPERATOR_STATES), key=lambda lost: (-lost.count, lost.url)
     )
-    return Refusal(f"{sentence}; if that is right, run once with --accept-shrink") if sentence else None
+    alike = facts.alike.count if facts.alike else 0
+    counts: dict[State | None, int] = {None: alike}
+    for group in lost:
+        counts[group.state] = counts.get(group.state, 0) + group.count
+    over = {kind for kind, count in counts.items() if _is_over(count, facts.published, limit)}
+    rest = sum(count for kind, count in counts.items() if kind not in over)
+    if _is_over(rest, facts.published, limit):
+        over = {kind for kind, count in counts.items() if count}
+    is_doubtful = facts.alike is not None and (None in over or facts.alike.held > 0)
+    return _Landslide(
+        [group for group in lost if group.state in over],
+        [group for group in lost if group.state not in over],
+        facts.alike if is_doubtful else None,
+        None in over,
+    )
+
+
+def _sentences(facts: GateFacts, landslide: _Landslide, limits: GateLimits) -> Iterator[str]:
+    published = f"of the {facts.published:,} published pages"
+    if landslide.lost:
+        count = sum(lost.count for lost in landslide.lost)
+        yield (
+            f"{count:,} {published} would leave, over the {limits.max_shrink:.0%} that --max-shrink allows: "
+            f"{', '.join(_causes(landslide.lost))}"
+        )
+    if landslide.alike and landslide.is_over_alike:
+        yield (
+            f"{landslide.alike.count:,} {published} lost their main text, and are alike or nearly empty now (such as "
+            f"{landslide.alike.url}), as with a login, a maintenance page, a firewall or an empty template"
+        )
+
+
+def _still_held(held: Sequence[LostPages], landslide: _Landslide) -> Iterator[str]:
+    if held:
+        count = sum(lost.count for lost in held)
+        yield f"{count_text(count, 'page')} that the last run held would still leave: {', '.join(_causes(held))}"
+    if landslide.alike and not landslide.is_over_alike:
+        yield f"{count_text(landslide.alike.held, 'page')} that the last run held still lack their main text"
+
+
+def _until(doubtful: Sequence[LostPages], accept_after: int) -> str:
+    """When the loss is accepted without a person, as a sentence after a space; "" for never."""
+    if not accept_after or not all(lost.is_explicit for lost in doubtful):
+        return ""
+    runs = min(lost.runs for lost in doubtful)
+    return (
+        f" Siteatlas accepts a loss that stays the same for {count_text(accept_after, 'run')} in a row and "
+        f"{count_text(accept_after, 'day')} (--accept-after). So far: {count_text(runs, 'run')}."
+    )
 
 
 def _nothing_crawlable(start: StartUrlStatus) -> str:
@@ -122,55 +305,26 @@ def _start_failed(start: StartUrlStatus) -> str:
 
 def _too_many_failed(facts: GateFacts, limit: float) -> str:
     failed, visited = facts.failed, facts.visited
-    if failed < MIN_SIGNIFICANT or failed <= limit * visited:
+    if failed < MIN_FAILED or failed <= limit * visited:
         return ""
     return f"{failed:,} of {visited:,} pages failed, over the {limit:.0%} that --max-failed allows"
-
-
-def _start_missing(facts: GateFacts) -> str:
-    """Only before the first publish: a mistyped URL must not publish a set."""
-    start = facts.start
-    if facts.published or start.verdict is None or start.status not in _GONE_STATUSES:
-        return ""
-    return f"the start URL {start.url} {start.verdict.reason}; the pages are known from elsewhere, such as a sitemap"
 
 
 def _start_delisted(start: StartUrlStatus) -> str:
     """Only for a start URL that was published: others may never have been a page."""
     verdict = start.verdict
-    if not start.was_published or start.is_listed or verdict is None:
+    if not start.was_published or start.is_listed or start.is_accepted or verdict is None:
         return ""
-    if verdict.state is State.INDEXABLE or verdict.state in _OPERATOR_STATES:
+    if verdict.state is State.INDEXABLE or verdict.state in OPERATOR_STATES:
         return ""
     return f"the start URL {start.url} was published and is {verdict.state.value} now ({verdict.reason})"
 
 
-def _shrunk(facts: GateFacts, limit: float) -> str:
-    unexplained = [lost for lost in facts.gone if not lost.is_explained]
-    unexplained.sort(key=lambda lost: (-lost.count, lost.url))
-    count = sum(lost.count for lost in unexplained)
-    if count < MIN_SIGNIFICANT or count <= limit * facts.published:
-        return ""
-    return (
-        f"{count:,} of the {facts.published:,} published pages would leave without a good reason, over the {limit:.0%} "
-        f"that --max-shrink allows: {', '.join(_causes(unexplained))}"
-    )
-
-
-def _causes(unexplained: Sequence[LostPages]) -> Iterator[str]:
-    for lost in unexplained[:_MAX_CAUSES]:
-        cause = f"redirect to {lost.target} for now" if lost.target else lost.state.value
+def _causes(doubtful: Sequence[LostPages]) -> Iterator[str]:
+    for lost in doubtful[:_MAX_CAUSES]:
+        temporarily = " for now" if lost.status in TEMPORARY else ""
+        cause = f"redirect to {lost.target}{temporarily}" if lost.target else lost.state.value
         reason = f": {lost.reason}" if lost.reason and not lost.target else ""
         yield f"{lost.count:,} {cause} ({lost.url}{reason})"
-    if rest := sum(lost.count for lost in unexplained[_MAX_CAUSES:]):
+    if rest := sum(lost.count for lost in doubtful[_MAX_CAUSES:]):
         yield f"{rest:,} for other reasons"
-
-
-def _all_identical(facts: GateFacts, limit: float) -> str:
-    identical = facts.alike
-    if identical is None or identical.count < MIN_SIGNIFICANT or identical.count <= limit * facts.published:
-        return ""
-    return (
-        f"{identical.count:,} of the {facts.published:,} published pages, which differed, now all say the same "
-        f"(such as {identical.url}): is this a maintenance page, or a login?"
-    )

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Final
 
@@ -11,36 +11,64 @@ from msgspec.structs import replace
 from crawler.fetch.retry import is_failure
 from crawler.model import State, Url, Verdict
 from crawler.publish.completeness import Coverage
-from crawler.publish.gate import MIN_SIGNIFICANT, GateFacts, IdenticalPages, LostPages, StartUrlStatus
+from crawler.publish.gate import MIN_LOST, AlikePages, ChallengedPages, GateFacts, LostPages, StartUrlStatus
+from crawler.publish.own_text import OwnText, shingles
+from crawler.publish.standing import CAUSE_SQL, LOST_SQL, AcceptAfter, accepted
+from crawler.publish.store import IS_WITHOUT_ROBOTS
 from crawler.state.database import storage_errors
 
 _SELECT_START: Final = """SELECT v.state, v.reason, v.target, v.status,
   EXISTS (SELECT 1 FROM published p WHERE p.id = u.id),
   EXISTS (SELECT 1 FROM listing l WHERE l.id = u.id)
-    OR EXISTS (SELECT 1 FROM url t JOIN listing l ON l.id = t.id WHERE t.url = v.target)
+    OR EXISTS (SELECT 1 FROM url t JOIN listing l ON l.id = t.id WHERE t.url = v.target),
+  EXISTS (SELECT 1 FROM believed b WHERE b.id = u.id)
   FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"""
 
 _COUNT_STATES: Final = "SELECT state, status, count(*) FROM visit GROUP BY state, status"
 
-# With min(), the other columns are those of the row that has the minimum: https://www.sqlite.org/lang_select.html
-_SELECT_LOST: Final = """SELECT coalesce(v.state, :unlinked) AS state, v.status,
-    iif(v.state = :redirect AND v.status IN (302, 303, 307),
-        coalesce(substr(v.target, 1, instr(v.target || '?', '?') - 1), ''), '') AS target,
-    count(*) AS count, min(u.url) AS url, coalesce(v.reason, '') AS reason
-  FROM published p JOIN url u ON u.id = p.id LEFT JOIN visit v ON v.id = p.id
-  WHERE NOT EXISTS (SELECT 1 FROM listing l WHERE l.id = p.id)
-  GROUP BY 1, 2, 3"""
+# Two tables that live as long as the connection: lost pages whose loss is believed, and pages whose own text is gone.
+_CREATE_TABLES: Final = """CREATE TEMP TABLE IF NOT EXISTS believed (id INTEGER PRIMARY KEY);
+CREATE TEMP TABLE IF NOT EXISTS alike (id INTEGER PRIMARY KEY, is_held INTEGER);
+DELETE FROM believed; DELETE FROM alike;"""
 
-_SELECT_IDENTICAL: Final = """SELECT count(DISTINCT was.digest) AS pages, min(u.url)
-  FROM published p JOIN visit v ON v.id = p.id AND v.content != p.content
-    JOIN content now ON now.id = v.content JOIN content was ON was.id = p.content
-    JOIN url u ON u.id = p.id
-  WHERE now.digest != was.digest AND now.digest != x''
-  GROUP BY now.digest ORDER BY pages DESC, 2 LIMIT 1"""
+# With min(), the other columns are those of the row that has the minimum: https://www.sqlite.org/lang_select.html
+_SELECT_LOST: Final = f"""SELECT coalesce(v.state, '{State.UNLINKED}'), v.status,
+    iif(v.state = '{State.REDIRECT}', coalesce(substr(v.target, 1, instr(v.target || '?', '?') - 1), ''), ''),
+    h.id IS NOT NULL, count(*), min(u.url), coalesce(v.reason, ''),
+    min(iif(h.cause = {CAUSE_SQL}, h.runs, 0)) + 1
+  FROM {LOST_SQL} LEFT JOIN held h ON h.id = p.id
+  WHERE l.id IS NULL AND p.id NOT IN (SELECT id FROM believed)
+  GROUP BY 1, 2, 3, 4"""  # noqa: S608
+
+# Permanent redirects, each to a new page of the set to which nothing else redirects
+_FROM_MOVED: Final = f"""FROM published p JOIN visit v ON v.id = p.id JOIN url t ON t.url = v.target
+    JOIN listing l ON l.id = t.id JOIN content was ON was.id = p.content JOIN content now ON now.id = l.content
+  WHERE v.state = '{State.REDIRECT}' AND v.status IN (301, 308)
+    AND NOT EXISTS (SELECT 1 FROM published e WHERE e.id = t.id)
+  GROUP BY t.id HAVING count(*) = 1"""  # noqa: S608
+_FROM_CHANGED: Final = """FROM published p JOIN listing l ON l.id = p.id AND NOT l.kept
+    JOIN content was ON was.id = p.content JOIN content now ON now.id = l.content
+  WHERE l.content != p.content AND now.digest != was.digest AND length(was.text) > 0 AND length(now.text) > 0"""
+_ANY_ORDER: Final = "ORDER BY p.id * 2654435761 & 4294967295"
+_SELECT_NEW: Final = """SELECT l.id, now.text, now.text FROM listing l JOIN content now ON now.id = l.content
+  WHERE NOT l.kept AND NOT EXISTS (SELECT 1 FROM published p WHERE p.id = l.id)"""
+_SELECT_ALIKE: Final = """SELECT count(*), coalesce(min(u.url), ''), coalesce(max(u.url = ?), 0),
+  coalesce(sum(a.is_held), 0) FROM alike a JOIN url u ON u.id = a.id"""
+_SAMPLE: Final = 300
+"""Pages whose texts are compared to find out whether many lost their own text."""
+_MAX_COMPARED: Final = 20_000
+"""Pages that are compared one by one when they did; beyond that, every changed page counts as one that did."""
+_NEARLY_ALL: Final = 0.9
+"""Share of the moved pages of the sample that must say the same at their new URL, for all to count as moved."""
 
 # A bad answer of a published page is a failure; other URLs may always give one.
 _FAILED_NOW: Final = f"""SELECT count(*) FROM published p JOIN visit v ON v.id = p.id
   WHERE v.state = '{State.BAD_ANSWER}'"""  # noqa: S608
+_UNREAD_NOW: Final = f"""SELECT count(*) FROM published p JOIN visit v ON v.id = p.id
+  WHERE {IS_WITHOUT_ROBOTS}"""  # noqa: S608
+
+_SELECT_CHALLENGED: Final = f"""SELECT v.reason, count(*), min(u.url) FROM visit v JOIN url u ON u.id = v.id
+  WHERE v.state = '{State.CHALLENGED}' GROUP BY 1 ORDER BY 2 DESC, 1"""  # noqa: S608
 
 IS_TRUNCATED: Final = """v.reason != '' AND (v.reason LIKE '%only the beginning was read%'
   OR v.reason LIKE '%links cut at%' OR v.reason LIKE '%reading stopped after%')"""
@@ -53,21 +81,38 @@ _NO_ROBOTS: Final = """SELECT origin FROM robots
   WHERE fetched_at >= ? AND (status IS NULL OR status >= 500 OR status IN (304, 429) OR status < 200) ORDER BY origin"""
 
 
-def gate_facts(db: sqlite3.Connection, start: Url) -> GateFacts:
-    """The facts for the gate, once the table ``listing`` holds the new set. Raises StorageError."""
+def gate_facts(db: sqlite3.Connection, start: Url, max_shrink: float, after: AcceptAfter) -> GateFacts:
+    """The facts for the gate, once the table ``listing`` holds the new set. Raises StorageError.
+
+    Fills the temporary tables ``believed`` and ``alike``, which :meth:`crawler.publish.listing.Listing.hold` reads.
+    """
     with storage_errors():
+        db.executescript(_CREATE_TABLES)
         visits = [(State(state), status, count) for state, status, count in db.execute(_COUNT_STATES)]
         failed = sum(count for state, status, count in visits if _is_failed_page(state, status))
-        failed += _count(db, _FAILED_NOW)
+        failed += _count(db, _FAILED_NOW) + _count(db, _UNREAD_NOW)
+        published = _count(db, "SELECT count(*) FROM published")
+        db.executemany("INSERT INTO believed VALUES (?)", accepted(db, after))
+        gone = _lost_pages(db)
+        if sum(lost.count for lost in gone) > max_shrink * published:
+            _believe_moved(db)
+            gone = _lost_pages(db)
         return GateFacts(
+            alike=_alike_pages(db, start, max_shrink * published - sum(lost.count for lost in gone)),
             start=_start_url_status(db, start),
-            published=_count(db, "SELECT count(*) FROM published"),
+            published=published,
             listed=_count(db, "SELECT count(*) FROM listing"),
             failed=failed,
             visited=failed + sum(count for state, _, count in visits if state is State.INDEXABLE),
-            gone=_lost_pages(db),
-            alike=_identical_pages(db),
+            gone=gone,
+            challenged=challenged_pages(db),
         )
+
+
+def challenged_pages(db: sqlite3.Connection) -> Sequence[ChallengedPages]:
+    """The pages in whose place a firewall responded, by the reason. Raises StorageError."""
+    with storage_errors():
+        return tuple(ChallengedPages(*row) for row in db.execute(_SELECT_CHALLENGED))
 
 
 def read_coverage(db: sqlite3.Connection, stopped: str, since: float) -> Coverage:
@@ -109,26 +154,76 @@ def _start_url_status(db: sqlite3.Connection, url: Url) -> StartUrlStatus:
     row = db.execute(_SELECT_START, (url,)).fetchone()
     if row is None:
         return StartUrlStatus(url)
-    state, reason, target, status, was_published, is_listed = row
+    state, reason, target, status, was_published, is_listed, is_accepted = row
     verdict = Verdict(State(state), reason, target) if state else None
-    return StartUrlStatus(url, verdict, status, bool(was_published), bool(is_listed))
+    return StartUrlStatus(url, verdict, status, bool(was_published), bool(is_listed), bool(is_accepted))
 
 
 def _lost_pages(db: sqlite3.Connection) -> Sequence[LostPages]:
-    """The causes for which published pages leave. A redirect target matters only when many pages share it."""
-    states = {"unlinked": State.UNLINKED.value, "redirect": State.REDIRECT.value}
-    groups: dict[tuple[str, int | None, str], LostPages] = {}
-    for state, status, target, count, url, reason in db.execute(_SELECT_LOST, states):
-        shared = target if count >= MIN_SIGNIFICANT else ""
-        group = LostPages(state=State(state), status=status, target=shared, count=count, url=Url(url), reason=reason)
-        previous = groups.get((state, status, shared))
+    """The causes for which published pages leave. A redirect target matters only when several pages share it."""
+    groups: dict[tuple[str, int | None, str, bool], LostPages] = {}
+    for state, status, target, are_held, count, url, reason, runs in db.execute(_SELECT_LOST):
+        shared = target if count >= MIN_LOST else ""
+        key = (state, status, shared, bool(are_held))
+        group = LostPages(
+            state=State(state),
+            status=status,
+            target=shared,
+            count=count,
+            url=Url(url),
+            reason=reason,
+            runs=runs,
+            are_held=bool(are_held),
+        )
+        previous = groups.get(key)
         if previous is not None:
             first = min(previous, group, key=attrgetter("url"))
-            group = replace(first, count=previous.count + count)
-        groups[state, status, shared] = group
+            group = replace(first, count=previous.count + count, runs=min(previous.runs, runs))
+        groups[key] = group
     return tuple(groups.values())
 
 
-def _identical_pages(db: sqlite3.Connection) -> IdenticalPages | None:
-    row = db.execute(_SELECT_IDENTICAL).fetchone()
-    return IdenticalPages(row[0], Url(row[1])) if row and row[0] > 1 else None
+def _believe_moved(db: sqlite3.Connection) -> None:
+    """Believe the loss of pages that moved, each to a new URL of its own that says the same."""
+    sample = list(_versions(db, f"SELECT p.id, was.text, now.text {_FROM_MOVED} {_ANY_ORDER} LIMIT {_SAMPLE}"))
+    texts = OwnText(((before, now) for _, before, now in sample), _many(sample))
+    same = sum(texts.is_same(before, now) and not texts.is_lost(before, now) for _, before, now in sample)
+    if sample and same >= _NEARLY_ALL * len(sample):
+        db.execute(f"INSERT OR IGNORE INTO believed SELECT p.id {_FROM_MOVED}")
+
+
+def _alike_pages(db: sqlite3.Connection, start: Url, room: float) -> AlikePages | None:
+    """The pages that lost their own text, if so many may have that ``room`` is too small for them, or if the last run
+    held any. Fills the table ``alike``.
+    """
+    changed, held = db.execute(f"SELECT count(*), coalesce(sum(p.kept = 2), 0) {_FROM_CHANGED}").fetchone()
+    if not held and (changed < MIN_LOST or changed <= room):
+        return None
+    sample = list(_versions(db, f"SELECT p.id, was.text, now.text {_FROM_CHANGED} {_ANY_ORDER} LIMIT {_SAMPLE}"))
+    texts = OwnText(((before, now) for _, before, now in sample), _many(sample))
+    lost = sum(texts.is_lost(before, now) for _, before, now in sample)
+    if not held and lost * changed <= room / 2 * len(sample):
+        return None
+    if changed > _MAX_COMPARED:
+        db.execute(f"INSERT INTO alike SELECT p.id, p.kept = 2 {_FROM_CHANGED}")
+    else:
+        rows = db.execute(f"SELECT p.id, p.kept = 2, was.text, now.text {_FROM_CHANGED}")
+        lost_ids = [
+            (number, is_held) for number, is_held, was, now in rows if texts.is_lost(shingles(was), shingles(now))
+        ]
+        db.executemany("INSERT INTO alike VALUES (?, ?)", lost_ids)
+    count, url, has_start, held = db.execute(_SELECT_ALIKE, (start,)).fetchone()
+    new = [(number,) for number, page, _ in _versions(db, _SELECT_NEW) if texts.is_like_them(page)]
+    db.executemany("INSERT INTO alike VALUES (?, 0)", new)
+    return AlikePages(count, Url(url), bool(has_start), held) if count else None
+
+
+def _many(sample: Sequence[object]) -> int:
+    """The number of pages of a sample from which on what they share belongs to the site."""
+    return max(MIN_LOST, len(sample) // 20)
+
+
+def _versions(db: sqlite3.Connection, query: str) -> Iterator[tuple[int, frozenset[int], frozenset[int]]]:
+    """The shingles of two versions of each page, with its id."""
+    for number, before, now in db.execute(query):
+        yield number, shingles(before), shingles(now)

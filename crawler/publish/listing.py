@@ -7,25 +7,43 @@ from typing import Any, Final
 import msgspec
 
 from crawler.model import DiscoveredBy, DiscoveredUrl, ListedPage, Page, State, Url, Verdict
+from crawler.publish.gate import OPERATOR_STATES, Hold
 from crawler.publish.store import keep_listed_sql
 from crawler.state.database import storage_errors, transaction
+from sitemap import MIN_BUILD_PAGES, majority_build
 
 _INSERT_FOUND: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard)
   SELECT v.id, v.content, v.lastmod, v.lastmod_source, coalesce(p.grp, ''), nullif(p.shard, 0)
   FROM visit v LEFT JOIN published p ON p.id = v.id WHERE v.state = 'indexable' AND v.content IS NOT NULL"""
 
-_INSERT_KEPT: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
+_INSERT_KEPT: Final = f"""INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
   FROM published p JOIN visit v ON v.id = p.id LEFT JOIN memory m ON m.id = p.id
-  WHERE {} AND coalesce(m.failures, 0) < ?"""
+  WHERE {{}} AND (v.state = '{State.CHALLENGED}' OR coalesce(m.failures, 0) < ?)"""  # noqa: S608 - our own
 
 _INSERT_NOT_YET: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
   FROM published p LEFT JOIN visit v ON v.id = p.id WHERE v.id IS NULL OR v.state = 'pending'"""
 
-_STREAM: Final = """SELECT l.id, u.url, l.lastmod, c.page, coalesce(v.reason, ''), l.shard, l.grp
-  FROM {tables} LEFT JOIN content c ON c.id = l.content LEFT JOIN visit v ON v.id = l.id
-  WHERE {where} ORDER BY {order} {limit}"""
+_INSERT_HELD: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
+  SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 2
+  FROM published p LEFT JOIN visit v ON v.id = p.id WHERE NOT EXISTS (SELECT 1 FROM listing l WHERE l.id = p.id)
+    AND p.id NOT IN (SELECT id FROM believed) AND coalesce(v.state, '') NOT IN (SELECT value FROM json_each(:operator))
+    AND (coalesce(v.state, :unlinked) IN (SELECT value FROM json_each(:states))
+      OR p.id IN (SELECT id FROM alike) OR p.id IN (SELECT id FROM held))"""
+
+# New pages to which held pages lead are a part of the same landslide.
+_DELETE_TARGETS: Final = """DELETE FROM listing WHERE NOT kept AND id NOT IN (SELECT id FROM published) AND id IN (
+  WITH RECURSIVE hop (url) AS (
+    SELECT v.target FROM listing h JOIN visit v ON v.id = h.id WHERE h.kept = 2 AND v.target IS NOT NULL
+    UNION SELECT v.target FROM hop JOIN url u ON u.url = hop.url JOIN visit v ON v.id = u.id WHERE v.target IS NOT NULL)
+  SELECT u.id FROM hop JOIN url u ON u.url = hop.url)"""
+
+# The reason is for notes: other lines say why pages are held or behind a challenge.
+_REASON: Final = f"iif(l.kept = 2 OR v.state = '{State.CHALLENGED}', '', coalesce(v.reason, ''))"
+_STREAM: Final = f"""SELECT l.id, u.url, l.lastmod, c.page, {_REASON}, l.shard, l.grp
+  FROM {{tables}} LEFT JOIN content c ON c.id = l.content LEFT JOIN visit v ON v.id = l.id
+  WHERE {{where}} ORDER BY {{order}} {{limit}}"""  # noqa: S608 - our own
 
 # CROSS JOIN: walk the index of URLs, without a sort
 _BY_URL: Final = _STREAM.format(
@@ -39,10 +57,12 @@ _BY_FILE: Final = _STREAM.format(
 _VERDICT: Final = f"""SELECT iif(l.kept, '{State.INDEXABLE}', v.state), v.reason, v.target
   FROM url u JOIN visit v ON v.id = u.id LEFT JOIN listing l ON l.id = u.id WHERE u.url = ?"""  # noqa: S608 - our own
 
-_DATES: Final = """SELECT substr(lastmod, 1, 19), count(*), sum(count(*)) OVER () FROM listing WHERE lastmod != ''
-  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1"""
+_DATE_RANGE: Final = "SELECT min(lastmod), max(lastmod), count(*) FROM listing WHERE lastmod != ''"
+_TIMES: Final = """SELECT CAST(strftime('%s', lastmod) AS INTEGER), count(*) FROM listing WHERE lastmod LIKE '%T%'
+  GROUP BY 1 ORDER BY 1"""
 
 _BATCH: Final = 1_000
+_SECOND: Final = len("2024-05-08T08:53:11")
 
 _EMPTY_PAGE: Final = Page()
 
@@ -68,10 +88,28 @@ class Listing:
             if not complete:
                 self._db.execute(_INSERT_NOT_YET)
 
+    def hold(self, hold: Hold) -> None:
+        """Restore the entries of the pages that the gate holds, after :func:`crawler.publish.gate_facts.gate_facts`.
+
+        New pages that belong to the same landslide are removed.
+        """
+        states, operator = (msgspec.json.encode(sorted(kind)).decode() for kind in (hold.states, OPERATOR_STATES))
+        with transaction(self._db):
+            if not hold.alike:
+                self._db.execute("DELETE FROM alike WHERE NOT is_held")
+            self._db.execute("DELETE FROM listing WHERE id IN (SELECT id FROM alike)")
+            self._db.execute(_INSERT_HELD, {"states": states, "operator": operator, "unlinked": State.UNLINKED})
+            self._db.execute(_DELETE_TARGETS)
+
     @property
     def kept_count(self) -> int:
         """The number of failed pages that stay listed."""
-        return self._count("SELECT count(*) FROM listing WHERE kept")
+        return self._count("SELECT count(*) FROM listing WHERE kept = 1")
+
+    @property
+    def held_count(self) -> int:
+        """The number of pages that the gate holds."""
+        return self._count("SELECT count(*) FROM listing WHERE kept = 2")
 
     @property
     def differs(self) -> bool:
@@ -82,11 +120,17 @@ class Listing:
             )
         )
 
-    def commonest_date(self) -> tuple[str, int, int]:
-        """The most frequent lastmod, to the second, or ""; how many pages have it, and how many have any."""
+    def build_dates(self) -> tuple[str, int, int]:
+        """The lastmods that a build seems to have set, and how many pages have these, and how many have any.
+
+        The first is the end of a sentence, such as "are 2024-05-08T08:53:11", and "" without such lastmods.
+        """
         with storage_errors():
-            dates = self._db.execute(_DATES).fetchall()
-        return dates[0] if dates else ("", 0, 0)
+            first, last, total = self._db.execute(_DATE_RANGE).fetchone()
+            if first == last and total >= MIN_BUILD_PAGES:
+                return f"are {first[:_SECOND]}", total, total
+            build = majority_build(self._db.execute(_TIMES), total)
+        return (build.range_text, build.pages, total) if build else ("", 0, total)
 
     def __len__(self) -> int:
         return self._count("SELECT count(*) FROM listing")

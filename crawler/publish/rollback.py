@@ -92,7 +92,7 @@ def publish_previous(plan: CrawlPlan, number: int | None = None) -> Run:
         if chosen is None or chosen not in numbers:
             available = ", ".join(map(str, numbers)) or "none"
             description = "an earlier run" if chosen is None else f"run {chosen}"
-            raise UsageError(f"the set of {description} is not kept: there are those of the runs {available}")
+            raise UsageError(f"there is no copy of the sitemap of {description}: the runs with a copy are {available}")
         try:
             return _record(plan, chosen, generations.restore(chosen, build_destination(plan)))
         except SitemapError as error:
@@ -105,9 +105,9 @@ def _record(plan: CrawlPlan, number: int, published: Published) -> Run:
         now = time.time()
         runs = RunStore(db)
         newest = runs.last(1)
-        reason = f"the set of run {number} is published again"
+        reason = f"the sitemap of run {number} is published again"
         dropped = [
-            f"run {run.number}, which was cut short, is dropped: the next one begins anew"
+            f"run {run.number}, which was cut short, is discarded: the next run starts a new crawl"
             for run in newest
             if run.is_open
         ]

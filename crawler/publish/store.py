@@ -15,7 +15,8 @@ IS_TRANSIENT_SQL: Final = (
 """The visit, with the alias ``v``, failed and may succeed later."""
 
 
-_IS_WITHOUT_ROBOTS: Final = f"(v.state = '{State.ROBOTS}' AND v.reason NOT LIKE 'robots.txt line %')"
+IS_WITHOUT_ROBOTS: Final = f"(v.state = '{State.ROBOTS}' AND v.reason NOT LIKE 'robots.txt line %')"
+"""The visit, with the alias ``v``, was not made because robots.txt could not be fetched."""
 
 _IS_UNLINKED: Final = f"v.state = '{State.UNLINKED}'"
 
@@ -30,7 +31,7 @@ def keep_listed_sql(*, degraded: bool) -> str:
     A failed page may work tomorrow, and so may an unavailable robots.txt. In a ``degraded`` run the pages that link to
     a page may have failed, so a page without links stays listed too.
     """
-    return f"({IS_TRANSIENT_SQL} OR {_IS_WITHOUT_ROBOTS}{f' OR {_IS_UNLINKED}' if degraded else ''})"
+    return f"({IS_TRANSIENT_SQL} OR {IS_WITHOUT_ROBOTS}{f' OR {_IS_UNLINKED}' if degraded else ''})"
 
 
 def requeue_failed(db: sqlite3.Connection) -> None:
@@ -65,6 +66,7 @@ UPDATE memory SET content = v.content, source_key = :source, etag = v.etag, last
   evidence = iif(v.changed = 0, memory.evidence, v.evidence),
   changed_run = iif(v.changed = 0, memory.changed_run, :run), full_run = iif(v.whole, :run, memory.full_run)
 FROM visit v WHERE v.id = memory.id AND v.seen_at IS NOT NULL AND memory.first_run != :run
+  AND NOT EXISTS (SELECT 1 FROM listing l WHERE l.id = v.id AND l.kept = 2)
 """
 
 _PURGE: Final = (

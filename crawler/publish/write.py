@@ -28,7 +28,6 @@ from sitemap import (
     by_language,
     by_section,
     by_type,
-    is_stamp,
 )
 
 _GROUPING = {"section": by_section(), "language": by_language(), "type": by_type()}
@@ -121,20 +120,20 @@ def moved_note(before: Run | None, published: Published) -> tuple[str, ...]:
     if before is None or before.sitemap_url == published.url:
         return ()
     note = (
-        f"the address of the sitemap moved from {before.sitemap_url} to {published.url}: name that one in robots.txt "
-        f"(siteatlas robots says how) and wherever else the old one is known, as in Search Console"
+        f"the URL of the sitemap changed from {before.sitemap_url} to {published.url}: replace the old URL in "
+        f"robots.txt (siteatlas robots shows how) and in places such as Search Console"
     )
     return (note,)
 
 
 def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
-    """A note when the lastmods are those of a build, by the lint rule; ``policy`` made them."""
-    date, count, total = listing.commonest_date()
-    if not is_stamp(date, count, total):
+    """A note when most lastmods are the time of a build, by the lint rule; ``policy`` made them."""
+    dates, count, total = listing.build_dates()
+    if not dates:
         return ()
     share = f"all {total:,}" if count == total else f"{count:,} of {total:,}"
     note = (
-        f"{share} lastmods are {date}, the time of a build, it seems, and tell nobody what was edited: "
+        f"{share} lastmods {dates}, like those of a build: they do not say when somebody edited a page. "
         f"--lastmod {'none' if policy == 'page' else 'page or none'} leaves them out"
     )
     return (note,)
@@ -145,4 +144,4 @@ def unused_settings_note(output: OutputConfig, files: Sequence[FileFacts]) -> tu
     unused = [name for name, value in (("--group", output.group), ("--file-names", output.file_names)) if value]
     if len(files) > 1 or not unused:
         return ()
-    return (f"{' and '.join(unused)} changed nothing: all pages are in one file, and there is no index",)
+    return (f"{' and '.join(unused)} had no effect: all pages are in one file, without an index",)

@@ -12,7 +12,7 @@ from crawler.fetch.limits import ROBOTS_BODY
 from crawler.fetch.paced_fetcher import follow
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.retry_loop import Retries
-from crawler.model import Failure, Reply, Url
+from crawler.model import Failure, Reply
 from crawler.robots.rules import Robots, RobotsAccess, allow_all, previous_or_fresh, robots_from_response
 from crawler.robots.store import RobotsStore
 from crawler.url.normalize import DEFAULT_PARAMS, normalize_url
@@ -68,7 +68,8 @@ class RobotsCache:
 
     async def _fetch(self, origin: str) -> Robots:
         async for _ in Retries(MAX_RETRIES, origin):
-            answer = await self._follow(normalize_url(f"{origin}/robots.txt"))
+            fetch = partial(self._fetcher.fetch, body=ROBOTS_BODY)
+            answer = await follow(fetch, normalize_url(f"{origin}/robots.txt"), MAX_REDIRECTS, self._params)
             now = self._clock()
             robots = robots_from_response(answer, self._user_agent, now)
             if self._kept:
@@ -77,9 +78,6 @@ class RobotsCache:
             if not self._obey or robots.access is not RobotsAccess.NOTHING or permanent:
                 break
         return robots if self._obey else _allow_all(robots)
-
-    async def _follow(self, url: Url) -> Reply | Failure:
-        return await follow(partial(self._fetcher.fetch, body=ROBOTS_BODY), url, MAX_REDIRECTS, self._params)
 
 
 def _allow_all(robots: Robots) -> Robots:

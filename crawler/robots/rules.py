@@ -159,7 +159,8 @@ def product_token(user_agent: str) -> str:
 def robots_from_response(answer: Reply | Failure, user_agent: str, now: float) -> Robots:
     """The rules from the answer to a request for /robots.txt (RFC 9309 2.3.1), after redirects.
 
-    2xx: the rules in it. 3xx without a usable target (too many, a loop) and 4xx: unavailable, everything is allowed. 429, 5xx, every other status and every failure: unreachable, nothing is allowed.
+    2xx: the rules in it. 3xx without a usable target (too many, a loop) and 4xx: unavailable, everything is allowed.
+    429, 5xx, every other status and every failure: unreachable, nothing is allowed.
     """
     if isinstance(answer, Failure):
         return disallow_all(f"robots.txt cannot be fetched: {answer.message}", now)
@@ -207,7 +208,7 @@ def parse_robots(body: bytes, user_agent: str, now: float) -> Robots:
 def _decode(body: bytes) -> tuple[str, list[str]]:
     notes = []
     if len(body) > MAX_BYTES:
-        notes.append(f"robots.txt is larger than {MAX_BYTES:,} bytes; what follows is not read")
+        notes.append(f"robots.txt is larger than {MAX_BYTES:,} bytes; crawlers ignore the rest")
         # A rule that is cut would block more than it should.
         start = body[:MAX_BYTES]
         body = start[: max(start.rfind(b"\n"), start.rfind(b"\r")) + 1]
@@ -282,8 +283,8 @@ def _sitemaps(texts: Iterable[str]) -> tuple[tuple[Url, ...], tuple[str, ...]]:
         try:
             urls[normalize_url(text, UrlParams(drop=()))] = None
         except InvalidUrl as error:
-            notes.append(f"a Sitemap line is ignored, because it needs a whole http(s) URL: {error.message}")
+            notes.append(f"a Sitemap line is ignored, because it needs a complete http(s) URL: {error.message}")
         if len(urls) >= MAX_SITEMAPS:
-            notes.append(f"more than {MAX_SITEMAPS} Sitemap lines; the others are ignored")
+            notes.append(f"more than {MAX_SITEMAPS} Sitemap lines; the rest is ignored")
             break
     return tuple(urls), tuple(notes[:20])

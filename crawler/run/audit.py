@@ -35,10 +35,10 @@ from crawler.state.store import Resume, Store, lock_state
 
 log = logging.getLogger(__name__)
 
-CUT_SHORT: Final = "the audit after it was cut short; the next run continues it"
-PUT_OFF: Final = "its audit is left to the next run, because other sites wait for their runs"
-_NOTIFY_PENDING: Final = "the findings of the audit after it are in the report, but no notification was sent"
-_REPORT_FAILED: Final = "the audit after it made no report; the next run tries again"
+CUT_SHORT: Final = "the audit after the run was cut short; the next run continues the audit"
+PUT_OFF: Final = "the audit is postponed to the next run, because other sites wait for their runs"
+_NOTIFY_PENDING: Final = "the findings of the audit are in the report, but no notification was sent"
+_REPORT_FAILED: Final = "the audit after the run wrote no report; the next run tries again"
 DEFAULT_FAILURES: Final = ("error",)  # severities that fail a JUnit case without --fail-on
 
 

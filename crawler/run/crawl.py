@@ -6,6 +6,7 @@
 """
 
 import time
+from functools import partial
 
 from crawler.config import plan as planning
 from crawler.config.deprecated import KEYS
@@ -14,6 +15,7 @@ from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.visit import Clock, open_frontier, visit
 from crawler.errors import NothingCrawlable, StorageError, single_error
+from crawler.publish.gate import reject_start
 from crawler.publish.listing import published_not_visited
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.publish.store import requeue_failed
@@ -57,11 +59,15 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
                     known.admit(discovered)
                 return False
 
+            judge_start = partial(reject_start, is_scope_set=bool(plan.config.site.sitemap_url))
+            reject = judge_start if store.is_first and not accept_shrink else None
             is_static = plan.source is not None and plan.source.folder is not None
             is_observed = plan.config.content.lastmod == "observed" and not is_static
-            second_reads = plan.config.fetch.second_reads if is_observed else 0
+            again = plan.config.fetch.second_reads if is_observed else 0
             try:
-                visited = await visit(plan, store, frontier, watch, admit_published, clock, second_reads=second_reads)
+                visited = await visit(
+                    plan, store, frontier, watch, admit_published, clock, second_reads=again, reject=reject
+                )
             except NothingCrawlable as error:
                 store.record_failure(error, clock())
                 raise

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason
 from crawler.crawl.visit import VisitResult, source_key, with_counts
-from crawler.errors import Incomplete
+from crawler.errors import Incomplete, PublishRefused
 from crawler.lastmod.observe import SiteObservation, observe
 from crawler.lastmod.store import ObservationStore
 from crawler.publish import store as publish_store
@@ -27,10 +27,11 @@ from crawler.publish.change_feed import ChangeFeed, write_feeds
 from crawler.publish.changes import Change, ChangeSample
 from crawler.publish.completeness import completeness
 from crawler.publish.entries import EntryBuilder, EntryCounts
-from crawler.publish.gate import GateLimits, Refusal, refusal_of
-from crawler.publish.gate_facts import gate_facts, read_coverage
+from crawler.publish.gate import GateLimits, Hold, Refusal, challenge_note, judge
+from crawler.publish.gate_facts import challenged_pages, gate_facts, read_coverage
 from crawler.publish.listing import Listing
 from crawler.publish.recent_feed import publish_recent_feed
+from crawler.publish.standing import AcceptAfter, record_losses
 from crawler.state.database import transaction
 from crawler.state.runs import Completeness, CompletenessLevel, Run, RunStore
 from crawler.state.store import GENERATIONS_DIRECTORY, Store
@@ -41,13 +42,17 @@ MAX_SHOWN_CHANGES: Final = 20  # changes of each kind in a summary
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """Result of a run. ``published`` is None when nothing was published, and ``run.refusal`` then says why."""
+    """Result of a run. ``published`` is None when nothing was published, and ``run.refusal`` then says why.
+
+    ``held`` counts the pages that the gate holds; ``run.refusal`` says why these are held.
+    """
 
     run: Run
     completeness: Completeness
     tally: EntryCounts
     changes: tuple[Change, ...] = ()  # some of each kind
     published: Published | None = None
+    held: int = 0
 
 
 class RunFinisher:
@@ -66,17 +71,20 @@ class RunFinisher:
         db, output = self._store.db, self._plan.config.output
         is_complete = visited.ending is FinishReason.COMPLETE
         verdict = completeness(read_coverage(db, "" if is_complete else visited.ending.value, self._store.run.started))
-        run = replace(with_counts(self._store.run, visited, verdict), outcome="", refusal="")
+        run = replace(with_counts(self._store.run, visited, verdict), outcome="", refusal="", exit_code=0)
         policy = self._plan.config.content.lastmod
         observation = observe(db, self._store.run, policy, source_key(self._plan))
-        run = replace(run, notes=[*visited.notes, *filter(None, [observation.distrust])])
+        challenges = challenge_note(challenged_pages(db), self._plan.config.fetch.user_agent)
+        run = replace(run, notes=[*visited.notes, *filter(None, [observation.distrust, challenges])])
         if not is_complete and not output.partial:
             return self._finish_cut_short(run, verdict, visited.ending)
         self._listing.rebuild(complete=is_complete, grace=output.keep_failed, degraded=_is_degraded(verdict))
-        limits = GateLimits(output.max_failed, output.max_shrink, accept_shrink)
-        if refusal := refusal_of(gate_facts(db, self._plan.seed), limits):
-            code = refusal.exit_code if is_complete else Incomplete.exit_code
-            return self._finish_refused(run, verdict, Refusal(refusal.sentence, code))
+        judged = self._judge(run.started, accept_shrink=accept_shrink)
+        if isinstance(judged, Refusal):
+            return self._finish_refused(run, verdict, judged, is_over=is_complete)
+        if judged:
+            self._listing.hold(judged)
+            run = replace(run, refusal=judged.sentence, exit_code=PublishRefused.exit_code)
         write.assign_shards(self._plan, self._listing, self._entries, self._tally)
         notes = [*run.notes, *write.build_date_note(self._listing, policy)]
         run = replace(run, listed=len(self._listing), kept=self._listing.kept_count, notes=notes)
@@ -93,24 +101,39 @@ class RunFinisher:
             return self._finish_partial(run, verdict, published)
         return self._record(run, verdict, published, observation)
 
+    def _judge(self, now: float, *, accept_shrink: bool) -> Refusal | Hold | None:
+        """What the gate does with the listing."""
+        config = self._plan.config
+        output = config.output
+        limits = GateLimits(
+            output.max_failed, output.max_shrink, accept_shrink, output.accept_after, config.fetch.user_agent
+        )
+        after = AcceptAfter(output.accept_after, now)
+        return judge(gate_facts(self._store.db, self._plan.seed, output.max_shrink, after), limits)
+
     def _finish_cut_short(self, run: Run, verdict: Completeness, ending: FinishReason) -> FinishedRun:
         """The gate does not decide here: there is no new set yet."""
         outcome = "interrupted" if ending is FinishReason.INTERRUPTED else "cut short"
-        reason = f"{ending}; run again to go on, the sitemap stays as it was"
+        reason = f"{ending}; run again to continue; the sitemap is unchanged"
         run = replace(run, outcome=outcome, refusal=reason, exit_code=Incomplete.exit_code)
         return self._end(run, verdict, is_over=False)
 
-    def _finish_refused(self, run: Run, verdict: Completeness, refusal: Refusal) -> FinishedRun:
-        """Store the record only: the next run must not build on what a refused run saw."""
-        run = replace(run, outcome="refused", refusal=refusal.sentence, exit_code=refusal.exit_code)
-        return self._end(run, verdict, is_over=refusal.exit_code != Incomplete.exit_code)
+    def _finish_refused(self, run: Run, verdict: Completeness, refusal: Refusal, *, is_over: bool) -> FinishedRun:
+        """Store the record, and how long the losses stand: the next run must not build on what a refused run saw."""
+        code = refusal.exit_code if is_over else Incomplete.exit_code
+        run = replace(run, outcome="refused", refusal=refusal.sentence, exit_code=code)
+        with transaction(self._store.db):
+            if refusal.is_doubt and is_over and self._destination is not None:
+                record_losses(self._store.db, run.started)
+            return self._end(run, verdict, is_over=is_over)
 
     def _finish_dry_run(self, run: Run, verdict: Completeness) -> FinishedRun:
         write.count_entries(self._listing, self._entries)
         changes = ChangeSample(ChangeFeed(self._store.db).pending(run.number), MAX_SHOWN_CHANGES)
         sample = tuple(changes)
         counts = msgspec.structs.asdict(changes.counts)
-        run = replace(run, outcome="dry", refusal="this was a dry run", exit_code=0, **counts)
+        reason = "; ".join(filter(None, ("this was a dry run", run.refusal)))
+        run = replace(run, outcome="dry", refusal=reason, **counts)
         # a dry run does not discard the run that an earlier process began
         return self._end(run, verdict, is_over=not self._store.resumed, sample=sample)
 
@@ -127,12 +150,14 @@ class RunFinisher:
             counts = changes.record(run.number)
             publish_store.store_visits(db, run.number, source_key(self._plan), degraded=_is_degraded(verdict))
             has_new_dates = self._listing.differs
+            record_losses(db, run.started)
             publish_store.store_published(db, run.number)
-            ObservationStore(db, run.number).store_site(observation.memory, observation.distrust, observation.policy)
+            if not run.refusal:  # a night in doubt teaches nothing about what usually changes
+                site = observation.memory, observation.distrust, observation.policy
+                ObservationStore(db, run.number).store_site(*site)
             run = replace(
                 run,
                 outcome="published" if counts.total or has_new_dates else "unchanged",
-                exit_code=0,
                 files=write.published_files(published),
                 notes=[*run.notes, *self._publish_recent()],
                 **msgspec.structs.asdict(counts),
@@ -173,7 +198,7 @@ class RunFinisher:
     ) -> FinishedRun:
         run = replace(run, notes=[*run.notes, *self._tally.notes], ended=run.started + run.seconds if is_over else None)
         RunStore(self._store.db).write(run)
-        return FinishedRun(run, verdict, self._tally, sample, published)
+        return FinishedRun(run, verdict, self._tally, sample, published, self._listing.held_count)
 
 
 def _is_degraded(verdict: Completeness) -> bool:

@@ -22,6 +22,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.fresh and self.dry_run:
-            raise UsageError("--fresh forgets and --dry-run changes nothing: give one of them")
+            raise UsageError(
+                "--fresh deletes results of earlier runs, but --dry-run changes nothing: use only one of them"
+            )
         if self.fresh and self.restart:
-            raise UsageError("--fresh forgets what earlier runs know and --restart keeps it: give one of them")
+            raise UsageError("--fresh deletes results of earlier runs, but --restart keeps them: use only one of them")

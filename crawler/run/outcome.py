@@ -5,13 +5,13 @@ from typing import Final
 from crawler.crawl.engine import FinishReason
 from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, UsageError
 from crawler.model import State
+from crawler.publish.changes import counts_text
 from crawler.run.report import Report
 from crawler.state.runs import PUBLISHING_OUTCOMES, RunResult, RunStatus
 from crawler.units import count_text
 
 _STATUS_BY_EXIT_CODE: Final = {StateInUse.exit_code: RunStatus.BUSY, UsageError.exit_code: RunStatus.BROKEN}
 _LIMITS: Final = (FinishReason.MAX_PAGES.value, FinishReason.MAX_TIME.value)
-_CHANGES: Final = ("added", "changed", "removed", "moved", "deindexed")
 
 
 def run_result(report: Report) -> RunResult:
@@ -60,9 +60,8 @@ def _sentence(report: Report) -> str:
         return report.upload_error
     if report.exit_code and not _has_internal_problem(report):
         return report.refusal or report.because
-    changes = [f"{number:,} {kind}" for kind in _CHANGES if (number := getattr(report.counts, kind))]
     pages = count_text(report.listed, "page")
-    return f"{_internal_problem(report)}{pages} listed: {', '.join(changes) or 'nothing changed'}"
+    return f"{_internal_problem(report)}{pages} listed: {counts_text(report.counts)}"
 
 
 def _internal_problem(report: Report) -> str:

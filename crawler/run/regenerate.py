@@ -9,13 +9,15 @@ A failed upload or notification does not undo the crawl: the report names it, an
 
 import logging
 from contextlib import closing
+from functools import partial
+from typing import Final
 
 import anyio
 from msgspec.structs import replace
 
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason, Watch
-from crawler.errors import SiteatlasError, StateInUse
+from crawler.errors import PublishRefused, SiteatlasError, StateInUse
 from crawler.notify.ledger_status import NotifyResult
 from crawler.notify.notify import register_channels, send_notifications
 from crawler.publish.upload.upload import check_upload, upload
@@ -29,6 +31,7 @@ from crawler.state.runs import RunResult, RunStore
 from crawler.state.store import Resume, lock_state
 
 log = logging.getLogger(__name__)
+_MILDER_EXIT_CODES: Final = frozenset({0, PublishRefused.exit_code})  # than that of an upload that failed
 
 
 async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with a default
@@ -74,7 +77,7 @@ async def _upload(plan: CrawlPlan, report: Report) -> Report:
             run = RunStore(db).get(report.run)
         return replace(report, uploaded=await upload(plan, run, log.warning))
     except SiteatlasError as error:
-        code = report.exit_code or error.exit_code
+        code = report.exit_code if report.exit_code not in _MILDER_EXIT_CODES else error.exit_code
         _record_failed_upload(plan, report.run, str(error), code)
         return replace(report, upload_error=str(error), exit_code=code)
 
@@ -105,20 +108,15 @@ def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Wat
 
     Raises SiteatlasError.
     """
-
-    async def run() -> Report:
-        return await regenerate_site(
-            plan,
-            name,
-            watch,
-            begin=resume_mode(options),
-            dry_run=options.dry_run,
-            accept_shrink=options.accept_shrink,
-            all_left_out=options.verbose,
-        )
-
+    run = partial(
+        regenerate_site,
+        begin=resume_mode(options),
+        dry_run=options.dry_run,
+        accept_shrink=options.accept_shrink,
+        all_left_out=options.verbose,
+    )
     tune_garbage_collector()
-    return anyio.run(run, backend_options=loop_options())
+    return anyio.run(run, plan, name, watch, backend_options=loop_options())
 
 
 def resume_mode(options: RunOptions) -> Resume:

@@ -24,6 +24,7 @@ OMITTED_STATES = (
     State.INTERNAL_ERROR,
     State.UNREACHABLE,
     State.SERVER_ERROR,
+    State.CHALLENGED,
     State.BAD_ANSWER,
     State.PARSE_FAILED,
     State.CLIENT_ERROR,
@@ -43,8 +44,9 @@ OMITTED_STATES = (
 )
 
 ONE_PAGE_HINT = (
-    "only one page was found, and it links to no other: if a browser shows more, its links are made by JavaScript, "
-    "which is not run; a sitemap of the site's own would help to find them"
+    "only one page was found, and it contains no links to other pages; if a browser shows links, "
+    "JavaScript creates them, and Siteatlas does not run JavaScript; a sitemap from the site itself would help to "
+    "find its pages"
 )
 
 
@@ -88,8 +90,8 @@ class Report(Struct, frozen=True, kw_only=True):
     """One run. ``published`` is empty when nothing was published, and ``refusal`` then says why.
 
     ``completeness`` is "complete", "degraded" or "truncated"; ``because`` names what failed or the limit.
-    ``kept`` counts pages that failed and stay listed. ``uploaded`` and ``announced`` are the results of the upload and
-    of the notifications.
+    ``kept`` counts pages that failed and stay listed, ``held`` those that the gate holds: ``refusal`` then says why.
+    ``uploaded`` and ``announced`` are the results of the upload and of the notifications.
     """
 
     run: int
@@ -105,6 +107,7 @@ class Report(Struct, frozen=True, kw_only=True):
     traffic: Traffic
     listed: int
     kept: int
+    held: int
     is_first: bool  # nothing was published before
     counts: ChangeCounts  # against the set published before
     changes: list[Change]  # some of each kind
@@ -150,6 +153,7 @@ def build_report(
         traffic=Traffic(tally.seconds, tally.fetched, tally.unchanged, tally.bytes),
         listed=listed.pages,
         kept=run.kept,
+        held=finished.held,
         is_first=store.is_first,
         counts=ChangeCounts(
             added=run.added, changed=run.changed, removed=run.removed, moved=run.moved, deindexed=run.deindexed

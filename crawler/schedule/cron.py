@@ -140,7 +140,7 @@ class Cron:
         except CronSimError as error:
             raise ScheduleError(_fault(expression, str(error))) from None
         except StopIteration:
-            raise ScheduleError("it names a day that no year has") from None
+            raise ScheduleError("it names a day that does not exist in any year") from None
         return cls(expression, zone)
 
     def next_after(self, moment: float) -> float:

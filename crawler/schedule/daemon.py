@@ -212,7 +212,7 @@ class _DaemonProcess:
                 if number == signal.SIGHUP:
                     tasks.start_soon(self._reload)
                 elif self._stop.is_set():
-                    log.warning("stopped at once; the next start continues the runs")
+                    log.warning("stopped immediately; the next start continues the runs")
                     tasks.cancel_scope.cancel()
                 else:
                     self._end()
@@ -224,7 +224,7 @@ class _DaemonProcess:
         if running:
             timeout = self._loaded.settings.shutdown_timeout
             log.info(
-                "stopping: %s may save state for %g s; send the signal again to stop at once",
+                "stopping: %s may save state for %g s; send the signal again to stop immediately",
                 count_text(running, "run"),
                 timeout,
             )
@@ -247,7 +247,7 @@ class _DaemonProcess:
                 self._error = str(error)
                 since = local_time(self._read_at)
                 log.error(  # noqa: TRY400 - the message says it all
-                    "the configuration has an error, so that of %s stays in use: %s", since, error
+                    "the configuration has an error, so the configuration of %s stays in use: %s", since, error
                 )
             self._manager.ready(self._sites())
 

@@ -5,7 +5,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 from crawler.errors import StateInUse, StorageError
@@ -50,7 +49,7 @@ HISTORY_DB: Final = Database(
     version=1,
     tables=_HISTORY_TABLES,
     description=HISTORY_NAME,
-    remedy="move it away, or choose another directory with daemon.directory",
+    remedy="move the file away, or choose another directory with daemon.directory",
 )
 
 
@@ -74,9 +73,7 @@ class HistoryReader:
         self._db = HISTORY_DB.open_read_only(self.directory / HISTORY_DB.file) if is_there else None
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._db is not None:
             self._db.close()
             self._db = None
@@ -92,23 +89,14 @@ class HistoryReader:
 
     def attempts(self, site: str, limit: int) -> list[Attempt]:
         """The last attempts of a site, the newest first, including the one that is running."""
-        return [
-            _read_attempt(row)
-            for row in self._rows(f"{_SELECT_ATTEMPT} WHERE site = ? ORDER BY number DESC LIMIT ?", site, limit)
-        ]
+        rows = self._rows(f"{_SELECT_ATTEMPT} WHERE site = ? ORDER BY number DESC LIMIT ?", site, limit)
+        return list(map(_read_attempt, rows))
 
     def since_done(self, site: str) -> list[Attempt]:
         """The attempts of a site since its last successful run, the oldest first; its state follows from them."""
         last_done = "SELECT max(number) FROM attempt WHERE site = ?1 AND fate = ?2 AND because <> ?3"
-        return [
-            _read_attempt(row)
-            for row in self._rows(
-                f"{_SELECT_ATTEMPT} WHERE site = ?1 AND number >= coalesce(({last_done}), 0) ORDER BY number",
-                site,
-                RunStatus.DONE,
-                Trigger.NOTIFY,
-            )
-        ]
+        query = f"{_SELECT_ATTEMPT} WHERE site = ?1 AND number >= coalesce(({last_done}), 0) ORDER BY number"
+        return list(map(_read_attempt, self._rows(query, site, RunStatus.DONE, Trigger.NOTIFY)))
 
     def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         if self._db is None:
@@ -155,8 +143,8 @@ class History(HistoryReader):
             self._lock = hold_lock(self.directory, SCHEDULE_LOCK, "--schedule-state")
         except StateInUse:
             raise StateInUse(
-                f"another siteatlas schedule (process {self.daemon() or 'unknown'}) keeps its history in "
-                f"{self.directory}; stop it, or choose another directory with daemon.directory"
+                f"another siteatlas schedule (process {self.daemon() or 'unknown'}) uses {self.directory} for its "
+                f"history; stop that process, or choose another directory with daemon.directory"
             ) from None
         try:
             self._db = HISTORY_DB.open(
@@ -165,16 +153,14 @@ class History(HistoryReader):
                 timeout=1.0,  # no other process writes, and the event loop waits too
             )
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             with storage_errors(HISTORY_NAME):
-                super().__exit__(kind, error, trace)
+                super().__exit__()
         finally:
             if self._lock >= 0:
                 os.close(self._lock)

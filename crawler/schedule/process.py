@@ -119,7 +119,7 @@ class ProcessRunner:
                     start_new_session=True,
                 )
             except OSError as error:
-                message = f"no process could be started: {error.strerror or error}"
+                message = f"the process could not be started: {error.strerror or error}"
                 return RunResult(exit_code=1, fate=RunStatus.FAILED, told=message, untold=True)
             running = _RunningProcess(process, job.name, self._say)
             try:
@@ -222,18 +222,20 @@ class _RunningProcess:
         if result is None:
             return self._without_report(code, shutdown_timeout)
         if result.fate is RunStatus.STOPPED and not self._is_stopped:  # retry it
-            return replace(result, fate=RunStatus.FAILED, told=f"somebody else ended it; {result.told}", untold=True)
+            return replace(
+                result, fate=RunStatus.FAILED, told=f"another program stopped it; {result.told}", untold=True
+            )
         return result
 
     def _without_report(self, code: int, shutdown_timeout: float) -> RunResult:
         if self._is_killed:
-            message = f"it did not stop within {shutdown_timeout:g} s and was killed; the next run continues"
+            message = f"it did not stop within {shutdown_timeout:g} s and was killed; the next run continues it"
             return RunResult(exit_code=code, fate=RunStatus.STOPPED, told=message)
         if self._is_stopped:
-            message = "the state is saved, and the next run continues"
+            message = "the state is saved, and the next run continues it"
             return RunResult(exit_code=code, fate=RunStatus.STOPPED, told=message)
         if code < 0:
-            message = f"its process was ended by {_signal(code)}"
+            message = f"its process was stopped by {_signal(code)}"
         else:
             message = f"its process ended with exit code {code} and without a report"
             message += f": {self._last_line}" if self._last_line else ""
@@ -253,7 +255,7 @@ def _signal(code: int) -> str:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
-    return f"{name} (is there too little memory?)" if name == "SIGKILL" else name
+    return f"{name} (possibly out of memory)" if name == "SIGKILL" else name
 
 
 def _kill(process: Process) -> None:

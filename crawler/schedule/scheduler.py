@@ -8,7 +8,7 @@ from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from crawler.config.sections import DaemonConfig
 from crawler.errors import StorageError
@@ -159,16 +159,7 @@ class Scheduler:
         self._on_attempt(attempt, None)
         result = await self._run_site(site, attempt, stop)
         now = self._now()
-        ended = replace(
-            attempt,
-            ended=now,
-            fate=result.fate,
-            exit_code=result.exit_code,
-            run=result.run,
-            outcome=result.outcome,
-            told=result.told,
-            untold=result.untold,
-        )
+        ended = replace(attempt, ended=now, **asdict(result))
         self._unsaved.append(ended)
         self._save()
         self._queue.mark_ended(ended, now)
@@ -196,10 +187,13 @@ class Scheduler:
             try:
                 result = await self._runner.run(site, attempt, stop)
             except Exception as error:  # the other runs and the daemon continue
-                log.exception('the run of "%s" could not be made', site.name)
+                log.exception('the run of "%s" could not be started', site.name)
                 result = RunResult(exit_code=1, fate=RunStatus.FAILED, told=f"internal error: {error!r}")
             if result.fate is RunStatus.STOPPED and is_overlong:
-                text = f"it took longer than schedule.run_timeout, {limit:,g} s, and was ended; the next run continues"
+                text = (
+                    f"it took longer than schedule.run_timeout ({limit:,g} s) and was stopped; the next run "
+                    f"continues it"
+                )
                 result = replace(result, fate=RunStatus.FAILED, outcome="overlong", told=text, untold=True)
             elif result.fate is RunStatus.STOPPED and not stop.is_set():  # a signal from outside ended it
                 result = replace(result, fate=RunStatus.FAILED, untold=True)

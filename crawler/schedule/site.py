@@ -83,8 +83,8 @@ def _cron(name: str, expression: str, zone: ZoneInfo) -> Cron:
         return Cron.of(expression, zone)
     except ScheduleError as error:
         raise UsageError(
-            f'schedule.cron "{expression}" of the site "{name}" cannot be used: {error}. At 03:30 every day is '
-            f'"30 3 * * *"'
+            f'schedule.cron "{expression}" of the site "{name}" cannot be used: {error}. For example, '
+            f'"30 3 * * *" means every day at 03:30'
         ) from None
 
 
@@ -96,7 +96,7 @@ def _zone(name: str, key: str) -> ZoneInfo:
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
         matches = difflib.get_close_matches(key, sorted(zoneinfo.available_timezones()), n=1)
         hint = f'did you mean "{matches[0]}"?' if matches else 'such as "Europe/Berlin", "UTC" or "local"'
-        raise UsageError(f'schedule.timezone "{key}" of the site "{name}" is not known here: {hint}') from None
+        raise UsageError(f'schedule.timezone "{key}" of the site "{name}" is not a known time zone: {hint}') from None
 
 
 @functools.cache
@@ -107,7 +107,7 @@ def _local_zone() -> ZoneInfo:
             return ZoneInfo(name)
         except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
             raise UsageError(
-                f'TZ is "{name}", which is no time zone such as Europe/Berlin: name one in schedule.timezone'
+                f'TZ is "{name}", which is not a time zone such as Europe/Berlin: set schedule.timezone'
             ) from None
     try:
         with _LOCALTIME.open("rb") as file:

@@ -45,7 +45,7 @@ from crawler.units import count_text
 
 log = logging.getLogger(__name__)
 
-_INTERRUPTED: Final = "the state is saved, and the next run continues"
+_INTERRUPTED: Final = "the state is saved, and the next run continues it"
 
 
 def main() -> None:
@@ -174,7 +174,7 @@ def _notify(plan: CrawlPlan, job: SiteJob) -> RunResult:
     return RunResult(
         exit_code=Incomplete.exit_code if announced.untold else 0,
         fate=RunStatus.DONE,
-        outcome="put off" if announced.untold else "told",
+        outcome="postponed" if announced.untold else "notified",
         told=_notify_message(announced, status) or "nothing is left to send",
         untold=announced.untold,
     )

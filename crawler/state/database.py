@@ -22,7 +22,7 @@ def storage_errors(what: str = "the state") -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        fault = _fault(error, "run again, or move it away if that does not help")
+        fault = _fault(error, "run again; if that does not help, move the file away")
         raise StorageError(f"{what} cannot be written or read: {fault}") from error
 
 
@@ -39,7 +39,8 @@ class Database:
 
     ``file`` is its name in a directory. Messages say that it cannot be used as ``description`` and end with the
     ``remedy``; ``absent_message`` says that a directory has none. ``migrations`` lead from each older version to the
-    next. A file that is always created anew needs neither application_id nor version.
+    next. ``added_tables`` are created, if they do not exist, when the file is opened for writing; readers do without
+    these. A file that is always created anew needs neither application_id nor version.
     """
 
     file: str
@@ -48,7 +49,8 @@ class Database:
     tables: str
     description: str
     remedy: str
-    absent_message: str = "nothing is kept in {} yet"
+    absent_message: str = "nothing has been stored in {} yet"
+    added_tables: str = ""
     migrations: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
 
     def is_in(self, directory: Path) -> bool:
@@ -110,7 +112,7 @@ class Database:
             yield
         except (sqlite3.Error, msgspec.MsgspecError, OSError) as error:
             if isinstance(error, PermissionError) or (isinstance(error, sqlite3.Error) and not _may_use(path)):
-                reason = f"this account may not use {path}: run as the account that owns it"
+                reason = f"this account has no access to {path}: run as the account that owns it"
             else:
                 reason = f"{path} cannot be used as {self.description}: {_fault(error, self.remedy)}"
             raise StorageError(reason) from None
@@ -127,6 +129,8 @@ class Database:
             self._create(db)
         elif version < self.version:
             self._migrate(db, path, version)
+        if self.added_tables:
+            db.executescript(self.added_tables)
 
     def _create(self, db: sqlite3.Connection) -> None:
         marks = f"PRAGMA application_id = {self.application_id}; PRAGMA user_version = {self.version};"
@@ -197,7 +201,7 @@ def _fault(error: Exception, remedy: str) -> str:
         case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
             return f"{error}; free space, then run again"
         case sqlite3.SQLITE_READONLY:
-            return "it may only be read; run as the account that owns it, on a writable disk"
+            return "it is read-only; run as the account that owns it, on a writable disk"
         case sqlite3.SQLITE_CORRUPT:
             return f"it is damaged ({error}); {remedy}"
     return f"{error.strerror if isinstance(error, OSError) else error}; {remedy}"
@@ -207,7 +211,7 @@ def _is_there(path: Path) -> bool:
     try:
         return path.is_file()
     except OSError as error:
-        raise StorageError(f"cannot look at {path}: {error.strerror}; run as the account that owns it") from None
+        raise StorageError(f"cannot read {path}: {error.strerror}; run as the account that owns it") from None
 
 
 def _may_use(path: Path) -> bool:

@@ -19,14 +19,16 @@ def hold_lock(directory: Path, name: str = LOCK, flag: str = "--state") -> int:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(directory / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise StorageError(f"cannot keep state in {directory}: {error.strerror}; choose another with {flag}") from None
+        raise StorageError(
+            f"cannot write the state to {directory}: {error.strerror}; choose another directory with {flag}"
+        ) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
         os.close(descriptor)
         raise StateInUse(
-            f"another process ({holder or 'unknown'}) is working on the state in {directory}; wait for it to end"
+            f"another process ({holder or 'unknown'}) is using the state in {directory}; wait until that process ends"
         ) from None
     os.truncate(descriptor, 0)
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
@@ -40,7 +42,7 @@ def lock_holder(directory: Path, name: str = LOCK) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise StorageError(f"cannot look at the state in {directory}: {error.strerror}") from None
+        raise StorageError(f"cannot read the state in {directory}: {error.strerror}") from None
     try:
         # shared, so that two processes can look at once; released below
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

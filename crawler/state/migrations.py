@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from crawler.state.database import Database
-from crawler.state.schema import STATE_TABLES, STATE_VERSION
+from crawler.state.schema import ADDED_TABLES, STATE_TABLES, STATE_VERSION
 
 
 def _from_1(db: sqlite3.Connection) -> None:
@@ -66,8 +66,10 @@ STATE_DB: Final = Database(
     application_id=0x53_41_54_4C,  # "SATL"
     version=STATE_VERSION,
     tables=STATE_TABLES,
+    added_tables=ADDED_TABLES,
     description="state",
-    remedy="move it away, or choose another directory with --state",
-    absent_message="there is no state in {}: no run has crawled yet, or the state is elsewhere (--state DIR)",
+    remedy="move the file away, or choose another directory with --state",
+    absent_message="there is no state in {}: no run has crawled yet, or the state is in another directory (--state "
+    "DIR)",
     migrations=MIGRATIONS,
 )

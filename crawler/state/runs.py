@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from crawler.errors import UsageError
+from crawler.errors import PublishRefused, UsageError
 from crawler.state.database import storage_errors
 
 
@@ -61,6 +61,16 @@ class Run(Struct, frozen=True, kw_only=True):
         return self.ended is None
 
     @property
+    def has_held(self) -> bool:
+        """Whether it published, and the gate held some pages: ``refusal`` then says which and why."""
+        return self.exit_code == PublishRefused.exit_code and self.outcome in PUBLISHING_OUTCOMES
+
+    @property
+    def result(self) -> str:
+        """The outcome for people: "held" when the gate held some pages."""
+        return "held" if self.has_held else self.outcome
+
+    @property
     def has_figures(self) -> bool:
         """Whether its numbers are counted: not when it came to nothing, or before its first process has ended."""
         return self.exit_code is not None and self.outcome != "nothing"
@@ -92,10 +102,10 @@ class RunStore:
 
     def begin(self, now: float, version: str) -> Run:
         """The run to work on: the unfinished one, or a new one that starts ``now``."""
-        if unfinished := self._read("WHERE ended IS NULL ORDER BY number DESC LIMIT 1"):
-            return unfinished[0]
-        previous = self.last(1)
-        run = Run(number=previous[0].number + 1 if previous else 1, started=now, version=version)
+        if unfinished := self._newest("WHERE ended IS NULL"):
+            return unfinished
+        previous = self._newest()
+        run = Run(number=previous.number + 1 if previous else 1, started=now, version=version)
         self.write(run)
         return run
 
@@ -116,26 +126,26 @@ class RunStore:
 
     def changed(self) -> Run | None:
         """The last run that changed anything."""
-        runs = self._read(f"WHERE {_HAS_CHANGES} ORDER BY number DESC LIMIT 1")
-        return runs[0] if runs else None
+        return self._newest(f"WHERE {_HAS_CHANGES}")
 
     def published(self) -> Run | None:
         """The last run whose files are published, None without one."""
-        runs = self._read("WHERE files != '[]' ORDER BY number DESC LIMIT 1")
-        return runs[0] if runs else None
+        return self._newest("WHERE files != '[]'")
 
     def wrote(self) -> Run | None:
         """The run that wrote the published files; later runs left them unchanged."""
-        runs = self._read("WHERE files != '[]' AND outcome != 'unchanged' ORDER BY number DESC LIMIT 1")
-        return runs[0] if runs else None
+        return self._newest("WHERE files != '[]' AND outcome != 'unchanged'")
 
     def get(self, number: int) -> Run:
         """The run of that number. Raises UsageError that names the last one when there is none."""
         if runs := self._read("WHERE number = ?", number):
             return runs[0]
-        newest = self.last(1)
-        known = f"the last one is {newest[0].number}" if newest else "none was begun yet"
-        raise UsageError(f"there is no run {number} of this site: {known}")
+        newest = self._newest()
+        known = f"the last run is {newest.number}" if newest else "no run has started yet"
+        raise UsageError(f"this site has no run {number}: {known}")
+
+    def _newest(self, clause: str = "") -> Run | None:
+        return next(iter(self._read(f"{clause} ORDER BY number DESC LIMIT 1")), None)
 
     def _read(self, clause: str, *values: int) -> list[Run]:
         with storage_errors():

@@ -91,7 +91,7 @@ CREATE TABLE published (
   grp TEXT NOT NULL DEFAULT '',
   shard INTEGER NOT NULL DEFAULT 1,
   file TEXT NOT NULL DEFAULT '',
-  kept INTEGER NOT NULL DEFAULT 0             -- 1: failed transiently, and stays listed
+  kept INTEGER NOT NULL DEFAULT 0             -- 1: failed transiently, and stays listed; 2: held by the gate
 );
 CREATE TABLE listing (
   id INTEGER PRIMARY KEY,
@@ -155,3 +155,13 @@ CREATE TABLE second_read (                    -- of pages that this run fetched 
   delta BLOB                                  -- crawler.parse.snapshot: between the two; NULL: it failed
 );
 """
+
+ADDED_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS held (             -- published pages that the last judged run lost: publish/standing.py
+  id INTEGER PRIMARY KEY,                     -- of url
+  cause TEXT NOT NULL,                        -- state, status and target
+  since REAL NOT NULL,                        -- Unix time of the first run in a row with this cause
+  runs INTEGER NOT NULL                       -- number of these runs
+);
+"""
+"""Tables that a state of this version may lack: created when it is opened for writing, and read by its writer only."""

@@ -16,8 +16,9 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     """The status of a site. ``holder`` is the process that works on it, or "".
 
     ``sitemap_url`` is the URL of the published sitemap, or the planned one. ``pages`` counts the published pages,
-    ``kept`` those of them that failed lately and stay listed. ``published`` is the last run whose files are published,
-    ``wrote`` the number of the run that wrote these. ``runs`` are the last ones, the newest first.
+    ``kept`` those of them that failed lately and stay listed, ``held`` those that the gate holds. ``published`` is the
+    last run whose files are published, ``wrote`` the number of the run that wrote these. ``runs`` are the last ones,
+    the newest first.
     """
 
     url: str
@@ -26,6 +27,7 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     holder: str
     pages: int
     kept: int
+    held: int
     published: Run | None
     wrote: int | None
     runs: list[Run]
@@ -44,7 +46,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
     with STATE_DB.reading(directory) as db:
         db.execute("BEGIN")  # a consistent view
         about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url')"))
-        pages, kept = _published_counts(db)
+        pages, kept, held = _published_counts(db)
         records = RunStore(db)
         published_run = records.published()
         wrote = records.wrote()
@@ -55,6 +57,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             holder=lock_holder(directory),
             pages=pages,
             kept=kept,
+            held=held,
             published=published_run,
             wrote=wrote.number if wrote else None,
             runs=records.last(runs),
@@ -71,6 +74,7 @@ def published_sitemap_url(directory: Path, planned: Url) -> Url:
     return Url(published_run.sitemap_url) if published_run else planned
 
 
-def _published_counts(db: sqlite3.Connection) -> tuple[int, int]:
-    pages, kept = db.execute("SELECT count(*), coalesce(sum(kept), 0) FROM published").fetchone()
-    return int(pages), int(kept)
+def _published_counts(db: sqlite3.Connection) -> tuple[int, int, int]:
+    query = "SELECT count(*), coalesce(sum(kept = 1), 0), coalesce(sum(kept = 2), 0) FROM published"
+    pages, kept, held = db.execute(query).fetchone()
+    return int(pages), int(kept), int(held)

@@ -6,21 +6,20 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from enum import Enum, auto
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 import msgspec
 from msgspec.structs import replace
 
-from crawler.errors import SiteatlasError, StorageError, UsageError
+from crawler.errors import SiteatlasError, UsageError
 from crawler.model import Url
 from crawler.state.database import storage_errors, transaction
 from crawler.state.lock import hold_lock
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import PUBLISHING_OUTCOMES, Run, RunStore
+from crawler.state.runs import PUBLISHING_OUTCOMES, RunStore
 from crawler.version import __version__
 
 _PURGE_CONTENT: Final = (
@@ -98,7 +97,8 @@ class Resume(Enum):
 
 
 class Store:
-    """The state of one site, locked for this process while entered. ``run`` is the record of the run to work on.
+    """The state of one site, locked for this process while entered. ``db`` is the one connection
+    that writes, ``run`` the record of the run to work on, as it was when the state was opened.
 
     ``settings`` decide the result of a crawl; an unfinished one is resumed only with the same. ``about`` is stored for
     commands that show the state. ``now`` is Unix time. ``renamed`` maps old names of settings to their present names.
@@ -122,49 +122,19 @@ class Store:
         self._begin = begin
         self._about = about or {}
         self._now = time.time() if now is None else now
-        self._lock = -1
-        self._db: sqlite3.Connection | None = None
-        self._run: Run | None = None
-        self._is_first = True
+        self.is_first = True  # nothing was published when the state was opened
 
     def __enter__(self) -> Self:
-        self._lock = hold_lock(self.directory)
-        try:
-            self._open()
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
+        with ExitStack() as opened:
+            opened.callback(os.close, hold_lock(self.directory))
+            self.db = opened.enter_context(closing(STATE_DB.open(self.directory / STATE_DB.file)))
+            self._begin_or_resume()
+            self._opened = opened.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._db is not None:
-            db, self._db = self._db, None
-            with storage_errors(f"the state in {self.directory}"):
-                db.close()
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
-
-    @property
-    def db(self) -> sqlite3.Connection:
-        """The one connection that writes."""
-        if self._db is None:
-            raise StorageError("the state is not open")
-        return self._db
-
-    @property
-    def run(self) -> Run:
-        """The record of the run as it was when the state was opened."""
-        if self._run is None:
-            raise StorageError("the state is not open")
-        return self._run
-
-    @property
-    def is_first(self) -> bool:
-        """Whether nothing was published when the state was opened."""
-        return self._is_first
+    def __exit__(self, *_: object) -> None:
+        with storage_errors(f"the state in {self.directory}"):
+            self._opened.close()
 
     def record_failure(self, error: SiteatlasError, now: float) -> None:
         """Record that the run came to nothing. A resumed run stays open, to be resumed again."""
@@ -175,22 +145,20 @@ class Store:
         )
         RunStore(self.db).write(record)
 
-    def _open(self) -> None:
-        path = self.directory / STATE_DB.file
-        self._db = STATE_DB.open(path)
+    def _begin_or_resume(self) -> None:
         if self._begin is Resume.FRESH:
-            forget_pages(self._db)
+            forget_pages(self.db)
         runs = RunStore(self.db)
         with storage_errors():
-            self._is_first = self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None
+            self.is_first = self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None
         self.resumed = self._is_begun() and self._has_same_settings()
         if self.resumed:
-            self._run = runs.begin(self._now, __version__)
+            self.run = runs.begin(self._now, __version__)
             return
         previous = runs.last(1)
         with transaction(self.db):
             self.db.execute("DELETE FROM run WHERE ended IS NULL")
-            self._run = runs.begin(self._now, __version__)
+            self.run = runs.begin(self._now, __version__)
             self.db.execute("DELETE FROM visit")
             self.db.execute("DELETE FROM listing")
             if previous and previous[0].outcome not in PUBLISHING_OUTCOMES:  # the others have purged
@@ -218,7 +186,7 @@ class Store:
         changed = sorted(key for key, value in previous.items() if value != current.get(key))
         if changed and self._begin is Resume.ALWAYS:
             raise UsageError(
-                f"an unfinished crawl of this site was begun with other settings ({', '.join(changed)}); repeat them "
-                f"to resume it, or drop it and keep what earlier runs learnt with --restart"
+                f"an unfinished crawl of this site started with other settings ({', '.join(changed)}); use those "
+                f"settings to continue it, or discard it with --restart"
             )
         return not changed

@@ -15,7 +15,7 @@ and then serialized in this form:
 7. An empty query is removed (``/a?`` is ``/a``); the order of parameters is kept, and so are repeated ones.
 8. Tracking parameters and session ids are dropped from the query, and from path parameters
    (``;jsessionid=…``), by name: see :class:`crawler.url.params.UrlParams`.
-9. The names of a staging server for the site become the public one: see :class:`crawler.url.mirror.Mirror`.
+9. The names of a staging server for the site become the public one: see :class:`crawler.url.params.Mirror`.
 
 The form is stable: the canonical form of a canonical URL is itself. A lone surrogate counts as U+FFFD.
 """
@@ -172,10 +172,10 @@ def _serialize(href: str, text: str, params: UrlParams) -> Url:
         raise InvalidUrl("url.invalid", f"not a URL: {_shown(text)}")
     scheme, name, port, where, query = parts.groups()
     if _outside_host(name):
-        raise InvalidUrl("url.invalid", f"no host can be called {_shown(name)}: {_shown(text)}")
+        raise InvalidUrl("url.invalid", f"{_shown(name)} is not a valid host name: {_shown(text)}")
     bare = name.rstrip(".")
     if not bare:
-        raise InvalidUrl("url.invalid", f"no host in {_shown(text)}")
+        raise InvalidUrl("url.invalid", f"the host is missing in {_shown(text)}")
     fixed = _to_fix.sub(_fix, where)
     cleaned = clean_path(fixed, params) if ";" in fixed else fixed
     if query:

@@ -1,4 +1,9 @@
-"""Query and path parameters that canonical URLs drop, and the mirror that they replace. Pure."""
+"""How URLs are normalized: the query and path parameters that are dropped, and the mirror that is replaced. Pure.
+
+A mirror is a staging server that a public site is read from. All other modules know public URLs only:
+:mod:`crawler.url.normalize` makes a URL public, and :mod:`crawler.fetch` replaces it by that of the mirror for the
+request.
+"""
 
 import re
 from collections.abc import Callable
@@ -8,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.url.mirror import Mirror
+from crawler.model import Url
 
 _CLICK_IDS: Final = """
     utm_* gclid gclsrc gbraid wbraid dclid srsltid fbclid fb_action_ids fb_action_types msclkid yclid
@@ -19,6 +24,48 @@ _CLICK_IDS: Final = """
 _SESSION_IDS: Final = "phpsessid jsessionid aspsessionid* cfid cftoken"
 TRACKING_PARAMS: Final[tuple[str, ...]] = (*_CLICK_IDS.split(), *_SESSION_IDS.split())
 """Parameters that never change what a page shows. Names that some sites use for content (``sid``) are not here."""
+
+
+class Mirror(Struct, frozen=True):
+    """A public directory and its source; every text is a canonical URL that ends with a slash.
+
+    ``public`` and ``source`` are the two URLs of the directory; the rest of the public origin is read from the same
+    path at the source's origin. ``names`` are the names of the source for ``public``; none is a prefix of ``public``.
+    """
+
+    public: str
+    source: str
+    names: tuple[str, ...]
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether a path of the public origin may be the source's name for another path."""
+        return self.names != () and any(name.startswith(_origin(self.public)) for name in self.names)
+
+    def public_url(self, url: Url) -> Url:
+        """The public URL for a canonical URL of the source; any other URL as it is."""
+        while url.startswith(self.names):  # repeat, so that a public URL stays as it is
+            name = next(name for name in self.names if url.startswith(name))
+            url = Url(self.public + url[len(name) :])
+        return url
+
+    def request_url(self, url: Url) -> Url:
+        """The URL to request for a public URL; a URL of another origin as it is."""
+        if url.startswith(self.public):
+            return Url(self.source + url[len(self.public) :])
+        origin = _origin(self.public)
+        return Url(_origin(self.source) + url[len(origin) :]) if url.startswith(origin) else url
+
+    def rewrite(self, body: bytes) -> bytes:
+        """A body with the public URL in place of the names, so that bodies of both servers can be compared."""
+        for name in self.names:
+            body = body.replace(name.encode(), self.public.encode())
+        return body
+
+
+def _origin(directory: str) -> str:
+    """Scheme, host and port, with a slash at the end."""
+    return directory[: directory.index("/", 8) + 1]
 
 
 class UrlParams(Struct, frozen=True, cache_hash=True):

@@ -36,13 +36,13 @@ class UrlPattern:
                 self._match = re.compile(text[3:]).search
             except re.error as error:
                 position = "" if error.pos is None else f" at position {error.pos + 3}"
-                raise ScopeError(f'"{text}" is no regular expression: {error.msg}{position}') from None
+                raise ScopeError(f'"{text}" is not a regular expression: {error.msg}{position}') from None
         elif text[:1] in ("/", "*", "?", "[") or text.startswith(("http://", "https://")):
             ascii_only = _beyond_ascii.sub(lambda match: quote(match[0]), text)
             self._match = re.compile(translate(ascii_only)).match
         else:
             hint = f'write "*{text}*" for a part of the URL, "/{text}" for a path, "re:{text}" for an expression'
-            raise ScopeError(f'"{text}" can match no URL: {hint}')
+            raise ScopeError(f'"{text}" cannot match any URL: {hint}')
 
     def matches(self, url: Url) -> bool:
         """Whether a canonical URL matches."""

@@ -18,10 +18,7 @@ from msgspec import Struct
 
 from crawler.model import DiscoveredBy, DocumentKind, State, Url, Verdict
 from crawler.url.normalize import InvalidUrl, host_of, normalize_url, origin_of, path_of
-from crawler.url.patterns import ScopeError, UrlPattern, compile_patterns
-
-__all__ = ["MAX_FETCHED_LENGTH", "MAX_LISTED_LENGTH", "CrawlBounds", "Scope", "ScopeError"]
-
+from crawler.url.patterns import ScopeError, compile_patterns
 
 MAX_FETCHED_LENGTH: Final = 8_192
 """Characters of the longest URL that is fetched."""
@@ -83,7 +80,7 @@ class Scope:
         file needs a host of the scope only, with either scheme; its entries are admitted one by one.
         """
         if len(url) > MAX_FETCHED_LENGTH:
-            reason = f"{len(url):,} characters long; over {MAX_FETCHED_LENGTH:,} it is not fetched"
+            reason = f"{len(url):,} characters long; the limit for fetching is {MAX_FETCHED_LENGTH:,}"
             return Verdict(State.TOO_LONG, reason)
         if kind is DocumentKind.SITEMAP:
             is_ours = host_of(url) == host_of(Url(self.directory)) or self._relation(url) != ""
@@ -100,14 +97,14 @@ class Scope:
     def may_list(self, url: Url) -> Verdict | None:
         """None when the sitemap may list the URL, else the verdict with the reason."""
         if len(url) > MAX_LISTED_LENGTH:
-            reason = f"{len(url):,} characters long; a sitemap takes less than {MAX_LISTED_LENGTH + 1:,}"
+            reason = f"{len(url):,} characters long; the limit in a sitemap is {MAX_LISTED_LENGTH:,}"
             return Verdict(State.TOO_LONG, reason)
         if len(url) < MIN_LISTED_LENGTH:
-            return Verdict(State.OUT_OF_SCOPE, f"the sitemap schema takes no URL under {MIN_LISTED_LENGTH} characters")
+            return Verdict(State.OUT_OF_SCOPE, f"the sitemap schema requires at least {MIN_LISTED_LENGTH} characters")
         relation = self._relation(url)
         if relation == "subdomain":
             reason = f"{origin_of(url)} is crawled for its links; a sitemap in {self.directory} cannot list it"
-            return Verdict(State.OUT_OF_SCOPE, f"{reason} unless the host is named as one of the site's")
+            return Verdict(State.OUT_OF_SCOPE, f"{reason} unless you add the host with --host")
         if not relation:
             return self._foreign(url)
         if relation == "own" and not url.startswith(self.directory):
@@ -154,7 +151,8 @@ class Scope:
                 return Verdict(State.EXCLUDED, f'matches exclude "{pattern.text}"')
         if self._include and not any(pattern.matches(url) for pattern in self._include):
             shown = ", ".join(f'"{pattern.text}"' for pattern in self._include[:3])
-            return Verdict(State.EXCLUDED, f"matches no include pattern ({shown}{_and_more(self._include)})")
+            more = f" and {len(self._include) - 3} more" if len(self._include) > 3 else ""
+            return Verdict(State.EXCLUDED, f"matches no include pattern ({shown}{more})")
         return None
 
     def _refused_by_bound(self, url: Url, depth: int, found: int) -> Verdict | None:
@@ -163,7 +161,7 @@ class Scope:
         if self.bounds.max_depth is not None and depth > self.bounds.max_depth:
             return Verdict(State.TOO_DEEP, f"{depth} clicks from the start; the limit is {self.bounds.max_depth}")
         if found == DiscoveredBy.NOFOLLOW:
-            return Verdict(State.NOFOLLOW, "only links that say nofollow lead here")
+            return Verdict(State.NOFOLLOW, "only nofollow links lead to it")
         return None
 
 
@@ -203,7 +201,7 @@ def _named_host(text: str) -> _NamedHost:
     try:
         url = normalize_url(bare if "://" in bare else f"http://{bare}")
     except InvalidUrl as error:
-        raise ScopeError(f'hosts: "{text}" is no host name, like www.example.org or example.org:8443') from error
+        raise ScopeError(f'hosts: "{text}" is not a host name, such as www.example.org or example.org:8443') from error
     scheme, port = _scheme_and_port(url)
     name = host_of(url)
     is_domain = bare != text or registrable_domain(name) == name
@@ -214,10 +212,6 @@ def _scheme_and_port(url: Url) -> tuple[str, str]:
     origin = origin_of(url)
     scheme, port = origin.partition(":")[0], origin.rpartition(":")[2]
     return scheme, port if port.isdigit() else _DEFAULT_PORTS[scheme]
-
-
-def _and_more(patterns: tuple[UrlPattern, ...]) -> str:
-    return f" and {len(patterns) - 3} more" if len(patterns) > 3 else ""
 
 
 def alias_origins(start: Url) -> list[str]:

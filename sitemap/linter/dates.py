@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from sitemap import dates as w3c
+from sitemap.build_time import MIN_BUILD_PAGES, find_build_times, majority_build
 from sitemap.finding import FindingCollector
 from sitemap.reader.tree import LineOf
 
@@ -17,10 +18,9 @@ MAX_ZONE_OFFSET: Final = timedelta(hours=14)
 MAX_CLOCK_SKEW: Final = timedelta(minutes=5)
 # The web opened to everyone in 1993; a date before 1995 nearly always comes from an unset clock.
 OLDEST_YEAR: Final = "1995"
-MIN_DATES: Final = 20  # dated entries; with fewer, equal dates prove nothing
 _CHURN_SHARE: Final = 0.9  # of the dated entries, changed within a day
 _DAY: Final = len("2024-05-08")
-TO_THE_SECOND: Final = len("2024-05-08T08:53:11")
+_SECOND: Final = len("2024-05-08T08:53:11")
 _SAMPLE: Final = 500  # dates
 # Primes: a sample in such steps is spread over the document and avoids its patterns.
 _STRIDES: Final = (7_919, 7_907, 7_901, 7_883)
@@ -41,18 +41,19 @@ def is_future(text: str, now: datetime) -> bool:
     return start is not None and start > now + (MAX_ZONE_OFFSET if is_day else MAX_CLOCK_SKEW)
 
 
-def is_stamp(common: str, times: int, total: int) -> bool:
-    """Whether the most common date, to the second or a day, is so frequent among all that a build set it."""
-    is_majority = len(common) == TO_THE_SECOND and times >= MIN_DATES and times * 2 > total
-    return total >= MIN_DATES and (times == total or is_majority)
-
-
 def _first_instant(text: str) -> tuple[datetime | None, bool]:
     """The first instant that a date can mean, and whether it is a day without a time."""
     if start := w3c.to_instant(text):  # the fast path, for nearly all dates
         return start, len(text) == _DAY
     moment = w3c.parse_date(text)
     return (moment.instant(), not isinstance(moment.value, datetime)) if moment else (None, False)
+
+
+def _times(dates: list[str]) -> list[tuple[float, int]]:
+    """The Unix times of the dates that have a time, in ascending order, each with the number of dates."""
+    counts = Counter(text for text in dates if len(text) > _DAY)
+    instants = ((w3c.to_instant(text), pages) for text, pages in counts.items())
+    return sorted((instant.timestamp(), pages) for instant, pages in instants if instant)
 
 
 class DateChecks:
@@ -85,33 +86,37 @@ class DateChecks:
     def end(self, *, churn: bool) -> None:
         """Check all dates together and report the strongest of three signs; ``churn`` includes the third.
 
-        A sample decides whether to count at all: a date that more than half of the entries have is the most common one
-        of the sample.
+        A sample decides whether to count at all.
         """
         dates, self._lastmods = list(filter(None, self._lastmods)), []
-        if len(dates) < MIN_DATES:
+        if len(dates) < MIN_BUILD_PAGES:
             return
         stride = next(prime for prime in _STRIDES if len(dates) % prime)
         sample = [dates[index * stride % len(dates)] for index in range(min(len(dates), _SAMPLE))]
-        [(common, times)] = Counter(text[:TO_THE_SECOND] for text in sample).most_common(1)
-        if times * 4 > len(sample) and self._check_stamp(common, dates):
+        if self._check_build(sample, dates):
             return
         if churn and sum(map(self._may_be_recent.__le__, sample)) * 2 > len(sample):
             recent = self._recent(dates)
             if recent >= len(dates) * _CHURN_SHARE:
                 self._add_finding("churn", f"{recent:,} of {len(dates):,} lastmods are within the last 24 hours")
 
-    def _check_stamp(self, common: str, dates: list[str]) -> bool:
-        """Report a build stamp and return True if most dates are equal to the second, or all to the day."""
+    def _check_build(self, sample: list[str], dates: list[str]) -> bool:
+        """Report the time of a build and return True if all dates are equal, or most lie close together."""
         total = len(dates)
-        times = sum(text.startswith(common) for text in dates)
-        if not is_stamp(common, times, total):
+        if len({text[:_SECOND] for text in sample}) == 1 and len({text[:_SECOND] for text in dates}) == 1:
+            self._add_finding(
+                "all_equal", f"all {total:,} lastmods are {dates[0][:_SECOND]}, probably the time of a build"
+            )
+            return True
+        least = len(sample) // 4
+        if not find_build_times(_times(sample), len(sample), min_pages=least, min_share=0):
             return False
-        if times == total:
-            self._add_finding("all_equal", f"all {total:,} lastmods are {common}, probably the time of a build")
-        else:
-            self._add_finding("build_stamp", f"{times:,} of {total:,} lastmods are {common}, to the second")
-        return True
+        build = majority_build(_times(dates), total)
+        if build:
+            self._add_finding(
+                "build_stamp", f"{build.pages:,} of {total:,} lastmods {build.range_text}, like those of a build"
+            )
+        return build is not None
 
     def _recent(self, dates: list[str]) -> int:
         """How many dates are within the last day."""

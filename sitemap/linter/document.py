@@ -8,13 +8,12 @@ from typing import Final, TypeGuard
 from sitemap import limits
 from sitemap.escape import quote_text
 from sitemap.finding import FindingCollector
-from sitemap.formats import FEEDS
 from sitemap.languages import news_language_fault
 from sitemap.linter.dates import DateChecks, is_future, latest_instant
 from sitemap.linter.duplicates import DuplicateChecks
 from sitemap.linter.hreflang import HreflangChecks
 from sitemap.linter.urls import UrlChecks
-from sitemap.model import Child, Entry, News
+from sitemap.model import FEEDS, Child, Entry, News
 from sitemap.reader.tree import Document, LineOf
 from sitemap.validation.entry import entry_faults
 from sitemap.validation.retired import retired_faults

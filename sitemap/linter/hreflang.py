@@ -88,10 +88,12 @@ class HreflangChecks:
                 silent.append(variant)
         url = quote_text(self._urls[page])
         if silent:
-            findings.add("hreflang.not_mutual", line, f"{self._subject(silent)} not name {url} as a variant")
+            findings.add("hreflang.not_mutual", line, f"{self._subject(silent)} not list {url} as a version")
         if unlisted and whole:
             findings.add(
-                "hreflang.unlisted", line, f"{self._subject(unlisted)} not have an entry, as a variant of {url}"
+                "hreflang.unlisted",
+                line,
+                f"{self._subject(unlisted)} not have an entry, although listed as a version by {url}",
             )
 
     def _subject(self, variants: list[int]) -> str:

@@ -20,7 +20,16 @@ _UNRESERVED: Final = "2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE]"  # nee
 _SOUND_URL: Final = re.compile(
     rf"https?://[a-z0-9-]++(?:\.[a-z0-9-]++)*+/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]++|%(?!{_UNRESERVED})[0-9A-F]{{2}})*+"
 )
-_USERINFO: Final = re.compile(r"https?://[^/?#@]*@", re.IGNORECASE)
+# Each finds the same in a URL and in URLs joined by blanks.
+_CHARACTER_FAULTS: Final = (
+    ("sitemap.loc_not_ascii", re.compile(r"[^\x00-\x7f]").search, "is not in ASCII"),
+    ("sitemap.loc_fragment", re.compile("#").search, "has a fragment, which search engines ignore"),
+    (
+        "sitemap.loc_credentials",
+        re.compile(r"(?<!\S)https?://[^/?#@]*@", re.IGNORECASE).search,
+        "contains a user name or a password: anyone can read it here",
+    ),
+)
 _DOT_SEGMENT: Final = re.compile(r"/\.")  # perhaps; several times as fast as a substring search
 # Percent signs, except those that escape a byte beyond ASCII.
 _ASCII_ESCAPE: Final = re.compile("%(?![89A-Fa-f][0-9A-Fa-f])(?:[0-7][0-9A-Fa-f])?")
@@ -103,6 +112,8 @@ class UrlChecks:
         self._vouched = vouched
         self._vouched_origins: dict[str, bool] = {}
         self._prefix = normal_key(self._directory)  # nearly all keys begin with it
+        self._first_origin = ""  # of the URLs, while the URL of the document is unknown
+        self._has_hosts = False  # whether the URLs have several origins, and this is reported
 
     def check(self, locs: list[str], line_of: LineOf) -> list[str]:
         """Check a batch of URLs and return their keys (:func:`normal_key`)."""
@@ -117,12 +128,14 @@ class UrlChecks:
             return keys
         if self._directory:
             self._check_location(locs, line_of)
+        else:
+            self._check_hosts(locs, line_of)
         return [normal_key(loc) for loc in locs]
 
     def _keys_of_plain(self, text: str, locs: list[str]) -> list[str]:
         """The keys of the URLs if all are below the prefix and have no dot segments, else none."""
         if not self._prefix:
-            self._prefix = _origin(locs[0])
+            self._prefix = self._first_origin = self._first_origin or _origin(locs[0])
         escaped = "%" in text
         if escaped:
             text = _unescaped(text)
@@ -143,26 +156,11 @@ class UrlChecks:
 
     def _check_characters(self, text: str, locs: list[str], line_of: LineOf) -> None:
         """Report characters that a URL should not contain. A look at the whole batch skips most checks."""
-        if not text.isascii():
-            for number, loc in enumerate(locs):
-                if not loc.isascii():
-                    self._findings.add("sitemap.loc_not_ascii", line_of(number), f"{quote_text(loc)} is not in ASCII")
-        if "#" in text:
-            for number, loc in enumerate(locs):
-                if "#" in loc:
-                    self._findings.add(
-                        "sitemap.loc_fragment",
-                        line_of(number),
-                        f"{quote_text(loc)} has a fragment, which search engines ignore",
-                    )
-        if "@" in text:
-            for number, loc in enumerate(locs):
-                if "@" in loc and _USERINFO.match(loc):
-                    self._findings.add(
-                        "sitemap.loc_credentials",
-                        line_of(number),
-                        f"{quote_text(loc)} contains a user name or a password: anyone can read it here",
-                    )
+        for rule, is_faulty, fault in _CHARACTER_FAULTS:
+            if is_faulty(text):
+                for number, loc in enumerate(locs):
+                    if is_faulty(loc):
+                        self._findings.add(rule, line_of(number), f"{quote_text(loc)} {fault}")
 
     def _check_location(self, locs: list[str], line_of: LineOf) -> None:
         for number, loc in enumerate(locs):
@@ -181,6 +179,22 @@ class UrlChecks:
                     line_of(number),
                     f"{quote_text(loc)} is on another host than {self._directory}: remove it, list it in a sitemap of"
                     " that host, or name this sitemap in the robots.txt of that host",
+                )
+
+    def _check_hosts(self, locs: list[str], line_of: LineOf) -> None:
+        """Report the first URL on another host than the URLs before it: at most one finding for a document."""
+        for number, loc in enumerate(locs):
+            origin = _origin(loc)
+            if not origin or self._has_hosts:
+                continue
+            self._first_origin = self._first_origin or origin
+            if origin != self._first_origin:
+                self._has_hosts = True
+                self._findings.add(
+                    "location.several_hosts",
+                    line_of(number),
+                    f"{quote_text(loc)} is on {origin}, and earlier URLs are on {self._first_origin}: give the URL of"
+                    " this sitemap, so that its location can be checked",
                 )
 
     def _is_vouched(self, origin: str, loc: str) -> bool:

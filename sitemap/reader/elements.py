@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from sitemap import namespaces
 from sitemap.finding import FindingCollector
-from sitemap.formats import FEEDS, Format
-from sitemap.model import Child, Entry
+from sitemap.model import FEEDS, Child, Entry, Format
 from sitemap.reader import items
 from sitemap.reader.extensions import add_part, append_value
 from sitemap.reader.fast_path import ItemRun, LineIndex
@@ -171,7 +170,7 @@ class ElementHandlers:
         elif len(text) <= self._max_text or key in _LONG_VALUES:
             self._fields[key] = text[: self._max_text]
         else:
-            sentence = f"{key} has more than {self._max_text:,} characters: no value needs so many"
+            sentence = f"{key} has more than {self._max_text:,} characters: shorten it"
             self._report_value("sitemap.value_too_long", sentence, key, -1)
 
     def _start_other(self, name: str, attributes: dict[str, str]) -> None:
@@ -253,7 +252,7 @@ class ElementHandlers:
         """Handle the end of a part of an item, or of a skipped element."""
         self._depth -= 1
         if cut and part is not None:
-            sentence = f"{part.local} contains more than {MAX_PARTS:,} elements: none needs so many"
+            sentence = f"{part.local} contains more than {MAX_PARTS:,} elements: remove some"
             self._report("sitemap.value_too_long", sentence, part.line)
         if part is not None and self._feed:
             append_value(self._fields, "parts", part, self._report)

@@ -21,14 +21,11 @@ class ReportFinding(Protocol):
         """Add a finding; the line 0 means the current line."""
 
 
-_IMAGE_TAGS: Final = frozenset({"loc", "caption", "geo_location", "title", "license"})
-_NEWS_TAGS: Final = frozenset(
-    {"publication", "publication_date", "title", "access", "genres", "keywords", "stock_tickers"}
-)
+# The tags of an image and of a tvshow are the fields of their values; those of news are all but one.
+_IMAGE_TAGS: Final = frozenset(Image.__struct_fields__)
+_TVSHOW_TAGS: Final = frozenset(TvShow.__struct_fields__)
+_NEWS_TAGS: Final = frozenset(News.__struct_fields__) - {"language"}
 _PUBLICATION_TAGS: Final = frozenset({"name", "language"})
-_TVSHOW_TAGS: Final = frozenset(
-    {"show_title", "video_type", "episode_title", "season_number", "episode_number", "premier_date"}
-)
 _VIDEO_TEXTS = (
     "thumbnail_loc", "title", "description", "content_loc", "player_loc", "expiration_date", "publication_date",
     "category",
@@ -65,7 +62,7 @@ class PartTags:
             elif name in self._tags and name not in many:
                 report("sitemap.repeated", f"{kind} has more than one {name}: keep one", inner.line)
             elif inner.too_long:
-                sentence = f"{name} has more than {len(inner.text):,} characters: no value needs so many"
+                sentence = f"{name} has more than {len(inner.text):,} characters: shorten it"
                 report("sitemap.value_too_long", sentence, inner.line)
             else:
                 self._tags.setdefault(name, []).append(inner)
@@ -183,7 +180,10 @@ def read_video(part: Part, report: ReportFinding) -> Video:
             for tag in tags.all("price")
         ),
         tvshow=_tvshow(show, report) if (show := tags.first("tvshow")) else None,
-        segments=tuple((tag.text, _duration(tag, report)) for tag in tags.all("content_segment_loc")),
+        segments=tuple(
+            (tag.text, whole_attribute(tag, "duration", "video.duration", report))
+            for tag in tags.all("content_segment_loc")
+        ),
         ids=tuple((tag.attribute("type"), tag.text) for tag in tags.all("id")),
     )
 
@@ -193,6 +193,15 @@ def parse_rating(text: str, report: ReportFinding, line: int) -> float | None:
     value = values.parse_number(text)
     if text and value is None:
         report("video.rating", f"rating {text[:64]!r} is not a number: write one from 0.0 to 5.0", line)
+    return value
+
+
+def whole_attribute(part: Part, attribute: str, rule: str, report: ReportFinding) -> int | None:
+    """The whole number in an attribute, or None; reports any other value."""
+    text = part.attribute(attribute)
+    value, sentence = values.parse_whole(text) if text else (None, "")
+    if sentence:
+        report(rule, f"{attribute} {sentence}", part.line)
     return value
 
 
@@ -231,14 +240,6 @@ def _player(player: Part, report: ReportFinding) -> dict[str, Any]:
         if player.attribute(name):
             report("retired.tag", f"video:player_loc@{name} is retired: leave it out", player.line)
     return fields
-
-
-def _duration(segment: Part, report: ReportFinding) -> int | None:
-    text = segment.attribute("duration")
-    value, sentence = values.parse_whole(text) if text else (None, "")
-    if sentence:
-        report("video.duration", f"duration {sentence}", segment.line)
-    return value
 
 
 def _tvshow(part: Part, report: ReportFinding) -> TvShow:

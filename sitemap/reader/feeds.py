@@ -10,7 +10,7 @@ from typing import Any, Final
 from sitemap.escape import quote_text
 from sitemap.model import Alternate, Entry, Image, Price, Video
 from sitemap.reader import values
-from sitemap.reader.extensions import ReportFinding, ReportValue, parse_rating, read_alternates
+from sitemap.reader.extensions import ReportFinding, ReportValue, parse_rating, read_alternates, whole_attribute
 from sitemap.reader.parts import Part
 from sitemap.reader.xml_names import CORE, DC, MEDIA
 
@@ -176,7 +176,7 @@ def _video(media_object: _MediaObject, item: MediaItem) -> Video:
         description=media_object.text("description"),
         content_loc="" if flash else url,
         player_loc=player or (url if flash else ""),
-        duration=_whole(content, "duration", "video.duration", item),
+        duration=whole_attribute(content, "duration", "video.duration", item.report),
         publication_date=period.get("start", ""),
         expiration_date=period.get("end", ""),
         restriction=next(
@@ -210,7 +210,7 @@ def _community(part: Part | None, item: MediaItem) -> dict[str, Any]:
     statistics = next(part.all("statistics"), None) if part else None
     return {
         "rating": parse_rating(stars.attribute("average"), item.report, stars.line) if stars else None,
-        "view_count": _whole(statistics, "views", "video.view_count", item) if statistics else None,
+        "view_count": whole_attribute(statistics, "views", "video.view_count", item.report) if statistics else None,
     }
 
 
@@ -222,14 +222,6 @@ def _thumbnail(parts: list[Part], item: MediaItem) -> str:
                 if part.attribute(attribute):
                     return item.address(part, "video.url", attribute)
     return ""
-
-
-def _whole(part: Part, attribute: str, rule: str, item: MediaItem) -> int | None:
-    text = part.attribute(attribute)
-    value, sentence = values.parse_whole(text) if text else (None, "")
-    if sentence:
-        item.report(rule, f"{attribute} {sentence}", part.line)
-    return value
 
 
 MAX_SUMMARY: Final = 10_000  # characters; a longer one is cut

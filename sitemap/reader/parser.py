@@ -10,9 +10,8 @@ from typing import Final
 from sitemap import limits
 from sitemap.errors import SitemapError
 from sitemap.finding import MAX_FINDINGS, Finding, FindingCollector
-from sitemap.formats import Format
 from sitemap.gzip import MAGIC, GzipReader
-from sitemap.model import Child, Entry
+from sitemap.model import Child, Entry, Format
 from sitemap.reader.elements import ElementHandlers
 from sitemap.reader.fast_path import LineIndex
 from sitemap.reader.sniff import SNIFF_BYTES, Syntax, sniff
@@ -62,7 +61,7 @@ class SitemapParser:
         self._head = b""
         self._decoder: codecs.IncrementalDecoder | None = None
         self._reader: XmlStream | TextReader | None = None
-        self._over = False
+        self.over = False  # then the rest of the document is ignored: a limit was reached, or it is not a sitemap
         self._closed = False
         self._lost = False
 
@@ -81,11 +80,6 @@ class SitemapParser:
         return next((finding.sentence for finding in self.findings), "no entry was found")
 
     @property
-    def over(self) -> bool:
-        """Whether the rest of the document is ignored: a limit was reached, or it is not a sitemap."""
-        return self._over
-
-    @property
     def complete(self) -> bool:
         """Whether the document was read to its end without loss."""
         lost = self._lost or (isinstance(self._reader, XmlStream) and not self._reader.complete)
@@ -100,7 +94,7 @@ class SitemapParser:
         """Parse the next piece, of any size, and return the completed items."""
         if self._closed:
             raise SitemapError("this parser is closed: create a new one for another document")
-        if data and not self._over:
+        if data and not self.over:
             self._layer(bytes(data), 0)
         return self._take()
 
@@ -111,12 +105,12 @@ class SitemapParser:
         for level in range(_MAX_LAYERS + 1):
             self._close_layer(level)
         self._closed = True
-        if not self._over and self._reader is None:
+        if not self.over and self._reader is None:
             self._start()
         if self._reader is None:
             if not self._findings.all():
                 self._findings.add("sitemap.empty", 0, "the document is empty")
-        elif not self._over:
+        elif not self.over:
             self._end(self._reader)
         if isinstance(self._reader, TextReader) and not self._reader.count:
             self._findings.add("sitemap.not_xml", 0, "this is neither XML nor a list of URLs")
@@ -146,7 +140,7 @@ class SitemapParser:
         if level < len(self._unpackers):
             for content in self._unpackers[level].feed(data):
                 self._layer(content, level + 1)
-                if self._over:
+                if self.over:
                     return
             return
         if len(self._starts) == level + 1:  # the magic number is not complete yet
@@ -178,7 +172,7 @@ class SitemapParser:
     def _close_layer(self, level: int) -> None:
         if level < len(self._unpackers):
             for content in self._unpackers[level].close():
-                if not self._over:
+                if not self.over:
                     self._layer(content, level + 1)
             if fault := self._unpackers[level].fault:
                 rule = "sitemap.truncated" if "truncated" in fault else "sitemap.gzip"
@@ -236,21 +230,21 @@ class SitemapParser:
             data = self._decoder.decode(data).encode("utf-8", "replace")
         self._reader.feed(data)
         if isinstance(self._reader, XmlStream) and self._reader.over:
-            self._over = True
+            self.over = True
 
     def _stop(self, rule: str, sentence: str) -> None:
         """Stop reading because of a defect of the document."""
-        if not self._over:
+        if not self.over:
             self._findings.add(rule, 0, sentence)
-        self._over = self._lost = True
+        self.over = self._lost = True
 
     def _cut(self, sentence: str, *, end: bool = False) -> None:
         """Stop reading because of a limit. With ``end`` the reader still processes its input."""
-        if not self._over:
+        if not self.over:
             self.cut = sentence
             if end and self._reader is not None:
                 self._reader.finish_early()
-        self._over = self._lost = True
+        self.over = self._lost = True
 
     def _take(self) -> list[Entry | Child]:
         source = self._reader if isinstance(self._reader, TextReader) else self._elements

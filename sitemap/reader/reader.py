@@ -8,8 +8,6 @@ from typing import BinaryIO, Final
 
 from sitemap.errors import NotASitemap, SourceError
 from sitemap.escape import quote_text
-from sitemap.finding import Finding
-from sitemap.formats import Format
 from sitemap.model import Child, Entry
 from sitemap.reader.parser import ReadLimits, SitemapParser
 
@@ -46,6 +44,17 @@ def read_pieces(source: Source) -> Iterator[bytes]:
         raise SourceError(f"{source_name(source)} cannot be read: {reason}") from error
 
 
+def parse_source(parser: SitemapParser, source: Source) -> Iterator[list[Entry | Child]]:
+    """The items of a source, as the parser completes them. Raises the same error as :func:`read_pieces`."""
+    for piece in read_pieces(source):
+        if items := parser.feed(piece):
+            yield items
+        if parser.over:
+            break
+    if items := parser.close():
+        yield items
+
+
 def _fault(source: object) -> str:
     """Why a value cannot be a source, or ""."""
     if isinstance(source, str):
@@ -72,13 +81,13 @@ def source_name(source: Source) -> str:
     return quote_text(name) if name else "the document"
 
 
-class SitemapReader:
+class SitemapReader(SitemapParser):
     """Iterates over the items of a document once, in flat memory.
 
     A source is a path (also as a ``str``), bytes, a binary file, or an iterable of bytes. ``file`` is the path or URL
     in findings, and its suffix should say whether the document is compressed; the default is the path of the source.
     Raises SourceError if the source cannot be read, and NotASitemap at the end of a document that is not a sitemap.
-    ``findings``, ``format`` and ``complete`` are those of :class:`sitemap.SitemapParser`, final after the iteration.
+    ``findings``, ``format`` and ``complete`` are final after the iteration.
     """
 
     def __init__(
@@ -86,32 +95,14 @@ class SitemapReader:
     ) -> None:
         self._source = source
         self._file = file or path_name(source)
-        self._parser = SitemapParser(base_url, read_limits, self._file)
-
-    @property
-    def format(self) -> Format | None:
-        """The format of the document, or None."""
-        return self._parser.format
-
-    @property
-    def complete(self) -> bool:
-        """Whether the document was read to its end without loss."""
-        return self._parser.complete
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """The defects of the document."""
-        return self._parser.findings
+        super().__init__(base_url, read_limits, self._file)
 
     def __iter__(self) -> Iterator[Entry | Child]:
-        for piece in read_pieces(self._source):
-            yield from self._parser.feed(piece)
-            if self._parser.over:
-                break
-        yield from self._parser.close()
-        if self._parser.refusal:
+        for items in parse_source(self, self._source):
+            yield from items
+        if self.refusal:
             name = quote_text(self._file) if self._file else source_name(self._source)
-            raise NotASitemap(f"{name} is not a sitemap: {self._parser.refusal}")
+            raise NotASitemap(f"{name} is not a sitemap: {self.refusal}")
 
 
 def read(source: Source, base_url: str = "") -> list[Entry | Child]:

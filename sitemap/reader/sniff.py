@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Final
 
 from sitemap import namespaces
-from sitemap.formats import FEEDS, Format
+from sitemap.model import FEEDS, Format
 from sitemap.reader.extensions import ReportFinding
 from sitemap.reader.xml_names import ROOTS
 
@@ -107,7 +107,7 @@ def root_format(name: str, local: str, uri: str, report: ReportFinding) -> Forma
         if local == "html":
             report("sitemap.not_xml", "this is an HTML page, not a sitemap")
         else:
-            report("sitemap.root", f"the root element {name[:64]!r} is not that of a sitemap or feed")
+            report("sitemap.root", f"the root element {name[:64]!r} does not belong to a sitemap or feed")
     elif local in {"url", "sitemap"}:
         report("sitemap.root", f"the document begins with {local!r}, its root is missing")
     elif root not in FEEDS and uri != namespaces.SITEMAP:

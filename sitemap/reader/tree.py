@@ -1,20 +1,21 @@
-"""Walks a tree of sitemaps: an index and the sitemaps that it lists, without cycles."""
+"""Walks a tree of sitemaps: an index and the sitemaps that it lists, without cycles; and iterates over its entries."""
 
 import contextlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, Protocol
+from urllib.parse import unquote
 
 from sitemap import limits as protocol
 from sitemap import location
 from sitemap.errors import InvalidLocation, NotASitemap, SitemapError, SourceError
 from sitemap.escape import quote_text
 from sitemap.finding import Finding, FindingCollector
-from sitemap.formats import Format
-from sitemap.model import Child, Entry
+from sitemap.model import Child, Entry, Format
 from sitemap.reader.parser import ReadLimits, SitemapParser
-from sitemap.reader.reader import Source, path_name, read_pieces
+from sitemap.reader.reader import Source, parse_source, path_name, source_name
 from sitemap.rules import Severity
 
 # From the URL of a child to its bytes or their source. A SourceError, OSError or ValueError that it raises (errors of
@@ -35,62 +36,31 @@ class TreeLimits:
     max_children: int = protocol.MAX_CHILDREN  # sitemaps read of one index
 
 
-class Document:
-    """One document of a tree. Its properties are final when it has ended.
+class Document(SitemapParser):
+    """One document of a tree: its parser and its place. Its properties are final when it has ended.
 
     ``file`` is its path or URL in messages, ``url`` its public URL or "", ``parent`` the index that lists it, ``depth``
-    0 for the first document; ``children`` are the documents below it that could be opened. ``format``,
-    ``refusal``, ``complete``, ``size`` and ``entries`` are those of :class:`sitemap.SitemapParser`.
+    0 for the first document; ``children`` are the documents below it that could be opened. ``cut`` is also a sentence
+    if a limit left out some of the children.
     """
 
     def __init__(self, file: str, url: str, parent: "Document | None", read_limits: ReadLimits) -> None:
+        super().__init__(url, read_limits, file)
         self.file = file
         self.url = url
         self.parent = parent
         self.depth: int = parent.depth + 1 if parent else 0
         self.children: list[Document] = []
-        self.parser = SitemapParser(url, read_limits, file)
         self.max_findings = read_limits.max_findings  # of one rule
         self.of_index = FindingCollector(file, self.max_findings)  # findings of an index about its children
-        self.limit = ""
 
     def __repr__(self) -> str:
         return f"<Document {self.file or self.url!r}: {self.format}, {self.entries:,} entries>"
 
     @property
-    def format(self) -> Format | None:
-        """The format of the document, or None."""
-        return self.parser.format
-
-    @property
-    def refusal(self) -> str:
-        """Why the document is not a sitemap, or ""."""
-        return self.parser.refusal
-
-    @property
-    def complete(self) -> bool:
-        """Whether the document itself was read to its end without loss."""
-        return self.parser.complete
-
-    @property
-    def cut(self) -> str:
-        """A sentence if a limit left out a part of the document or its children, else ""; not a defect."""
-        return self.parser.cut or self.limit
-
-    @property
-    def size(self) -> int:
-        """Uncompressed bytes."""
-        return self.parser.size
-
-    @property
-    def entries(self) -> int:
-        """The number of items: pages, or the sitemaps of an index."""
-        return self.parser.entries
-
-    @property
     def findings(self) -> tuple[Finding, ...]:
         """The defects of the document, and of an index those of its list."""
-        return (*self.parser.findings, *self.of_index.all())
+        return (*super().findings, *self.of_index.all())
 
 
 class Visitor(Protocol):
@@ -130,13 +100,12 @@ class TreeWalk:
 
     def walk(self, document: Document, source: Source) -> Iterator[list[Entry | Child]]:
         """The items of a document, then those of the documents below it."""
-        parser = document.parser
         listed: list[tuple[int, str]] = []
         self._visitor.begin(document)
-        for items in _parse(parser, source):
-            if parser.format is Format.INDEX:
-                self._gather(listed, items, parser.line_of)
-            self._visitor.items(document, items, parser.line_of)
+        for items in parse_source(document, source):
+            if document.format is Format.INDEX:
+                self._gather(listed, items, document.line_of)
+            self._visitor.items(document, items, document.line_of)
             yield items
         if document.format is not None and not document.complete:
             yield self._note_loss(_loss_reason(document), SourceError)
@@ -220,7 +189,7 @@ class TreeWalk:
 
     def _cut(self, index: Document, rule: str, line: int, sentence: str) -> list[Entry | Child]:
         """Stop reading the children of an index because of a limit."""
-        index.limit = sentence
+        index.cut = index.cut or sentence
         return self._note_loss(Finding(rule, sentence, index.file, line))
 
     def _note_loss(self, finding: Finding, kind: type[SitemapError] = SourceError) -> list[Entry | Child]:
@@ -243,16 +212,6 @@ class TreeWalk:
         return True
 
 
-def _parse(parser: SitemapParser, source: Source) -> Iterator[list[Entry | Child]]:
-    for piece in read_pieces(source):
-        if items := parser.feed(piece):
-            yield items
-        if parser.over:
-            break
-    if items := parser.close():
-        yield items
-
-
 def _document_keys(url: str, source: Source = b"") -> list[str]:
     """The keys of a document: its normal URL and its real path."""
     keys = []
@@ -272,9 +231,7 @@ def _loss_reason(document: Document) -> Finding:
     name, file = quote_text(document.file or "the document"), document.file
     if document.cut:
         return Finding("sitemap.truncated", f"{name}: {document.cut}", file)
-    errors = [
-        finding for finding in document.parser.findings if finding.severity is Severity.ERROR and finding.times == 1
-    ]
+    errors = [finding for finding in document.findings if finding.severity is Severity.ERROR and finding.times == 1]
     causes = [finding for finding in errors if finding.rule != "sitemap.no_entries"]  # a result of the loss
     rule, reason = (causes[-1].rule, causes[-1].sentence) if causes else ("sitemap.truncated", "it is broken")
     return Finding(rule, f"{name} was not read without loss: {reason}", file)
@@ -285,3 +242,93 @@ def _directory(url: str) -> str:
         return location.directory(url) if url else ""
     except InvalidLocation:
         return ""
+
+
+def beside(path: str | Path, url: str = "") -> Callable[[str], Path]:
+    """An opener that finds the children of a local index in the folder of the index or below.
+
+    If ``url``, the URL of the index, is given, a child below it has the same relative path in the folder; any other
+    child is found by its file name. The opener raises SourceError if the file does not exist.
+    """
+    folder = Path(path).parent
+    prefix = location.directory(url) if url else ""
+
+    def find(child: str) -> Path:
+        try:
+            address = "".join(location.origin_and_path(child))
+            is_below = prefix and address.startswith(prefix)
+            relative = address[len(prefix) :] if is_below else address.rpartition("/")[2]
+            file = Path(os.path.realpath(folder / unquote(relative)))
+            if file.is_relative_to(os.path.realpath(folder)) and file.is_file():
+                return folder / unquote(relative)
+        except (OSError, ValueError) as error:
+            raise SourceError(f"a file with this name cannot exist beside the index: {error}") from error
+        raise SourceError(f"{quote_text(unquote(relative))} does not exist in the folder {quote_text(str(folder))}")
+
+    return find
+
+
+class _NullVisitor:
+    def begin(self, document: Document) -> None:
+        """Ignore it."""
+
+    def items(self, document: Document, items: list[Entry | Child], line_of: LineOf) -> None:
+        """Ignore it."""
+
+    def end(self, document: Document) -> None:
+        """Ignore it."""
+
+
+def walk(
+    source: Source, visitor: Visitor, opener: Opener | None = None, url: str = "", limits: TreeLimits | None = None
+) -> Document:
+    """Read a document and all documents below it, in flat memory, and return the first document.
+
+    ``url`` is its public URL, if known: it decides what an index may list. ``opener`` finds the children; without one,
+    those of a path are found beside it (:func:`sitemap.beside`), and those of another source are not read. A child that
+    cannot be read or is not a sitemap is a finding of its index. SourceError if the first source cannot be read.
+    """
+    walker = TreeWalk(visitor, opener or _default_opener(source, url), limits or TreeLimits())
+    document = walker.begin(source, url, None)
+    for _ in walker.walk(document, source):
+        pass
+    return document
+
+
+def tree(source: Source, opener: Opener | None = None, url: str = "", limits: TreeLimits | None = None) -> Document:
+    """The documents of a tree with their counts and findings, as from :func:`walk`, without the entries."""
+    return walk(source, _NullVisitor(), opener, url, limits)
+
+
+def iter_entries(
+    source: Source,
+    opener: Opener | None = None,
+    url: str = "",
+    limits: TreeLimits | None = None,
+    unread: Callable[[Finding], object] | None = None,
+) -> Iterator[Entry]:
+    """All entries of a tree, in flat memory. Opens the same documents as :func:`walk`.
+
+    Raises an error when it reaches a document that is not read: SourceError if it cannot be opened, a part of it is
+    lost, or it is beyond ``limits``; NotASitemap if it is not a sitemap. ``unread``, if given, is called with a finding
+    instead, and reading continues; an error still ends the reading if the first document cannot be read at all. With a
+    ``max_depth`` of 0 only the first document is read.
+    """
+    walker = TreeWalk(_NullVisitor(), opener or _default_opener(source, url), limits or TreeLimits())
+    document = walker.begin(source, url, None)
+    for items in walker.walk(document, source):
+        for item in items:
+            if isinstance(item, Entry):
+                yield item
+        if walker.lost:
+            (kind, finding), walker.lost = walker.lost, None
+            if unread is None:
+                raise kind(finding.sentence)
+            unread(finding)
+    if document.refusal:
+        raise NotASitemap(f"{source_name(document.file or source)} is not a sitemap: {document.refusal}")
+
+
+def _default_opener(source: Source, url: str) -> Opener | None:
+    """The default opener of a source: for a path its folder, else None."""
+    return beside(Path(source), url) if isinstance(source, str | os.PathLike) else None

@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import urljoin
 
 from sitemap import namespaces
-from sitemap.formats import Format
+from sitemap.model import Format
 
 # Families of elements. Those of sitemaps and of RSS share the empty one.
 CORE, IMAGE, VIDEO, NEWS, MOBILE, XHTML = "", "image", "video", "news", "mobile", "xhtml"

@@ -5,7 +5,7 @@ from typing import Final
 from xml.parsers import expat
 
 from sitemap.finding import FindingCollector
-from sitemap.formats import Format
+from sitemap.model import Format
 from sitemap.reader import xml_errors
 from sitemap.reader.elements import ElementHandlers, StopParsing
 from sitemap.reader.fast_path import ItemRun, read_run
@@ -176,7 +176,9 @@ class XmlStream:
         if name.lower() == "html":
             self._findings.add("sitemap.not_xml", line, "this is an HTML page, not a sitemap")
         else:
-            self._findings.add("sitemap.dtd", line, "the document has a DOCTYPE and is not read: entities can be traps")
+            self._findings.add(
+                "sitemap.dtd", line, "the document has a DOCTYPE, so it was not read: entities can be an attack"
+            )
         raise StopParsing
 
     def _cdata(self) -> None:
@@ -214,7 +216,7 @@ class XmlStream:
         self._findings.add(
             "sitemap.token_too_long",
             self._line + self._window.count(b"\n", 0, at),
-            f"a {kind} is longer than {self._max_token:,} bytes: none needs so many",
+            f"a {kind} is longer than {self._max_token:,} bytes: shorten it",
         )
         if end:
             return end

@@ -115,9 +115,9 @@ def _price(price: Price) -> str:
     if price.amount and not (_AMOUNT.fullmatch(price.amount) and _CURRENCY.fullmatch(price.currency)):
         return f"price {price.amount[:32]!r} {price.currency[:8]!r} is not an amount with an ISO 4217 currency"
     if not price.amount and (price.currency or not price.type):
-        return "a price has an amount with a currency, or a type"
+        return "a price needs an amount with a currency, or a type"
     if price.type.lower() not in {"", "purchase", "rent"} or price.resolution.lower() not in {"", "hd", "sd"}:
-        return "a price is to purchase or rent, in hd or sd"
+        return "the type of a price is purchase or rent, its resolution hd or sd"
     return ""
 
 

@@ -5,12 +5,12 @@ The bytes are the same as those of the encoders. Unusual entries are left to the
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from operator import eq
 from typing import Final
 
 from sitemap import dates, limits
-from sitemap.formats import Format
-from sitemap.model import Entry
+from sitemap.model import Entry, Format
 
 # Printable ASCII that neither escape_uri() nor escape_xml() changes, except the ampersand.
 _PLAIN_BYTES: Final = bytes(sorted(set(range(0x21, 0x7F)) - set(b"[]#<>\"'\\")))
@@ -19,16 +19,14 @@ _unusual: Final = re.compile(f"[^{re.escape(_PLAIN_BYTES.decode())}]").search
 _unusual_percent: Final = re.compile("%(?:2[eE]|(?![0-9A-Fa-f]{2}))").search
 
 
+@dataclass(slots=True, eq=False)
 class EntryBatch:
     """Plain, valid entries."""
 
-    __slots__ = ("_newest", "entries", "lastmods", "locs")
-
-    def __init__(self, entries: Sequence[Entry], locs: list[str], lastmods: list[str], newest: str) -> None:
-        self.entries = entries
-        self.locs = locs  # escaped for XML
-        self.lastmods = lastmods
-        self._newest = newest
+    entries: Sequence[Entry]
+    locs: list[str]  # escaped for XML
+    lastmods: list[str]
+    newest_of_all: str  # of the lastmods
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -46,7 +44,7 @@ class EntryBatch:
     def newest(self, part: slice) -> str:
         """The newest lastmod of some of the entries."""
         lastmods = self.lastmods[part]
-        return self._newest if len(lastmods) == len(self.lastmods) else dates.newest_date(lastmods) or ""
+        return self.newest_of_all if len(lastmods) == len(self.lastmods) else dates.newest_date(lastmods) or ""
 
 
 def plain_batch(entries: Sequence[Entry], directory: str, previous: str) -> EntryBatch | None:

@@ -250,9 +250,9 @@ class Directory:
         self, path: str | os.PathLike[str], *, mode: int = 0o644, settle: float = 1.0, grace: float = 3600.0
     ) -> None:
         if not (0 <= mode <= 0o777 and mode & 0o400):
-            raise SitemapError(f"with the mode {mode:#o} the owner cannot read the file: use 0o644")
+            raise SitemapError(f"the mode {mode:#o} does not let the owner read the file: use 0o644")
         if not (0 <= settle < float("inf") and 0 <= grace < float("inf")):
-            raise SitemapError(f"settle is {settle}, grace {grace}: both are seconds, from 0 on")
+            raise SitemapError(f"settle ({settle}) and grace ({grace}) must be at least 0 seconds")
         self.path = Path(path)
         self._rules = PublishOptions(mode, settle, grace)
 

@@ -1,4 +1,4 @@
-"""The interface of an encoder, the text encoder, and the choice of an encoder for a format.
+"""The common part of all encoders, and the encoders of text and urlsets, with elements in the order of the XSDs.
 
 The fields of an entry that each format contains; the others are left out:
 
@@ -17,33 +17,81 @@ retired tags                  opt-in
 ============================  ======  ====  ===  ========
 """
 
-from collections.abc import Collection, Sequence
-from typing import Final, Protocol
+from abc import ABC, abstractmethod
+from typing import ClassVar, Final
 
-from sitemap.errors import SitemapError
-from sitemap.escape import escape_uri
-from sitemap.formats import Format
-from sitemap.model import Entry
-from sitemap.validation.retired import requested_tags
-from sitemap.writer.feeds import AtomEncoder, Channel, RssEncoder
-from sitemap.writer.stylesheet import Stylesheet, stylesheet_instructions
-from sitemap.writer.urlset import UrlsetEncoder
+from sitemap import namespaces
+from sitemap.escape import XML_DECLARATION, escape_uri, escape_xml
+from sitemap.model import Entry, Format
+from sitemap.validation.retired import retired_fault
+from sitemap.writer.extensions import (
+    alternate_element,
+    decimal_text,
+    image_element,
+    news_element,
+    text_element,
+    video_element,
+)
+
+# The extensions of an entry as bits; plain integers are fast, and they are computed for each entry.
+IMAGES: Final = 1
+VIDEOS: Final = 2
+NEWS: Final = 4
+ALTERNATES: Final = 8
+MOBILE: Final = 16
+_PREFIXES: Final = (
+    (IMAGES, "image", namespaces.IMAGE),
+    (VIDEOS, "video", namespaces.VIDEO),
+    (NEWS, "news", namespaces.NEWS),
+    (ALTERNATES, "xhtml", namespaces.XHTML),
+    (MOBILE, "mobile", namespaces.MOBILE),
+)
+_ANY_DATE: Final = "1970-01-01"  # all dates have the same length in a head
 
 
-class TextEncoder:
-    """Implements :class:`sitemap.writer.encoder.Encoder` for text."""
+class Encoder(ABC):
+    """Encodes documents of one format: a head, entries and a foot. Checks no limits.
 
-    format: Final = Format.TEXT
-    suffix: Final = ".txt"
-    news: Final = 0
+    ``suffix`` is that of uncompressed files. ``news`` is the bit of entries with news, which have a lower limit; 0 for
+    a format without news.
+    """
+
+    format: ClassVar[Format]
+    suffix: ClassVar[str] = ".xml"
+    news: ClassVar[int] = 0
+    _foot: ClassVar[bytes]
 
     def fault(self, entry: Entry) -> str:
-        """No faults: every URL is a line."""
+        """Why this format cannot contain an entry, or "". :mod:`sitemap.validation` checks the common rules."""
         return ""
 
     def extensions(self, entry: Entry) -> int:
-        """None."""
+        """Bits of the namespaces that the head must declare for the entry; combine them with ``|``."""
         return 0
+
+    @abstractmethod
+    def entry(self, entry: Entry) -> bytes:
+        """One entry with its line end, UTF-8."""
+
+    @abstractmethod
+    def head(self, extensions: int, updated: str) -> bytes:
+        """The bytes before the first entry. ``updated`` is the newest lastmod of the document's entries or ""."""
+
+    def foot(self) -> bytes:
+        """The bytes after the last entry."""
+        return self._foot
+
+    def room(self, extensions: int) -> int:
+        """The most bytes of head and foot together, for any ``updated``."""
+        return len(self.head(extensions, _ANY_DATE)) + len(self._foot)
+
+
+class TextEncoder(Encoder):
+    """Encodes text: a URL in each line, without head and foot."""
+
+    format = Format.TEXT
+    suffix = ".txt"
+    _foot = b""
 
     def entry(self, entry: Entry) -> bytes:
         """The URL and a line end."""
@@ -53,69 +101,66 @@ class TextEncoder:
         """Nothing."""
         return b""
 
-    def foot(self) -> bytes:
-        """Nothing."""
-        return b""
 
-    def room(self, extensions: int) -> int:
-        """None."""
-        return 0
+class UrlsetEncoder(Encoder):
+    """Encodes urlsets.
 
+    ``retired`` are the names of retired tags to write, ``look`` the stylesheet instructions.
+    """
 
-class Encoder(Protocol):
-    """Encodes documents of one format: a head, entries and a foot. Checks no limits."""
+    format = Format.URLSET
+    news = NEWS
+    _foot = b"</urlset>\n"
 
-    @property
-    def format(self) -> Format:
-        """The format of its documents."""
-
-    @property
-    def suffix(self) -> str:
-        """The suffix of uncompressed files: ".xml" or ".txt"."""
-
-    @property
-    def news(self) -> int:
-        """The bit of entries with news, which have a lower limit; 0 for a format without news."""
+    def __init__(self, retired: frozenset[str] = frozenset(), look: str = "") -> None:
+        self._retired = retired
+        self._mobile = "mobile:mobile" in retired
+        self._start = f'{XML_DECLARATION}{look}<urlset xmlns="{namespaces.SITEMAP}"'
 
     def fault(self, entry: Entry) -> str:
-        """Why this format cannot contain an entry, or "". :mod:`sitemap.validation` checks the common rules."""
+        """The first fault of the requested retired tags, or ""; the others are not written."""
+        return retired_fault(entry, self._retired) if self._retired else ""
 
     def extensions(self, entry: Entry) -> int:
-        """Bits of the namespaces that the head must declare for the entry; combine them with ``|``."""
+        """The namespaces that the entry needs."""
+        return (
+            (IMAGES if entry.images else 0)
+            | (VIDEOS if entry.videos else 0)
+            | (NEWS if entry.news else 0)
+            | (ALTERNATES if entry.alternates else 0)
+            | (MOBILE if entry.mobile and self._mobile else 0)
+        )
 
     def entry(self, entry: Entry) -> bytes:
-        """One entry with its line end, UTF-8."""
+        """One ``url`` element."""
+        loc = escape_uri(entry.loc)
+        # The checks of escape_xml() are inlined because this runs for each of millions of entries.
+        if "&" in loc or "<" in loc or ">" in loc or '"' in loc or "'" in loc or not loc.isprintable():
+            loc = escape_xml(loc)
+        lastmod = f"<lastmod>{escape_xml(entry.lastmod)}</lastmod>" if entry.lastmod else ""
+        return f"<url><loc>{loc}</loc>{lastmod}{self._rest(entry)}</url>\n".encode()
 
     def head(self, extensions: int, updated: str) -> bytes:
-        """The bytes before the first entry. ``updated`` is the newest lastmod of the document's entries or ""."""
+        """The start of the document; declares only the namespaces of these bits."""
+        declared = "".join(f' xmlns:{prefix}="{name}"' for bit, prefix, name in _PREFIXES if extensions & bit)
+        return f"{self._start}{declared}>\n".encode()
 
-    def foot(self) -> bytes:
-        """The bytes after the last entry."""
-
-    def room(self, extensions: int) -> int:
-        """The most bytes of head and foot together, for any ``updated``."""
-
-
-def encoder(
-    format: Format = Format.URLSET,  # noqa: A002  # its name everywhere
-    *,
-    channel: Channel | None = None,
-    retired: Collection[str] = (),
-    stylesheets: Sequence[Stylesheet | str] = (),
-) -> Encoder:
-    """The encoder of a format that lists pages: URLSET, TEXT, RSS or ATOM.
-
-    ``channel`` describes a feed; ``retired`` names tags of :data:`sitemap.RETIRED` that a urlset shall contain;
-    ``stylesheets`` are linked in the head (not in text). SitemapError for any other format, a feed without a channel,
-    or a name that is not a retired tag.
-    """
-    tags, look = requested_tags(retired), stylesheet_instructions(stylesheets)
-    if format == Format.URLSET:
-        return UrlsetEncoder(tags, look)
-    if format == Format.TEXT:
-        return TextEncoder()
-    if format in {Format.RSS, Format.ATOM}:
-        if channel is None:
-            raise SitemapError(f"{format} needs a Channel with the title and link of the feed")
-        return RssEncoder(channel, look) if format == Format.RSS else AtomEncoder(channel, look)
-    raise SitemapError(f"the format {format} cannot list pages: choose urlset, text, RSS or Atom")
+    def _rest(self, entry: Entry) -> str:
+        """The elements after ``lastmod``."""
+        if (
+            entry.priority is None
+            and not (entry.changefreq or entry.images or entry.videos or entry.alternates or entry.mobile)
+            and entry.news is None
+        ):
+            return ""
+        parts = [text_element("changefreq", entry.changefreq)]
+        if entry.priority is not None:
+            parts.append(f"<priority>{decimal_text(entry.priority)}</priority>")
+        parts += [image_element(image, self._retired) for image in entry.images]
+        parts += [video_element(video, self._retired) for video in entry.videos]
+        if entry.news is not None:
+            parts.append(news_element(entry.news, self._retired))
+        parts += [alternate_element(alternate) for alternate in entry.alternates]
+        if entry.mobile and self._mobile:
+            parts.append("<mobile:mobile/>")
+        return "".join(parts)

@@ -9,14 +9,13 @@ import html
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from typing import Final
 
 from sitemap import dates, namespaces
 from sitemap.errors import SitemapError
 from sitemap.escape import FORBIDDEN_CHARACTERS, XML_DECLARATION, escape_uri, escape_xml
-from sitemap.formats import Format
-from sitemap.model import Entry
+from sitemap.model import Entry, Format
 from sitemap.validation.url import url_fault
+from sitemap.writer.encoder import Encoder
 from sitemap.writer.extensions import (
     attribute_text,
     media_elements,
@@ -83,17 +82,11 @@ def _utc(lastmod: str) -> datetime | None:
         return moment.replace(tzinfo=UTC)
 
 
-_RSS_FOOT: Final = b"</channel></rss>\n"
-_ATOM_FOOT: Final = b"</feed>\n"
-_ANY_DATE: Final = "1970-01-01"  # all dates have the same length in a head
+class RssEncoder(Encoder):
+    """Encodes RSS 2.0. ``look`` has the stylesheet instructions."""
 
-
-class RssEncoder:
-    """Implements :class:`sitemap.writer.encoder.Encoder` for RSS 2.0. ``look`` has the stylesheet instructions."""
-
-    format: Final = Format.RSS
-    suffix: Final = ".xml"
-    news: Final = 0
+    format = Format.RSS
+    _foot = b"</channel></rss>\n"
 
     def __init__(self, channel: Channel, look: str = "") -> None:
         about = attribute_text("href", escape_uri(channel.url))
@@ -109,10 +102,6 @@ class RssEncoder:
             + (f'<atom:link rel="self"{about} type="application/rss+xml"/>' if about else "")
             + "".join(f'<atom:link rel="hub"{attribute_text("href", escape_uri(hub))}/>' for hub in channel.hubs)
         )
-
-    def fault(self, entry: Entry) -> str:
-        """No faults: an item needs a title or a description, and always has a title."""
-        return ""
 
     def extensions(self, entry: Entry) -> int:
         """The namespaces that the entry needs."""
@@ -133,24 +122,15 @@ class RssEncoder:
         built = text_element("lastBuildDate", rfc822(updated))
         return f"{self._root}{namespace_declarations(extensions)}>{self._about}{built}\n".encode()
 
-    def foot(self) -> bytes:
-        """The end tags."""
-        return _RSS_FOOT
 
-    def room(self, extensions: int) -> int:
-        """The bytes of foot and head with a date."""
-        return len(self.head(extensions, _ANY_DATE)) + len(_RSS_FOOT)
-
-
-class AtomEncoder:
-    """Implements :class:`sitemap.writer.encoder.Encoder` for Atom 1.0. ``look`` has the stylesheet instructions.
+class AtomEncoder(Encoder):
+    """Encodes Atom 1.0. ``look`` has the stylesheet instructions.
 
     The title of the channel is also the name of the author, which RFC 4287 section 4.1.1 requires.
     """
 
-    format: Final = Format.ATOM
-    suffix: Final = ".xml"
-    news: Final = 0
+    format = Format.ATOM
+    _foot = b"</feed>\n"
 
     def __init__(self, channel: Channel, look: str = "") -> None:
         self._root = f'{XML_DECLARATION}{look}<feed xmlns="{namespaces.ATOM}"'
@@ -187,14 +167,6 @@ class AtomEncoder:
         """The start of the document and the metadata of the feed."""
         changed = text_element("updated", rfc3339(updated))
         return f"{self._root}{namespace_declarations(extensions)}{self._language}>{self._about}{changed}\n".encode()
-
-    def foot(self) -> bytes:
-        """The end tag."""
-        return _ATOM_FOOT
-
-    def room(self, extensions: int) -> int:
-        """The bytes of foot and head with a date."""
-        return len(self.head(extensions, _ANY_DATE)) + len(_ATOM_FOOT)
 
 
 def _title(entry: Entry) -> str:

@@ -8,8 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import BinaryIO, Final, Self
 
 from sitemap.errors import DestinationError
 
@@ -34,9 +33,15 @@ def is_same_content(file: Path, other: Path) -> bool:
             return True
         if os.fstat(first.fileno()).st_size != os.fstat(second.fileno()).st_size:
             return False
-        while (piece := first.read(_PIECE)) == second.read(_PIECE):
-            if not piece:
-                return True
+        return has_same_bytes(first, second)
+    return False
+
+
+def has_same_bytes(file: BinaryIO, other: BinaryIO) -> bool:
+    """Whether two open files have equal bytes from here on."""
+    while (piece := file.read(_PIECE)) == other.read(_PIECE):
+        if not piece:
+            return True
     return False
 
 
@@ -139,9 +144,7 @@ class StageLock:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
     def release(self) -> None:

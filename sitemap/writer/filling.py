@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import BinaryIO, Final
 
 from sitemap import limits
@@ -11,7 +12,7 @@ from sitemap.writer.index import IndexChildren
 from sitemap.writer.layout import SetLayout
 from sitemap.writer.names import group_slugs
 from sitemap.writer.shard import Shard
-from sitemap.writer.target import FileFacts, SitemapFile
+from sitemap.writer.staged import FileFacts, SitemapFile
 
 PIECE: Final = 1024 * 1024  # bytes; compressed bytes depend on the pieces, so their size is fixed
 _MAX_MEMORY: Final = 8 * 1024 * 1024  # bytes of encoded entries in memory, over all groups
@@ -24,20 +25,12 @@ class BodyMemory:
         self.stage = stage
         self.limit = limit
         self.used = 0
-        self._bodies: set[EntryBody] = set()
-
-    def enter(self, body: "EntryBody") -> None:
-        """Count a body."""
-        self._bodies.add(body)
+        self.bodies: set[EntryBody] = set()
 
     def make_room(self) -> None:
         """Move the largest bodies to disk until the others are within the limit."""
         while self.used > self.limit:
-            max(self._bodies, key=len).flush()
-
-    def leave(self, body: "EntryBody") -> None:
-        """Forget a body."""
-        self._bodies.discard(body)
+            max(self.bodies, key=len).flush()
 
 
 class EntryBody:
@@ -47,7 +40,7 @@ class EntryBody:
         self._memory = memory
         self._waiting = bytearray()
         self._file: BinaryIO | None = None
-        memory.enter(self)
+        memory.bodies.add(self)
 
     def __len__(self) -> int:
         """The bytes in memory."""
@@ -83,23 +76,21 @@ class EntryBody:
     def close(self) -> None:
         """Forget the entries."""
         self._memory.used -= len(self._waiting)
-        self._memory.leave(self)
+        self._memory.bodies.discard(self)
         self._waiting = bytearray()
         if self._file is not None:
             self._file.close()
 
 
+@dataclass(slots=True, eq=False)
 class OpenFile:
     """The open file of one group, and its number in that group."""
 
-    __slots__ = ("body", "group", "number", "shard", "slug")
-
-    def __init__(self, group: str, slug: str, number: int, shard: Shard, body: EntryBody) -> None:
-        self.group = group
-        self.slug = slug
-        self.number = number
-        self.shard = shard
-        self.body = body
+    group: str
+    slug: str
+    number: int
+    shard: Shard
+    body: EntryBody
 
     def offer(self, data: bytes, extensions: int, lastmod: str, count: int = 1) -> bool:
         """Add encoded entries; ``lastmod`` is their newest. False, without adding any, if they do not fit.
@@ -194,7 +185,9 @@ class OpenFiles:
                 continue
             if not (others and any(map(self._names.own_pattern([slug]).fullmatch, others))):
                 return slug
-        raise InvalidLocation(f"the files of the group {group[:64]!r} would have the names of others")
+        raise InvalidLocation(
+            f"the files of the group {group[:64]!r} would have the same names as other files: rename it"
+        )
 
     def _close(self, filling: OpenFile, name: str) -> None:
         """Write head, body and foot of a file."""

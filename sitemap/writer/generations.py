@@ -13,8 +13,7 @@ import msgspec
 from sitemap.errors import DestinationError, SitemapError
 from sitemap.writer.destination import Destination, Directory
 from sitemap.writer.files import StageLock, explain_errors, sha256_of, sync_to_disk
-from sitemap.writer.publish import Published, commit_set
-from sitemap.writer.target import FileFacts, FileKind, verify
+from sitemap.writer.staged import FileFacts, FileKind, Published, commit_set, verify
 
 _OBJECTS: Final = "objects"
 _DRAFT: Final = ".draft"
@@ -38,7 +37,7 @@ class Generations:
 
     def __init__(self, directory: str | os.PathLike[str], last: int = 2) -> None:
         if last < 1:
-            raise SitemapError(f"{last} generations cannot be kept: keep at least 1")
+            raise SitemapError(f"the number of generations to keep is {last}: it must be at least 1")
         self._root = Path(directory)
         self._objects = self._root / _OBJECTS
         self._last = last
@@ -104,7 +103,9 @@ class Generations:
             return msgspec.json.decode((self._root / f"{number}.json").read_bytes(), type=_Generation)
         except FileNotFoundError as error:
             kept = ", ".join(map(str, self.numbers())) or "none"
-            raise DestinationError(f"generation {number} is not kept in {self._root}; kept: {kept}") from error
+            raise DestinationError(
+                f"generation {number} does not exist in {self._root}: choose one of {kept}"
+            ) from error
         except (OSError, ValueError) as error:
             raise DestinationError(f"generation {number} in {self._root} cannot be read: {error}") from error
 
@@ -121,7 +122,7 @@ class Generations:
             try:
                 verify(file, facts, FileKind.ANY)
             except DestinationError as error:
-                raise DestinationError(f"{path} differs from the published file: it is not kept") from error
+                raise DestinationError(f"{path} has changed since it was published, so no copy is kept") from error
             file.seek(0)
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             if sha256_of(self._objects / digest) != digest:  # replaces a damaged copy, too
@@ -136,7 +137,7 @@ class Generations:
                 actual.update(piece)
                 file.write(piece)
         if actual.hexdigest() != digest:
-            raise DestinationError(f"the copy of {name} is damaged: restore another one; nothing was published")
+            raise DestinationError(f"the copy of {name} is damaged: restore another generation; nothing was published")
 
     def _write(self, file: Path, pieces: Iterator[bytes] | bytes) -> None:
         """Write a file completely and durably before it gets its name."""

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import BinaryIO, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from sitemap import dates, limits, location, namespaces
@@ -13,11 +13,10 @@ from sitemap.model import Child, Entry
 from sitemap.validation.entry import entry_fault
 from sitemap.writer.destination import Destination, Directory, Stage
 from sitemap.writer.extensions import text_element, url_element
-from sitemap.writer.files import destination_error
+from sitemap.writer.files import destination_error, has_same_bytes
 from sitemap.writer.names import TOKEN, FileNames, interim_name
-from sitemap.writer.publish import Published, commit_set
+from sitemap.writer.staged import FileFacts, FileKind, Published, SitemapFile, commit_set, verify
 from sitemap.writer.stylesheet import Stylesheet, stylesheet_instructions
-from sitemap.writer.target import FileFacts, FileKind, SitemapFile, verify
 
 INDEX_FOOT: Final = b"</sitemapindex>\n"
 
@@ -35,7 +34,6 @@ def encode_child(child: Child) -> bytes:
 
 
 _LASTMOD: Final = "0000-00-00T00:00:00.000000+00:00"  # reserves room for a lastmod that is not known yet
-_PIECE: Final = 1024 * 1024  # bytes
 _NOTHING: Final = re.compile("(?!)")
 
 Vouched = Callable[[str], bool]
@@ -94,13 +92,18 @@ class IndexChildren:
         newest = dates.newest_date([child.lastmod for child in children]) or ""
         facts = target.facts(self._location, len(children), newest)
         if facts.size > limits.MAX_BYTES:  # a lastmod may have more digits than reserved
-            raise LimitExceeded(f"the index {self._location} takes {facts.size:,} bytes: split the set")
+            raise LimitExceeded(
+                f"the index {self._location} would have {facts.size:,} bytes, too many: list the sitemaps in several "
+                "indexes"
+            )
         return facts
 
     def _count_child(self, child: Child) -> None:
         size = len(encode_child(child))
         if self._count >= limits.MAX_CHILDREN or self._size + size > limits.MAX_BYTES:
-            raise LimitExceeded(f"the index {self._location} is full with {self._count:,} sitemaps: split the set")
+            raise LimitExceeded(
+                f"the index {self._location} is full with {self._count:,} sitemaps: use several indexes"
+            )
         self._count += 1
         self._size += size
 
@@ -125,7 +128,7 @@ def write_index(
     for child in children:
         listed.add(child)
     if not listed.others:
-        raise EmptySitemap(f"{location} would list nothing: the published set stays unchanged")
+        raise EmptySitemap(f"{location} would list nothing, so the published files stay unchanged")
     if isinstance(destination, str | os.PathLike):
         destination = Directory(destination)
     stage = destination.stage()
@@ -184,7 +187,7 @@ def _is_published(stage: Stage, facts: FileFacts) -> bool:
     if file is None:
         return False
     with file, stage.read(facts.name) as staged:
-        if _equal(file, staged):
+        if has_same_bytes(file, staged):
             return True
         if not facts.name.endswith(".gz"):
             return False
@@ -194,10 +197,3 @@ def _is_published(stage: Stage, facts: FileFacts) -> bool:
         except DestinationError:
             return False
         return True
-
-
-def _equal(file: BinaryIO, other: BinaryIO) -> bool:
-    while (piece := file.read(_PIECE)) == other.read(_PIECE):
-        if not piece:
-            return True
-    return False

@@ -1,17 +1,19 @@
 """The layout of a set at a location: its file names, its format, the limits of a file, and the bytes of an entry."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 
 from sitemap.errors import InvalidEntry, LimitExceeded, SitemapError
-from sitemap.model import Entry
+from sitemap.model import Entry, Format
 from sitemap.validation.entry import entry_fault, type_fault
-from sitemap.writer import stylesheet
+from sitemap.validation.retired import requested_tags
 from sitemap.writer.bulk import LINE_ENCODERS
-from sitemap.writer.encoder import encoder
+from sitemap.writer.encoder import Encoder, TextEncoder, UrlsetEncoder
+from sitemap.writer.feeds import AtomEncoder, Channel, RssEncoder
 from sitemap.writer.names import FileNames
 from sitemap.writer.options import WriterOptions
 from sitemap.writer.shard import Shard
+from sitemap.writer.stylesheet import Stylesheet, stylesheet_files, stylesheet_instructions
 
 
 class SetLayout:
@@ -22,7 +24,7 @@ class SetLayout:
 
     def __init__(self, location: str, options: WriterOptions) -> None:
         self.options = options
-        self.stylesheets = stylesheet.stylesheet_files(options.stylesheet)
+        self.stylesheets = stylesheet_files(options.stylesheet)
         self.encoder = encoder(
             options.format, channel=options.channel, retired=options.retired, stylesheets=tuple(self.stylesheets)
         )
@@ -30,7 +32,9 @@ class SetLayout:
             location, options.child, gzip=options.gzip, suffix=self.encoder.suffix, grouped=options.group is not None
         )
         if self.names.index in self.stylesheets:
-            raise SitemapError(f"{self.names.index} is the name of the stylesheet: choose another name for the set")
+            raise SitemapError(
+                f"the sitemap cannot be named {self.names.index}, like its stylesheet: choose another name"
+            )
         self._room = cache(self.encoder.room)
         self.new_shard()  # checks the limits before anything is written
         self._directory = self.names.directory
@@ -77,14 +81,39 @@ class SetLayout:
     def check_group(self, group: str, known: Collection[str]) -> None:
         """LimitExceeded for one group too many, SitemapError for a group name that is not a str."""
         if not isinstance(group, str):
-            raise SitemapError(f"a group is named by a str, not by {group!r}: see WriterOptions.group")
+            raise SitemapError(f"the name of a group must be a str, not {group!r}: see WriterOptions.group")
         limit = self.options.max_groups
         if len(known) >= limit:
             raise LimitExceeded(
-                f"{group[:64]!r} is one more than {limit:,} groups: group more coarsely, or raise max_groups"
+                f"the group {group[:64]!r} exceeds the limit of {limit:,} groups: use fewer groups, or raise max_groups"
             )
 
     def _fault(self, entry: Entry) -> str:
         vouched = self.options.vouched
         is_vouched = vouched is not None and vouched(entry.loc)
         return entry_fault(entry, "" if is_vouched else self._directory) or self.encoder.fault(entry)
+
+
+def encoder(
+    format: Format = Format.URLSET,  # noqa: A002  # its name everywhere
+    *,
+    channel: Channel | None = None,
+    retired: Collection[str] = (),
+    stylesheets: Sequence[Stylesheet | str] = (),
+) -> Encoder:
+    """The encoder of a format that lists pages: URLSET, TEXT, RSS or ATOM.
+
+    ``channel`` describes a feed; ``retired`` names tags of :data:`sitemap.RETIRED` that a urlset shall contain;
+    ``stylesheets`` are linked in the head (not in text). SitemapError for any other format, a feed without a channel,
+    or a name that is not a retired tag.
+    """
+    tags, look = requested_tags(retired), stylesheet_instructions(stylesheets)
+    if format == Format.URLSET:
+        return UrlsetEncoder(tags, look)
+    if format == Format.TEXT:
+        return TextEncoder()
+    if format in {Format.RSS, Format.ATOM}:
+        if channel is None:
+            raise SitemapError(f"the format {format} needs a Channel with the title and link of the feed")
+        return RssEncoder(channel, look) if format == Format.RSS else AtomEncoder(channel, look)
+    raise SitemapError(f"the format {format} cannot list pages: choose urlset, text, RSS or Atom")

@@ -102,7 +102,8 @@ class FileNames:
             raise InvalidLocation(f"{quote_text(self.location)} is too long for the URL of a sitemap")
         if not self.grouped and self.is_index():
             raise InvalidLocation(
-                f"{quote_text(template)} can make {self.index!r}, which is the set itself: choose another template"
+                f"{quote_text(template)} can produce {self.index!r}, which is the name of the sitemap itself: "
+                f"choose another template"
             )
 
 
@@ -169,8 +170,9 @@ def _tokens(template: str, fixed: dict[str, str]) -> list[tuple[str, str]]:
         elif field is not None:
             if field not in {*_NUMBERS, "group"} or spec or conversion:
                 raise InvalidLocation(
-                    f"{quote_text(template)} has a field {field[:64]!r}: only {{stem}}, {{suffix}}, {{group}}, {{n}} "
-                    "and {next} exist, without a format"
+                    f"{quote_text(template)} contains the field {field[:64]!r}: use only {{stem}}, {{suffix}}, "
+                    f"{{group}}, "
+                    "{n} and {next}, without a format"
                 )
             tokens.append(("", field))
     return tokens
@@ -181,16 +183,20 @@ def _check_fields(tokens: list[tuple[str, str]], template: str, *, grouped: bool
     numbers = [place for place, (_, field) in enumerate(tokens) if field in _NUMBERS]
     groups = [place for place, (_, field) in enumerate(tokens) if field == "group"]
     if len(numbers) != 1:
-        raise InvalidLocation(f"{quote_text(template)} must have one of {{n}} and {{next}}, so that names differ")
+        raise InvalidLocation(f"{quote_text(template)} must contain {{n}} or {{next}} once, so that the names differ")
     if len(groups) != grouped:
-        fault = "needs {group} once: there are groups" if grouped else "has {group}, but there are no groups"
+        fault = (
+            "must contain {group} once, because the sitemap has groups"
+            if grouped
+            else "must not contain {group}, because the sitemap has no groups"
+        )
         raise InvalidLocation(f"{quote_text(template)} {fault}")
     if grouped:
         number, group = numbers[0], groups[0]
         between = tokens[min(number, group) + 1][0]
         if not between or between[0 if number < group else -1].isdigit() or len(fields) != 2:
             raise InvalidLocation(
-                f"{quote_text(template)} must have something other than a digit between {{group}} and the number"
+                f"{quote_text(template)} must contain a character other than a digit between {{group}} and the number"
             )
 
 

@@ -9,10 +9,9 @@ from urllib.parse import unquote
 
 from sitemap import dates, languages, limits
 from sitemap.errors import LimitExceeded, SitemapError
-from sitemap.formats import Format
-from sitemap.model import Entry
+from sitemap.model import Entry, Format
 from sitemap.writer.feeds import Channel
-from sitemap.writer.stylesheet import StylesheetKind, check_kind
+from sitemap.writer.stylesheet import StylesheetKind, stylesheet_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,14 +61,14 @@ class WriterOptions:
             object.__setattr__(self, "format", Format(self.format))
         except ValueError as error:
             names = ", ".join(repr(known.value) for known in Format if known is not Format.INDEX)
-            raise SitemapError(f"there is no format {self.format!r}: choose one of {names}") from error
-        check_kind(self.stylesheet)
+            raise SitemapError(f"{self.format!r} is not a format: choose one of {names}") from error
+        stylesheet_names(self.stylesheet)  # checks it
         if self.today and not dates.is_valid_date(self.today):
             raise SitemapError(f"today is {self.today!r}: write it as YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+00:00")
         for name, limit in (("max_urls", limits.MAX_URLS), ("max_bytes", limits.MAX_BYTES)):
             number = getattr(self, name)
             if not isinstance(number, int) or not 1 <= number <= limit:
-                raise LimitExceeded(f"{name} is {number!r}: a file may have 1 to {limit:,}")
+                raise LimitExceeded(f"{name} is {number!r}: it must be an integer from 1 to {limit:,}")
 
 
 Grouping = Callable[[Entry], str]
@@ -85,7 +84,7 @@ def by_section(depth: int = 1) -> Grouping:
     A page in no directory is in ``root``. SitemapError for a depth below 1.
     """
     if depth < 1:
-        raise SitemapError(f"a section cannot be {depth} directories deep: pass 1 or more")
+        raise SitemapError(f"the depth of a section is {depth} directories: it must be at least 1")
 
     def section(entry: Entry) -> str:
         return "-".join(unquote(name) for name in _path(entry.loc)[:-1][:depth] if name) or _ROOT_GROUP

@@ -40,15 +40,10 @@ def stylesheet_instructions(stylesheets: Sequence[Stylesheet | str]) -> str:
     return "".join((Stylesheet(sheet) if isinstance(sheet, str) else sheet).instruction() for sheet in stylesheets)
 
 
-def check_kind(kind: StylesheetKind) -> None:
-    """SitemapError for an unknown kind."""
-    if kind not in _NAMES:
-        raise SitemapError(f"the stylesheet {kind!r} does not exist: choose css or xsl")
-
-
 def stylesheet_names(kind: StylesheetKind) -> tuple[str, ...]:
     """The names of the files beside a sitemap with this stylesheet. SitemapError for an unknown kind."""
-    check_kind(kind)
+    if kind not in _NAMES:
+        raise SitemapError(f"the stylesheet {kind!r} does not exist: choose css or xsl")
     return _NAMES[kind]
 
 

@@ -3,13 +3,11 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from types import TracebackType
 from typing import Final, NoReturn, Self
 
 from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitExceeded, SitemapError
 from sitemap.escape import quote_text
-from sitemap.formats import Format
-from sitemap.model import Child, Entry
+from sitemap.model import Child, Entry, Format
 from sitemap.writer.bulk import BATCH_ENCODERS, EntryBatch, plain_batch
 from sitemap.writer.destination import Destination, Directory
 from sitemap.writer.files import destination_error
@@ -17,8 +15,7 @@ from sitemap.writer.filling import OpenFile, OpenFiles
 from sitemap.writer.index import IndexChildren, index_children, index_head
 from sitemap.writer.layout import SetLayout
 from sitemap.writer.options import WriterOptions
-from sitemap.writer.publish import Published, commit_set
-from sitemap.writer.target import FileFacts, FileKind, SitemapFile
+from sitemap.writer.staged import FileFacts, FileKind, Published, SitemapFile, commit_set
 
 _DEFAULTS: Final = WriterOptions()
 _BATCH: Final = 2_000  # entries
@@ -64,9 +61,7 @@ class SitemapWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.abort()
 
     def add(self, entry: Entry, shard: int = 0) -> None:
@@ -93,7 +88,9 @@ class SitemapWriter:
         and the earlier entries stay written. Otherwise raises the same errors as :meth:`add` and the iterable.
         """
         if isinstance(entries, str | Entry):
-            raise SitemapError(f"extend takes many entries, not {type(entries).__name__}: add takes one Entry")
+            raise SitemapError(
+                f"extend needs an iterable of entries, not {type(entries).__name__}: use add for one Entry"
+            )
         source = iter(entries)
         while batch := list(islice(source, _BATCH)):
             self._check_open()
@@ -112,7 +109,7 @@ class SitemapWriter:
         loc = child.url if isinstance(child, Published) else child.loc
         name = self.names.file(loc)
         if name in self._layout.stylesheets or self.names.own_pattern(self._fillings.slugs()).fullmatch(name):
-            raise InvalidEntry(loc, "a file of this set has this name: choose other names for its children")
+            raise InvalidEntry(loc, "the sitemap itself has a file with this name: rename one of them")
         self._children.add(child)
 
     def finish(self, former: Iterable[str] = ()) -> Published:
@@ -124,7 +121,7 @@ class SitemapWriter:
         self._check_open()
         try:
             if not self._urls:
-                raise EmptySitemap(f"{self.names.location} would list nothing: the published set stays unchanged")
+                raise EmptySitemap(f"{self.names.location} would list nothing, so the published files stay unchanged")
             beside = tuple(self._write_sheets())
             files = self._fillings.close(single=not (self._options.always_index or self._children.others))
             index = files[0].name != self.names.single
@@ -151,7 +148,7 @@ class SitemapWriter:
 
     def _check_open(self) -> None:
         if self._over:
-            raise SitemapError("this writer is closed: create a new one for another set")
+            raise SitemapError("this writer is closed: create a new writer for another sitemap")
 
     def _or_refuse(self, refused: OnRefused | None, put: Callable[..., None], *arguments: object) -> None:
         try:

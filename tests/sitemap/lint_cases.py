@@ -246,6 +246,13 @@ ADDRESSES: Final = (
         home=HOME + "docs/",
     ),
     Case(
+        "location.several_hosts",
+        4,
+        urlset(A, url("http://example.com/b"), url("https://www.example.com/c")),
+        urlset(A, url("https://EXAMPLE.com:443/%62")),
+        home="",
+    ),
+    Case(
         "location.other_host",
         4,
         urlset(A, url("https://www.example.com/b")),

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import sitemap.cross_submit
 import sitemap.robots_txt
 from sitemap import (
     CrossSubmits,
@@ -46,7 +45,6 @@ class Robots:
 
 
 def test_ours_the_examples_run() -> None:
-    assert doctest.testmod(sitemap.cross_submit).failed == 0
     assert doctest.testmod(sitemap.robots_txt).failed == 0
 
 

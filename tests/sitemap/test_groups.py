@@ -226,7 +226,7 @@ def test_ours_the_memory_of_all_groups_is_bounded(tmp_path: Path, monkeypatch: p
         most[0] = max(most[0], self.used)
         make_room(self)
         assert self.used <= self.limit
-        assert self.used == sum(map(len, self._bodies))
+        assert self.used == sum(map(len, self.bodies))
 
     monkeypatch.setattr(BodyMemory, "make_room", watching)
     monkeypatch.setattr("sitemap.writer.filling._MAX_MEMORY", 2_000)
@@ -395,7 +395,7 @@ def test_ours_a_stylesheet_can_do_without_xslt(tmp_path: Path) -> None:
 
 
 def test_ours_a_group_is_named_by_text(tmp_path: Path) -> None:
-    with pytest.raises(SitemapError, match="named by a str, not by None"):
+    with pytest.raises(SitemapError, match="must be a str, not None"):
         publish(tmp_path, [Entry(f"{SITE}/")], group=lambda entry: None)
     assert content(tmp_path) == {}
 

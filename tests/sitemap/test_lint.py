@@ -165,7 +165,7 @@ def test_google_a_page_that_only_some_name_back() -> None:
     more = EN_DE | {"fr": HOME + "fr"}
     report = lint(variants(("en", more), ("de", EN_DE), ("fr", more)), now=NOW)
     assert [(finding.rule, finding.line) for finding in report.findings] == [("hreflang.not_mutual", 5)]
-    assert "de' does not name" in report.findings[0].sentence
+    assert "de' does not list" in report.findings[0].sentence
 
 
 def test_rfc3986_variants_are_compared_in_one_form() -> None:

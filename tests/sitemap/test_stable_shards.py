@@ -472,9 +472,9 @@ def test_ours_an_assignment_says_what_the_writer_would_say() -> None:
     assert assignment.repack() == []
     assert assignment.place(Entry(f"{SITE}/a/x")) == ("a", 1)
     assert assignment.place(Entry(f"{SITE}/b/x")) == ("b", 1)
-    with pytest.raises(LimitExceeded, match="more than 2 groups"):
+    with pytest.raises(LimitExceeded, match="the limit of 2 groups"):
         assignment.place(Entry(f"{SITE}/c/x"))
-    with pytest.raises(SitemapError, match="named by a str, not by 7"):
+    with pytest.raises(SitemapError, match="must be a str, not 7"):
         Assignment(LOCATION, WriterOptions(group=lambda entry: 7)).place(Entry(f"{SITE}/"))  # type: ignore[arg-type,return-value]
 
 

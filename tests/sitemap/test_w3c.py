@@ -108,10 +108,10 @@ def test_ours_what_is_no_date_is_none(text: str) -> None:
 
 
 def test_sitemaps_org_only_forms_of_the_xsd_are_written() -> None:
-    assert dates.write_date(date(2024, 5, 8)) == "2024-05-08"
-    assert dates.write_date(at(2024, 5, 8, 1, 2, 3, 999_999, hours=2)) == "2024-05-07T23:02:03+00:00"
-    with pytest.raises(ValueError, match="zone"):
-        dates.write_date(datetime(2024, 5, 8))  # noqa: DTZ001
+    assert dates.format_date(date(2024, 5, 8)) == "2024-05-08"
+    assert dates.format_date(at(2024, 5, 8, 1, 2, 3, 999_999, hours=2)) == "2024-05-07T23:02:03+00:00"
+    with pytest.raises(SitemapError, match="zone"):
+        dates.format_date(datetime(2024, 5, 8))  # noqa: DTZ001
     assert dates.normalize_date("2024-05") == ""
     assert dates.normalize_date("2024-05-08T08:53Z") == "2024-05-08T08:53:00+00:00"
     assert dates.normalize_date("2024-05-08T08:53:11.5-03:30") == "2024-05-08T08:53:11.5-03:30"
@@ -147,7 +147,7 @@ def test_sitemaps_org_validity_is_the_xsds(text: str, valid: bool) -> None:
     | st.dates()
 )
 def test_ours_what_is_written_is_valid_and_read_back(value: date) -> None:
-    text = dates.write_date(value)
+    text = dates.format_date(value)
     assert dates.is_valid_date(text)
     moment = dates.parse_date(text)
     assert moment is not None

@@ -26,8 +26,8 @@ from sitemap import (
     Video,
     WriterOptions,
 )
+from sitemap.writer.encoder import UrlsetEncoder
 from sitemap.writer.shard import Shard
-from sitemap.writer.urlset import UrlsetEncoder
 
 LOCATION = "https://example.com/sitemap.xml"
 S = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
@@ -360,9 +360,9 @@ def test_sitemaps_org_limits_cannot_be_raised(tmp_path: Path, options: dict[str,
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"format": "html"}, "there is no format 'html': choose one of 'urlset', 'RSS'"),
+        ({"format": "html"}, "'html' is not a format: choose one of 'urlset', 'RSS'"),
         ({"stylesheet": "sass"}, "choose css or xsl"),
-        ({"max_urls": "9"}, "max_urls is '9': a file may have 1 to 50,000"),
+        ({"max_urls": "9"}, "max_urls is '9': it must be an integer from 1 to 50,000"),
     ],
 )
 def test_ours_a_choice_that_there_is_not_is_said_at_once(options: Any, told: str) -> None:
@@ -406,7 +406,7 @@ def test_ours_what_a_callers_function_raises_is_not_hidden(tmp_path: Path) -> No
     options = WriterOptions(group=lambda entry: entry.loc + 1)  # type: ignore[operator]
     with SitemapWriter(tmp_path, LOCATION, options) as writer, pytest.raises(TypeError):
         writer.add(Entry("https://example.com/"))
-    with SitemapWriter(tmp_path, LOCATION) as writer, pytest.raises(SitemapError, match="add takes one"):
+    with SitemapWriter(tmp_path, LOCATION) as writer, pytest.raises(SitemapError, match="use add for one Entry"):
         writer.extend("https://example.com/")  # type: ignore[arg-type]
 
 

@@ -40,7 +40,7 @@ from crawler.errors import StorageError, UsageError
 FIRST_AUDIT: Final = "first audit of this site: nothing to compare with"
 _SITEMAP_GROUPS: Final = ("health", "media", "lint")
 _OWN_SITEMAPS: Final = "the sitemaps that the site names"
-_FORGOTTEN: Final = "--fresh deleted what earlier visits saw"
+_FORGOTTEN: Final = "--fresh deleted the results of earlier visits"
 _SOURCES_BY_RULE: Final = {rule: sources for rules, sources, _ in RULE_SOURCES for rule in rules}
 _Decision = Callable[[PreviousFinding, CurrentState], tuple[FindingStatus, str, str]]
 _RULES_FROM_STATE: Final = ("entry.lastmod_late", "entry.lastmod_early")  # they need earlier visits

@@ -43,7 +43,7 @@ CREATE TABLE finding (
 );
 """,
     description="the history of audits",
-    remedy="move it away: the next audit then has nothing to compare with",
+    remedy="move the file away: the next audit then has nothing to compare with",
 )
 _decode = msgspec.msgpack.Decoder(AuditSummary).decode
 

@@ -17,13 +17,12 @@ from crawler.audit.orphans.classes import is_gone
 from crawler.audit.orphans.duplicates import normalize_spelling
 from crawler.audit.rule_groups import REPORTED_RULES
 from crawler.audit.rules import RULES
+from crawler.audit.sources.cross_submit import ONE_PER_FILE_RULES
 from crawler.model import State, Url
 from crawler.url.normalize import origin_of
 from sitemap import RULES as LINT
 from sitemap import Severity
 
-ONE_PER_FILE_RULES: Final = frozenset({"location.outside"})
-"""Rules of lint about where a file lies: one finding for each file, whatever the number of its entries."""
 _NUMBERS: Final = re.compile(r"\d[\d.,:TZ+-]*")
 _PAGE_STATES: Final = frozenset(
     {State.INDEXABLE, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.NOINDEX, State.WRONG_TYPE}
@@ -32,6 +31,7 @@ _HIDING_STATES: Final = frozenset(
     {
         State.PENDING,
         State.SERVER_ERROR,
+        State.CHALLENGED,
         State.UNREACHABLE,
         State.BAD_ANSWER,
         State.PARSE_FAILED,
@@ -97,7 +97,7 @@ def why_none_new(previous: RuleCoverage | None, current: RuleCoverage) -> str:
     if previous is None:
         return "no earlier audit checked it"
     if previous.gap:
-        return f"earlier audits could not decide it: {previous.gap}"
+        return f"earlier audits could not check it: {previous.gap}"
     if previous.limit != current.limit:
         return f"it was {previous.limit} before, and is {current.limit} now"
     if missing := [source for source in current.sources if source not in previous.sources]:
@@ -180,7 +180,7 @@ def what_became(previous: PreviousFinding, current: CurrentState, scope: AuditSc
 
 def _became_of_file(previous: PreviousFinding, current: CurrentState) -> str:
     if previous.url == previous.file or current.is_listed:
-        return "nothing in its sitemap breaks this rule any more"
+        return "its sitemap no longer breaks this rule"
     return _UNLISTED
 
 
@@ -248,19 +248,19 @@ def _replacing_rule(previous: PreviousFinding, current: CurrentState) -> str:
 def _current_text(previous: PreviousFinding, current: CurrentState) -> str:
     """The current state of a URL: the rule that it breaks instead, else its answer."""
     if rule := _replacing_rule(previous, current):
-        return f"it is a finding of {rule} now ({REPORTED_RULES[rule].title})"
+        return f"it is now a finding of {rule} ({REPORTED_RULES[rule].title})"
     match current.state:
         case State.INDEXABLE:
-            return f"it answers with an indexable page ({current.status})"
+            return f"it returns an indexable page ({current.status})"
         case State.REDIRECT:
             return f"it redirects to {current.target} ({current.status})"
         case State.CANONICAL_ELSEWHERE:
             return f"it names {current.target} as its canonical"
         case State.NOINDEX:
-            return "it says noindex"
+            return "it has noindex"
         case State.CLIENT_ERROR:
-            return f"it answers {current.status}"
-    return "it answers, but not with a page"
+            return f"it returns {current.status}"
+    return "it responds, but not with a page"
 
 
 def _worst_rule(rules: Iterable[str]) -> str:

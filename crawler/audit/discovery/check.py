@@ -113,7 +113,7 @@ def check_robots_response(reply: Reply, url: str) -> Iterator[DiscoveryCheck]:
     if reply.body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         yield check_failed(
             "robots.type",
-            f"robots.txt is a web page ({label or 'without a Content-Type'}), no text",
+            f"robots.txt is a web page ({label or 'without a Content-Type'}), not plain text",
             "serve a text file there",
         )
     elif label != "text/plain":
@@ -159,7 +159,7 @@ def check_declared(body: bytes, sitemap_url: Url) -> DiscoveryCheck:
         return check_failed(
             "sitemap.declared",
             f"robots.txt names {similar}, but the published sitemap is {sitemap_url}",
-            "these are two URLs: change that line",
+            "the two URLs differ: change that line",
         )
     others = f"; it names {', '.join(named[:_MAX_NAMED])}" if named else ""
     if len(named) > _MAX_NAMED:
@@ -173,7 +173,7 @@ def check_allowed(body: bytes, sitemap_url: Url, now: float) -> DiscoveryCheck:
     for crawlers in CRAWLERS:
         access = parse_robots(body, crawlers, now).can_fetch(sitemap_url)
         if isinstance(access, Blocked):
-            blocked.setdefault(access.reason, []).append("whom it does not name" if crawlers == "*" else crawlers)
+            blocked.setdefault(access.reason, []).append("all other crawlers" if crawlers == "*" else crawlers)
     if not blocked:
         return check_passed(
             "sitemap.allowed", "robots.txt allows every crawler to fetch the sitemap, Googlebot and Bingbot too"
@@ -182,12 +182,12 @@ def check_allowed(body: bytes, sitemap_url: Url, now: float) -> DiscoveryCheck:
         f"{reason} ({_name_crawlers(crawlers)})" for reason, crawlers in blocked.items()
     )
     path = urlsplit(sitemap_url).path
-    return check_failed("sitemap.allowed", message, f'add "Allow: {path}" to that group')
+    return check_failed("sitemap.allowed", message, f'add "Allow: {path}" to the rules of these crawlers')
 
 
 def _name_crawlers(names: list[str]) -> str:
     if len(names) == len(CRAWLERS):
-        return "for everybody"
+        return "for all crawlers"
     return f"for {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}"
 
 
@@ -219,18 +219,13 @@ def check_sitemap_response(reply: Reply, sitemap_url: Url) -> Iterator[Discovery
             f"declare {reply.url} instead (--sitemap-url), or serve the file without a redirect",
         )
     else:
-        yield check_passed("sitemap.direct", "the sitemap answers without a redirect")
+        yield check_passed("sitemap.direct", "the sitemap is served without a redirect")
     fault, kind = _sniff(reply.body, sitemap_url)
     yield _check_label(reply, kind)
     if fault:
-        yield check_failed("sitemap.is_one", fault, "have the web server serve the published file unchanged")
+        yield check_failed("sitemap.is_one", fault, "configure the web server to serve the published file unchanged")
     else:
-        yield check_passed("sitemap.is_one", f"the answer is a sitemap ({kind})")
-
-
-def is_sitemap(body: bytes, url: str) -> bool:
-    """Whether the beginning of a body is that of a sitemap."""
-    return not _sniff(body, url)[0]
+        yield check_passed("sitemap.is_one", f"the response is a sitemap ({kind})")
 
 
 def _sniff(body: bytes, url: str) -> tuple[str, Format | None]:
@@ -270,8 +265,8 @@ def check_same(body: bytes, file: Path) -> DiscoveryCheck:
         return check_passed("sitemap.same", f"the sitemap is {file}, byte by byte")
     return check_failed(
         "sitemap.same",
-        f"the served sitemap is not {file}: it has {len(body):,} bytes, the file has {len(local):,}",
-        "have the web server serve that directory, or copy the files there; a cache may hold an older file",
+        f"the served sitemap differs from {file}: it has {len(body):,} bytes, the file has {len(local):,}",
+        "configure the web server to serve that directory, or copy the files there; a cache may contain an older file",
     )
 
 
@@ -313,7 +308,7 @@ class SetContents:
         unread = [finding for finding in self._unread if finding.rule == "index.child_unreadable"]
         for finding in unread[:MAX_EXAMPLES]:
             yield check_failed(
-                "files.answer", finding.sentence, "have the web server serve every file that the index lists"
+                "files.answer", finding.sentence, "configure the web server to serve every file that the index lists"
             )
         if len(self._unread) > len(unread) and not self._is_whole:
             yield check_unknown(
@@ -394,7 +389,7 @@ class _DiscoveryChecker:
         named = _named_sitemaps(body, origin_of(self.sitemap_url))
         for declared in sorted(named, key=lambda url: url != end)[:MAX_NAMED]:
             if self._end(declared):
-                message = f"robots.txt names {declared}, so this is checked (--sitemap-url names another)"
+                message = f"robots.txt names {declared}, so that sitemap is checked (--sitemap-url gives another URL)"
                 self.sitemap_url = declared
                 yield check_passed("sitemap.meant", message)
                 return
@@ -408,7 +403,7 @@ class _DiscoveryChecker:
             reply = self._reply(url)
         except SourceError:
             return None
-        is_here = origin_of(reply.url) == origin_of(url) and is_sitemap(reply.body, reply.url)
+        is_here = origin_of(reply.url) == origin_of(url) and not _sniff(reply.body, reply.url)[0]
         return reply.url if is_here else None
 
     def checks(self) -> Iterator[DiscoveryCheck]:
@@ -420,10 +415,13 @@ class _DiscoveryChecker:
             reply = self._reply(self._robots_url)
         except DocumentNotFound as error:
             self._note_missing_line(self._robots_url)
-            yield check_failed("robots.answers", str(error), "put a robots.txt there, with the line below")
+            yield check_failed("robots.answers", str(error), "create a robots.txt there with the line below")
             return
         except SourceError as error:
-            remedy = "crawlers that get no robots.txt stay away, or find no sitemap: let it answer 200"
+            remedy = (
+                "without a readable robots.txt, crawlers stay away or do not find the sitemap: make the server "
+                "return 200"
+            )
             yield check_failed("robots.answers", _error_text(self._robots_url, error), remedy)
             yield check_unknown("sitemap.declared", "whether robots.txt names the sitemap")
             return
@@ -438,7 +436,7 @@ class _DiscoveryChecker:
         try:
             reply = self._reply(self.sitemap_url)
         except SourceError as error:
-            remedy = "have the web server serve it there, or name its URL with --sitemap-url"
+            remedy = "configure the web server to serve the sitemap there, or give its URL with --sitemap-url"
             yield check_failed("sitemap.answers", _error_text(self.sitemap_url, error), remedy)
             return
         yield from check_sitemap_response(reply, self.sitemap_url)
@@ -475,6 +473,8 @@ def check_one_robots_txt(sitemap_urls: list[Url]) -> list[Url]:
     origins = list(dict.fromkeys(origin_of(url) for url in sitemap_urls))
     if len(origins) > 1:
         raise UsageError(
-            f"these sites have {len(origins)} robots.txt, --patch edits one ({', '.join(origins)}): name one (--site)"
+            f"these sites have {len(origins)} different robots.txt files ({', '.join(origins)}), but --patch edits "
+            "only "
+            f"one: choose a site with --site"
         )
     return sitemap_urls

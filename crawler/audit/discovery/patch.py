@@ -43,12 +43,12 @@ def build_patch(path: Path, sitemap_urls: Iterable[str]) -> RobotsTxtPatch:
     file = _real_path(path)
     before = _read(file)
     if before is not None and before.startswith(_UTF_16):
-        raise UsageError(f"{path} is in UTF-16, which crawlers do not read: save it as UTF-8 first")
+        raise UsageError(f"{path} is in UTF-16, which crawlers cannot read: save it as UTF-8 first")
     added = missing_lines(before or b"", sitemap_urls)
     after = _with_lines(before or b"", added)
     if len(after) > MAX_BYTES and added:
         raise UsageError(
-            f"{path} would have {len(after):,} bytes, and crawlers read the first {MAX_BYTES:,} only: shorten it first"
+            f"{path} would have {len(after):,} bytes, but crawlers read only the first {MAX_BYTES:,}: shorten it first"
         )
     return RobotsTxtPatch(file, before, after, tuple(added))
 
@@ -82,7 +82,7 @@ def apply_patch(patch: RobotsTxtPatch) -> None:
 
 def _write_draft(draft: Path, patch: RobotsTxtPatch) -> None:
     if _read(patch.path) != patch.before:
-        raise StorageError(f"{patch.path} has changed meanwhile: run the command again")
+        raise StorageError(f"{patch.path} was changed by another program: run the command again")
     draft.replace(patch.path)
 
 
@@ -95,7 +95,7 @@ def _real_path(path: Path) -> Path:
         kind = path.stat().st_mode
     except FileNotFoundError:
         if not path.parent.is_dir():
-            raise UsageError(f"there is no directory {path.parent} for {path.name}") from None
+            raise UsageError(f"the directory {path.parent} of {path.name} does not exist") from None
         return path
     except (OSError, RuntimeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
@@ -141,7 +141,7 @@ def _copy_metadata(file: Path, descriptor: int, draft: Path) -> None:
             os.fchown(descriptor, original.st_uid, original.st_gid)
         except PermissionError:
             raise StorageError(
-                f"{file} belongs to another user, and would lose its owner: run this as its owner"
+                f"{file} belongs to another user and would change its owner: run the command as its owner"
             ) from None
     shutil.copystat(file, draft)  # mode and access lists
     os.utime(descriptor)

@@ -94,7 +94,7 @@ def _source_sentence(url: Url, row: tuple[Any, ...], place: str) -> str:
     if people or bots:
         parts.append(f"{people:,} requests by people and {bots:,} by bots{_agents_text(agents)}")
     if status:
-        parts.append(f"last answered {status}")
+        parts.append(f"last status {status}")
     for count, noun in zip(counts, _COUNT_NAMES, strict=True):
         if count:
             parts.append(f"{count:,} {noun if count > 1 else noun[:-1]}")

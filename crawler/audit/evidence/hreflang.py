@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import Final
@@ -63,7 +64,7 @@ class SiteVersions:
         self._visits = visits
         self._params = params
         self.are_stated = False  # whether any page or entry states versions
-        self._known: dict[str, PageHreflang] = {}
+        self._cached = lru_cache(MAX_CACHED)(self._look)
         self._are_listed: bool | None = None  # whether any entry states versions; None: unknown
 
     def judge(self) -> Iterator[AuditFinding]:
@@ -100,12 +101,7 @@ class SiteVersions:
 
     def lookup(self, url: str) -> PageHreflang:
         """See :class:`crawler.audit.health.hreflang.HreflangLookup`."""
-        known = self._known.get(url)
-        if known is None:
-            if len(self._known) >= MAX_CACHED:
-                self._known.clear()
-            known = self._known[url] = self._look(url)
-        return known
+        return self._cached(url)
 
     def _look(self, url: str) -> PageHreflang:
         visited, page = self._visits.get(url)

@@ -10,16 +10,15 @@ import msgspec
 from crawler.audit.evidence.store import ClaimStore
 from crawler.audit.finding import AuditFinding
 from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
-from crawler.audit.sources.cross_submit import CrossSubmitChecker, TrustingLinter, reportable_findings
+from crawler.audit.sources.cross_submit import CrossSubmitChecker, CrossSubmitLinter, reportable_findings
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.model import Url
 from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import InvalidUrl, normalize_url
 from crawler.url.params import UrlParams
-from sitemap import RULES, Child, Document, Entry, Format, Video
+from sitemap import RULES, Child, Document, Entry, Format
 
 BATCH_ROWS: Final = 5_000  # entries in one transaction
-_ONE_PER_FILE_RULES: Final = ("location.outside",)  # a fault of the place of the file, and not of each entry
 MAX_FILES: Final = 20  # files of an index whose entries are counted one by one
 
 _PUT: Final = "INSERT INTO entry (input, url, loc, file, line, lastmod, media, door) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -51,7 +50,7 @@ class SitemapEntryCollector:
         self._addresses = addresses
         self._home = f"{addresses.origin}/"
         self._params = params
-        self._linter = TrustingLinter(submits, now)
+        self._linter = CrossSubmitLinter(submits, now)
         self._rows: list[_Row] = []
         self._records: list[SourceRecord] = []
         self._number = 0
@@ -121,7 +120,7 @@ class SitemapEntryCollector:
         with storage_errors():
             self._db.execute("CREATE INDEX entries ON entry (url)")
         report = self._linter.report()
-        findings = reportable_findings(report.findings, RULES, unpacked, private, _ONE_PER_FILE_RULES)
+        findings = reportable_findings(report.findings, RULES, unpacked, private)
         urls = self._urls((finding.file, finding.line) for finding in findings if finding.line)
         return [
             AuditFinding(
@@ -161,7 +160,7 @@ class SitemapEntryCollector:
             media = _encode(
                 (
                     [image.loc for image in entry.images],
-                    [_video_urls(video) for video in entry.videos],
+                    [(video.thumbnail_loc, video.content_loc, video.player_loc) for video in entry.videos],
                     [(version.hreflang, version.href) for version in entry.alternates],
                 )
             )
@@ -192,10 +191,6 @@ class SitemapEntryCollector:
         return {(file, line): url for file, line, url, count in rows if count == 1}
 
 
-def _video_urls(video: Video) -> tuple[str, str, str]:
-    return video.thumbnail_loc, video.content_loc, video.player_loc
-
-
 def _read_problems(root: Document) -> list[str]:
     """Sentences about the documents of a tree that could not be read completely."""
     problems: list[str] = []
@@ -205,7 +200,7 @@ def _read_problems(root: Document) -> list[str]:
         pending += reversed(document.children)
         name = document.file or "the document"
         if document.refusal:
-            problems.append(f"{name} is no sitemap: {document.refusal}")
+            problems.append(f"{name} is not a sitemap: {document.refusal}")
         elif document.cut:
             problems.append(f"{name}: {document.cut}")
         elif not document.complete:

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
@@ -35,16 +36,11 @@ class VisitLookup:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._known: dict[str, VisitedPage] = {}
+        self._cached = lru_cache(MAX_CACHED)(self._look)
 
     def get(self, url: str) -> VisitedPage:
         """The visit of a URL in canonical form. Its state is "" when the crawl did not request it."""
-        known = self._known.get(url)
-        if known is None:
-            if len(self._known) >= MAX_CACHED:
-                self._known.clear()
-            known = self._known[url] = self._look(url)
-        return known
+        return self._cached(url)
 
     def behind_aliases(self, origins: Iterable[str], limit: int) -> list[Url]:
         """The URLs under these origins that redirects and canonicals name, and that the crawl did not request."""

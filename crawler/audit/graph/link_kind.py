@@ -31,13 +31,15 @@ class LinkKind(IntFlag):
         return next((word for kind, word in _KIND_WORDS.items() if self & kind), "")
 
 
+VISITOR_KINDS: Final = LinkKind.FOLLOWED | LinkKind.NOINDEX | LinkKind.CANONICAL | LinkKind.NOFOLLOW | LinkKind.REDIRECT
+"""The kinds of links that bring visitors."""
 _KIND_WORDS: Final = {
     LinkKind.FOLLOWED: "link",
     LinkKind.REDIRECT: "redirect",
     LinkKind.CANONICAL: "canonical",
     LinkKind.NOINDEX: "link on a noindexed page",
     LinkKind.NOFOLLOW: "nofollow",
-    LinkKind.HEAD: "named in the head",
+    LinkKind.HEAD: "only in the head",
     LinkKind.UNREACHED: "link on an unlinked page",
 }
 

@@ -74,7 +74,7 @@ class LinkSuggestions:
             if node in closed or not self._fit[node]:
                 continue
             if node in linked and self._graph.inlinks[node] * 4 < len(self._by_url):
-                node_reasons["the orphan links to it"] = 0.2
+                node_reasons["the orphan page links to this page"] = 0.2
             scores[node] = 1 - prod(1 - score for score in node_reasons.values())
         own = url_shape(self._urls[orphan])
         best = sorted(scores, key=scores.__getitem__, reverse=True)[: 8 * MAX_SUGGESTIONS]
@@ -87,7 +87,7 @@ class LinkSuggestions:
     def _by_breadcrumb(self, breadcrumb: Sequence[str], reasons: Reasons) -> None:
         nodes = [self._by_url[url] for url in reversed(breadcrumb) if url in self._by_url]
         for step, (node, score) in enumerate(zip(nodes, _BREADCRUMB_SCORES, strict=False)):
-            reason = "its breadcrumb names it further up" if step else "its breadcrumb names it"
+            reason = "it is a higher level of the breadcrumb" if step else "it is in the breadcrumb of the orphan page"
             _add_reason(reasons, node, reason, score)
 
     def _by_path(self, orphan: int, reasons: Reasons) -> None:

@@ -4,7 +4,7 @@ A sitemap lists the canonical, fetchable, indexable URLs of a site, each once:
 https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -44,9 +44,8 @@ def check_entry(
 
     ``listed`` returns where a URL in canonical form has its own entry, such as "sitemap.xml line 3", or "".
     """
-    for rule, describe in _STATE_CHECKS:
-        if sentence := describe(visited):
-            return _finding(rule, entry, visited, sentence, listed)
+    for rule, sentence in _faults(visited):
+        return _finding(rule, entry, visited, sentence, listed)
     return None
 
 
@@ -67,7 +66,7 @@ def check_duplicate_spellings(page: VisitedUrl, entries: Sequence[PublishedEntry
     return AuditFinding(
         rule="entry.duplicate",
         url=page.url,
-        sentence=f"{len(listed):,} entries are one page: {_some_urls(listed)}",
+        sentence=f"{len(listed):,} entries lead to the same page: {_some_urls(listed)}",
         title=page.title,
         state=page.state,
         status=page.status,
@@ -85,10 +84,10 @@ def check_outside_site(entry: PublishedEntry, home: str, *, answers: bool, times
     ``answers``: the URL itself answers with a page; else the crawl did not request it.
     """
     origin = origin_of(Url(entry.url))
-    listed = f"listed under {origin}, and the site is {home}"
+    listed = f"listed under {origin}, but the site is {home}"
     if answers:
-        sentence = f"it is {listed}: both answer with a page"
-        advice = f"redirect {origin} to {home}, and list that"
+        sentence = f"it is {listed}: both return a page"
+        advice = f"redirect {origin} to {home}, and list {home}"
     else:
         entries = "1 entry is" if times == 1 else f"{times:,} entries are"
         sentence, advice = f"{entries} {listed}: not requested", f"list {home} instead"
@@ -111,51 +110,24 @@ def _comparable(loc: str) -> str:
         return loc
 
 
-def _gone(visited: VisitedUrl) -> str:
-    reason = why_gone(visited)
-    return f"the URL {reason}" if reason else ""
-
-
-def _failed(visited: VisitedUrl) -> str:
-    reason = why_failing(visited)
-    return f"the URL {reason}" if reason.startswith(("answered", "redirects")) else reason
-
-
-def _refused(visited: VisitedUrl) -> str:
-    reason = why_refused(visited)
-    return f"the URL refuses the crawl: {reason}" if reason else ""
-
-
-def _redirect(visited: VisitedUrl) -> str:
-    reason = redirect_text(visited)
-    return f"the URL {reason}" if reason else ""
-
-
-def _noindex(visited: VisitedUrl) -> str:
-    return f"the page says noindex: {visited.reason}" if visited.state == State.NOINDEX else ""
-
-
-def _blocked(visited: VisitedUrl) -> str:
-    reason = why_blocked(visited)
-    return f"robots.txt forbids to fetch it: {reason}" if reason else ""
-
-
-def _canonical(visited: VisitedUrl) -> str:
-    if visited.state != State.CANONICAL_ELSEWHERE or not visited.target:
-        return ""
-    fault = why_no_page(visited.end) if visited.end else ""
-    return f"the page names {visited.target} as its canonical" + (f", which {fault}" if fault else "")
-
-
-_STATE_CHECKS: tuple[tuple[str, Callable[[VisitedUrl], str]], ...] = (
-    ("entry.gone", _gone),
-    ("entry.refused", _refused),
-    ("entry.failed", _failed),
-    ("entry.redirect", _redirect),
-    ("entry.noindex", _noindex),
-    ("entry.blocked", _blocked),
-    ("entry.canonical", _canonical),
-)
+def _faults(visited: VisitedUrl) -> Iterator[tuple[str, str]]:
+    """The rules that a URL breaks, the worst first, each with a sentence."""
+    if reason := why_gone(visited):
+        yield "entry.gone", f"the URL {reason}"
+    if reason := why_refused(visited):
+        yield "entry.refused", f"the URL refuses the crawl: {reason}"
+    if reason := why_failing(visited):
+        yield "entry.failed", f"the URL {reason}" if reason.startswith(("answered", "redirects")) else reason
+    if reason := redirect_text(visited):
+        yield "entry.redirect", f"the URL {reason}"
+    if visited.state == State.NOINDEX:
+        yield "entry.noindex", f"the page has noindex: {visited.reason}"
+    if reason := why_blocked(visited):
+        yield "entry.blocked", f"robots.txt does not allow it to be fetched: {reason}"
+    if visited.state == State.CANONICAL_ELSEWHERE and visited.target:
+        fault = why_no_page(visited.end) if visited.end else ""
+        sentence = f"the page names {visited.target} as its canonical"
+        yield "entry.canonical", f"{sentence}, which {fault}" if fault else sentence
 
 
 def _finding(
@@ -167,8 +139,8 @@ def _finding(
         is_there = f"{visited.end.url} is listed too ({place}): remove this entry"
         evidence.append(is_there if place else f"list {visited.end.url} instead")
     elif visited.end is not None and not visited.is_endless and why_no_page(visited.end):
-        remedy = "fix that, or " if visited.state == State.CANONICAL_ELSEWHERE else ""
-        evidence.append(f"it leads to no page: {remedy}take it out of the sitemap")
+        remedy = "fix the canonical, or " if visited.state == State.CANONICAL_ELSEWHERE else ""
+        evidence.append(f"it does not lead to a page: {remedy}remove it from the sitemap")
     return AuditFinding(
         rule=rule,
         url=entry.url,

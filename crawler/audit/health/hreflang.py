@@ -165,15 +165,15 @@ def check_page_language(page: PageHreflang, links: Sequence[HreflangLink], other
     """The finding that a page states another language than its labels."""
     faults = []
     for link in links:
-        naming = "it names itself for" if link.by == page.url else f"{link.by} names it for"
-        faults.append((f'its html element says lang="{link.language}", and {naming} {link.label}', link.by))
+        naming = "it lists itself as" if link.by == page.url else f"{link.by} lists it as"
+        faults.append((f'its html element states lang="{link.language}", but {naming} {link.label}', link.by))
     return _finding("cluster.label", page, faults, others.lookup(links[0].by).alternates)
 
 
 def check_hreflang_labels(page: PageHreflang, links: Sequence[HreflangLink]) -> AuditFinding:
     """The finding that a page names others under languages that they do not have."""
     faults = [
-        (f'{link.url} is named for {link.label}, and its html element says lang="{link.language}"', link.url)
+        (f'{link.url} is labelled {link.label}, but its html element states lang="{link.language}"', link.url)
         for link in links
     ]
     return _finding("cluster.label", page, faults, page.alternates)
@@ -242,15 +242,15 @@ class _ClusterChecks:
                 if first_url == url or (first_place == place and not is_page):  # lint checks single entries
                     continue
                 if first_place == place:
-                    yield f"the page names two URLs for {label}: {first_url} and {url}", url
+                    yield f"the page lists two URLs for {label}: {first_url} and {url}", url
                 else:
-                    yield f"for {label} {first_place} names {first_url}, and {place} {url}", url
+                    yield f"for {label}, {first_place} lists {first_url}, but {place} lists {url}", url
 
     def bad_targets(self) -> Iterator[tuple[str, str]]:
         """Versions that are no indexable pages."""
         for url, labels in self._labels.items():
             if url != self._page.url and (fault := why_no_page(self._others.lookup(url).visited)):
-                yield f"{url}, named for {_join_with_and(labels)}, {fault}", url
+                yield f"{url}, labelled {_join_with_and(labels)}, {fault}", url
 
     def missing_return_links(self) -> Iterator[tuple[str, str]]:
         """Versions that the page names and that do not name it back."""
@@ -262,7 +262,7 @@ class _ClusterChecks:
                 urls = [version.href for version in other.alternates if version.href != url]
                 names = f"{_join_with_and(urls[:2])}{' and others' if urls[2:] else ''}" if urls else "none"
                 labels = _join_with_and(self._labels[url])
-                yield f"{url}, named for {labels}, does not name this page back: it names {names}", url
+                yield f"{url}, labelled {labels}, does not list this page in return: it lists {names}", url
 
     def missing_self_link(self) -> Iterator[tuple[str, str]]:
         """The fault that the page names others and not itself."""
@@ -270,7 +270,7 @@ class _ClusterChecks:
         if others and self._page.is_whole and not self._names(self._page, self._page.url):
             many = len(set(others))
             versions = f"{many:,} other versions" if many > 1 else f"one other version ({others[0]})"
-            yield f"the page names {versions} and not itself", ""
+            yield f"the page lists {versions}, but not itself", ""
 
     def swapped_labels(self) -> Iterator[tuple[str, str]]:
         """Pairs of versions where each states the language of the other's label."""
@@ -279,8 +279,11 @@ class _ClusterChecks:
             for other_label, other, others_own in wrong[number + 1 :]:
                 if url != other and label_fits(label, others_own) and label_fits(other_label, own):
                     self._swapped |= {(label, url), (other_label, other)}
-                    first, second = f"{url} is named for {label} and says {own}", f"{other} for {other_label}"
-                    yield f"{first}, {second} and says {others_own}", other
+                    first, second = (
+                        f"{url} is labelled {label} but states {own}",
+                        f"and {other} is labelled {other_label}",
+                    )
+                    yield f"{first}, {second} but states {others_own}", other
 
     def wrong_labels(self) -> list[HreflangLink]:
         """Versions that state another language than their label; call it after :meth:`swapped_labels`."""
@@ -296,7 +299,7 @@ class _ClusterChecks:
         if len(labels) < 2 or any(version.hreflang.lower() == X_DEFAULT for version in self._named):
             return
         if self._page.is_whole and not any(self._is_reported_at(version.href) for version in self._page.own_alternates):
-            yield f"{len(labels)} languages are named, and no x-default", ""
+            yield f"{len(labels)} languages are listed, but no x-default", ""
 
     def _is_reported_at(self, url: str) -> bool:
         """Whether another version, which comes first in order, reports the same of the cluster."""

@@ -70,7 +70,7 @@ def _why_early(claimed: tuple[float, float], observed: ObservedDates) -> list[st
     reasons = []
     if observed.seen_before is not None and observed.seen_before > latest:
         earlier, now = _times_text(observed.seen_before, observed.seen_at)
-        reasons.append(f"the page had other content on {earlier} than on {now}")
+        reasons.append(f"the page had different content on {earlier} and on {now}")
     if observed.changed and _range_start(observed.changed) > latest:
         reasons.append(f"a crawl saw it change on {observed.changed}")
     # the page may state today's date in every answer
@@ -90,12 +90,12 @@ def _stated_dates(observed: ObservedDates) -> list[tuple[str, str]]:
     if observed.page_date:
         stated.append((observed.page_date, _page_date_text(observed)))
     if observed.header_date:
-        stated.append((observed.header_date, f"Last-Modified says {observed.header_date}"))
+        stated.append((observed.header_date, f"Last-Modified states {observed.header_date}"))
     return stated
 
 
 def _page_date_text(observed: ObservedDates) -> str:
-    return f"the page says {observed.page_date} ({observed.page_date_source or 'a date in it'})"
+    return f"the page states {observed.page_date} ({observed.page_date_source or 'a date in it'})"
 
 
 def _finding(rule: str, fault: str, entry: PublishedEntry, evidence: list[str]) -> AuditFinding:
@@ -106,7 +106,7 @@ def _finding(rule: str, fault: str, entry: PublishedEntry, evidence: list[str]) 
         sentence=f"lastmod {entry.lastmod} is {fault}: {'; '.join(evidence)}",
         lastmod=entry.lastmod,
         known=[SourceKind.SITEMAP],
-        evidence=[*evidence, f"{where} says lastmod {entry.lastmod}"],
+        evidence=[*evidence, f"{where} states lastmod {entry.lastmod}"],
         file=entry.file,
         line=entry.line,
     )

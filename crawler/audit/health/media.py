@@ -51,12 +51,12 @@ def check_media_url(medium: ListedMedia, answer: Reply | Failure) -> AuditFindin
     if status in TRANSIENT_STATUSES:
         return None
     if status in REDIRECTS:
-        return _finding(medium, f"its redirects (status {status}) do not end", status)
+        return _finding(medium, f"its redirects (status {status}) form a loop", status)
     if status >= 400:
         return _finding(medium, f"it answered {status}", status)
     label = parse_media_type(answer.header("content-type") or "")
     if medium.role is not MediaRole.PLAYER and label in _PAGES:
-        return _finding(medium, f"it answered with a page ({label})", status)
+        return _finding(medium, f"it returned a web page ({label})", status)
     return None
 
 

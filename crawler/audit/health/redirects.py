@@ -48,12 +48,12 @@ def check_redirect(trail: Sequence[VisitedUrl]) -> RedirectFault | None:
         previous = hops[moved[0] - 1] if moved else hops[0]
         goal = _permanent_target(trail[moved[0] :]) if moved else end
         sentence = f"{why_no_page(hops[0])}, in {len(hops)} hops to {end.url}"
-        advice = f"let {previous.url} redirect to {goal.url}{_temporary_reason(goal, end)}"
+        advice = f"redirect {previous.url} to {goal.url}{_temporary_reason(goal, end)}"
         return RedirectFault("link.chain", sentence, [*_steps(hops), advice])
     goal = _permanent_target(trail)
     if goal is trail[0]:
         return None
-    further = "" if goal is end else f", which temporarily ({goal.status}) redirects to {end.url}"
+    further = "" if goal is end else f", which redirects temporarily ({goal.status}) to {end.url}"
     return RedirectFault(
         "link.redirect",
         f"{why_no_page(hops[0])}{further}",
@@ -66,8 +66,8 @@ def _temporary_reason(goal: VisitedUrl, end: VisitedUrl) -> str:
     if goal is end:
         return ""
     return (
-        f", which redirects ({goal.status}) to {end.url} temporarily and so keeps its name; if it has moved"
-        f" there for good, let it answer 301, and name {end.url}"
+        f", which redirects ({goal.status}) to {end.url} temporarily, so its own URL stays valid; if it has moved "
+        f"permanently, return 301 and use {end.url}"
     )
 
 
@@ -86,14 +86,14 @@ def check_canonical(trail: Sequence[VisitedUrl]) -> RedirectFault | None:
     page, named, end = trail[0], trail[1], trail[-1]
     sentence = f"it names {named.url} as its canonical, which {why_no_page(named)}"
     if any(visited.url == end.target for visited in trail):  # a loop
-        back = ": back to this page" if end.target == page.url else ": round in a circle"
+        back = ": back to this page" if end.target == page.url else ": in a loop"
         return RedirectFault("canonical.lost", f"{sentence}{_end_of_trail_text(trail)}{back}", _steps(trail))
     if _is_no_page(end):
         return RedirectFault("canonical.lost", f"{sentence}{_end_of_trail_text(trail)}", _steps(trail))
     if end is named and not end.target:
         return None
     if end.is_page:
-        more = f", and in the end to {end.url}" if len(trail) > 3 else ""
+        more = f", and finally to {end.url}" if len(trail) > 3 else ""
         advice = f"name {end.url} as its canonical instead"
         return RedirectFault("canonical.chain", f"{sentence}{more}", [*_steps(trail), advice])
     return RedirectFault("canonical.chain", sentence, _steps(trail)) if named.target else None
@@ -109,7 +109,7 @@ def _is_no_page(visited: VisitedUrl) -> bool:
 
 
 def _end_of_trail_text(trail: Sequence[VisitedUrl]) -> str:
-    return f", and in the end {trail[-1].url} {why_no_page(trail[-1])}" if len(trail) > 2 else ""
+    return f", and finally {trail[-1].url} {why_no_page(trail[-1])}" if len(trail) > 2 else ""
 
 
 def _steps(trail: Sequence[VisitedUrl]) -> list[str]:

@@ -49,7 +49,7 @@ def why_failing(visited: VisitedUrl) -> str:
     """Why a URL failed today, in words, or "": transient failures, and redirect loops."""
     state, status = visited.state, visited.status
     if state == State.REDIRECT and visited.is_endless:
-        return f"redirects ({status}) to {visited.target}, and from there in a circle: it never reaches a page"
+        return f"redirects ({status}) to {visited.target}, and from there in a loop, so it never reaches a page"
     if state == State.CLIENT_ERROR:
         return visited.reason if status in TRANSIENT and status != _TOO_MANY_REQUESTS else ""
     if state == State.SERVER_ERROR:
@@ -86,7 +86,7 @@ def redirect_text(visited: VisitedUrl) -> str:
     if end is None:
         return text
     if end.url != visited.target:
-        text = f"{text}, and in the end to {end.url}"
+        text = f"{text}, and finally to {end.url}"
     fault = why_no_page(end)
     return f"{text}, which {fault}" if fault else text
 
@@ -101,7 +101,7 @@ def why_no_page(visited: VisitedUrl) -> str:
     if visited.state == State.REDIRECT:
         return redirect_text(visited)
     if visited.state == State.NOINDEX:
-        return f"says noindex ({visited.reason})"
+        return f"has noindex ({visited.reason})"
     if visited.state == State.CANONICAL_ELSEWHERE and visited.target:
         return f"names {visited.target} as its canonical"
     if reason := why_blocked(visited):

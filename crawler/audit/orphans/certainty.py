@@ -18,7 +18,7 @@ REFUSED_STATUSES: Final = frozenset({401, 403, 407, 451})  # the page exists, bu
 _EMPTY_STATUSES: Final = frozenset({204, 205, *range(300, 400)})  # answers in which a browser sees no page either
 
 
-_TRUST: Final = "--trust-blocked assumes that they lead nowhere else"
+_TRUST: Final = "use --trust-blocked to assume that they contain no other links"
 
 
 class EndedUrls(Struct, frozen=True):
@@ -72,10 +72,13 @@ def _limits(coverage: CrawlCoverage) -> Iterator[str]:
     elif pending:
         yield (
             f"{_count_urls(pending)} {_were(pending)} not visited, such as {pending.example}; "
-            "run the same command again to go on"
+            "run the same command again to continue"
         )
     if deep := _ended_as(coverage, State.TOO_DEEP):
-        yield f"{_count_urls(deep)} {_were(deep)} further from the start than --max-depth; omit that flag"
+        yield (
+            f"{_count_urls(deep)} {_were(deep)} further from the start than --max-depth allows; audit without "
+            f"--max-depth"
+        )
 
 
 def _failures(coverage: CrawlCoverage) -> Iterator[str]:
@@ -87,7 +90,7 @@ def _failures(coverage: CrawlCoverage) -> Iterator[str]:
         yield f"{_count_urls(ended)} failed ({state.value}), {_example_text(ended)}; audit again when that is fixed"
     if coverage.no_robots:
         origins = ", ".join(coverage.no_robots[:3])
-        yield f"robots.txt could not be fetched from {origins}, so nothing there was read; audit again later"
+        yield f"robots.txt could not be fetched from {origins}, so no page there was read; audit again later"
 
 
 def _blocked(coverage: CrawlCoverage) -> Iterator[str]:
@@ -114,9 +117,9 @@ def _blocked(coverage: CrawlCoverage) -> Iterator[str]:
         )
     if coverage.out_of_scope:
         yield (
-            f"{_count_urls(coverage.out_of_scope)} outside of the directory of the start "
+            f"{_count_urls(coverage.out_of_scope)} outside the directory of the start URL "
             f"{_were(coverage.out_of_scope)} not read, {_example_text(coverage.out_of_scope)}; "
-            f"start from a page further up, or {_TRUST}"
+            f"start from a page in a higher directory, or {_TRUST}"
         )
 
 
@@ -129,7 +132,8 @@ def _operator_limits(coverage: CrawlCoverage) -> Iterator[str]:
     nofollow = None if coverage.stopped or coverage.trust_blocked else _ended_as(coverage, State.NOFOLLOW)
     if nofollow:  # the audit requests them last
         yield (
-            f"{_count_urls(nofollow)} {_are(nofollow)} linked by nofollow only and {_were(nofollow)} not read, such "
+            f"{_count_urls(nofollow)} {_are(nofollow)} linked only by nofollow links and {_were(nofollow)} not "
+            f"read, such "
             f"as {nofollow.example}; raise --max-unlinked, or {_TRUST}"
         )
     if coverage.alias_urls and not coverage.stopped:
@@ -153,8 +157,8 @@ def _scripted_links(coverage: CrawlCoverage) -> Iterator[str]:
     if coverage.linked_pages:
         pages = "one page was" if coverage.linked_pages == 1 else f"{coverage.linked_pages:,} pages were"
         yield (
-            f"only {pages} found by links; JavaScript may make the other links, and the crawl does not run it, "
-            "so every other page would look like an orphan"
+            f"only {pages} found by links; JavaScript may create the other links, but the crawl does not run "
+            f"JavaScript, so every other page would look like an orphan"
         )
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.graph.link_kind import LinkKind
+from crawler.audit.graph.link_kind import VISITOR_KINDS, LinkKind
 from crawler.audit.source_record import SourceKind
 from crawler.model import State
 
@@ -22,7 +22,6 @@ _ONLY_SOURCE_RULES: Final = (
     ("orphan.log", frozenset({SourceKind.LOG})),
     ("orphan.list", frozenset({SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL})),
 )
-_LINKED_KINDS: Final = LinkKind.FOLLOWED | LinkKind.NOINDEX | LinkKind.CANONICAL | LinkKind.NOFOLLOW | LinkKind.REDIRECT
 _FAILING_STATES: Final = frozenset({State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER})
 _NAMING_SOURCES: Final = frozenset(
     {SourceKind.SEARCH, SourceKind.ANALYTICS, SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL}
@@ -100,10 +99,10 @@ def orphan_classes(facts: UrlFacts, known: SourceStats, limits: Thresholds) -> I
             yield "gone.visited"
         elif known.sources & _NAMING_SOURCES:
             yield "gone.named"
-        if facts.ways & _LINKED_KINDS:
+        if facts.ways & VISITOR_KINDS:
             yield "gone.linked"
     elif facts.state in _FAILING_STATES or facts.is_redirect_loop:
-        if facts.ways & _LINKED_KINDS:
+        if facts.ways & VISITOR_KINDS:
             yield "gone.failing"
         elif is_missed(known, limits.min_visits) and not _is_scanner_guess(facts, known):
             yield "gone.down"

@@ -39,7 +39,15 @@ from crawler.audit.report.style import csp_source, read_style
 from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
 from crawler.audit.rules import needs_complete
 from crawler.audit.source_record import SourceKind
-from crawler.audit.verdict import ReportGap, empty_groups, reservation, rests_on, verdict_kind, why_uncertain
+from crawler.audit.verdict import (
+    ReportGap,
+    empty_groups,
+    report_gaps,
+    reservation,
+    rests_on,
+    verdict_kind,
+    why_uncertain,
+)
 from crawler.units import clock_text, size_text
 from sitemap import Rule, Severity
 
@@ -54,8 +62,7 @@ class ResolvedFindings(Struct, frozen=True):
     """The findings of one rule that are resolved, or replaced by another finding; the page shows the ``first``."""
 
     rule: Rule
-    resolved: int
-    replaced: int
+    trend: RuleTrend
     first: list[ResolvedFinding]
 
 
@@ -63,21 +70,9 @@ class ComparisonView(Struct, frozen=True):
     """The comparison with the audit that began at ``started``; ``gaps`` say which rules cannot be compared."""
 
     started: datetime
-    new: int
-    still: int
-    undecided: int
+    total: RuleTrend
     missing: list[ResolvedFindings]
     gaps: list[ReportGap]
-
-    @property
-    def resolved(self) -> int:
-        """How many are resolved."""
-        return sum(rule.resolved for rule in self.missing)
-
-    @property
-    def replaced(self) -> int:
-        """How many another finding replaces."""
-        return sum(rule.replaced for rule in self.missing)
 
 
 def comparison_view(report: AuditReport, findings: AuditFindings) -> ComparisonView | None:
@@ -87,34 +82,24 @@ def comparison_view(report: AuditReport, findings: AuditFindings) -> ComparisonV
         return None
     return ComparisonView(
         datetime.fromtimestamp(compared.started, UTC),
-        sum(trend.new for trend in compared.trends),
-        sum(trend.still for trend in compared.trends),
-        sum(trend.undecided for trend in compared.trends),
-        list(_resolved_findings(compared, findings)),
-        list(_gaps_by_reason(compared)),
+        compared.total,
+        list(_resolved_findings(report.trends, findings)),
+        report_gaps(_uncompared_titles(compared)),
     )
 
 
-def rule_trends(report: AuditReport) -> dict[str, RuleTrend]:
-    """The trends by the id of the rule."""
-    return {trend.rule: trend for trend in report.compared.trends} if report.compared else {}
+def _resolved_findings(trends: dict[str, RuleTrend], findings: AuditFindings) -> Iterator[ResolvedFindings]:
+    for rule, definition in REPORTED_RULES.items():
+        if (trend := trends.get(rule)) and trend.gone:
+            yield ResolvedFindings(definition, trend, list(islice(findings.resolved(rule), MAX_RESOLVED)))
 
 
-def _resolved_findings(compared: AuditComparisonResult, findings: AuditFindings) -> Iterator[ResolvedFindings]:
-    counts = {trend.rule: trend for trend in compared.trends if trend.mended or trend.became}
-    for rule in REPORTED_RULES:
-        if trend := counts.get(rule):
-            first = list(islice(findings.resolved(rule), MAX_RESOLVED))
-            yield ResolvedFindings(REPORTED_RULES[rule], trend.mended, trend.became, first)
-
-
-def _gaps_by_reason(compared: AuditComparisonResult) -> Iterator[ReportGap]:
-    """The rules that were not compared, by reason."""
+def _uncompared_titles(compared: AuditComparisonResult) -> dict[str, list[str]]:
     titles: dict[str, list[str]] = {}
     for rule in REPORTED_RULES:
         if reason := compared.uncompared.get(rule):
             titles.setdefault(reason, []).append(REPORTED_RULES[rule].title)
-    return (ReportGap(reason, rule_titles) for reason, rule_titles in titles.items())
+    return titles
 
 
 MAX_FINDINGS: Final = 100_000  # findings in the file
@@ -250,7 +235,7 @@ def _class(count: RuleCount, report: AuditReport, findings: AuditFindings, taken
         why_uncertain(report, rule.id) if count.open_ and not needs_complete(rule.id) else "",
         islands[:MAX_FIRST],
         len(islands),
-        rule_trends(report).get(rule.id),
+        report.trends.get(rule.id),
     )
 
 

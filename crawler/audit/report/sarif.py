@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport
 from crawler.audit.report.threshold import is_open
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rule_groups import REPORTED_RULES, reported_counts
 from crawler.audit.rules import why_unproven
 from sitemap import sarif
 
@@ -33,9 +33,7 @@ def write_sarif(report: AuditReport, findings: AuditFindings, file: BinaryIO, mo
     host takes a missing result as fixed, and any result as a fault.
     """
     rules = sorted(
-        (REPORTED_RULES[count.rule] for group in RULE_GROUPS for count in group.counts(report)),
-        key=lambda rule: rule.severity,
-        reverse=True,
+        (REPORTED_RULES[count.rule] for count in reported_counts(report)), key=lambda rule: rule.severity, reverse=True
     )
     properties = {
         "url": report.url,
@@ -50,8 +48,8 @@ def write_sarif(report: AuditReport, findings: AuditFindings, file: BinaryIO, mo
         properties |= {
             "comparedWith": report.compared.started,
             "uncompared": report.compared.uncompared,
-            "mended": sum(item.mended for item in report.compared.trends),
-            "becameAnother": sum(item.became for item in report.compared.trends),
+            "mended": report.compared.total.mended,
+            "becameAnother": report.compared.total.became,
         }
     fingerprints: Counter[str] = Counter()  # no more of them than results
     is_compared = report.compared and not any(is_open(report, item) for item in report.counts)

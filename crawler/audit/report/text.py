@@ -1,10 +1,7 @@
 """Writes the summary of an audit for the terminal: verdict, figures, sources, and each rule with its first findings."""
 
-import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Final, Self, TextIO
@@ -21,65 +18,40 @@ from crawler.audit.verdict import (
     lower_first,
     reservation,
     rests_on,
+    utc_minute,
     verdict_kind,
     why_uncertain,
 )
 from crawler.errors import Incomplete
+from crawler.layout import output_width, wrap
 from crawler.units import clock_text, count_text, size_text
 from sitemap import Severity, safe
-
-_COLOUR_CODE: Final = re.compile("\x1b\\[[0-9]+m")
-_MIN_WIDTH: Final = 20  # columns: below, nothing is wrapped any further
 
 
 @dataclass(frozen=True, slots=True)
 class TextFormatter:
-    """Wraps and colours lines. ``width`` is in columns; 0: lines of any length."""
+    """Wraps and colours lines. ``width`` is that of :func:`crawler.layout.output_width`."""
 
     width: int = 0
     colour: bool = False
 
     @classmethod
     def for_file(cls, file: TextIO) -> Self:
-        """The formatter for a file: a terminal has a width, and colours unless NO_COLOR is set.
-
-        Anything else has no colours, and a width only if COLUMNS is set.
-        """
+        """The formatter for a file: a terminal has colours unless NO_COLOR is set, anything else has none."""
+        if not file.isatty():
+            return cls(output_width(file))
         from rich.console import Console  # noqa: PLC0415 - files do not need it
 
         console = Console(file=file)
-        if not file.isatty():
-            columns = os.environ.get("COLUMNS", "")
-            return cls(int(columns) if columns.isdecimal() else 0)
-        try:
-            width = os.get_terminal_size(file.fileno()).columns
-        except OSError:
-            width = 0  # unknown
-        return cls(width or console.width, console.color_system is not None and not console.no_color)
+        return cls(output_width(file), console.color_system is not None and not console.no_color)
 
     def paint(self, text: str, code: str) -> str:
         """The text in a colour, or in bold ("1"), if there are colours."""
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
 
     def wrap(self, text: str, first: int, rest: int = -1) -> Iterator[str]:
-        """A text in lines that fit, broken at blanks only, so that a URL stays one that can be copied.
-
-        ``first`` and ``rest`` are the columns by which the first line and the others are indented.
-        """
-        from rich.cells import cell_len  # noqa: PLC0415 - only texts on terminals are measured
-
-        if not self.width:
-            yield f"{'':{first}}{text}"
-            return
-        indent, line, used = first, "", 0
-        for word in text.split(" "):
-            wide = cell_len(_COLOUR_CODE.sub("", word))
-            if line and indent + used + 1 + wide > max(self.width, _MIN_WIDTH):
-                yield f"{'':{indent}}{line}"
-                indent, line, used = first if rest < 0 else rest, word, wide
-            else:
-                line, used = (f"{line} {word}", used + 1 + wide) if line else (word, wide)
-        yield f"{'':{indent}}{line}"
+        """A text in lines that fit. ``first`` and ``rest`` are the columns by which they are indented."""
+        return wrap(text, self.width, " " * first, " " * (first if rest < 0 else rest))
 
 
 MAX_NAMED: Final = 3  # findings of each rule without --verbose
@@ -93,51 +65,32 @@ def comparison_line(report: AuditReport, page: TextFormatter) -> Iterator[str]:
         if report.why_uncompared:
             yield from page.wrap(safe(report.why_uncompared), 0, 2)
         return
-    new = sum(trend.new for trend in compared.trends)
-    resolved = _resolved_text(compared.trends)
-    still = sum(trend.still for trend in compared.trends)
-    undecided = sum(trend.undecided for trend in compared.trends)
-    texts = [f"{new:,} new", resolved, f"{still:,} still there"]
-    if undecided:
-        texts.append(f"{undecided:,} not found, and not decided")
+    total = compared.total
+    texts = [f"{total.new:,} new", _resolved_text(total), f"{total.still:,} still there"]
+    if total.undecided:
+        texts.append(f"{total.undecided:,} not found again, but not decided")
     line = f"since the audit of {utc_minute(compared.started)}: {', '.join(texts)}"
-    yield from page.wrap(page.paint(line, "31" if new else "32"), 0, 2)
+    yield from page.wrap(page.paint(line, "31" if total.new else "32"), 0, 2)
 
 
-def _resolved_text(trends: Iterable[RuleTrend]) -> str:
+def _resolved_text(trend: RuleTrend) -> str:
     """The findings that are gone: ``4 resolved, 9 became another finding``."""
-    rule_trends = list(trends)
-    mended, became = sum(trend.mended for trend in rule_trends), sum(trend.became for trend in rule_trends)
-    texts = [f"{mended:,} resolved"] if mended or not became else []
-    return ", ".join([*texts, *([f"{became:,} became another finding"] if became else [])])
-
-
-def utc_minute(started: float) -> str:
-    """``2026-11-14 09:30 UTC``."""
-    return datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def utc_day(started: float) -> str:
-    """``2026-11-14``."""
-    return datetime.fromtimestamp(started, UTC).date().isoformat()
+    texts = [f"{trend.mended:,} resolved"] if trend.mended or not trend.became else []
+    return ", ".join([*texts, *([f"{trend.became:,} became another finding"] if trend.became else [])])
 
 
 def resolved_lines(
     report: AuditReport, findings: AuditFindings, page: TextFormatter, *, verbose: bool
 ) -> Iterator[str]:
     """The findings that only the previous audit has, with the current state. Holds one at a time."""
-    trends = (
-        {trend.rule: trend for trend in report.compared.trends if trend.mended or trend.became}
-        if report.compared
-        else {}
-    )
-    if not trends:
+    if report.compared is None or not report.compared.total.gone:
         return
     yield ""
-    yield page.paint(f"No longer found: {_resolved_text(trends.values())}", "1")
-    for rule in (rule for rule in REPORTED_RULES if rule in trends):
-        yield from page.wrap(f"{_resolved_text([trends[rule]])}  {REPORTED_RULES[rule].title}  {rule}", 2, _INDENT)
-        left = trends[rule].mended + trends[rule].became
+    yield page.paint(f"No longer found: {_resolved_text(report.compared.total)}", "1")
+    trends = report.trends
+    for rule in (rule for rule in REPORTED_RULES if rule in trends and trends[rule].gone):
+        yield from page.wrap(f"{_resolved_text(trends[rule])}  {REPORTED_RULES[rule].title}  {rule}", 2, _INDENT)
+        left = trends[rule].gone
         for finding in islice(findings.resolved(rule), None if verbose else MAX_NAMED):
             left -= 1
             yield f"{'':{_INDENT}}{safe(finding.url)}"
@@ -229,7 +182,7 @@ def _figures(report: AuditReport, page: TextFormatter) -> Iterator[str]:
         2,
     )
     if crawl := rests_on(report):
-        yield from page.wrap(f"rests on {safe(crawl)}", 2, 4)
+        yield from page.wrap(f"is based on {safe(crawl)}", 2, 4)
     for note in report.notes:
         yield from page.wrap(f"note: {safe(note)}", 2, 4)
 
@@ -242,11 +195,7 @@ def _inputs(inputs: list[SourceReport], page: TextFormatter) -> Iterator[str]:
     for source in inputs:
         form = f" ({safe(source.format)})" if source.format else ""
         numbers = [count_text(source.rows, "row"), f"{source.used:,} used"]
-        for number, noun in (
-            (source.unread, "unread"),
-            (source.foreign, "of other sites"),
-            (source.beside, "left aside"),
-        ):
+        for number, noun in ((source.unread, "unread"), (source.foreign, "of other sites"), (source.beside, "ignored")):
             if number:
                 numbers.append(f"{number:,} {noun}")
         days = f"; {_days(safe(source.first), safe(source.last))}" if source.first or source.last else ""
@@ -279,7 +228,7 @@ def _rule_lines(
     if verbose or count.rule != ISLAND_RULE:
         few = MAX_NAMED if rule.severity > Severity.NOTE else max(1, min(MAX_NAMED, new))
         shown = islice(findings(count.rule), None if verbose else few)
-        yield from _first(count, shown, page, utc_day(report.started), verbose)
+        yield from _first(count, shown, page, utc_minute(report.started)[:10], verbose)
     yield from page.wrap(rule.remedy, _INDENT)
 
 
@@ -313,7 +262,7 @@ def _finding(
     url = safe(finding.url)
     doubt = "" if finding.is_certain else "  (inconclusive)"
     new = f"{page.paint('NEW', '31')} " if finding.is_new else ""
-    yield f"{'':{_INDENT}}{new}{url or place or 'the site'}{doubt}"
+    yield from page.wrap(f"{new}{url or place or 'the site'}{doubt}", _INDENT, _INDENT + 2)
     details = [f"in {place}"] if url and place and place != url else []
     if finding.sentence and finding.sentence != rule_sentence:
         details.append(safe(finding.sentence))
@@ -393,20 +342,22 @@ def _closing_lines(
 
 
 def _next_step(report: AuditReport, paths: list[Path], *, verbose: bool) -> str:
-    advice = next((f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes all of it")
+    advice = next(
+        (f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes the full report"
+    )
     if not verbose and any(count.total > 1 for count in report.counts):
-        advice = f"-v names them all; {advice}"
+        advice = f"-v lists all findings; {advice}"
     if report.exit_code == Incomplete.exit_code:
         return f"{advice}; run the same command again to resume"
     if report.doubts:
         return f"{advice}; remove the causes above, and run the same command again"
     if not any(count.total for count in report.counts):
         return _more_to_see(report)
-    return f"{advice}; siteatlas why URL tells the story of one of them"
+    return f"{advice}; siteatlas why URL explains one URL"
 
 
 def _more_to_see(report: AuditReport) -> str:
     """The next step when there are no findings: none, unless sources are missing."""
     if verdict_kind(report) is VerdictKind.NOTHING:
-        return "name a source that knows more pages than the links do, such as --log FILE"
-    return "name the sources that were not read, and audit again" if report.undecided else "nothing to do"
+        return "give a source that may contain pages without links, such as --log FILE"
+    return "give the sources that were not read, and audit again" if report.undecided else "nothing to do"

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.audit.finding import AuditReport, RuleCount, RuleTrend
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, reported_counts
 from crawler.errors import UsageError
 from sitemap import Severity
 
@@ -30,7 +30,7 @@ def failing_counts(report: AuditReport, fail_on: Sequence[str]) -> list[RuleCoun
     """
     chosen = rules_failing(fail_on)
     failing: list[RuleCount] = []
-    for count in _counts(report):
+    for count in reported_counts(report):
         if count.certain and count.rule in chosen.always:
             failing.append(count)
         elif count.rule in chosen.new and (new := _trend(report, count.rule).new):
@@ -46,7 +46,7 @@ def inconclusive_counts(report: AuditReport, fail_on: Sequence[str]) -> list[Rul
     chosen = rules_failing(fail_on)
     return [
         count
-        for count in _counts(report)
+        for count in reported_counts(report)
         if (count.open_ and count.rule in chosen.always) or (count.rule in chosen.new and is_open(report, count))
     ]
 
@@ -55,22 +55,18 @@ def why_not_new(report: AuditReport, fail_on: Sequence[str]) -> list[str]:
     """Sentences that say why findings may be new or not, for the rules that ``fail_on`` marks with "new"."""
     new = rules_failing(fail_on).new
     rules: dict[str, list[str]] = {}
-    for count in _counts(report):
+    for count in reported_counts(report):
         if count.rule in new and is_open(report, count):
             uncompared = report.compared.uncompared if report.compared else {}
-            reason = report.why_uncompared or uncompared.get(count.rule, "inconclusive, and not found before")
+            reason = report.why_uncompared or uncompared.get(count.rule, "inconclusive, and not in the previous audit")
             rules.setdefault(reason, []).append(count.rule)
     sentences = [
-        f"whether findings of {', '.join(names)} are new is not known ({reason})" for reason, names in rules.items()
+        f"it is unknown whether findings of {', '.join(names)} are new ({reason})" for reason, names in rules.items()
     ]
     return [*sentences, *([_NEXT_AUDIT_NOTE] if sentences and report.compared is None else [])]
 
 
 _NEXT_AUDIT_NOTE: Final = "the next audit is compared with this one, if the directory of --state is kept until then"
-
-
-def _counts(report: AuditReport) -> list[RuleCount]:
-    return [count for group in RULE_GROUPS for count in group.counts(report)]
 
 
 def _trend(report: AuditReport, rule: str) -> RuleTrend:
@@ -92,7 +88,7 @@ def rules_failing(fail_on: Sequence[str]) -> FailingRules:
     """
     names = split_names(fail_on)
     if (FAIL_NEVER in names and len(set(names)) > 1) or f"{FAIL_ON_NEW}:{FAIL_NEVER}" in names:
-        raise UsageError(f"--fail-on {FAIL_NEVER} stands alone: drop it, or drop the others")
+        raise UsageError(f"--fail-on {FAIL_NEVER} cannot be combined with other names: use it alone")
     known = (*Severity, FAIL_NEVER, FAIL_ON_NEW, *_LINT_GROUPS)
     always, new = set[str](), set[str]()
     for name in names:
@@ -109,10 +105,12 @@ def _choose(name: str, known: Sequence[str]) -> Collection[str]:
     if name == FAIL_NEVER:
         return ()
     if not name:
-        raise UsageError("--fail-on new: needs a name after it, such as new:orphan; new alone means all")
+        raise UsageError(
+            "--fail-on new: needs a name after the colon, such as new:orphan; new alone means all findings"
+        )
     if name in set(Severity):
         return [rule for rule, definition in REPORTED_RULES.items() if definition.severity >= Severity(name)]
-    return _LINT_GROUPS.get(name) or rules_named(name, REPORTED_RULES, known, "siteatlas audit --rules names them all")
+    return _LINT_GROUPS.get(name) or rules_named(name, REPORTED_RULES, known, "siteatlas audit --rules lists them all")
 
 
 def rules_named(name: str, rules: Collection[str], others: Sequence[str] = (), remedy: str = "") -> frozenset[str]:
@@ -126,7 +124,7 @@ def rules_named(name: str, rules: Collection[str], others: Sequence[str] = (), r
     known = [*others, *dict.fromkeys(rule.partition(".")[0] for rule in rules), *rules]
     near = get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f'did you mean "{near[0]}"?' if near else remedy
-    raise UsageError(f"there is no rule {name!r}: {hint}")
+    raise UsageError(f"{name!r} is not a rule: {hint}")
 
 
 def split_names(texts: Sequence[str] | None) -> list[str]:

@@ -15,7 +15,7 @@ from crawler.audit.report.html import write_html
 from crawler.audit.report.json import write_json
 from crawler.audit.report.junit import as_junit
 from crawler.audit.report.sarif import write_sarif
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rule_groups import REPORTED_RULES, reported_counts
 from crawler.errors import StorageError
 
 CSV_DIRECTORY: Final = "csv"  # the folder of the tables, one for each rule with findings
@@ -39,12 +39,11 @@ def write_reports(
         "audit.sarif": partial(write_sarif, report, findings),
         "audit.junit.xml": lambda file: file.write(junit),
     }
-    if report.compared and any(trend.mended or trend.became for trend in report.compared.trends):
+    if report.compared and report.compared.total.gone:
         streams[RESOLVED_FILE] = lambda file: write_resolved(
             chain.from_iterable(map(findings.resolved, REPORTED_RULES)), file
         )
-    broken = [trend.rule for group in RULE_GROUPS for trend in group.counts(report)]
-    for rule in broken:
+    for rule in (count.rule for count in reported_counts(report)):
         streams[f"{CSV_DIRECTORY}/{rule}.csv"] = lambda file, rule=rule: write_csv(findings(rule), file)  # type: ignore[misc]
     for name, write in streams.items():
         written.append(_write_atomically(directory / name, partial(_write_stream, write)))

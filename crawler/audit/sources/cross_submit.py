@@ -11,6 +11,8 @@ from crawler.url.normalize import origin_of
 from sitemap import Child, CrossSubmits, Document, Entry, Finding, InvalidLocation, Linter, vouches
 
 MAX_HOSTS: Final = 20  # whose robots.txt is fetched
+ONE_PER_FILE_RULES: Final = frozenset({"location.outside", "index.outside"})
+"""Rules about where a file lies: one finding for each file, whatever the number of its entries."""
 
 
 class CrossSubmitChecker:
@@ -82,7 +84,11 @@ def _above(document: Document) -> list[str]:
 
 
 class CrossSubmitLinter(Linter):
-    """A linter that checks each document by its own URL. ``now`` is an aware datetime."""
+    """A linter that checks each document by its own URL. ``now`` is an aware datetime.
+
+    A sitemap may list all of a host whose robots.txt names it, as search engines permit. Without its robots.txt, a
+    sitemap may list what is in its directory.
+    """
 
     def __init__(self, submits: CrossSubmitChecker, now: datetime) -> None:
         super().__init__(now, submits.is_vouched)
@@ -93,32 +99,21 @@ class CrossSubmitLinter(Linter):
         self._submits.set_document(document)
         super().items(document, items, line_of)
 
-
-class TrustingLinter(CrossSubmitLinter):
-    """A linter that lets a sitemap list all of a host whose robots.txt names it, as search engines do.
-
-    The protocol, and so plain lint, ties a sitemap to its directory.
-    """
-
     def place(self, document: Document) -> str:
         """See :class:`sitemap.Linter`."""
         return self._submits.place(document)
 
 
 def reportable_findings(
-    findings: Iterable[Finding],
-    rules: Collection[str],
-    unpacked: Collection[str],
-    private: Collection[str],
-    once: Collection[str] = (),
+    findings: Iterable[Finding], rules: Collection[str], unpacked: Collection[str], private: Collection[str]
 ) -> tuple[Finding, ...]:
     """The findings of these rules, without those that the transfer of a file caused.
 
     ``unpacked`` are files that were compressed in transfer only. ``private`` are the reasons for not asking hosts, at
-    the end of a sentence: such findings merge into one for each file and reason. Those of the rules ``once`` merge into
-    one for each file and rule.
+    the end of a sentence: such findings merge into one for each file and reason. Those of ``ONE_PER_FILE_RULES`` merge
+    into one for each file and rule.
     """
-    return tuple(_merge_repeats(_selected(findings, rules, unpacked), private, once))
+    return tuple(_merge_repeats(_selected(findings, rules, unpacked), private))
 
 
 def _selected(findings: Iterable[Finding], rules: Collection[str], unpacked: Collection[str]) -> Iterator[Finding]:
@@ -127,12 +122,12 @@ def _selected(findings: Iterable[Finding], rules: Collection[str], unpacked: Col
             yield finding
 
 
-def _merge_repeats(findings: Iterable[Finding], reasons: Collection[str], rules: Collection[str]) -> Iterator[Finding]:
+def _merge_repeats(findings: Iterable[Finding], reasons: Collection[str]) -> Iterator[Finding]:
     """The findings; those that are one fault of a file become one with their number."""
     merged: dict[tuple[str, str] | int, Finding] = {}
     for number, finding in enumerate(findings):
         reason = next((text for text in reasons if finding.sentence.endswith(text)), "")
-        if finding.rule in rules:
+        if finding.rule in ONE_PER_FILE_RULES:
             reason = finding.rule
         key: tuple[str, str] | int = (finding.file, reason) if reason else number
         first = merged.get(key)
@@ -142,7 +137,7 @@ def _merge_repeats(findings: Iterable[Finding], reasons: Collection[str], rules:
             merged[key] = replace(first if first.line else finding, times=first.times + finding.times)
     for key, finding in merged.items():
         if isinstance(key, tuple) and finding.times > 1:
-            sentence = f"{finding.sentence} (and so are {finding.times - 1:,} more)"
+            sentence = f"{finding.sentence} (and {finding.times - 1:,} more like this)"
             yield replace(finding, sentence=sentence)
         else:
             yield finding

@@ -3,19 +3,21 @@
 import json
 import re
 import shlex
-import textwrap
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from crawler.cli.options import FLAGS
 from crawler.config.config import Config
+from crawler.layout import wrap
 
 _HEAD: Final = """\
 # The configuration of {what}:
 #
-#   siteatlas run --config {file} --dry-run    crawls, and shows what it would publish
-#   siteatlas run --config {file}              crawls and publishes; later runs fetch what has changed
+#   siteatlas run --config {file} --dry-run
+#     crawls, and shows what it would publish
+#   siteatlas run --config {file}
+#     crawls and publishes; later runs fetch what has changed
 #
 # Remove the # before a setting to use it. These are not all: "siteatlas init --example" prints every setting
 # with its default. Paths are relative to the directory of this file.
@@ -196,8 +198,12 @@ _EXAMPLE_SITES = """\
 """
 
 
-def example_config() -> str:
-    """The text of ``config.example.toml``."""
+_WIDTH: Final = 112  # columns of comments and lists
+
+
+def example_config(width: int = 0) -> str:
+    """The text of ``config.example.toml``, or its comments in at most ``width`` columns."""
+    width = min(width or _WIDTH, _WIDTH)
     flags = {flag.key: flag.long for flag in FLAGS}
     lines = [_EXAMPLE_HEAD]
     for name, field in Config.model_fields.items():
@@ -207,15 +213,15 @@ def example_config() -> str:
         for key, setting in type(section).model_fields.items():
             flag = flags.get(f"{name}.{key}")
             text = f"{setting.description} ({flag})" if flag else str(setting.description)
-            lines += textwrap.wrap(text, 112, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+            lines += wrap(" ".join(text.split()), width, "# ", "# ")
             value = getattr(section, key)
-            lines.append(f"# {key} =" if value is None else f"{key} = {_toml(value)}")
+            lines.append(f"# {key} =" if value is None else f"{key} = {_toml(value, width)}")
         lines.append("")
     lines.append(_EXAMPLE_SITES)
     return "\n".join(lines)
 
 
-def _toml(value: Any) -> str:
+def _toml(value: Any, width: int = _WIDTH) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -224,7 +230,7 @@ def _toml(value: Any) -> str:
         listed = f"[{', '.join(map(_toml, value))}]"
         if len(listed) < 100:
             return listed
-        filled = textwrap.fill(f"{listed[1:-1]},", 112, initial_indent="    ", subsequent_indent="    ")
+        filled = "\n".join(wrap(f"{listed[1:-1]},", width, "    ", "    "))
         return f"[\n{filled}\n]"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{json.dumps(key)} = {_toml(item)}' for key, item in value.items())}}}"

@@ -74,7 +74,7 @@ def _secret_steps(kit: InitKit) -> Iterator[Step]:
             command = shlex.join(["install", "-m", "600", "/dev/null", str(path)])
             yield (
                 f"{_sudo_prefix()}{command}",
-                f"creates the file; write {content} into it, as units do not start without it",
+                f"creates the file; write {content} into it, because units do not start without it",
             )
 
 
@@ -140,13 +140,8 @@ class InitOptions(Struct, frozen=True, kw_only=True):
     user: str = ""
 
     @property
-    def is_kit(self) -> bool:
-        """Whether to write files beside the configuration."""
-        return bool(self.schedulers)
-
-    @property
     def schedulers(self) -> list[str]:
-        """The schedulers to write files for, in words."""
+        """The schedulers to write files for beside the configuration, in words."""
         chosen = {
             "the timer": self.systemd,
             "the daemon": self.daemon,
@@ -180,11 +175,14 @@ def plan_files(options: InitOptions) -> InitFiles:
             f"-o public"
         )
     elif options.output is not None:
-        raise UsageError("-o needs the URL of a new configuration: an existing one sets the directory itself")
-    elif not options.is_kit:
         raise UsageError(
-            f"{options.config} already exists: say what to write for it (--systemd, --systemd-daemon, --cron, "
-            f"--github, --kubernetes), or give the URL of a new one"
+            "-o works only with a URL, for a new configuration: set output.directory in the existing configuration "
+            "instead"
+        )
+    elif not options.schedulers:
+        raise UsageError(
+            f"{options.config} already exists: choose what to write for it (--systemd, --systemd-daemon, --cron, "
+            f"--github, --kubernetes), or give a URL and --force to replace it"
         )
     else:
         read_tables(options.config)  # for its errors
@@ -197,12 +195,12 @@ def plan_files(options: InitOptions) -> InitFiles:
     is_unit = options.systemd or options.daemon
     preparation = list(install_steps(kit)) if is_unit else []
     first_runs = list(first_run_steps(kit, options.config, by_units=is_unit)) if is_new else []
-    upkeep = [] if options.is_kit else [keep_config_step(options.config)]
+    upkeep = [] if options.schedulers else [keep_config_step(options.config)]
     return InitFiles(files, notes, [*preparation, *first_runs, *steps, *upkeep])
 
 
 def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
-    if kit.moment.note and options.is_kit:
+    if kit.moment.note and options.schedulers:
         yield kit.moment.note
     if len(options.schedulers) > 1:
         *others, last = options.schedulers
@@ -286,8 +284,8 @@ def _build_kit(options: InitOptions, text: str) -> InitKit:
 def _keep_private(config: Path, output: Path) -> None:
     if config.resolve().is_relative_to(output.resolve()):
         raise UsageError(
-            f"the configuration ({config}) would be public, in the published directory ({output}): put it elsewhere "
-            f"with --config FILE"
+            f"the configuration ({config}) would be public, because it is inside the published directory "
+            f"({output}): choose another path with --config FILE"
         )
 
 

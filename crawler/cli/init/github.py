@@ -53,7 +53,7 @@ jobs:
           key: siteatlas-${{{{ github.run_id }}}}-${{{{ github.run_attempt }}}}
           restore-keys: siteatlas-
 
-      # Exit code 4 is a run that was cut short; the next one continues it: no failure.
+      # Exit code 4 is a run that was cut short; the next one continues it, so this is not a failure.
       - name: Crawl
         timeout-minutes: 300
         run: |
@@ -109,6 +109,7 @@ def _secrets(kit: InitKit) -> str:
 def _path_within(path: Path, root: Path, what: str) -> str:
     if not path.is_relative_to(root):
         raise UsageError(
-            f"{what} ({path}) is outside of the repository {root}, and a workflow sees nothing else: move it there"
+            f"{what} ({path}) is outside the repository {root}, but a workflow can read only the repository: move "
+            f"it there"
         )
     return path.relative_to(root).as_posix()

@@ -1,6 +1,8 @@
 """``siteatlas init``: writes the configuration of sites, and files for other schedulers."""
 
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -9,6 +11,7 @@ import typer
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import TraceOption
+from crawler.layout import Line, fitted, output_width, wrap
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas init https://www.example.com/ -o public
@@ -19,12 +22,13 @@ EPILOG: Final = f"""{RAW}Examples:
 Exit codes: 0 done, 1 internal error, 2 usage, or a file already exists, 7 a file cannot be written.
 """
 _DEFAULT_CONFIG: Final = Path("siteatlas.toml")
+_COMMENT: Final = re.compile(r" *# ( {4})?(?=\S)(?!\w+ =)")  # neither a command nor a setting
 
 UrlsArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="URL",
-        help="The sites of a new configuration. Without a URL, init writes files for the existing one.",
+        help="Start URLs of the sites, for a new configuration. Without a URL, init uses the existing configuration.",
         show_default=False,
     ),
 ]
@@ -34,20 +38,20 @@ OutputOption = Annotated[
         "-o",
         "--output",
         metavar="DIR",
-        help="Directory to publish the sitemap in. Several sites get subdirectories of it.  [default: public]",
+        help="Directory to publish the sitemap in. Each of several sites gets its own subdirectory.  [default: public]",
     ),
 ]
 ConfigFileOption = Annotated[
     Path,
     typer.Option(
-        "--config", metavar="FILE", help="TOML file of the configuration.", envvar="SITEATLAS_CONFIG", show_envvar=False
+        "--config", metavar="FILE", help="Configuration file (TOML).", envvar="SITEATLAS_CONFIG", show_envvar=False
     ),
 ]
 SystemdOption = Annotated[bool, typer.Option("--systemd", help="Write a systemd service and its timer.")]
 SystemdDaemonOption = Annotated[
     bool, typer.Option("--systemd-daemon", help="Write a systemd service for siteatlas schedule.")
 ]
-CronOption = Annotated[bool, typer.Option("--cron", help="Write lines for a crontab.")]
+CronOption = Annotated[bool, typer.Option("--cron", help="Write lines to add to a crontab.")]
 GithubOption = Annotated[
     bool, typer.Option("--github", help="Write a GitHub Actions workflow that commits the sitemap.")
 ]
@@ -89,7 +93,7 @@ def init(  # noqa: PLR0913 - the command line is wide
         if example:
             from crawler.cli.init.config import example_config  # noqa: PLC0415
 
-            sys.stdout.write(example_config())
+            sys.stdout.write(_fitted_file(example_config(output_width(sys.stdout))))
             return
         from crawler.cli.init import files  # noqa: PLC0415 - the crawler is not needed to show help
 
@@ -108,10 +112,10 @@ def init(  # noqa: PLR0913 - the command line is wide
         for note in planned.notes:
             errors.print_line(note)
         if print_only:
-            sys.stdout.write(_print_files(planned.files))
+            sys.stdout.write(_fitted_file(_print_files(planned.files)))
             return
         files.write_files(planned.files, replaces=force)
-        sys.stdout.write("".join(f"{line}\n" for line in _print_steps(planned.files, planned.steps)))
+        sys.stdout.write(fitted(_step_lines(planned.files, planned.steps)))
 
 
 def _print_files(files: dict[Path, str]) -> str:
@@ -120,11 +124,19 @@ def _print_files(files: dict[Path, str]) -> str:
     return "\n".join(f"# ==> {path} <==\n{text}" for path, text in files.items())
 
 
-def _print_steps(files: dict[Path, str], steps: list[tuple[str, str]]) -> list[str]:
-    written = [f"wrote {path}" for path in files]
-    return [*written, "", "next:", *(line for step in steps for line in _shown(*step))]
+def _fitted_file(text: str) -> str:
+    """A file for standard output: on a terminal, comments fit its width, and all else stays as it is."""
+    width = output_width(sys.stdout)
+    lines: list[str] = []
+    for line in text.splitlines():
+        mark = _COMMENT.match(line)
+        lines += wrap(line[mark.end() :], width, mark[0], mark[0]) if mark else [line]
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _shown(command: str, meaning: str) -> list[str]:
-    """A step as lines to copy: the command stays in one line, however long."""
-    return [f"  # {meaning}", f"  {command}"]
+def _step_lines(files: dict[Path, str], steps: list[tuple[str, str]]) -> Iterator[str | Line]:
+    yield from (f"wrote {path}" for path in files)
+    yield from ("", "next:")
+    for command, meaning in steps:  # a command stays in one line to copy, however long
+        yield Line("  # ", meaning)
+        yield Line(f"  {command}")

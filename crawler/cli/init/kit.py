@@ -106,7 +106,9 @@ def _interval(seconds: float, url: str) -> TimerSchedule:
     else:
         step = max((n for n in _MINUTE_STEPS if n * _MINUTE <= seconds), default=1)
         interval, cron = step * _MINUTE, f"*/{step} * * * *" if step > 1 else "* * * * *"
-    note = f"cron cannot say every {seconds:g} seconds; this is every {interval}" if interval != seconds else ""
+    note = (
+        f"cron cannot express every {seconds:g} seconds; this line runs every {interval}" if interval != seconds else ""
+    )
     return TimerSchedule(cron, note=note)
 
 

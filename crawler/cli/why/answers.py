@@ -21,9 +21,9 @@ def robots_topic(url: Url, policy: CrawlRules) -> StoryTopic:
         line = f"allowed: {_allowance(rules, rule)}"
     lines = [line, f"as of {utc_time_text(policy.robots_at)}"]
     if policy.is_robots_copy:
-        lines[1] += f": {policy.robots_said}, and the copy before that holds"
+        lines[1] += f": {policy.robots_said}; the previous copy still applies"
     if not policy.obey_robots:
-        lines.append("it is not obeyed, as configured")
+        lines.append("the configuration ignores robots.txt")
     values = {
         "allowed": is_allowed,
         "rule": rule,
@@ -46,12 +46,12 @@ def requests_topic(story: UrlStory) -> StoryTopic:
     requests = story.last_visit.requests if story.last_visit else []
     lines = [_request(request) for request in requests]
     if requests and requests[-1].answer == "304" and story.page_run is not None:
-        lines.append(f"not modified: what {run_text(story.page_run, story.starts)} read still holds")
+        lines.append(f"not modified: the content from {run_text(story.page_run, story.starts)} is still current")
     if not requests:
         lines.append("none in this run" if story.last_visit else "none")
         history = story.history
         if history and history.seen_at is not None:
-            lines.append(f"the last good answer came {utc_time_text(history.seen_at)}")
+            lines.append(f"the last successful response was at {utc_time_text(history.seen_at)}")
     values = [
         {
             "at": w3c_or_none(request.at),
@@ -66,9 +66,9 @@ def requests_topic(story: UrlStory) -> StoryTopic:
 
 
 def _request(request: Request) -> str:
-    method = "if changed" if request.conditional else "GET"
+    method = "conditional" if request.conditional else "GET"
     return (
-        f"{utc_time_text(request.at)}  {method:<10}  {request.answer}  "
+        f"{utc_time_text(request.at)}  {method:<11}  {request.answer}  "
         f"{request.wire:,} bytes in {request.elapsed:.3f} s"
     )
 
@@ -103,7 +103,7 @@ def canonical_topic(story: UrlStory, policy: CrawlRules) -> StoryTopic | None:
         return None
     lines = [_canonical(page, story.url), *page.canonical_faults]
     if not policy.obey_canonical:
-        lines.append("it is not obeyed, as configured")
+        lines.append("the configuration ignores canonicals")
     values = {"named": list(page.canonicals), "faults": page.canonical_faults, "obeyed": policy.obey_canonical}
     return StoryTopic("canonical", lines, values)
 
@@ -111,10 +111,13 @@ def canonical_topic(story: UrlStory, policy: CrawlRules) -> StoryTopic | None:
 def _canonical(read: Page, url: Url) -> str:
     named = read.canonicals
     if not named:
-        return "the page names none"
+        return "the page has no canonical"
     if len(named) > 1:
-        return f"the page names {len(named)} that disagree, which count as none: {', '.join(named[:5])}"
-    return "the page names itself" if named[0] == url else f"the page names {named[0]}"
+        return (
+            f"the page has {len(named)} canonicals that contradict one another, so none of them counts: "
+            f"{', '.join(named[:5])}"
+        )
+    return "the page is its own canonical" if named[0] == url else f"the canonical is {named[0]}"
 
 
 def noindex_topic(story: UrlStory, policy: CrawlRules) -> StoryTopic | None:
@@ -122,11 +125,11 @@ def noindex_topic(story: UrlStory, policy: CrawlRules) -> StoryTopic | None:
     page = story.page
     if page is None or not page.is_html:
         return None
-    lines = [page.noindex or "neither the page nor its headers say so"]
+    lines = [page.noindex or "neither the page nor its headers contain noindex"]
     if page.noindex and not policy.obey_noindex:
-        lines.append("it is not obeyed, as configured")
+        lines.append("the configuration ignores noindex")
     if page.nofollow:
-        lines.append("the page asks that its links are not followed")
+        lines.append("the page asks crawlers not to follow its links (nofollow)")
     values = {"evidence": page.noindex, "nofollow": page.nofollow, "obeyed": policy.obey_noindex}
     return StoryTopic("noindex", lines, values)
 

@@ -1,5 +1,6 @@
 """Explains a URL, topic by topic: its discovery, its answers, its state, its place in the sitemap. Pure."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -26,9 +27,13 @@ from crawler.cli.why.wording import (
 )
 from crawler.crawl.frontier.url_templates import exclude_remedy_of
 from crawler.fetch import http_date
-from crawler.lastmod.policy import EARLIEST_DATE, HEADER
+from crawler.lastmod.policy import EARLIEST_DATE, HEADER, SEEN_TO_CHANGE, build_of
 from crawler.model import DocumentKind, State, Url
+from crawler.state.runs import PUBLISHING_OUTCOMES
 from crawler.units import count_text
+from sitemap import BuildTime
+
+_SOURCE_TEXTS: Final = {"": "an unknown source", SEEN_TO_CHANGE: "an observed change"}
 
 
 def lastmod_topic(story: UrlStory) -> StoryTopic | None:
@@ -46,11 +51,11 @@ def lastmod_topic(story: UrlStory) -> StoryTopic | None:
     decision = _decision_lines(observed, number, story)
     date = position.lastmod if position else observed.lastmod
     source = position.lastmod_source if position else observed.lastmod_source
-    lines = [f"{date}, from {source or 'a source that is not kept'}" if date else "none is known"]
+    lines = [f"{date}, from {_SOURCE_TEXTS.get(source, source)}" if date else "no date is known"]
     if position and position.lastmod != observed.lastmod:
-        lines.append(f"observed by now: {observed.lastmod or 'none'} ({observed.lastmod_source or 'no source'})")
+        lines.append(f"latest observation: {observed.lastmod or 'none'} ({observed.lastmod_source or 'no source'})")
     latest = visit if visit and visit.seen_at is not None else history
-    rejected = list(_rejected_dates(latest, source, story.distrust)) if latest else []
+    rejected = list(_rejected_dates(latest, source, story)) if latest else []
     values = {
         "value": date or None,
         "source": source,
@@ -75,20 +80,29 @@ def _decision_lines(observed: LastVisit | UrlHistory, number: int | None, story:
     if number is not None and observed.lastmod:
         lines.append(f"decided in {run_text(number, story.starts)}")
     if observed.evidence:
-        lines.append(f"what changed: {observed.evidence}")
+        lines.append(f"what changed (- removed, + added): {observed.evidence}")
     return lines
 
 
-def _rejected_dates(observed: LastVisit | UrlHistory, source: str, distrust: str) -> list[str]:
+def _rejected_dates(observed: LastVisit | UrlHistory, source: str, story: UrlStory) -> list[str]:
     """The dates of the last answer that were rejected."""
     lines = []
     if observed.last_modified and not observed.header_date:
-        lines.append(f'Last-Modified "{observed.last_modified}" is not believed: {_header_fault(observed)}')
+        lines.append(f'Last-Modified "{observed.last_modified}" is not credible: {_header_fault(observed)}')
     elif observed.last_modified and source != HEADER:
-        lines.append(f'Last-Modified "{observed.last_modified}" was not taken{f": {distrust}" if distrust else ""}')
+        reason = story.distrust or _build_text(observed.header_date, story.builds)
+        lines.append(f'Last-Modified "{observed.last_modified}" was not used{f": {reason}" if reason else ""}')
     if observed.page_date and source != observed.page_date_source:
-        lines.append(f"{observed.page_date_source} {observed.page_date} was not taken")
+        reason = ": Last-Modified is the stronger evidence" if source == HEADER else ""
+        lines.append(f"{observed.page_date_source} {observed.page_date} was not used{reason}")
     return lines
+
+
+def _build_text(header_date: str, builds: Sequence[BuildTime]) -> str:
+    build = build_of(header_date, builds)
+    return (
+        f"the Last-Modified times of {build.pages:,} pages {build.range_text}, like those of a build" if build else ""
+    )
 
 
 def _header_fault(observed: LastVisit | UrlHistory) -> str:
@@ -96,10 +110,10 @@ def _header_fault(observed: LastVisit | UrlHistory) -> str:
     at = observed.seen_at or 0.0
     stated = http_date.parse_http_date(observed.last_modified, at)
     if stated is None:
-        return "it is no HTTP date"
+        return "it is not an HTTP date"
     if stated < EARLIEST_DATE:
         return "it is before 1995"
-    return "it is in the future" if stated > at + 1 else "it is the time of the answer"
+    return "it is in the future" if stated > at + 1 else "it is the time of the response"
 
 
 MAX_REFERRERS_SHOWN: Final = 5  # referrers in the text; JSON has all
@@ -112,8 +126,8 @@ def links_topic(story: UrlStory) -> StoryTopic | None:
         return None
     pages = count_text(facts.inlinks, "page")
     lines = [
-        f"from {pages} by links that count; {distance_text(facts.clicks)}",
-        f"link weight {facts.weight:.2f}; the average page has 1",
+        f"followed links from {pages}; {distance_text(facts.clicks)}",
+        f"link weight {facts.weight:.2f} (1 is the average of all pages)",
     ]
     lines += [f"< {page.url}  ({_how(page)})" for page in facts.referrers[:MAX_REFERRERS_SHOWN]]
     values = {
@@ -203,10 +217,10 @@ def _known_topics(story: UrlStory, policy: CrawlRules) -> list[StoryTopic | None
 
 
 def _unknown_topics(story: UrlStory, policy: CrawlRules, near: list[tuple[Url, str]]) -> list[StoryTopic | None]:
-    unlinked = "no page that was read links to it"
+    unlinked = "none of the pages that were read links to it"
     run_lines = _run(story)
     if story.run and story.run.completeness not in ("", "complete"):
-        unlinked += "; not all of the site was read"
+        unlinked += "; the crawl did not read the whole site"
     similar = [f"{url}  ({how})" if how else str(url) for url, how in near]
     return [
         StoryTopic("found", [unlinked], {"by": [], "path": [], "clicks": None}),
@@ -222,17 +236,20 @@ def _summary_text(story: UrlStory) -> str:
     visit, history, position = story.last_visit, story.history, story.position
     end, reason = story.end
     if story.is_audit and visit:
-        return f"was found by the audit to be: {state_text(end, reason)}"
+        return f"has this state in the last audit: {state_text(end, reason)}"
     if not story.is_known:
         return "is not listed: no run has found it"
     if position:
         where = f"is listed in {position.file}" if position.file else "is listed"
+        if position.is_held:
+            text = "it lost its main text" if end is State.INDEXABLE else f"by now it is: {state_text(end, reason)}"
+            return f"{where}, and held by the gate: {text}"
         if end is State.INDEXABLE or end is None or (end is State.PENDING and _is_open(story)):
             return where
-        return f"{where}, though by now it is: {state_text(end, reason)}"
+        return f"{where}, but its state is now: {state_text(end, reason)}"
     if visit is None:
         meeting = (
-            f"was found last in {run_text(history.last_run, story.starts)}"
+            f"was last found in {run_text(history.last_run, story.starts)}"
             if history
             else "was found by an earlier run"
         )
@@ -247,10 +264,12 @@ def _summary_text(story: UrlStory) -> str:
 def _not_yet(story: UrlStory) -> str:
     run = story.run
     if run is None or run.ended is None:
-        return "it belongs in the sitemap, and the run that found it has not published yet"
+        return "it belongs in the sitemap, but the run that found it has not published yet"
+    if run.refusal and run.outcome in PUBLISHING_OUTCOMES:
+        return f"the gate holds it back with other pages: {run.refusal}"
     if run.refusal:
-        return f"it belongs in the sitemap, and run {run.number} published nothing: {run.refusal}"
-    return "it is indexable, and the run did not list it"
+        return f"it belongs in the sitemap, but run {run.number} published nothing: {run.refusal}"
+    return "it is indexable, but the run did not list it"
 
 
 def _is_open(story: UrlStory) -> bool:
@@ -262,11 +281,11 @@ def _state_topic(story: UrlStory) -> StoryTopic:
     end, reason = story.end
     if end is None:
         return StoryTopic(
-            "state", ["not stored: an earlier run found it"], {"state": None, "reason": "", "status": None}
+            "state", ["unknown: only an earlier run found the URL"], {"state": None, "reason": "", "status": None}
         )
     lines = [state_text(end, reason), STATE_TEXTS[end]]
     if end is State.PENDING and visit and visit.due > 0:
-        lines.append(f"the next try is not before {utc_time_text(visit.due)}")
+        lines.append(f"the next attempt is not before {utc_time_text(visit.due)}")
     if remedy := exclude_remedy_of(story.url, reason):
         lines.append(f"{remedy} excludes all URLs like it; --trap-limit 0 crawls them")
     if history and history.failures:
@@ -304,10 +323,12 @@ def _discovery_topic(story: UrlStory) -> StoryTopic:
 
 def _sitemap_topic(story: UrlStory) -> StoryTopic:
     position, planned = story.position, story.planned
-    absence = "an audit publishes nothing" if story.is_audit else "it is in no published file"
+    absence = "an audit publishes nothing" if story.is_audit else "no published file contains it"
     lines = [_place(position)] if position else [absence]
     if position and position.is_kept:
-        lines.append("it failed temporarily, and stays listed")
+        lines.append("it failed temporarily, so it stays listed for now")
+    if position and position.is_held:
+        lines.append("the gate holds its entry as it was before; the run below says why")
     if _is_open(story) and planned and not position:
         lines.append("the unfinished run will list it")
     elif _is_open(story) and position and story.last_visit is None:
@@ -320,13 +341,14 @@ def _sitemap_topic(story: UrlStory) -> StoryTopic:
             "shard": position.shard,
             "lastmod": position.lastmod or None,
             "kept": position.is_kept,
+            "held": position.is_held,
         }
     return StoryTopic("sitemap", lines, values)
 
 
 def _place(position: SitemapPosition) -> str:
     group = f", group {position.group}" if position.group else ""
-    return f"{position.file or 'file not kept'}{group}"
+    return f"{position.file or 'unknown file'}{group}"
 
 
 def _history_topic(story: UrlStory) -> StoryTopic | None:

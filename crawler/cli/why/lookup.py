@@ -1,6 +1,5 @@
 """Explains URLs from the states of their sites, and formats the explanations as text or JSON."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -11,12 +10,13 @@ from crawler.cli.why.explain import Explanation, explain
 from crawler.cli.why.sites import KnownSite, known_sites, site_for_url
 from crawler.cli.why.suggestions import nearest_urls, other_spellings
 from crawler.errors import UsageError
+from crawler.layout import Line
 from crawler.model import Url
 from crawler.url.normalize import InvalidUrl
 from sitemap import safe
 
 _TITLE_WIDTH: Final = 11  # columns of the names of topics
-_TITLES: Final = {"leads_to": "leads to", "near": "instead?", "would": "if found"}
+_TITLES: Final = {"leads_to": "leads to", "near": "similar", "would": "if found"}
 
 
 def explain_urls(
@@ -27,12 +27,7 @@ def explain_urls(
         return [_story(text, site_for_url(text, known)) for text in urls]
 
 
-def stories_json(stories: Sequence[Explanation]) -> str:
-    """The stories as JSON."""
-    return json.dumps({"version": 1, "urls": [story.as_json() for story in stories]}, indent=2)
-
-
-def story_lines(stories: Sequence[Explanation]) -> Iterator[str]:
+def story_lines(stories: Sequence[Explanation]) -> Iterator[str | Line]:
     """The stories as lines of text, with an empty line between them. Text from the web is escaped."""
     for number, story in enumerate(stories):
         if number:
@@ -43,7 +38,7 @@ def story_lines(stories: Sequence[Explanation]) -> Iterator[str]:
         for topic in story.topics:
             title = _TITLES.get(topic.name, topic.name)
             for line in topic.lines:
-                yield f"{title:<{_TITLE_WIDTH}}{safe(line)}".rstrip()
+                yield Line(f"{title:<{_TITLE_WIDTH}}", safe(line))
                 title = ""
 
 

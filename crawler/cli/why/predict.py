@@ -30,7 +30,7 @@ def predict(url: Url, policy: CrawlRules) -> StoryTopic:
     """What a crawl would do if a page one click from the start linked the URL."""
     verdict = _why_refused(url, policy)
     if verdict:
-        lines = [f"it would end as {state_text(verdict.state, verdict.reason)}"]
+        lines = [f"its state would be: {state_text(verdict.state, verdict.reason)}"]
     elif policy.robots is None and policy.obey_robots:
         lines = ["a run would fetch it, unless robots.txt forbids that"]
     else:
@@ -39,9 +39,9 @@ def predict(url: Url, policy: CrawlRules) -> StoryTopic:
     if unlisted:
         lines.append(f"a sitemap here cannot list it: {state_text(unlisted.state, unlisted.reason)}")
     elif not verdict:
-        noindex = ", does not say noindex" if policy.obey_noindex else ""
-        canonical = " and names no other page as its canonical" if policy.obey_canonical else ""
-        lines.append(f"and list it, if it answers 200 with HTML{noindex}{canonical}")
+        noindex = " without noindex" if policy.obey_noindex else ""
+        canonical = " and without another page as its canonical" if policy.obey_canonical else ""
+        lines.append(f"and list it, if the server returns 200 with HTML{noindex}{canonical}")
     end = verdict or unlisted
     values = {
         "state": end.state.value if end else None,

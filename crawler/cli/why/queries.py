@@ -14,7 +14,6 @@ from crawler.cli.why.story import (
     LinkFacts,
     RedirectHop,
     ReferringPage,
-    RunSummary,
     SitemapPosition,
     UrlHistory,
     UrlStory,
@@ -23,6 +22,7 @@ from crawler.crawl.frontier.outlinks import unpack_links
 from crawler.lastmod.store import ObservationStore
 from crawler.model import DiscoveredBy, DocumentKind, Page, Request, State, Url
 from crawler.state.database import storage_errors
+from crawler.state.runs import RunStore
 
 if TYPE_CHECKING:
     from crawler.audit.graph.graph import LinkGraph
@@ -48,8 +48,6 @@ m.target),
 # CROSS: run by run, each by the key of the feed, instead of a scan of all feeds
 _SELECT_CHANGES: Final = """SELECT r.number, r.started, c.kind, c.target, c.lastmod, c.before, c.reason
   FROM run r CROSS JOIN change c ON c.run = r.number AND c.url = ? ORDER BY r.number"""
-_SELECT_RUN: Final = """SELECT number, started, ended, completeness, because, outcome, refusal, notes FROM run
-  ORDER BY number DESC LIMIT 1"""
 _SELECT_RANGE: Final = "SELECT url FROM url WHERE url >= ? AND url < ? LIMIT ?"
 _decode = msgspec.msgpack.Decoder(Page).decode
 
@@ -132,8 +130,9 @@ class UrlStories:
         steps = list(self._steps_to(number)) if visit else []
         steps.reverse()
         target = visit.target if visit else history.target if history else None
-        run = self._run()
+        run = next(iter(RunStore(self._db).last(1)), None)
         is_part = run is not None and run.ended is None and run.outcome == "partial"
+        dates = ObservationStore(self._db, 0)
         return UrlStory(
             url=url,
             is_known=url_row is not None,
@@ -149,37 +148,19 @@ class UrlStories:
             planned=self._position("listing", number),
             changes=[ChangeFeedEntry(*row) for row in self._db.execute(_SELECT_CHANGES, (url,))],
             starts=dict(self._db.execute("SELECT number, started FROM run")),
-            distrust=ObservationStore(self._db, 0).distrust,
+            distrust=dates.distrust,
+            builds=dates.builds,
         )
-
-    def _run(self) -> RunSummary | None:
-        row = self._row(_SELECT_RUN)
-        if row is None:
-            return None
-        *fields, notes = row
-        names = ("number", "started", "ended", "completeness", "because", "outcome", "refusal")
-        return RunSummary(**dict(zip(names, fields, strict=True)), notes=msgspec.json.decode(notes))
 
     def _last_visit(self, number: int) -> tuple[LastVisit | None, int | None]:
         """The visit of the last run, and the id of its content."""
         row = self._row(_SELECT_VISIT, number)
         if row is None:
             return None, None
-        state, reason, found, depth, kind, due, status, target, trail, *fields, content = row
-        names = LastVisit.__struct_fields__[-len(fields) :]
-        visit = LastVisit(
-            state=State(state),
-            reason=reason,
-            found=found,
-            depth=depth,
-            kind=DocumentKind(kind),
-            due=due,
-            status=status,
-            target=target,
-            requests=Request.read(trail),
-            **dict(zip(names, fields, strict=True)),
-        )
-        return visit, content
+        *fields, content = row
+        values = dict(zip(LastVisit.__struct_fields__, fields, strict=True))
+        values |= {"state": State(values["state"]), "kind": DocumentKind(values["kind"])}
+        return LastVisit(**values | {"requests": Request.read(values["requests"])}), content
 
     def _history(self, number: int) -> tuple[UrlHistory | None, int | None]:
         row = self._row(_SELECT_HISTORY, number)
@@ -195,7 +176,7 @@ class UrlStories:
         if row is None:
             return None
         file, group, shard, lastmod, source, kept = row
-        return SitemapPosition(file, group, shard, lastmod, source, bool(kept))
+        return SitemapPosition(file, group, shard, lastmod, source, kept == 1, kept == 2)
 
     def _steps_to(self, number: int) -> Iterator[DiscoveryStep]:
         """The steps by which runs found a URL, from the URL back to the start."""

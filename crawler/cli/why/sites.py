@@ -132,14 +132,14 @@ def site_for_url(text: str, sites: Sequence[KnownSite]) -> KnownSite:
             ranked.append((covers, site.stories.knows(url), -number, site))
     if text.startswith("/") and len(directories := {item[3].scope.directory for item in ranked}) > 1:
         raise UsageError(
-            f"{text} is a path of {' and of '.join(sorted(directories))}: write the whole URL, or choose one with "
-            f"--config or --state"
+            f"several sites have the path {text} ({', '.join(sorted(directories))}): write the whole URL, or choose a "
+            f"site with --config or --state"
         )
     if ranked:
         return max(ranked, key=lambda item: item[:3])[3]
     shown = ", ".join(site.scope.directory for site in sites[:_MAX_NAMED])
     more = f" and {len(sites) - _MAX_NAMED} more" if len(sites) > _MAX_NAMED else ""
-    raise UsageError(f"no crawled site covers {text!a}: there is state of {shown}{more}; choose one with --config")
+    raise UsageError(f"no crawled site covers {text!a}: the crawled sites are {shown}{more}; choose one with --config")
 
 
 def _has_url(site: KnownSite, text: str) -> bool:

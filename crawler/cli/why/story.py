@@ -3,19 +3,8 @@
 from msgspec import Struct
 
 from crawler.model import DocumentKind, Page, Request, State, Url
-
-
-class RunSummary(Struct, frozen=True, kw_only=True):
-    """The run of the last visit. ``ended`` None: it is active, or can be resumed. In Unix time."""
-
-    number: int
-    started: float
-    ended: float | None = None
-    completeness: str = ""
-    because: str = ""
-    outcome: str = ""
-    refusal: str = ""
-    notes: list[str] = []
+from crawler.state.runs import Run
+from sitemap import BuildTime
 
 
 class LastVisit(Struct, frozen=True, kw_only=True):
@@ -65,7 +54,10 @@ class UrlHistory(Struct, frozen=True, kw_only=True):
 
 
 class SitemapPosition(Struct, frozen=True):
-    """A place in the sitemap. ``is_kept``: the page failed temporarily, and stays listed."""
+    """A place in the sitemap. ``is_kept``: the page failed temporarily, and stays listed.
+
+    ``is_held``: the gate holds it.
+    """
 
     file: str
     group: str
@@ -73,6 +65,7 @@ class SitemapPosition(Struct, frozen=True):
     lastmod: str
     lastmod_source: str
     is_kept: bool
+    is_held: bool = False
 
 
 class DiscoveryStep(Struct, frozen=True):
@@ -128,7 +121,7 @@ class UrlStory(Struct, frozen=True, kw_only=True):
 
     url: Url
     is_known: bool = False
-    run: RunSummary | None = None
+    run: Run | None = None  # that of the last visit
     last_visit: LastVisit | None = None
     history: UrlHistory | None = None
     page: Page | None = None  # its last parsed content, of any run
@@ -144,6 +137,7 @@ class UrlStory(Struct, frozen=True, kw_only=True):
     sources: list[str] = []  # sentences from the sources of an audit
     findings: list[str] = []  # findings of the audit, as sentences
     distrust: str = ""  # why Last-Modified is not believed on the whole site, a sentence
+    builds: list[BuildTime] = []  # times of builds among the Last-Modified of the site
 
     @property
     def is_audit(self) -> bool:

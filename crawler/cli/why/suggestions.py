@@ -40,13 +40,16 @@ def nearest_urls(
     order[url.lower()] = (-1, "")
     ranked = sorted((order[other.lower()], other not in spelled, other) for other in known if other.lower() in order)
     if ranked:
-        named = [(other, _join_with_and(how, "in another case" if cased else "")) for (_, how), cased, other in ranked]
+        named = [
+            (other, _join_with_and(how, "with different upper and lower case" if cased else ""))
+            for (_, how), cased, other in ranked
+        ]
         return named[:MAX_SUGGESTIONS]
     start = url.partition("?")[0].rindex("/") + 1
     alike = get_close_matches(
         url[start:], [candidate[start:] for candidate in neighbours], n=MAX_SUGGESTIONS, cutoff=_MIN_SIMILARITY
     )
-    return [(Url(url[:start] + candidate), "looks alike") for candidate in alike]
+    return [(Url(url[:start] + candidate), "similar spelling") for candidate in alike]
 
 
 def _join_with_and(first: str, second: str) -> str:
@@ -120,7 +123,7 @@ def _ending(url: Url) -> Iterator[tuple[str, str]]:
 
 def _query(url: Url) -> Iterator[tuple[str, str]]:
     if "?" in url:
-        yield url.partition("?")[0], "without what follows the question mark"
+        yield url.partition("?")[0], "without the query after the question mark"
 
 
 def _written(url: Url) -> Iterator[tuple[str, str]]:

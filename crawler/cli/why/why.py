@@ -1,5 +1,6 @@
 """``siteatlas why``: its options, its output and its exit code."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import TraceOption, with_flags
 from crawler.errors import FindingsFound
+from crawler.layout import fitted
 
 EPILOG = f"""{RAW}Examples:
   siteatlas why https://www.example.com/shop/basket.html
@@ -24,36 +26,39 @@ least one URL is unknown.
 @with_flags("state.directory")
 def why(
     urls: Annotated[
-        list[str], typer.Argument(metavar="URL", help="URLs in any spelling, or paths of the site.", show_default=False)
+        list[str],
+        typer.Argument(
+            metavar="URL", help="URLs, or paths such as /about. A URL need not be normalized.", show_default=False
+        ),
     ],
     config: Annotated[
         Path | None,
         typer.Option(
             "--config",
             metavar="FILE",
-            help="TOML file that configures the site. Default: find the state that covers each URL.",
+            help="Configuration file of the site (TOML). Default: search --state for the site of each URL.",
             envvar="SITEATLAS_CONFIG",
             show_envvar=False,
         ),
     ] = None,
     site: Annotated[
-        list[str] | None, typer.Option("--site", metavar="NAME", help="The site of the configuration.")
+        list[str] | None, typer.Option("--site", metavar="NAME", help="Name of one site in the configuration.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanations as JSON.")] = False,
     verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
-    """Explain URLs: how each was found, how the server answered, and why it is listed or not.
+    """Explain URLs: how each was found, how the server responded, and why it is listed or not.
 
-    why sends no requests. It reads what the last runs saw, even while a run is active. For an unknown URL, it says what
-    a run would do with it, and which known URLs are spelled alike.
+    why sends no requests. It reads what the last runs saw, even while a run is active. For an unknown URL, why shows
+    what a run would do with the URL, and lists known URLs with a similar spelling.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.why import lookup  # noqa: PLC0415 - the crawler is not needed to show help
 
         stories = lookup.explain_urls(urls, config, flags, site or [])
-        text = lookup.stories_json(stories) if as_json else "\n".join(lookup.story_lines(stories))
-        sys.stdout.write(f"{text}\n")
+        values = {"version": 1, "urls": [story.as_json() for story in stories]}
+        sys.stdout.write(f"{json.dumps(values, indent=2)}\n" if as_json else fitted(lookup.story_lines(stories)))
         sys.stdout.flush()
         if not all(story.is_known for story in stories):
             errors.exit_code = FindingsFound.exit_code

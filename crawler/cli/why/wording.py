@@ -29,25 +29,27 @@ DISCOVERY_TEXTS: Final = {
 STATE_TEXTS: Final = {
     State.PENDING: "it is known, but not visited yet",
     State.INDEXABLE: "it is a page that belongs in the sitemap",
-    State.REDIRECT: "it redirects; a sitemap lists the final page",
-    State.CANONICAL_ELSEWHERE: "the page names another one as its canonical; a sitemap lists that one",
+    State.REDIRECT: "it redirects; a sitemap lists the final page instead",
+    State.CANONICAL_ELSEWHERE: "the page names another URL as its canonical; a sitemap lists that URL instead",
     State.NOINDEX: "the page asks search engines to leave it out",
-    State.CLIENT_ERROR: "the server answers that there is no page, or refuses it",
-    State.SERVER_ERROR: "the server failed",
-    State.UNREACHABLE: "the server did not answer",
-    State.BAD_ANSWER: "the answer is unusable",
-    State.WRONG_TYPE: "it is no web page but another file, such as a feed, an image or a PDF; a sitemap lists pages",
-    State.PARSE_FAILED: "the answer could not be parsed",
+    State.CLIENT_ERROR: "the server reports that the page does not exist, or refuses access",
+    State.SERVER_ERROR: "the server returned an error",
+    State.CHALLENGED: "a firewall responded in place of the site, so nothing is known about the page",
+    State.UNREACHABLE: "the server did not respond",
+    State.BAD_ANSWER: "the response is not usable",
+    State.WRONG_TYPE: "it is not a web page but another file, such as a feed, an image or a PDF; a sitemap lists "
+    "only pages",
+    State.PARSE_FAILED: "the response could not be parsed",
     State.ROBOTS: "robots.txt forbids fetching it, so nothing is known about the page",
-    State.NOFOLLOW: "every link to it asks not to be followed",
+    State.NOFOLLOW: "every link to it is a nofollow link",
     State.OUT_OF_SCOPE: "the sitemap may not list it: it is outside the sitemap's directory or host",
     State.EXCLUDED: "the configuration excludes it",
     State.TOO_DEEP: "it is deeper than the configuration allows",
     State.TOO_LONG: "the URL is too long",
     State.TRAP: "the URL looks like part of a crawler trap",
-    State.UNLINKED: "an earlier run listed it, and nothing links to it any longer",
+    State.UNLINKED: "an earlier run listed it, but no page links to it any more",
     State.SITEMAP_FILE: "it is a sitemap, and was read for the pages that it lists",
-    State.INTERNAL_ERROR: "siteatlas failed on it, which is a fault of siteatlas",
+    State.INTERNAL_ERROR: "siteatlas failed to process it, which is a bug in siteatlas",
 }
 
 
@@ -66,7 +68,9 @@ def discovery_text(found: int) -> list[str]:
 
 def distance_text(clicks: int | None) -> str:
     """The distance from the start over followed links; None: there is no path."""
-    return "no followed link leads there" if clicks is None else f"{count_text(clicks, 'click')} from the start"
+    return (
+        "no path of followed links leads to it" if clicks is None else f"{count_text(clicks, 'click')} from the start"
+    )
 
 
 def state_text(state: State | None, reason: str = "") -> str:

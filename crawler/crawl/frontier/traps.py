@@ -8,6 +8,7 @@ its template still bring news. Most of the counts follow from the state, which k
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
 from functools import cached_property
 from heapq import nlargest, nsmallest
 from typing import Final, NamedTuple, TypeVar
@@ -49,42 +50,36 @@ class TemplateMember(NamedTuple):
         return self.state is State.TRAP and self.status is None
 
 
+@dataclass(frozen=True, eq=False)
 class Novelty:
     """Whether the last ``pages`` of each template of a path, in order, bring news.
 
     ``brought`` are the URLs first discovered on each page, by its id, that are not generated from it.
     """
 
-    def __init__(
-        self,
-        db: sqlite3.Connection,
-        pages: Mapping[UrlTemplate, list[TemplateMember]],
-        brought: Mapping[int, list[Url]],
-        patience: int,
-    ) -> None:
-        self._db = db
-        self._pages = pages
-        self._brought = brought
-        self._trap_limit = patience
+    db: sqlite3.Connection
+    pages: Mapping[UrlTemplate, list[TemplateMember]]
+    brought: Mapping[int, list[Url]]
+    trap_limit: int
 
     def judged_count(self, template: UrlTemplate) -> int:
         """The number of the last pages of a template that are judged."""
-        return min(JUDGED_PAGES * self._trap_limit, len(self._pages.get(template, ())) // 2)
+        return min(JUDGED_PAGES * self.trap_limit, len(self.pages.get(template, ())) // 2)
 
     def has_news(self, template: UrlTemplate) -> bool:
         """Whether enough pages of a template were read, and one of those judged brings news."""
-        return self.judged_count(template) >= self._trap_limit and not self.has_no_news(template)
+        return self.judged_count(template) >= self.trap_limit and not self.has_no_news(template)
 
     def has_no_news(self, template: UrlTemplate) -> bool:
         """Whether none of the judged pages brings news; False when too few are judged."""
         judged = self.judged_count(template)
-        if judged < max(1, self._trap_limit // 20):
+        if judged < max(1, self.trap_limit // 20):
             return False
-        return not any(self._has_news_flags(template, self._pages[template][-judged:], judged))
+        return not any(self._has_news_flags(template, self.pages[template][-judged:], judged))
 
     def pages_without_news(self, template: UrlTemplate, after: TemplateMember) -> Iterator[TemplateMember]:
         """The indexable pages after a given one that bring no news."""
-        later = [page for page in self._pages.get(template, ()) if page > after]
+        later = [page for page in self.pages.get(template, ()) if page > after]
         pages = [page for page in later if page.state is State.INDEXABLE]
         for page, has_news in zip(pages, self._has_news_flags(template, pages, len(later)), strict=True):
             if not has_news:
@@ -95,8 +90,8 @@ class Novelty:
 
         The last ``behind`` pages of the template are not before these.
         """
-        members = self._pages.get(template, [])
-        earlier = members[: len(members) - behind][-self._trap_limit :]
+        members = self.pages.get(template, [])
+        earlier = members[: len(members) - behind][-self.trap_limit :]
         known = set().union(*map(self._contents_of, earlier))
         for page in pages:
             news = {
@@ -111,9 +106,9 @@ class Novelty:
     def _template_by_content(self) -> dict[str, UrlTemplate | None]:
         """The template whose last pages have a content; None when several templates have it."""
         templates: dict[str, UrlTemplate | None] = {}
-        if len(self._pages) > 1:
-            for template, pages in self._pages.items():
-                for content in set().union(*map(self._contents_of, pages[-self._trap_limit :])):
+        if len(self.pages) > 1:
+            for template, pages in self.pages.items():
+                for content in set().union(*map(self._contents_of, pages[-self.trap_limit :])):
                     templates[content] = None if content in templates else template
         return templates
 
@@ -123,15 +118,15 @@ class Novelty:
     def _visited(self, member: TemplateMember) -> TemplatePage:
         markup = ""
         if member.state is State.INDEXABLE and member.content is not None:
-            row = self._db.execute("SELECT text FROM content WHERE id = ?", (member.content,)).fetchone()
+            row = self.db.execute("SELECT text FROM content WHERE id = ?", (member.content,)).fetchone()
             markup = (load_snapshot(row[0]) or "") if row else ""
-        return TemplatePage(member.url, markup, (*self._brought.get(member.id, ()), *self._listed_targets(member)))
+        return TemplatePage(member.url, markup, (*self.brought.get(member.id, ()), *self._listed_targets(member)))
 
     def _listed_targets(self, member: TemplateMember) -> Iterator[Url]:
         """The linked pages that a sitemap had named before any page linked to them."""
-        row = self._db.execute("SELECT links FROM content WHERE id = ?", (member.content,)).fetchone()
+        row = self.db.execute("SELECT links FROM content WHERE id = ?", (member.content,)).fetchone()
         ids = msgspec.json.encode([number for number, _ in unpack_links(row[0])] if row else []).decode()
-        for (url,) in self._db.execute(_NAMED_BY_SITEMAP, (ids,)):
+        for (url,) in self.db.execute(_NAMED_BY_SITEMAP, (ids,)):
             if url_templates.template_of(url).path != member.template.path:
                 yield url
 
@@ -366,7 +361,10 @@ class TrapDetector:
         for template in templates:
             for page in novelty.pages_without_news(template, last):
                 if not self._is_remembered(page.url):
-                    reason = f"{url_templates.TRAP_PREFIX}others like {template} were read, and it has nothing new"
+                    reason = (
+                        f"{url_templates.TRAP_PREFIX}URLs like {template} had already been read, and this page "
+                        f"has nothing new"
+                    )
                     self._move(page, State.TRAP, reason)
 
     def _admit_more(self, templates: set[UrlTemplate]) -> bool:

@@ -147,7 +147,7 @@ def page_contents(page: TemplatePage) -> set[str]:
 
 def trap_reason(template: UrlTemplate, others: int) -> str:
     """Why a URL is left out, in a sentence; ``others`` of its template were found before."""
-    return f"{TRAP_PREFIX}{others:,} others like {template} had been found on one another before"
+    return f"{TRAP_PREFIX}{others:,} URLs like {template} had already been found on pages of the same kind"
 
 
 def exclude_remedy(templates: list[UrlTemplate], url: str) -> str:
@@ -190,7 +190,7 @@ def trap_note(templates: list[UrlTemplate], url: str, read: int, vain: int) -> s
     """The note on the endless templates of one path, once for all of their URLs."""
     more = f" (and {len(templates) - 1:,} more like it)" if len(templates) > 1 else ""
     return (
-        f"{templates[0]}{more} goes on for ever: {read:,} such pages were read, the last {vain:,} of them had "
-        f"nothing new, and the rest was left out, such as {url}; {exclude_remedy(templates, url)} leaves out all of "
-        "them, --trap-limit 0 reads on"
+        f"{templates[0]}{more} is an infinite URL space: {read:,} such pages were read, and the last {vain:,} of "
+        f"them had nothing new; the rest was left out, such as {url}; {exclude_remedy(templates, url)} excludes all "
+        f"of them, --trap-limit 0 crawls all of them"
     )

@@ -37,9 +37,9 @@ class CommandChannel:
         program = shutil.which(command[0]) if command and command[0] else None
         if program is None:
             name = command[0] if command else ""
-            raise UsageError(f"hook.command: there is no program {name!r} that can be run; give its full path")
+            raise UsageError(f"hook.command: {name!r} is not a program that can be run; give its full path")
         if any("\0" in word for word in command):
-            raise UsageError("hook.command: a word of a command cannot have a NUL character in it")
+            raise UsageError("hook.command: a word of the command contains a NUL character, which is not allowed")
         self.key = f"hook {hashlib.sha256(chr(0).join(command).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
         self.occasions = frozenset(on)
         self._command = [program, *command[1:]]
@@ -97,13 +97,13 @@ class CommandChannel:
         detail = f": {last_line}" if last_line else ""
         if code is None:
             return SendResult.deferred(
-                f"the hook {self._name} took more than {self._timeout:g} seconds and was ended{detail}"
+                f"the hook {self._name} took more than {self._timeout:g} seconds and was stopped{detail}"
             )
         if code == 0:
             return SendResult.accepted(f"the hook {self._name} ran{detail}")
         if code == _TEMPORARY_EXIT_CODE:
-            return SendResult.deferred(f"the hook {self._name} asks to be run again later (exit code 75){detail}")
-        ending = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
+            return SendResult.deferred(f"the hook {self._name} requests another attempt later (exit code 75){detail}")
+        ending = f"ended with exit code {code}" if code > 0 else f"was stopped by signal {-code}"
         return SendResult.refused(f"the hook {self._name} {ending}{detail}")
 
 

@@ -74,12 +74,12 @@ def parse_server(address: str, security: SmtpSecurity, login: str = "", ca_file:
         host, port = None, 0
     if not host or parts.netloc != address or "@" in address:
         shown = "it" if "@" in address else repr(address)
-        raise UsageError(f"email.server: {shown} is not like mail.example.com:25")
+        raise UsageError(f"email.server: {shown} does not have the form mail.example.com:25")
     user, colon, password = login.partition(":")
     if login and not (user and colon and password):
-        raise UsageError("email.login is not like user:password (it is not shown)")
+        raise UsageError("email.login does not have the form user:password (its value is not shown)")
     if login and not login.isascii():
-        raise UsageError("email.login has a character that is not ASCII, which SMTP has no way to send")
+        raise UsageError("email.login contains a character that is not ASCII, which SMTP cannot send")
     if login and security == "none":
         raise UsageError(
             "email.login would be sent over an unencrypted connection: set email.security to starttls or tls"
@@ -106,7 +106,7 @@ async def hand_over(
                 result = _accepted(server, refused)  # even if closing the connection fails
         except Exception as error:  # noqa: BLE001 - the fence: no mail server ends a run
             result = result or _no_response(server, error)
-    return result or _later(server, f"did not take the message within {timeout:g} seconds")
+    return result or _later(server, f"did not accept the message within {timeout:g} seconds")
 
 
 async def _client(server: SmtpServer) -> aiosmtplib.SMTP:
@@ -128,7 +128,7 @@ async def _client(server: SmtpServer) -> aiosmtplib.SMTP:
 
 def _accepted(server: SmtpServer, refused: Mapping[str, _Reply]) -> SendResult:
     exceptions = f", but not for all: {_replies(server, refused)}" if refused else ""
-    return SendResult.accepted(f"the mail server {server.name} took the message{exceptions}")
+    return SendResult.accepted(f"the mail server {server.name} accepted the message{exceptions}")
 
 
 def _no_response(server: SmtpServer, error: Exception) -> SendResult:
@@ -136,24 +136,26 @@ def _no_response(server: SmtpServer, error: Exception) -> SendResult:
         case aiosmtplib.SMTPRecipientsRefused(recipients=refused):
             is_later = any(400 <= recipient.code < 500 for recipient in refused)
             replies = _replies(server, {recipient.recipient: recipient for recipient in refused})
-            return _answer(server, f"takes none of the recipients: {replies}", is_later)
+            return _answer(server, f"rejected all recipients: {replies}", is_later)
         case aiosmtplib.SMTPResponseException(code=code) if code < 200:
             return _later(server, "does not speak SMTP")
         case aiosmtplib.SMTPResponseException() as refusal:
             is_later = not 500 <= refusal.code < 600
             return _answer(server, f"answered {_reply(server, refusal)}", is_later)
         case aiosmtplib.SMTPServerDisconnected() | ConnectionResetError() | BrokenPipeError():
-            return _later(server, "hung up")
+            return _later(server, "closed the connection")
         case aiosmtplib.SMTPException() as known:
-            return _answer(server, f"cannot do that: {quote_message(str(known), _secrets(server))}", is_later=False)
+            return _answer(
+                server, f"does not support this: {quote_message(str(known), _secrets(server))}", is_later=False
+            )
         case ssl.SSLCertVerificationError(verify_message=message):
             return _later(server, f"has a bad certificate: {quote_message(message)}")
         case OSError(errno=number, strerror=text) as unreachable:
             # asyncio replaces the text of some errors; a resolver's error numbers are negative
             reason = os.strerror(number) if number and number > 0 else text or str(unreachable)
-            return _later(server, f"was not reached: {quote_message(reason) or type(unreachable).__name__}")
+            return _later(server, f"cannot be reached: {quote_message(reason) or type(unreachable).__name__}")
         case unknown:
-            return _later(server, f"is not understood ({type(unknown).__name__})")
+            return _later(server, f"sent an invalid response ({type(unknown).__name__})")
 
 
 def _origin(error: BaseException) -> BaseException:
@@ -256,5 +258,5 @@ def _address(text: str, setting: str) -> Address:
         address = Address()
     is_repaired = address.addr_spec.rpartition("@")[0] not in text  # the parser repairs any text
     if not address.username or not address.domain or is_repaired:
-        raise UsageError(f"{setting} {text!r} is no address like name@example.com")
+        raise UsageError(f"{setting} {text!r} is not an address such as name@example.com")
     return address

@@ -64,7 +64,8 @@ class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
             return msgspec.json.decode(text, type=cls)
         except (msgspec.DecodeError, UnicodeError):
             raise UsageError(
-                f"search_console.account: {'it' if is_json else setting} is not the JSON key file of a service account"
+                f"search_console.account: {'this' if is_json else setting} is not the JSON key file of a service "
+                "account"
                 " (with client_email and private_key); create one in the Google Cloud console"
             ) from None
 
@@ -78,15 +79,15 @@ class AccessTokens:
 
             signer = _signer(account.private_key, account.private_key_id)
         except ImportError:
-            raise UsageError("Search Console wants another package: pip install 'siteatlas[google]'") from None
+            raise UsageError("Search Console needs another package: pip install 'siteatlas[google]'") from None
         try:
             self._origin = display_origin(account.token_uri)
         except ValueError as error:
             raise UsageError(f"search_console.account: its token_uri is {error}") from None
         if signer is None:
             raise UsageError(
-                "search_console.account: the private_key of the service account is no RSA key in PEM form;"
-                " download the key file again"
+                "search_console.account: the private_key of the service account is not an RSA key in PEM form; "
+                "download the key file again"
             )
         self._http = http
         self._email = account.client_email
@@ -104,7 +105,7 @@ class AccessTokens:
         token = self._credentials.token
         if isinstance(token, str) and token and token.isascii() and token.isprintable():
             return token
-        return SendResult.deferred(f"Google's token server {self._origin} answered without a token")
+        return SendResult.deferred(f"Google's token server {self._origin} returned no token")
 
     def discard(self) -> None:
         """Forget a token that was rejected."""
@@ -130,10 +131,10 @@ class AccessTokens:
         hint = ""
         if abs(offset) > _SKEW:
             direction = "ahead" if offset > 0 else "behind"
-            hint = f"; the clock of this machine is {abs(offset) / 60:,.0f} minutes {direction}: set it"
+            hint = f"; the clock of this machine is {abs(offset) / 60:,.0f} minutes {direction}: correct it"
         elif "jwt" in reason.lower():
             hint = "; the clock of this machine may be wrong, or the key was deleted"
-        return f"Google does not take the key of {plain_line(self._email)}{detail}{hint}"
+        return f"Google does not accept the key of {plain_line(self._email)}{detail}{hint}"
 
 
 class _TokenRefused(Exception):

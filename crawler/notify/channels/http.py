@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
@@ -119,9 +118,7 @@ class HttpSender:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._fetcher.aclose()
 
     async def send(
@@ -139,7 +136,7 @@ class HttpSender:
             if parsed.userinfo:
                 all_headers["Authorization"] = _basic(parsed.userinfo)
         except (httpx.InvalidURL, ValueError):
-            return NoResponse(message="a URL of this message cannot be sent; check how it is written")
+            return NoResponse(message="a URL of this message cannot be sent; check its spelling")
         target = Url(origin + parsed.raw_path.decode("ascii"))
         response = await self._fetcher.fetch(target, headers=all_headers.items(), method=method, content=body)
         if isinstance(response, Failure):
@@ -158,7 +155,7 @@ class HttpSender:
         if code.startswith("tls."):
             return failed.message
         if code.startswith("time."):
-            return f"{origin} did not answer within {self._timeout:g} seconds"
+            return f"{origin} did not respond within {self._timeout:g} seconds"
         if code is FailureCode.INTERNAL:
             return f"the message for {origin} could not be sent"
         return failure(code, origin).message
@@ -184,14 +181,14 @@ def result_of(response: NotifyResponse | NoResponse, server: str) -> SendResult:
     section 4); anything else needs a person, also a redirect.
     """
     if isinstance(response, NoResponse):
-        return SendResult.deferred(f"{server} was not reached: {response.message}")
+        return SendResult.deferred(f"{server} cannot be reached: {response.message}")
     status = response.status
     if 200 <= status < 300:
         return SendResult.accepted(f"{server} accepted it ({status})")
     if 300 <= status < 400:
         target = _redirect_text(response.headers.get("location", ""))
         return SendResult.refused(
-            f"{server} answered {status}, a redirect{target}, which is not followed: configure where it leads"
+            f"{server} answered {status}, a redirect{target}, which is not followed: configure the target URL instead"
         )
     message = f"{server} answered {_status_name(status)}" + (f": {response.text}" if response.text else "")
     is_deferred = is_transient(status) or 500 <= status < 600

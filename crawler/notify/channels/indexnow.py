@@ -88,18 +88,21 @@ class IndexNowChannel:
     def _documented(self, response: NotifyResponse, host: str, count: int) -> SendResult | None:
         """The result of a documented status; None for all others."""
         detail = f": {response.text}" if response.text else ""
-        accepted = f"{_NAME} took {count:,} URL{'s' * (count != 1)} of {host}"
+        accepted = f"{_NAME} accepted {count:,} URL{'s' * (count != 1)} of {host}"
         if response.status in (200, 202) and _is_page(response):
-            text = f"{_NAME} answered {response.status} with a page, as no such service does: check --indexnow-endpoint"
+            text = (
+                f"{_NAME} answered {response.status} with a web page, so it is not an IndexNow service: check "
+                f"--indexnow-endpoint"
+            )
             return SendResult.deferred(text)
         if response.status == 200:
             return SendResult.accepted(accepted)
         if response.status == 202:
-            return SendResult.accepted(f"{accepted}, and has still to check the key")
+            return SendResult.accepted(f"{accepted}, but has not checked the key yet")
         if reason := _REFUSED.get(response.status):
             return SendResult.refused(f"{_NAME} answered {reason}{detail}")
         if response.status == 403:
-            text = f"{_NAME} answered 403, that the key of {host} is not valid{detail}; {self._remedy(host)}"
+            text = f"{_NAME} answered 403, the key of {host} is not valid{detail}; {self._remedy(host)}"
             self._ready[host] = SendResult.deferred(text)
             return self._ready[host]
         if response.status == _TOO_MANY:
@@ -115,10 +118,10 @@ class IndexNowChannel:
         if isinstance(reply, Failure):
             return self._not_ready(f"the key file of {host} cannot be fetched: {reply.message}", host)
         if reply.status != 200:
-            return self._not_ready(f"the key file of {host} is not there: it answered {reply.status}", host)
+            return self._not_ready(f"the key file of {host} does not exist: the server answered {reply.status}", host)
         if reply.cut or reply.body.decode("utf-8-sig", "replace").strip() != self._secret:
-            return self._not_ready(f"the key file of {host} does not hold the key and nothing else", host)
-        return SendResult.accepted(f"the key file of {host} is there and right")
+            return self._not_ready(f"the key file of {host} must contain the key and nothing else", host)
+        return SendResult.accepted(f"the key file of {host} exists and is correct")
 
     def _not_ready(self, reason: str, host: str) -> SendResult:
         return SendResult.deferred(f"{quote_message(reason, (self._secret,))}; {self._remedy(host)}")

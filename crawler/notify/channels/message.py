@@ -18,7 +18,7 @@ from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.notify.channels.http import plain_line
 from crawler.notify.notice import Notice, Occasion
-from crawler.publish.changes import Change, ChangeCounts, ChangeKind
+from crawler.publish.changes import Change, ChangeCounts, ChangeKind, counts_text
 
 _FILE: Final = "<template>"  # Jinja2's name in tracebacks for a template without a file
 
@@ -52,7 +52,7 @@ class MessageTemplate:
         try:
             source = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise UsageError(f"cannot read the template {path} of {setting}: {reason}") from None
         return cls(source, f"the template {path}")
 
@@ -106,12 +106,10 @@ def notice_sentence(notice: Notice) -> str:
     """The notice in one sentence without its full stop."""
     if notice.occasion is not Occasion.CHANGES:
         return plain_line(notice.message).rstrip(".")
-    numbers = [(getattr(notice.counts, kind.value), kind.value) for kind in ChangeKind]
     listed = f"{notice.pages:,} {'page is' if notice.pages == 1 else 'pages are'} listed"
     if not notice.after:
         return f"the whole sitemap is new: {listed}"
-    changes = [f"{number:,} {kind}" for number, kind in numbers if number] or ["nothing changed"]
-    return f"{', '.join(changes)}; {listed} now"
+    return f"{counts_text(notice.counts)}; {listed} now"
 
 
 def notice_document(notice: Notice, key: str) -> dict[str, Any]:
@@ -164,7 +162,7 @@ def render_mail(template: MessageTemplate, notice: Notice, key: str) -> tuple[st
     text = render_text(template, notice, key).lstrip()
     subject, _, body = text.partition("\n")
     if not plain_line(subject):
-        raise template.error("it makes no text; its first line is the subject")
+        raise template.error("the first line, which is the subject, is empty")
     return plain_line(subject)[:200], f"{body.strip()}\n"
 
 
@@ -175,9 +173,7 @@ def render_body(template: MessageTemplate, notice: Notice, key: str) -> bytes:
         msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         problem = str(error).removesuffix(".")
-        raise template.error(
-            f"what it makes is not JSON ({problem}): put texts in by {{{{ name | tojson }}}}"
-        ) from None
+        raise template.error(f"its output is not JSON ({problem}): insert texts with {{{{ name | tojson }}}}") from None
     return text.encode()
 
 
@@ -256,7 +252,7 @@ SAMPLE_NOTICES: Final = (
         after=0,
         until=0,
         pages=0,
-        message="this is a test: nothing happened",
+        message="this is a test message: no event occurred",
     ),
 )
 

@@ -73,13 +73,14 @@ class SearchConsoleStatus(Struct, frozen=True, rename="camel"):
     def sentence(self) -> str:
         """The status for people, in one line."""
         if not self.last_downloaded:
-            return "Google has not read it yet"
+            return "Google has not read the sitemap yet"
         problems = [count_text(self.errors, "error"), count_text(self.warnings, "warning")]
         counts = [f"{content.submitted:,} {quote_message(content.type)}" for content in self.contents]
         content_text = f" and {', '.join(counts)} in it" if counts else ""
-        pending_text = "; it waits to be read again" if self.is_pending else ""
+        pending_text = "; Google will read it again" if self.is_pending else ""
         return quote_message(
-            f"Google read it last on {self.downloaded[:10]}, with {', '.join(problems)}{content_text}{pending_text}"
+            f"Google last read the sitemap on {self.downloaded[:10]}, with "
+            f"{', '.join(problems)}{content_text}{pending_text}"
         )
 
 
@@ -104,8 +105,8 @@ class SearchConsoleChannel:
         self._site = site or f"{display_origin(sitemap_url)}/"
         if not self._site.startswith("sc-domain:") and not self._site.endswith("/"):
             raise UsageError(
-                f"search_console.property {self._site!r} is neither a URL with a slash at its end"
-                " nor like sc-domain:example.com"
+                f"search_console.property {self._site!r} must be a URL with a slash at its end, or "
+                f"sc-domain:example.com"
             )
         try:
             display_origin(endpoint)
@@ -120,7 +121,9 @@ class SearchConsoleChannel:
         if isinstance(response, SendResult):
             return response
         status = await self.read_status()
-        detail = status.sentence if isinstance(status, SearchConsoleStatus) else f"what it says of it: {status.message}"
+        detail = (
+            status.sentence if isinstance(status, SearchConsoleStatus) else f"its status is unknown: {status.message}"
+        )
         return SendResult.accepted(f"submitted to {_NAME}; {detail}")
 
     async def read_status(self) -> SearchConsoleStatus | SendResult:
@@ -156,7 +159,7 @@ class SearchConsoleChannel:
         reasons, message = _reasons(read_object(response.body))
         detail = f": {quote_message(message, response.secrets)}" if message else ""
         if response.status == 403 and reasons & _QUOTA_REASONS:
-            return SendResult.deferred(f"{_NAME} takes no more for now{detail}", wait=response.wait)
+            return SendResult.deferred(f"{_NAME} accepts no more requests for now{detail}", wait=response.wait)
         remedy = self._remedy(method, response.status, reasons)
         if not remedy:
             return result
@@ -166,24 +169,24 @@ class SearchConsoleChannel:
         match status:
             case 401:
                 return (
-                    f"it does not take the token of {self._email}:"
+                    f"it does not accept the token of {self._email}:"
                     " check the clock of this machine, and that the key was not deleted"
                 )
             case 403 if reasons & _DISABLED_REASONS:
                 return "enable the Google Search Console API in the Google Cloud project of the service account"
             case 403:
                 return (
-                    f"the service account {self._email} is no owner of the property {self._site}:"
-                    " add it in Search Console under Settings, Users and permissions"
+                    f"the service account {self._email} is not an owner of the property {self._site}: add it in "
+                    f"Search Console under Settings, Users and permissions"
                 )
             case 404 if method == "GET":
                 return (
-                    f"it knows no such sitemap in the property {self._site}: one that was submitted is known after"
-                    f' a moment, and one that never was is submitted by siteatlas notify --since 0 --only "{self.key}"'
+                    f"the property {self._site} does not list this sitemap: after a submission, wait a moment; "
+                    f'otherwise submit it with siteatlas notify --since 0 --only "{self.key}"'
                 )
             case 404:
                 return (
-                    f"there may be no property {self._site}: set search_console.property,"
+                    f"the property {self._site} may not exist: set search_console.property,"
                     " for a domain property as sc-domain:example.com"
                 )
         return ""

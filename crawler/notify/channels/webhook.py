@@ -41,7 +41,9 @@ class WebhookChannel:
         try:
             origin = display_origin(url)
         except ValueError as error:
-            raise UsageError(f"an entry of webhook.urls is {error} (it is not shown, for it may be a secret)") from None
+            raise UsageError(
+                f"an entry of webhook.urls is {error} (the entry is not shown, because it may be secret)"
+            ) from None
         self.key = f"webhook {origin} {hashlib.sha256(url.encode()).hexdigest()[:8]}"
         self.occasions = frozenset(on)
         self._what = f"the webhook at {origin}"

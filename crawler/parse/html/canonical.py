@@ -2,6 +2,7 @@
 
 https://www.rfc-editor.org/rfc/rfc6596 defines the relation.
 https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls says where a statement counts.
+``noscript`` is only for browsers without scripts; search engines run scripts, so a canonical in it does not count.
 """
 
 from crawler.model import Url
@@ -16,7 +17,9 @@ def read_canonicals(outline: Outline, headers: list[HeaderLink], urls: PageUrls)
     for element in outline.named("link"):
         if "canonical" not in element.get("rel").lower().split():
             continue
-        if element.in_head:
+        if element.in_noscript:
+            faults.append("a canonical inside <noscript> does not count")
+        elif element.in_head:
             stated.append((urls.base, element.get("href"), urls.encoding))
         else:
             faults.append("a canonical outside <head> does not count")

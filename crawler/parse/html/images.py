@@ -24,6 +24,16 @@ _SOURCES: Final = (
 )
 _SETS: Final = ("data-srcset", "data-lazy-srcset", "data-original-set", "nitro-lazy-srcset")
 _OPEN_GRAPH: Final = ("og:image", "og:image:secure_url", "og:image:url")
+_SITE_TYPES: Final = frozenset(
+    {"Organization", "Corporation", "NewsMediaOrganization", "OnlineStore", "Person", "Brand", "WebSite"}
+)
+"""Types of JSON-LD objects that describe the site or the people behind it, unless the page is about them."""
+_SITE_PROPERTIES: Final = frozenset(
+    {"publisher", "author", "creator", "contributor", "editor", "provider", "brand", "manufacturer", "seller", "logo"}
+    | {"sourceOrganization", "copyrightHolder", "sponsor", "funder", "maintainer", "worksFor", "photo"}
+)
+"""Properties that lead to such objects (https://schema.org/CreativeWork, https://schema.org/Product)."""
+_PAGE_IMAGES: Final = ("image", "primaryImageOfPage")
 _is_placeholder = re.compile(
     r"(?:^|[/_.-])(?:blank|spacer|placeholder|pixel|transparent|1x1|lazy|lazyload|loading|loader|clear|empty|dummy)"
     r"(?:[_.-][a-z0-9]+)*\.(?:gif|png|svg|jpe?g|webp)(?:$|\?)",
@@ -135,11 +145,45 @@ def _open_graph(outline: Outline) -> Iterator[str]:
 
 
 def _structured(nodes: list[jsonld.JsonLdNode]) -> Iterator[str]:
-    for node in nodes:
+    """The images that JSON-LD states for the page, not those of its publisher, author, brand or site."""
+    objects, ids = _site_objects(nodes)
+    own = [node for node in nodes if id(node.values) not in objects and _id(node.values) not in ids]
+    pictures = {_id(item) for node in own for key in _PAGE_IMAGES for item in _objects(node.values.get(key))} - {""}
+    for node in [*own, *(node for node in nodes if _id(node.values) in pictures & ids)]:
         if "ImageObject" in node.types:
             yield from _hrefs(node.values.get("contentUrl") or node.values.get("url"))
-        yield from _hrefs(node.values.get("image"))
-        yield from _hrefs(node.values.get("primaryImageOfPage"))
+        for key in _PAGE_IMAGES:
+            yield from _hrefs(node.values.get(key))
+
+
+def _site_objects(nodes: list[jsonld.JsonLdNode]) -> tuple[set[int], set[str]]:
+    """The objects that describe the site, or who made or sells something, with their pictures: identities and @ids.
+
+    What a page is about (``mainEntity``) belongs to the page: a profile page is about a person.
+    """
+    subjects = [value for node in nodes for value in _objects(node.values.get("mainEntity"))]
+    identities, names = {id(value) for value in subjects}, {_id(value) for value in subjects} - {""}
+    waiting: list[Any] = [node.values for node in nodes if not _SITE_TYPES.isdisjoint(node.types)]
+    waiting += [node.values[key] for node in nodes for key in _SITE_PROPERTIES & node.values.keys()]
+    objects: set[int] = set()
+    ids: set[str] = set()
+    while waiting:
+        for value in _objects(waiting.pop()):
+            if id(value) in objects or id(value) in identities or _id(value) in names:
+                continue
+            objects.add(id(value))
+            ids.add(_id(value))
+            waiting += [value[key] for key in (_SITE_PROPERTIES | {"image"}) & value.keys()]
+    return objects, ids - {""}
+
+
+def _id(values: dict[str, Any]) -> str:
+    name = values.get("@id")
+    return name if isinstance(name, str) else ""
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
 
 
 def _hrefs(value: Any) -> Iterator[str]:

@@ -99,11 +99,7 @@ def _unescaped(text: str) -> str:
 def _repair(match: re.Match[str]) -> str:
     if match[1] is not None or match[2] is not None:
         return " "
-    return _control.sub(" ", _bad_escape.sub(_repair_escape, match[0]))
-
-
-def _repair_escape(match: re.Match[str]) -> str:
-    return match[0] if match[1] is None else match[1]
+    return _control.sub(" ", _bad_escape.sub(lambda escape: escape[1] or escape[0], match[0]))
 
 
 def _is_deep(text: str) -> bool:

@@ -107,6 +107,8 @@ def _read(
         expires=robots.expires,
         expires_evidence=robots.expires_evidence,
         breadcrumb=read_breadcrumb(nodes, outline.crumbs, urls),
+        by_header=bool(document.refresh)
+        or (any("canonical" in link.rels for link in headers) and canonicals != [urls.page]),
     )
 
 

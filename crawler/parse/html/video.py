@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from crawler.parse.html import jsonld
 from crawler.parse.html.dates import duration_seconds, w3c_date
@@ -83,30 +84,18 @@ class VideoDraft(Struct):
     """
 
     origin: str
+    video: Video
     keys: set[str] = field(default_factory=set)
-    thumbnail: str = ""
-    title: str = ""
-    description: str = ""
-    content: str = ""
-    player: str = ""
-    duration: int | None = None
-    expires: str = ""
-    rating: float | None = None
-    views: int | None = None
-    published: str = ""
-    family_friendly: bool | None = None
-    restriction: tuple[str, str] | None = None
-    subscription: bool | None = None
-    uploader: tuple[str, str] | None = None
-    live: bool | None = None
-    tags: tuple[str, ...] = ()
+
+    def fill(self, **stated: Any) -> None:
+        """Fill those of these fields of the video that are empty."""
+        empty = {name: value for name, value in stated.items() if getattr(self.video, name) in (None, "", ())}
+        self.video = replace(self.video, **empty)
 
     def absorb(self, other: "VideoDraft") -> None:
         """Fill empty fields from another draft of the same video."""
         self.keys |= other.keys
-        for name in self.__struct_fields__:
-            if getattr(self, name) in (None, "", ()):
-                setattr(self, name, getattr(other, name))
+        self.fill(**asdict(other.video))
 
 
 def merge_drafts(drafts: list[VideoDraft]) -> list[VideoDraft]:
@@ -129,39 +118,31 @@ def finish_draft(draft: VideoDraft, page: str) -> Video | str:
 
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps#video-sitemap-elements
     """
-    title = one_line(draft.title, MAX_TITLE)
-    description = one_line(draft.description, MAX_DESCRIPTION)
+    video = draft.video
+    title = one_line(video.title, MAX_TITLE)
+    description = one_line(video.description, MAX_DESCRIPTION)
     name = f"the video {title[:60]!a} ({draft.origin})" if title else f"a video ({draft.origin})"
-    content = "" if draft.content == page else draft.content
-    player = "" if draft.player == page else draft.player
+    content = "" if video.content_loc == page else video.content_loc
+    player = "" if video.player_loc == page else video.player_loc
     missing = [
         field_name
-        for field_name, value in (("thumbnail", draft.thumbnail), ("title", title), ("description", description))
+        for field_name, value in (("thumbnail", video.thumbnail_loc), ("title", title), ("description", description))
         if not value
     ]
     if missing:
         return f"{name} has no {' and no '.join(missing)}"
     if not content and not player:
-        at_page = page in {draft.content, draft.player}
+        at_page = page in {video.content_loc, video.player_loc}
         return f"{name} has {'only the page itself as' if at_page else 'no'} content or player address"
-    duration = draft.duration
-    return Video(
-        thumbnail_loc=draft.thumbnail,
+    return replace(
+        video,
         title=title,
         description=description,
         content_loc=content,
         player_loc=player,
-        duration=duration if duration is not None and 1 <= duration <= MAX_DURATION else None,
-        expiration_date=draft.expires,
-        rating=draft.rating if draft.rating is not None and 0.0 <= draft.rating <= 5.0 else None,
-        view_count=draft.views,
-        publication_date=draft.published,
-        family_friendly=draft.family_friendly,
-        restriction=draft.restriction,
-        requires_subscription=draft.subscription,
-        uploader=draft.uploader,
-        live=draft.live,
-        tags=draft.tags[:MAX_TAGS],
+        duration=video.duration if 1 <= (video.duration or 0) <= MAX_DURATION else None,
+        rating=video.rating if 0.0 <= (video.rating or 0.0) <= 5.0 else None,
+        tags=video.tags[:MAX_TAGS],
     )
 
 
@@ -183,31 +164,30 @@ def _draft(values: dict[str, Any], by_id: dict[str, jsonld.JsonLdNode], resolve:
     def part(name: str) -> dict[str, Any]:
         return _object(values.get(name), by_id)
 
-    draft = VideoDraft(
-        origin="JSON-LD",
-        thumbnail=_thumbnail(values, part("thumbnail"), resolve),
+    video = Video(
+        thumbnail_loc=_thumbnail(values, part("thumbnail"), resolve),
         title=_text(values.get("name")) or _text(values.get("headline")),
         description=_text(values.get("description")),
-        content=resolve(_text(values.get("contentUrl"))),
-        player=resolve(_text(values.get("embedUrl"))),
+        content_loc=resolve(_text(values.get("contentUrl"))),
+        player_loc=resolve(_text(values.get("embedUrl"))),
         duration=duration_seconds(_text(values.get("duration"))),
-        expires=w3c_date(_text(values.get("expires"))),
+        expiration_date=w3c_date(_text(values.get("expires"))),
         rating=_parse_rating(part("aggregateRating")),
-        views=_parse_views(values),
-        published=w3c_date(_text(values.get("uploadDate")) or _text(values.get("datePublished"))),
+        view_count=_parse_views(values),
+        publication_date=w3c_date(_text(values.get("uploadDate")) or _text(values.get("datePublished"))),
         family_friendly=_parse_bool(values.get("isFamilyFriendly")),
         restriction=_restriction(values),
-        subscription=_parse_bool(values.get("requiresSubscription")),
+        requires_subscription=_parse_bool(values.get("requiresSubscription")),
         uploader=_uploader(part("author") or part("creator") or part("publisher")),
         live=_parse_bool(part("publication").get("isLiveBroadcast")),
         tags=_tags(values.get("keywords")),
     )
-    for url in (draft.content, draft.player):
+    draft = VideoDraft("JSON-LD", video)
+    for url in (video.content_loc, video.player_loc):
         if url:
             player = find_embedded_video(url)
             draft.keys.add(player.key if player else url)
-            if player and not draft.thumbnail:
-                draft.thumbnail = player.thumbnail
+            draft.fill(thumbnail_loc=player.thumbnail if player else "")
     return draft
 
 
@@ -346,25 +326,21 @@ class VideoCollector:
         return next((self._metas[name][0] for name in names if name in self._metas), "")
 
     def _new_draft(self, origin: str, title: str = "") -> VideoDraft:
-        return VideoDraft(
-            origin=origin,
-            title=title or self._meta("og:title", "twitter:title") or self._outline.title,
-            description=self._meta("og:description", "description", "twitter:description"),
-        )
+        title = title or self._meta("og:title", "twitter:title") or self._outline.title
+        return VideoDraft(origin, Video("", title, self._meta("og:description", "description", "twitter:description")))
 
     def _add_url(self, draft: VideoDraft, url: str, media_type: str = "") -> None:
         """Add a URL to a draft: a file as its content, any other as its player."""
         player = find_embedded_video(url)
         if player is not None:
-            draft.player = draft.player or player.player
-            draft.thumbnail = draft.thumbnail or player.thumbnail
+            draft.fill(player_loc=player.player, thumbnail_loc=player.thumbnail)
             draft.keys.add(player.key)
             return
         draft.keys.add(url)
         if _is_file(url) or media_type.lower().startswith(("video/", "application/vnd.apple", "application/x-mpegurl")):
-            draft.content = draft.content or url
+            draft.fill(content_loc=url)
         else:
-            draft.player = draft.player or url
+            draft.fill(player_loc=url)
 
     def _open_graph(self) -> Iterator[VideoDraft]:
         """At most one video: several ``og:video`` of a page are its formats (https://ogp.me/#type_video)."""
@@ -380,13 +356,12 @@ class VideoCollector:
                 url = self._resolve(value)
                 if url:
                     self._add_url(draft, url, media_type)
-        draft.thumbnail = draft.thumbnail or self._resolve(
-            self._meta("og:image:secure_url", "og:image", "og:image:url")
+        draft.fill(
+            thumbnail_loc=self._resolve(self._meta("og:image:secure_url", "og:image", "og:image:url")),
+            duration=duration_seconds(self._meta("og:video:duration", "video:duration")),
+            publication_date=w3c_date(self._meta("og:video:release_date", "video:release_date")),
+            tags=tuple(dict.fromkeys([*self._metas.get("og:video:tag", []), *self._metas.get("video:tag", [])])),
         )
-        draft.duration = duration_seconds(self._meta("og:video:duration", "video:duration"))
-        draft.published = w3c_date(self._meta("og:video:release_date", "video:release_date"))
-        tags = (*self._metas.get("og:video:tag", []), *self._metas.get("video:tag", []))
-        draft.tags = tuple(dict.fromkeys(tags))
         yield draft
 
     def _twitter(self) -> Iterator[VideoDraft]:
@@ -394,9 +369,7 @@ class VideoCollector:
         if url:
             draft = self._new_draft("twitter:player", self._meta("twitter:title"))
             self._add_url(draft, url)
-            draft.thumbnail = draft.thumbnail or self._resolve(
-                self._meta("twitter:image", "twitter:image:src", "og:image")
-            )
+            draft.fill(thumbnail_loc=self._resolve(self._meta("twitter:image", "twitter:image:src", "og:image")))
             yield draft
 
     def _elements(self) -> Iterator[VideoDraft]:
@@ -412,9 +385,9 @@ class VideoCollector:
             hrefs = (source.get("src") or source.get("data-src") for source in stated)
             if urls := [url for url in map(self._resolve, hrefs) if url]:
                 draft = self._new_draft("video element", element.get("title") or element.get("aria-label"))
-                draft.content = urls[0]
+                poster = element.get("poster") or element.get("data-poster")
+                draft.fill(content_loc=urls[0], thumbnail_loc=self._resolve(poster))
                 draft.keys.update(urls)
-                draft.thumbnail = self._resolve(element.get("poster") or element.get("data-poster"))
                 yield draft
 
     def _frames(self) -> Iterator[VideoDraft]:

@@ -222,9 +222,14 @@ def _append_statement(name: str, value: str, blocks: list[AnyBlock]) -> None:
     if not value or len(blocks) >= MAX_BLOCKS:
         return
     text = f"{name}: {value}"
-    place = b"=" + name[:200].encode("utf-8", "surrogatepass")
+    place = statement_place(name)
     is_fact = name.rpartition(".")[2] in _FACT_PROPERTIES
     blocks.append(ContentBlock(text, text, place, is_fact=is_fact, box=place))
+
+
+def statement_place(name: str) -> bytes:
+    """The place of the statements of one name."""
+    return b"=" + name[:200].encode("utf-8", "surrogatepass")
 
 
 def _extract_jsonld(markup: str) -> tuple[str, list[AnyBlock]]:

@@ -18,6 +18,7 @@ from crawler.parse.snapshot.blocks import (
     parse_blocks,
     parse_changed_blocks,
     stable_hash,
+    statement_place,
 )
 from crawler.parse.snapshot.text import Memo, has_fingerprint, mask_variable_text
 
@@ -261,6 +262,13 @@ def _figures(text: str) -> tuple[tuple[int, int, float], ...]:
 
 def _word_key(word: str, side: bytes) -> int:
     return stable_hash(_to_bytes(word), side) if word else 0
+
+
+def stated_name(difference: Difference) -> str:
+    """The name of a statement, such as "JSON-LD.offers.price" or "og:title"; "" for a text that the page shows."""
+    name, separator, _ = difference.text.partition(": ")
+    _, place = _place_keys(statement_place(name), "")
+    return name if separator and difference.place == place else ""
 
 
 def _key_at_place(block: ContentBlock) -> int:

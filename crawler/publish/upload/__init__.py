@@ -1,1 +1,1 @@
-"""Uploads the published files to S3 or over SFTP. Front door: ``upload.py``; ``connect.py`` opens the target."""
+"""Uploads the published files to S3 or over SFTP. Front door: ``upload.py``."""

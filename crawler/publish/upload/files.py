@@ -7,26 +7,16 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
-from msgspec import Struct
+from msgspec.structs import asdict
 
 from crawler.config.plan import CrawlPlan
 from crawler.errors import StorageError
 from crawler.publish.recent_feed import recent_feed_url
-from crawler.publish.upload.target import LocalFile
+from crawler.publish.upload.target import FileDigests, LocalFile
 from crawler.state.runs import Run
 from sitemap import stylesheet_names
 
 _CHUNK_SIZE: Final = 1024 * 1024  # bytes
-
-
-class FileDigests(Struct, frozen=True):
-    """The digests of a local file, and its stat values; the digests hold as long as these do."""
-
-    size: int
-    inode: int
-    mtime: int
-    sha256: str
-    md5: str
 
 
 def file_names(plan: CrawlPlan, run: Run) -> list[str]:
@@ -56,7 +46,7 @@ def local_files(plan: CrawlPlan, run: Run, known: Mapping[str, FileDigests]) -> 
     for local in files:
         if sizes.get(local.name, local.size) != local.size:
             raise StorageError(
-                f"{local.path} is not the file that run {run.number} published: it was changed since; run again"
+                f"{local.path} has changed since run {run.number} published it; the next run publishes it again"
             )
     return files
 
@@ -75,17 +65,9 @@ def local_file(path: Path, known: FileDigests | None) -> LocalFile:
                 known = FileDigests(*stat_values, sha256.hexdigest(), md5.hexdigest())
     except OSError as error:
         raise StorageError(
-            f"{path} cannot be read, though it was published: {error.strerror}; run again to publish it anew"
+            f"the published file {path} cannot be read: {error.strerror}; the next run publishes it again"
         ) from None
-    return LocalFile(
-        name=path.name,
-        path=path,
-        size=known.size,
-        inode=known.inode,
-        mtime=known.mtime,
-        sha256=known.sha256,
-        md5=known.md5,
-    )
+    return LocalFile(**asdict(known), path=path)
 
 
 def digests_of(files: Sequence[LocalFile]) -> dict[str, FileDigests]:

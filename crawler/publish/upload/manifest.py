@@ -5,7 +5,7 @@ sitemap lists, but none that the manifest does not know.
 """
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -14,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.errors import StorageError
-from crawler.publish.upload.files import FileDigests
-from crawler.publish.upload.target import LocalFile, RemoteFile
+from crawler.publish.upload.target import FileDigests, LocalFile, RemoteFile
 
 _MANIFEST_FILE: Final = "record.json"
 _MAX_FORMER: Final = 8  # killed uploads of one file in a row that are all remembered
@@ -45,71 +44,56 @@ class UploadedFile(Struct, frozen=True):
         return remote in (RemoteFile(self.size, self.mark), *self.former)
 
 
-class _ManifestData(Struct):
+class ManifestData(Struct):
+    """The manifest on disk: the digests of local files by name, and the uploaded files by target and name."""
+
     here: dict[str, FileDigests] = {}
     there: dict[str, dict[str, UploadedFile]] = {}
 
 
 class UploadManifest:
-    """The manifest of one target. ``folder`` is private to the uploads of a site. Raises StorageError."""
+    """The manifest of one target. ``folder`` is private to the uploads of a site. Raises StorageError.
+
+    ``data.here`` are the stored digests of the local files. ``sent`` are all files that were uploaded, or were about to
+    be, by name; the caller drops those that are gone, or not ours.
+    """
 
     def __init__(self, folder: Path, target: str) -> None:
         self._file = folder / _MANIFEST_FILE
         try:
-            self._data = msgspec.json.decode(self._file.read_bytes(), type=_ManifestData)
+            self.data = msgspec.json.decode(self._file.read_bytes(), type=ManifestData)
         except (FileNotFoundError, ValueError):  # then every file is checked, and none removed
-            self._data = _ManifestData()
+            self.data = ManifestData()
         except OSError as error:
             raise self._refused(error) from None
-        self._sent = self._data.there.setdefault(target, {})
+        self.sent = self.data.there.setdefault(target, {})
         self._saved = self._encoded()
-
-    @property
-    def local_digests(self) -> Mapping[str, FileDigests]:
-        """The stored digests of the local files."""
-        return self._data.here
-
-    def set_local_digests(self, digests: dict[str, FileDigests]) -> None:
-        """Replace the digests of the local files."""
-        self._data.here = digests
-
-    def get(self, name: str) -> UploadedFile | None:
-        """The uploaded file of a name."""
-        return self._sent.get(name)
-
-    def names(self) -> list[str]:
-        """The names of all files that were uploaded, or were about to be."""
-        return list(self._sent)
 
     def pending(self) -> list[str]:
         """The names of files that a killed process was about to upload."""
-        return [name for name, sent in self._sent.items() if not sent.sure]
+        return [name for name, sent in self.sent.items() if not sent.sure]
 
     def add_pending(self, files: Iterable[tuple[LocalFile, str, str]]) -> None:
         """Store durably that these files are about to be uploaded: each with its metadata and expected mark."""
         for local, metadata, mark in files:
-            sent = self.get(local.name)
+            sent = self.sent.get(local.name)
             former = (*sent.former, RemoteFile(sent.size, sent.mark))[-_MAX_FORMER:] if sent else ()
-            self._sent[local.name] = UploadedFile(local.sha256, local.size, metadata, mark, former=former)
+            self.sent[local.name] = UploadedFile(local.sha256, local.size, metadata, mark, former=former)
         self.save()
 
     def confirm(self, local: LocalFile, metadata: str, remote: RemoteFile) -> None:
         """Record that a file is uploaded, and part of the set."""
-        self._sent[local.name] = UploadedFile(local.sha256, remote.size, metadata, remote.mark, sure=True)
+        self.sent[local.name] = UploadedFile(local.sha256, remote.size, metadata, remote.mark, sure=True)
 
     def mark_unlisted(self, listed: Collection[str], now: float) -> None:
         """Record that the remote set no longer needs files that are not ``listed``, from ``now`` on."""
-        for name, sent in self._sent.items():
+        for name, sent in self.sent.items():
             since = now if sent.left is None else min(sent.left, now)  # if the clock was set back
-            self._sent[name] = replace(sent, left=None if name in listed else since)
+            self.sent[name] = replace(sent, left=None if name in listed else since)
 
     def unlisted_before(self, before: float) -> list[tuple[str, UploadedFile]]:
         """The files that have not been needed since then or earlier."""
-        return [(name, sent) for name, sent in self._sent.items() if sent.left is not None and sent.left <= before]
-
-    def forget(self, name: str) -> None:
-        """Drop a file that is gone, or not ours."""
-        self._sent.pop(name, None)
+        return [(name, sent) for name, sent in self.sent.items() if sent.left is not None and sent.left <= before]
 
     def save(self) -> None:
         """Store the manifest durably, if it has changed."""
@@ -133,7 +117,7 @@ class UploadManifest:
         self._saved = encoded
 
     def _encoded(self) -> bytes:
-        return msgspec.json.encode(self._data, order="deterministic")
+        return msgspec.json.encode(self.data, order="deterministic")
 
     def _refused(self, error: OSError) -> StorageError:
         return StorageError(

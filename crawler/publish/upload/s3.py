@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Collection, Sequence
 from functools import cache
-from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
@@ -26,31 +25,31 @@ from crawler.config.sections import UploadConfig
 from crawler.errors import UsageError
 from crawler.publish.upload.target import LocalFile, RemoteFile, S3Address, UploadError, target_name
 
-_KEYS: Final = "upload.s3_access_key and upload.s3_secret_key, or what AWS tools use"
+_KEYS: Final = "upload.s3_access_key and upload.s3_secret_key, or the settings of the AWS tools"
 _PERMISSIONS: Final = "s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBucket"
 _REGION: Final = "the bucket {bucket} is in another region{region}: set upload.s3_region"
 _DENIED: Final = f"it does not allow {{act}}: the keys need {_PERMISSIONS} for the bucket {{bucket}}"
-_FULL: Final = "the storage is full or its quota used up: make room there"
-_BUSY: Final = "it is busy or in trouble ({code})"
+_FULL: Final = "the storage is full or its quota is used up: free some space there"
+_BUSY: Final = "it is busy or failed ({code})"
 
 
 _PERMANENT_ERRORS: Final = {
-    "NoSuchBucket": "there is no bucket {bucket}: create it, or correct upload.to",
-    "404": "there is no bucket {bucket}, or it is not an S3 endpoint: correct upload.to or upload.s3_endpoint",
-    "InvalidBucketName": "it cannot have a bucket {bucket}: correct upload.to",
+    "NoSuchBucket": "the bucket {bucket} does not exist: create it, or correct upload.to",
+    "404": "the bucket {bucket} does not exist, or it is not an S3 endpoint: correct upload.to or upload.s3_endpoint",
+    "InvalidBucketName": "{bucket} is not a valid name of a bucket there: correct upload.to",
     "AccessDenied": _DENIED,
     "403": _DENIED,
-    "AllAccessDisabled": "access to the bucket {bucket} is disabled: ask whoever runs the storage",
-    "AccountProblem": "there is a problem with the account: ask whoever runs the storage",
+    "AllAccessDisabled": "access to the bucket {bucket} is disabled: ask the operator of the storage",
+    "AccountProblem": "there is a problem with the account: ask the operator of the storage",
     "NotSignedUp": "the account is not signed up for this storage",
-    "InvalidAccessKeyId": f"it does not know the access key: correct {_KEYS}",
-    "SignatureDoesNotMatch": f"the secret key is not that of the access key: correct {_KEYS}",
+    "InvalidAccessKeyId": f"the access key is unknown there: correct {_KEYS}",
+    "SignatureDoesNotMatch": f"the secret key does not belong to the access key: correct {_KEYS}",
     "401": f"it does not accept the keys: correct {_KEYS}",
     "Unauthorized": f"it does not accept the keys: correct {_KEYS}",
     "ExpiredToken": "the session token has expired: get new credentials",
     "TokenRefreshRequired": "the session token has expired: get new credentials",
     "InvalidToken": f"it does not accept the session token: correct {_KEYS}",
-    "RequestTimeTooSkewed": "the clock of this machine differs too much from that of the storage: set it",
+    "RequestTimeTooSkewed": "the clock of this machine differs too much from the clock of the storage: correct it",
     "PermanentRedirect": _REGION,
     "TemporaryRedirect": _REGION,
     "AuthorizationHeaderMalformed": _REGION,
@@ -58,21 +57,21 @@ _PERMANENT_ERRORS: Final = {
     "301": _REGION,
     "302": _REGION,
     "307": _REGION,
-    "EntityTooLarge": "it takes no files of that size: set output.max_bytes",
+    "EntityTooLarge": "it does not accept files of this size: set output.max_bytes",
     "QuotaExceeded": _FULL,
     "XMinioStorageFull": _FULL,
     "507": _FULL,
     "InvalidObjectState": "the object is archived: remove it from there",
-    "MethodNotAllowed": "it does not allow {act}: is upload.s3_endpoint an S3 endpoint?",
-    "405": "it does not allow {act}: is upload.s3_endpoint an S3 endpoint?",
+    "MethodNotAllowed": "it does not allow {act}: check that upload.s3_endpoint is an S3 endpoint",
+    "405": "it does not allow {act}: check that upload.s3_endpoint is an S3 endpoint",
 }
 
 _TRANSIENT_ERRORS: Final = {
-    "BadDigest": "what arrived is not what was sent: the file was damaged on the way",
+    "BadDigest": "the storage received other bytes than were sent: the file was damaged in transit",
     "IncompleteBody": "the connection ended before the whole file had arrived",
     "RequestTimeout": "the file did not arrive there in time",
-    "OperationAborted": "another change of the same file is under way there",
-    "ConditionalRequestConflict": "another change of the same file is under way there",
+    "OperationAborted": "another process is changing the same file there",
+    "ConditionalRequestConflict": "another process is changing the same file there",
 }
 
 _word = re.compile(r"[A-Za-z0-9.-]{0,60}").fullmatch
@@ -93,26 +92,18 @@ _S3_ERROR_TEXTS: Final[tuple[tuple[_S3ExceptionTypes, str, bool], ...]] = (
         f"there are no keys to sign in with: set {_KEYS}",
         False,
     ),
-    (
-        boto.SSLError,
-        "its TLS certificate is not trusted: is upload.s3_endpoint right? AWS_CA_BUNDLE names other authorities",
-        False,
-    ),
-    (
-        (boto.ConnectTimeoutError, boto.ReadTimeoutError),
-        "it did not answer in time when asked for {act} (upload.timeout)",
-        True,
-    ),
-    (boto.ProxyConnectionError, "the proxy that the environment names cannot be reached", True),
+    (boto.SSLError, "its TLS certificate is not trusted: check upload.s3_endpoint, or set AWS_CA_BUNDLE", False),
+    ((boto.ConnectTimeoutError, boto.ReadTimeoutError), "it did not respond to {act} in time (upload.timeout)", True),
+    (boto.ProxyConnectionError, "the proxy in the environment variables cannot be reached", True),
     (boto.EndpointConnectionError, "it cannot be reached", True),
     (
         (boto.ParamValidationError, boto.InvalidEndpointConfigurationError, boto.UnknownEndpointError),
-        "the library cannot ask for that: correct upload.to, upload.s3_region or upload.s3_endpoint",
+        "the S3 library cannot make this request: correct upload.to, upload.s3_region or upload.s3_endpoint",
         False,
     ),
     (
         (ResponseParserError, LookupError, ValueError, TypeError, AttributeError),
-        "its answer to {act} is none of an S3 storage: is upload.s3_endpoint right?",
+        "its response to {act} is not valid S3: check upload.s3_endpoint",
         True,
     ),
 )
@@ -124,7 +115,11 @@ def s3_upload_error(error: Exception, act: str, bucket: str) -> UploadError:
         return error
     if isinstance(error, boto.ClientError):
         return _response_error(error.response, act, bucket)
-    return _no_response_error(error, act)
+    _, sentence, again = next(
+        (meaning for meaning in _S3_ERROR_TEXTS if isinstance(error, meaning[0])),
+        (Exception, "the connection was cut in the middle of {act}", True),
+    )
+    return UploadError(sentence.format(act=act), again=again)
 
 
 def _response_error(response: dict[str, Any], act: str, bucket: str) -> UploadError:
@@ -138,23 +133,17 @@ def _response_error(response: dict[str, Any], act: str, bucket: str) -> UploadEr
     if code in _BUSY_CODES or (
         status in (408, 429) or (status >= 500 and status != 507 and code not in _PERMANENT_ERRORS)
     ):
-        hint = ", or upload.s3_endpoint is no S3 endpoint" if code.isdecimal() else ""
+        hint = ", or upload.s3_endpoint is not an S3 endpoint" if code.isdecimal() else ""
         return UploadError(_BUSY.format_map(values) + hint, again=True)
     if code.startswith("KMS."):
-        return UploadError(f"the key that encrypts the bucket {bucket} cannot be used ({code}): look at it in AWS KMS")
+        return UploadError(
+            f"the key that encrypts the bucket {bucket} cannot be used ({code}): check the key in AWS KMS"
+        )
     sentence = _PERMANENT_ERRORS.get(code) or _PERMANENT_ERRORS.get(str(status))
     if sentence:
         return UploadError(sentence.format_map(values))
     # without the server's message, which may repeat a secret
     return UploadError(f"it refuses {act} ({code}, HTTP {status})")
-
-
-def _no_response_error(error: Exception, act: str) -> UploadError:
-    _, sentence, again = next(
-        (meaning for meaning in _S3_ERROR_TEXTS if isinstance(error, meaning[0])),
-        (Exception, "the connection was cut in the middle of {act}", True),
-    )
-    return UploadError(sentence.format(act=act), again=again)
 
 
 def _plain_word(text: str) -> str:
@@ -185,9 +174,7 @@ class S3Target:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._client is not None:
             self._client.close()
 
@@ -217,15 +204,13 @@ class S3Target:
             if not continuation["ContinuationToken"]:
                 break
         for name in keys.values():
-            if name not in files and (head := await self._head(name)) is not None:
+            if name not in files and (head := await self._head(name)):
                 files[name] = RemoteFile(int(head.get("ContentLength", -1)), _etag(head))
         return files
 
     async def find_same(self, local: LocalFile) -> RemoteFile | None:
         """Compare headers: our digest, and the ETag where it depends on the content alone."""
         head = await self._head(local.name)
-        if head is None:
-            return None
         digests = {key.lower(): value for key, value in head.get("Metadata", {}).items()}
         actual = (
             head.get("ContentLength"), digests.get(_DIGEST),
@@ -250,7 +235,8 @@ class S3Target:
         response = await self._request("put_object", f"putting {local.name} there", headers, local)
         if not (etag := _etag(response)):
             raise UploadError(
-                f"it does not say that it took {local.name}: is upload.s3_endpoint an S3 endpoint?", again=True
+                f"it does not confirm that it stored {local.name}: check that upload.s3_endpoint is an S3 endpoint",
+                again=True,
             )
         return RemoteFile(local.size, etag)
 
@@ -261,11 +247,9 @@ class S3Target:
     async def remove_leftovers(self, names: Sequence[str]) -> None:
         """A PUT leaves nothing behind."""
 
-    async def _head(self, name: str) -> dict[str, Any] | None:
-        try:
-            return await self._request("head_object", f"looking at {name}", {"Key": self._prefix + name})
-        except _ObjectMissing:
-            return None
+    async def _head(self, name: str) -> dict[str, Any]:
+        """The headers of an object, empty when there is none."""
+        return await self._request("head_object", f"looking at {name}", {"Key": self._prefix + name})
 
     async def _request(
         self, operation: str, act: str, params: dict[str, Any], local: LocalFile | None = None
@@ -278,7 +262,7 @@ class S3Target:
             return await anyio.to_thread.run_sync(self._send, operation, params, local)
         except Exception as error:  # noqa: BLE001 - the library fails in many ways on garbage; no error may show the request
             if operation == "head_object" and isinstance(error, ClientError) and _is_missing(error):
-                raise _ObjectMissing(act) from None
+                return {}
             raise s3_upload_error(error, act, self._bucket) from None
 
     def _send(self, operation: str, params: dict[str, Any], local: LocalFile | None) -> dict[str, Any]:
@@ -287,10 +271,6 @@ class S3Target:
             return dict(method(Bucket=self._bucket, **params))
         with local.open() as body:
             return dict(method(Bucket=self._bucket, Body=body, **params))
-
-
-class _ObjectMissing(UploadError):
-    """There is no such object."""
 
 
 def _is_missing(error: ClientError) -> bool:
@@ -334,7 +314,8 @@ def _build_client(endpoint: str, region: str, keys: tuple[str, str], config: Con
         session = boto3.session.Session(access or None, secret or None, None, region or None, core)
         if session.get_credentials() is None:
             raise UsageError(
-                "there are no keys for S3: set upload.s3_access_key and upload.s3_secret_key, or what AWS tools use"
+                "there are no keys for S3: set upload.s3_access_key and upload.s3_secret_key, or configure the AWS "
+                "tools"
             )
         return session.client("s3", endpoint_url=endpoint or None, config=config)
     except (BotoCoreError, ValueError) as error:
@@ -370,7 +351,8 @@ def _check_endpoint(url: str) -> None:
     else:
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise UsageError(
-                "upload.s3_endpoint must be https://host:port and nothing else; keys have their own settings"
+                "upload.s3_endpoint must be only https://host:port: set keys with upload.s3_access_key and "
+                "upload.s3_secret_key"
             )
     if not is_valid:
         raise UsageError(f"upload.s3_endpoint must be a URL like https://s3.example.com, not {mask_password(url)!r}")

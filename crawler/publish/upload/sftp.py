@@ -10,7 +10,6 @@ import socket
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 import anyio
@@ -32,12 +31,13 @@ def read_known_hosts(file: str, address: SftpAddress) -> asyncssh.SSHKnownHosts:
         return asyncssh.read_known_hosts(str(path))
     except FileNotFoundError:
         raise UsageError(
-            f"there is no file of known hosts {file}, so the host key of {address.host} cannot be checked: "
-            f"ssh-keyscan -p {address.port} {address.host} >> {file}, and compare the key with the operator's"
+            f"the file of known hosts {file} does not exist, so the host key of {address.host} cannot be checked: "
+            f"run ssh-keyscan -p {address.port} {address.host} >> {file}, and compare the key with the key that the "
+            f"operator of the server gives you"
         ) from None
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it has an invalid line"
-        raise UsageError(f"upload.sftp_known_hosts: {file} is no file of known hosts: {reason}") from None
+        raise UsageError(f"upload.sftp_known_hosts: {file} is not a file of known hosts: {reason}") from None
 
 
 def login_options(section: UploadConfig, address: SftpAddress) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _read_key(file: str) -> asyncssh.SSHKey:
             raise UsageError(
                 f"upload.sftp_key: {file} has a passphrase: add it to the agent (ssh-add) and leave the setting out"
             ) from None
-        raise UsageError(f"upload.sftp_key: {file} is no private key") from None
+        raise UsageError(f"upload.sftp_key: {file} is not a private key") from None
 
 
 _SftpExceptionTypes = type[Exception] | tuple[type[Exception], ...]
@@ -72,37 +72,41 @@ _SftpExceptionTypes = type[Exception] | tuple[type[Exception], ...]
 # The first match gives the sentence, and whether a retry may help. Version 3 of the protocol says "failure" of a full
 # disk, of a quota, and of a directory in the way.
 _SFTP_ERROR_TEXTS: Final[tuple[tuple[_SftpExceptionTypes, str, bool], ...]] = (
-    (TimeoutError, "it did not answer in time when asked for {act} (upload.timeout)", True),
+    (TimeoutError, "it did not respond to {act} in time (upload.timeout)", True),
     (
         asyncssh.PermissionDenied,
         (
-            "it does not let {user} in: correct the user in upload.to, upload.sftp_key or upload.sftp_password, or let "
-            "the server know the key (~/.ssh/authorized_keys there)"
+            "it does not accept the login of {user}: correct the user in upload.to, upload.sftp_key or "
+            "upload.sftp_password, or add the key on the server (~/.ssh/authorized_keys)"
         ),
         False,
     ),
     (
         (asyncssh.KeyExchangeFailed, asyncssh.ProtocolNotSupported),
         (
-            "there is no cipher, version of SSH or kind of host key that both sides know and trust: update it, and add "
-            "all its host keys to the file of known hosts"
+            "Siteatlas and the server share no cipher, SSH version or trusted type of host key: update the server, and "
+            "add all its host keys to the file of known hosts"
         ),
         False,
     ),
-    (asyncssh.ChannelOpenError, "it opens no SFTP session: turn the sftp subsystem on there", False),
+    (asyncssh.ChannelOpenError, "it does not open an SFTP session: enable the sftp subsystem there", False),
     (asyncssh.SFTPPermissionDenied, "it does not allow {act}: give the user the right to write in {directory}", False),
-    (asyncssh.SFTPNoSuchFile, "{directory} is no directory there, which {act} needs: correct upload.to", False),
+    (asyncssh.SFTPNoSuchFile, "{directory} is not a directory there, but {act} needs one: correct upload.to", False),
     (
         (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection, asyncssh.ConnectionLost),
         "the connection was cut in the middle of {act}",
         True,
     ),
-    (asyncssh.SFTPFailure, "{act} failed there without a reason: is its disk full, or a directory in the way?", True),
+    (
+        asyncssh.SFTPFailure,
+        "{act} failed there without a reason: check whether its disk is full, or a directory has this name",
+        True,
+    ),
     (asyncssh.SFTPError, "{act} failed there ({kind})", True),
     (socket.gaierror, "the name {host} cannot be resolved", True),
     (asyncssh.Error, "the connection was cut in the middle of {act} ({kind})", True),
     (OSError, "it cannot be reached on port {port}: {why}", True),
-    (Exception, "its answer to {act} is none of an SFTP server ({kind})", True),
+    (Exception, "its response to {act} is not valid SFTP ({kind})", True),
 )
 
 
@@ -129,8 +133,8 @@ def unknown_host_error(address: SftpAddress, file: str, *, known: bool) -> Uploa
     if known:
         host = address.host if address.port == 22 else f"[{address.host}]:{address.port}"
         return UploadError(
-            f"its host key is not the one in {file}: somebody may intercept it, or it was set up anew; ask its "
-            f"operator, then: ssh-keygen -R '{host}' -f {file}, and add the new key"
+            f"its host key is not the one in {file}: somebody may intercept the connection, or the server was "
+            f"reinstalled; ask its operator, then: ssh-keygen -R '{host}' -f {file}, and add the new key"
         )
     return UploadError(
         f"its host key is not known: ssh-keyscan -p {address.port} {address.host} >> {file}, after you compared the "
@@ -171,9 +175,7 @@ class SftpTarget:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._connection is not None:
             self._connection.close()
             with anyio.move_on_after(self._timeout, shield=True):
@@ -248,7 +250,7 @@ class SftpTarget:
                     await file.fsync()
         remote = _remote_file(await client.lstat(draft))
         if remote.size != local.size:
-            raise UploadError(f"of {local.name} {remote.size:,} bytes arrived, not {local.size:,}", again=True)
+            raise UploadError(f"{remote.size:,} bytes of {local.name} arrived instead of {local.size:,}", again=True)
         await self._rename(client, draft, self._path(local.name))
         return remote
 

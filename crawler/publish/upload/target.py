@@ -5,7 +5,6 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Final, Protocol, Self
 from urllib.parse import unquote, urlsplit
 
@@ -25,16 +24,28 @@ class UploadError(Exception):
         self.may_retry = again
 
 
-class LocalFile(Struct, frozen=True, kw_only=True):
-    """A published file in the local directory. Digests are hexadecimal, ``mtime`` is in nanoseconds."""
+class FileDigests(Struct, frozen=True):
+    """The digests of a local file in hexadecimal, and its stat values; the digests hold as long as these do.
 
-    name: str
-    path: Path
+    ``mtime`` is in nanoseconds.
+    """
+
     size: int
     inode: int
     mtime: int
     sha256: str
     md5: str
+
+
+class LocalFile(FileDigests, frozen=True, kw_only=True):
+    """A published file in the local directory."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The file name."""
+        return self.path.name
 
     @property
     def content_type(self) -> str:
@@ -54,7 +65,7 @@ class LocalFile(Struct, frozen=True, kw_only=True):
         if (stat.st_ino, stat.st_mtime_ns, stat.st_size) == (self.inode, self.mtime, self.size):
             return file
         file.close()
-        raise UploadError(f"{self.path} was published anew in the meantime")
+        raise UploadError(f"{self.path} was replaced by another run during the upload")
 
 
 class RemoteFile(Struct, frozen=True):
@@ -70,16 +81,13 @@ class UploadTarget(Protocol):
     Each method makes one attempt, and raises UploadError with the remote failure.
     """
 
-    @property
-    def display_name(self) -> str:
-        """The name of the target, without secrets; another name is another target."""
+    display_name: str
+    """The name of the target, without secrets; another name is another target."""
 
     async def __aenter__(self) -> Self:
         """Sends nothing yet."""
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Close the connection."""
 
     def mark(self, local: LocalFile) -> str:
@@ -164,7 +172,7 @@ def _parse_s3(rest: str) -> S3Address:
         raise UsageError(f"upload.to needs the name of a bucket: s3://bucket/prefix{hint}")
     parts = [part for part in prefix.split("/") if part]
     if any(part in (".", "..") for part in parts):
-        raise UsageError(f"upload.to: {prefix!r} has a part . or .., which S3 does not resolve")
+        raise UsageError(f"upload.to: {prefix!r} contains . or .. as a path segment, which S3 does not resolve")
     return S3Address(bucket, "".join(f"{part}/" for part in parts))
 
 
@@ -175,19 +183,20 @@ def _parse_sftp(text: str) -> SftpAddress:
     except ValueError:
         raise UsageError(f"upload.to must be like {_SHAPES}: its host or its port is invalid") from None
     if parts.password is not None:
-        raise UsageError("upload.to has a password in it: use upload.sftp_password = env:NAME or file:PATH")
+        raise UsageError("upload.to contains a password: use upload.sftp_password = env:NAME or file:PATH")
     if not parts.hostname:
         raise UsageError(f"upload.to must be like {_SHAPES}: the host is missing")
     if parts.query or parts.fragment:
-        raise UsageError("upload.to: in the path of an SFTP URL ? is written %3F, and # %23")
+        raise UsageError("upload.to: in the path of an SFTP URL, write ? as %3F and # as %23")
     directory = unquote(parts.path)
     if not directory or directory == "/":
         raise UsageError(
-            "upload.to names no directory: use sftp://host/directory, or sftp://host/~/directory for one in the home"
+            "upload.to names no directory: use sftp://host/directory, or sftp://host/~/directory for a directory in "
+            "the home directory"
         )
     if directory == "/~" or directory.startswith("/~/"):
         directory = directory[3:].lstrip("/") or "."
     if "\0" in directory or ".." in directory.split("/"):
-        raise UsageError("upload.to: the directory must not have .. in it")
+        raise UsageError("upload.to: the directory must not contain ..")
     directory = directory.rstrip("/") or "/"
     return SftpAddress(unquote(parts.username or ""), parts.hostname, port, directory)

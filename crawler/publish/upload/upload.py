@@ -18,14 +18,22 @@ import anyio
 from msgspec import Struct
 
 from crawler.config.plan import CrawlPlan
-from crawler.errors import StorageError, single_error
+from crawler.config.sections import UploadConfig
+from crawler.errors import StorageError, UsageError, single_error
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.retry_loop import Retries, Sleep
 from crawler.publish.recent_feed import recent_feed_url
-from crawler.publish.upload.connect import connect_target
 from crawler.publish.upload.files import digests_of, lead_file_name, local_files
 from crawler.publish.upload.manifest import UploadManifest
-from crawler.publish.upload.target import LocalFile, RemoteFile, UploadError, UploadTarget, target_name
+from crawler.publish.upload.target import (
+    LocalFile,
+    RemoteFile,
+    S3Address,
+    UploadError,
+    UploadTarget,
+    parse_target_address,
+    target_name,
+)
 from crawler.state.lock import hold_lock
 from crawler.state.runs import Run
 
@@ -79,6 +87,7 @@ def _first_error(group: BaseException) -> BaseException:
     return error
 
 
+_LIBRARIES: Final = {"boto3": "s3", "botocore": "s3", "asyncssh": "sftp"}  # from the module to its extra
 UPLOAD_DIRECTORY: Final = "upload"
 """The directory of the manifest, in that of the site's state."""
 
@@ -95,6 +104,30 @@ class UploadResult(Struct, frozen=True, kw_only=True):
     removed: int = 0
     waiting: int = 0
     bytes: int = 0
+
+
+def connect_target(section: UploadConfig, mode: int, say: Callable[[str], None]) -> UploadTarget:
+    """The target that ``upload.to`` names; ``mode`` are the permissions of remote files, where there are any.
+
+    ``say`` gets messages for a person. No request is sent yet. Raises UsageError for invalid settings: a bad address,
+    an extra that is not installed, a missing secret.
+    """
+    address = parse_target_address(section.to)
+    try:
+        if isinstance(address, S3Address):
+            from crawler.publish.upload.s3 import S3Target  # noqa: PLC0415 - an extra, and slow to load
+
+            return S3Target(section, address)
+        from crawler.publish.upload.sftp import SftpTarget  # noqa: PLC0415 - an extra
+
+        return SftpTarget(section, address, mode, say)
+    except ModuleNotFoundError as error:
+        if (extra := _LIBRARIES.get((error.name or "").partition(".")[0])) is None:
+            raise
+        raise UsageError(
+            f"upload.to = {address.display_name} needs an optional package that is not installed: "
+            f"pip install 'siteatlas[{extra}]'"
+        ) from None
 
 
 def _ignore(_: str) -> None:
@@ -118,10 +151,10 @@ def why_not_uploaded(plan: CrawlPlan, run: Run) -> str:
     target = target_name(plan.config.upload)
     try:
         manifest = UploadManifest(plan.state / UPLOAD_DIRECTORY, target)
-        files = local_files(plan, run, manifest.local_digests)
+        files = local_files(plan, run, manifest.data.here)
     except StorageError as error:
         return str(error)
-    uploads = ((local, manifest.get(local.name)) for local in files)
+    uploads = ((local, manifest.sent.get(local.name)) for local in files)
     if all(sent and sent.sure and sent.sha256 == local.sha256 for local, sent in uploads):
         return ""
     return f"the files are not yet at {target}"
@@ -147,8 +180,8 @@ async def upload(
     descriptor = hold_lock(folder)
     try:
         manifest = UploadManifest(folder, target.display_name)
-        files = await anyio.to_thread.run_sync(local_files, plan, run, manifest.local_digests)
-        manifest.set_local_digests(digests_of(files))
+        files = await anyio.to_thread.run_sync(local_files, plan, run, manifest.data.here)
+        manifest.data.here = digests_of(files)
         transfer = _Transfer(
             target, manifest, lead_file_name(plan), UploadRetries(plan.config.upload.retries, sleep), say
         )
@@ -158,8 +191,8 @@ async def upload(
             manifest.save()
     except UploadError as error:
         raise StorageError(
-            f"the files could not be published at {target.display_name}: {error}; what is there is whole, "
-            "and the next run uploads what is missing"
+            f"the files could not be uploaded to {target.display_name}: {error}; the files there still form a "
+            f"complete sitemap, and the next run uploads the missing files"
         ) from None
     finally:
         os.close(descriptor)
@@ -185,7 +218,7 @@ class _Transfer:
             return UploadResult(destination=self._target.display_name)
         listed = {local.name for local in files}
         async with self._target:
-            remote = await self._retries.run(lambda: self._target.list_files({*listed, *self._manifest.names()}))
+            remote = await self._retries.run(lambda: self._target.list_files({*listed, *self._manifest.sent}))
             if pending := self._manifest.pending():
                 await self._retries.run(lambda: self._target.remove_leftovers(pending))
             missing = await self._missing(files, remote)
@@ -198,7 +231,7 @@ class _Transfer:
             sent=len(missing),
             unchanged=len(files) - len(missing),
             removed=removed,
-            waiting=sum(name not in listed for name in self._manifest.names()),
+            waiting=sum(name not in listed for name in self._manifest.sent),
             bytes=sum(local.size for local in missing),
         )
 
@@ -214,7 +247,7 @@ class _Transfer:
         return [local for local in files if local.name in missing]
 
     async def _is_there(self, local: LocalFile, remote: RemoteFile | None) -> bool:
-        sent, metadata = self._manifest.get(local.name), self._target.metadata(local)
+        sent, metadata = self._manifest.sent.get(local.name), self._target.metadata(local)
         if remote is None:
             return False
         if sent is not None and sent.matches(remote):
@@ -251,7 +284,10 @@ class _Transfer:
                     await self._retries.run(partial(self._target.remove, name))
                     removed += 1
             except UploadError as error:
-                self._say(f"{name} left the set and could not be removed from {self._target.display_name}: {error}")
+                self._say(
+                    f"{name} is no longer part of the sitemap, but could not be removed from "
+                    f"{self._target.display_name}: {error}"
+                )
                 break
-            self._manifest.forget(name)
+            del self._manifest.sent[name]
         return removed

@@ -159,7 +159,7 @@ class _Endpoints:
     async def _published(self, site: SiteStatus, name: str) -> OpenPublishedFile:
         snapshot = await self._snapshot(site)
         if snapshot.error and not snapshot.files:
-            raise HTTPException(503, "the list of published files cannot be read right now", _RETRY)
+            raise HTTPException(503, "the list of published files cannot be read at the moment", _RETRY)
         return await self._opened(lambda: self._files.open(site, snapshot, name))
 
     async def _opened(self, open_: Callable[[], OpenPublishedFile | None]) -> OpenPublishedFile:
@@ -167,7 +167,7 @@ class _Endpoints:
             file = await self._cache.run_blocking(open_)
         except OSError as error:
             log.warning("a file cannot be served: %s", error)
-            raise HTTPException(503, "this file cannot be read right now", _RETRY) from None
+            raise HTTPException(503, "this file cannot be read at the moment", _RETRY) from None
         if file is None:
             raise HTTPException(404)
         return file
@@ -216,5 +216,5 @@ async def _error_page(request: Request, error: Exception) -> Response:
 
 async def _failed(request: Request, _: Exception) -> Response:
     """The page of an error of ours, which uvicorn logs."""
-    reason = "the daemon's log says what went wrong"
+    reason = "the log of the daemon shows the cause"
     return render_page("trouble.html", 500, code=500, reason=reason, **_frame(request, is_page=False))

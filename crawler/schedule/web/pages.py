@@ -109,7 +109,7 @@ def _last_end(site: SiteStatus, run: Run | None) -> LastEnd | None:
     if run is None or run.ended is None:
         return None
     seconds = run.seconds if run.has_figures or run.seconds else None
-    return LastEnd(at=run.ended, outcome=outcome_text(run.outcome), seconds=seconds)
+    return LastEnd(at=run.ended, outcome=outcome_text(run.result), seconds=seconds)
 
 
 def run_counts(run: Run) -> ChangeCounts:
@@ -273,14 +273,21 @@ def _templates() -> "tuple[Environment, str]":
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - needed for the first page only
     from markupsafe import Markup  # noqa: PLC0415
 
+    def foreign_text(text: str) -> Markup:
+        """Text of strangers: a flag stays on one line, a long word may end one after each of its parts."""
+        parts = enumerate(_FLAG.split(safe(text)))  # every second one is a flag
+        return Markup().join(whole.format(part) if at % 2 else joint.join(line_pieces(part)) for at, part in parts)
+
+    joint, whole = Markup("<wbr>"), Markup('<span class="whole">{}</span>')
     sheet = read_style("crawler.schedule.web", "web.css")
     templates = Environment(
         loader=PackageLoader("crawler.schedule.web"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     templates.filters.update(
-        shown=safe, amount=size_text_short, took=unbroken_duration, moment=time_text, w3c=w3c_time, number=number_text
-    )
+        shown=safe, foreign=foreign_text, amount=size_text_short, took=unbroken_duration, moment=time_text,
+        w3c=w3c_time, number="{:,}".format, counted=unbroken_counts,
+    )  # fmt: skip
     templates.globals.update(
         style=Markup(sheet),  # noqa: S704 - a file of ours
         count=count_text, relative=relative_time, is_web=is_http_url, change_counts=change_counts,
@@ -290,11 +297,6 @@ def _templates() -> "tuple[Environment, str]":
         "frame-ancestors 'none'"
     )
     return templates, policy
-
-
-def number_text(value: int) -> str:
-    """A number for people: ``1,204``."""
-    return f"{value:,}"
 
 
 def time_text(when: float) -> str:
@@ -311,6 +313,28 @@ def unbroken_duration(seconds: float) -> str:
 def size_text_short(number: float) -> str:
     """Bytes for people, on one line."""
     return size_text(number).replace(" ", "\xa0")
+
+
+def unbroken_counts(text: str) -> str:
+    """A sentence in which a number and its word stay on one line."""
+    return re.sub(r"(?<=\d) (?=\w)", "\xa0", text)
+
+
+_FLAG: Final = re.compile(r"(?<![^\s(])(--[a-z][a-z-]{1,30})(?![\w-])")  # a browser would break it at its hyphens
+_LONG_WORD: Final = re.compile(r"\S{20,}")
+_JOINT: Final = re.compile(r"(?<=[/?&=_.-])(?<!://)(?=\w)")
+
+
+def line_pieces(text: str) -> list[str]:
+    """A text in pieces between which a line may end: long words, such as URLs, are divided after their separators."""
+    pieces, at = [""], 0
+    for word in _LONG_WORD.finditer(text):
+        first, *rest = _JOINT.split(word[0])
+        pieces[-1] += text[at : word.start()] + first
+        pieces += rest
+        at = word.end()
+    pieces[-1] += text[at:]
+    return pieces
 
 
 def change_counts(counts: ChangeCounts) -> str:

@@ -21,7 +21,9 @@ MAX_HEADERS: Final = 100
 METHODS: Final = ("GET", "HEAD")
 _HTTP_VERSIONS: Final = ("1.0", "1.1")
 _ABSOLUTE: Final = b"http://"
-_UNKNOWN_HOST: Final = "this host name is not served: use an IP address or localhost, or add it to daemon.allowed_hosts"
+_UNKNOWN_HOST: Final = (
+    "this host name is not allowed: use an IP address or localhost, or add it to daemon.allowed_hosts"
+)
 _SECURITY: Final = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -66,7 +68,7 @@ class RequestGuard:
 def _refusal(scope: Scope) -> Response | None:
     headers = Headers(scope=scope)
     if headers.get("content-length", "0").strip("0") or "transfer-encoding" in headers:
-        return _text(413, "requests have no body here", {"connection": "close"})
+        return _text(413, "requests must not have a body", {"connection": "close"})
     if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_TARGET:
         return _text(414, "this URL is too long", {"connection": "close"})
     if len(headers) > MAX_HEADERS or sum(map(len, headers.keys() + headers.values())) > MAX_HEAD:
@@ -74,7 +76,7 @@ def _refusal(scope: Scope) -> Response | None:
     if scope["http_version"] not in _HTTP_VERSIONS:
         return _text(505, "use HTTP/1.1", {"connection": "close"})
     if scope["method"] not in METHODS:
-        return _text(405, "only GET and HEAD are answered", {"allow": ", ".join(METHODS)})
+        return _text(405, "only GET and HEAD are supported", {"allow": ", ".join(METHODS)})
     if not scope["path"].startswith("/") or "\0" in scope["path"]:
         return _text(400, "this URL is not valid", {"connection": "close"})
     return None

@@ -250,7 +250,7 @@ def _remove_stale(path: Path) -> None:
     """
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise FileExistsError(0, "there is another file")
+            raise FileExistsError(0, "a file that is not a socket has this path")
     except FileNotFoundError:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, contextlib.suppress(ConnectionRefusedError):
@@ -260,4 +260,6 @@ def _remove_stale(path: Path) -> None:
 
 
 def _refused(listen: str, reason: str) -> UsageError:
-    return UsageError(f'cannot listen at {listen}: {reason}; choose another daemon.listen, or "" for none')
+    return UsageError(
+        f'cannot listen at {listen}: {reason}; choose another daemon.listen, or "" to switch the web server off'
+    )

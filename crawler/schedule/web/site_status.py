@@ -47,6 +47,8 @@ def condition(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
         return Condition(Tone.ERROR, "failing", f"{runs} failed{reason}")
     if snapshot.error:
         return Condition(Tone.ERROR, "unreadable", snapshot.error)
+    if ended is not None and ended.has_held:
+        return Condition(Tone.WARNING, "held", ended.refusal)
     if ended is not None and ended.exit_code and ended.outcome in PUBLISHING_OUTCOMES:
         return Condition(Tone.WARNING, "not uploaded", ended.because)
     if ended is not None and ended.refusal and ended.exit_code:

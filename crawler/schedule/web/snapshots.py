@@ -158,9 +158,7 @@ def _notifications(state: Path) -> tuple[SubmissionStatus | None, str | None]:
         channels = notify_status(state, 0).channels
     except READ_ERRORS:  # the page of the site says why
         return None, None
-    pending = (
-        f"{channel.key} is still to be notified of {message}" for channel in channels for message in channel.outstanding
-    )
+    pending = (f"{channel.key} has not received: {message}" for channel in channels for message in channel.outstanding)
     return next((channel.reading for channel in channels if channel.reading), None), next(pending, "")
 
 

@@ -57,7 +57,7 @@ async def test_google_what_answers_is_fine_and_what_does_not_is_told(site: Site)
         "x.png": "media.image",
     }
     assert found["gone.png"][1] == "the image cannot be fetched: it answered 404"
-    assert "the name nobody.invalid does not exist" in found["x.png"][1]
+    assert "the host name nobody.invalid does not exist" in found["x.png"][1]
     assert checked.requested == 9
 
 
@@ -88,14 +88,14 @@ async def test_rfc9309_robots_txt_of_the_host_is_obeyed(site: Site) -> None:
     checked = await check(site, [image(f"{site.url}secret/a.png"), image(f"{site.url}way.png")])
     assert (checked.findings, checked.requested) == ([], 0)
     assert site.paths == ["/robots.txt", "/way.png"]
-    assert checked.notes == ["2 images and videos were not fetched: robots.txt forbids it"]
+    assert checked.notes == ["2 images and videos were not fetched, because robots.txt blocks them"]
 
 
 async def test_ours_each_url_is_asked_for_once_and_no_more_than_agreed(site: Site) -> None:
     media = [image(f"{site.url}{number % 5}.png") for number in range(50)]
     checked = await check(site, media, audit={"max_media": 3})
     assert site.paths == ["/robots.txt", "/0.png", "/1.png", "/2.png"]
-    assert checked.notes[0].startswith("3 of the images and videos in sitemaps were fetched")
+    assert checked.notes[0].startswith("only 3 of the images and videos in sitemaps were fetched")
 
 
 async def test_ours_nothing_is_asked_when_it_is_turned_off(site: Site) -> None:
@@ -109,7 +109,7 @@ async def test_ours_a_host_that_asks_to_wait_is_left_alone(site: Site) -> None:
     assert site.paths == ["/robots.txt", "/0.png"]
     assert not checked.findings
     home = origin_of(normalize_url(site.url))
-    assert checked.notes == [f"{home} asked to wait: 4 of its images and videos were not fetched"]
+    assert checked.notes == [f"{home} requested a pause, so 4 of its images and videos were not fetched"]
 
 
 async def test_ours_a_public_sitemap_does_not_lead_to_private_places(site: Site) -> None:

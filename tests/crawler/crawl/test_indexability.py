@@ -147,18 +147,18 @@ def test_ours_content_types_are_read_with_tolerance(label: str, name: str, reada
     assert is_readable(reply(content_type=label)) is readable
     verdict = judge(reply(content_type=label), Page() if readable else None)
     assert verdict.state is (State.INDEXABLE if readable else State.WRONG_TYPE)
-    assert readable or verdict.reason == f"{name} is no HTML"
+    assert readable or verdict.reason == f"{name} is not HTML"
 
 
 def test_ours_a_feed_is_told_to_be_one() -> None:
     verdict = judge(reply(content_type="application/rss+xml"), Page(is_html=False))
     assert verdict.state is State.WRONG_TYPE
-    assert verdict.reason == "application/rss+xml is a feed, read for its links, and no HTML"
+    assert verdict.reason == "application/rss+xml is a feed, read for its links, and not HTML"
 
 
 def test_ours_wrong_types_and_parse_failures_are_told_apart() -> None:
     assert judge(reply(), Page(is_html=False)).state is State.WRONG_TYPE
-    assert "labelled text/html" in judge(reply(), Page(is_html=False)).reason
+    assert "Content-Type is text/html" in judge(reply(), Page(is_html=False)).reason
     failed = judge(reply(), Page(is_html=False, faults=["could not be read (parse.crash)"], fallback="parse.crash"))
     assert failed == Verdict(State.PARSE_FAILED, "could not be read (parse.crash)")
     assert judge(reply(), None).state is State.PARSE_FAILED
@@ -185,7 +185,7 @@ def test_google_one_canonical_elsewhere_keeps_the_page_out() -> None:
 def test_google_canonicals_that_disagree_or_are_invalid_count_as_none() -> None:
     verdict = judge(reply(), Page(canonicals=[OTHER, HERE]))
     assert verdict.state is State.INDEXABLE
-    assert verdict.reason == f"2 canonicals that disagree count as none: {OTHER} and {HERE}"
+    assert verdict.reason == f"2 canonicals contradict one another, so none of them counts: {OTHER} and {HERE}"
     verdict = judge(reply(), Page(canonical_faults=["the canonical does not count: file:"]))
     assert verdict == Verdict(State.INDEXABLE, "the canonical does not count: file:")
 

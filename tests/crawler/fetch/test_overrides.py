@@ -13,7 +13,7 @@ from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Credentials, Identity
 from crawler.fetch.transports import ServerTransports
 from crawler.model import Failure, Reply, Url
-from crawler.url.mirror import Mirror
+from crawler.url.params import Mirror
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_curl_host_port_and_addresses(text: str, door: str, addresses: tuple[str
     ],
 )
 def test_ours_what_is_no_override_is_told_how_one_is_written(text: str) -> None:
-    with pytest.raises(ValueError, match=r"HOST:PORT:ADDRESS|is an address already"):
+    with pytest.raises(ValueError, match=r"HOST:PORT:ADDRESS|needs a host name"):
         read_override(text)
 
 

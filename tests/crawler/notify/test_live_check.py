@@ -80,7 +80,7 @@ def test_ours_redirects_to_the_sitemap_are_followed_but_not_for_ever(site: Site)
     site.double.files["/real.xml"] = Say(302, (("Location", "/sitemap.xml"),))
     assert "redirects more than" in live(site).message
     site.double.files["/sitemap.xml"] = Say(302)
-    assert "redirects nowhere" in live(site).message
+    assert "redirects to an invalid URL" in live(site).message
 
 
 def test_ours_a_file_that_is_gone_from_the_directory_is_told(site: Site) -> None:
@@ -132,7 +132,10 @@ def test_ours_a_host_that_only_pages_name_may_not_be_private(site: Site) -> None
         ({"indexnow__key": "env:NOT_SET"}, "NOT_SET is not set"),
         ({"indexnow__key": "file:/no/such/file"}, "cannot read the secret file:/no/such/file"),
         ({"indexnow__key_url": "nonsense"}, "--indexnow-key-url cannot be used"),
-        ({"webhook__secret": "env:EMPTY", "webhook__urls": ["https://a.example/"]}, "webhook.secret names a secret"),
+        (
+            {"webhook__secret": "env:EMPTY", "webhook__urls": ["https://a.example/"]},
+            "webhook.secret refers to an empty secret",
+        ),
         ({"webhook__template": "/no/such.j2", "webhook__urls": ["https://a.example/"]}, "/no/such.j2"),
         ({"hook__command": ["/no/such/program"]}, "/no/such/program"),
         ({"email__to": ["nobody"]}, "email.to"),

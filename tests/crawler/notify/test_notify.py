@@ -151,7 +151,7 @@ def test_indexnow_org_a_key_file_in_a_directory_is_for_what_lies_below(site: Sit
     answer = tell(site, site.run(["/", "/shop/a", "/blog/a", site.other("/shop/b")]), indexnow__key_url=key_url)
     assert site.double.taken == {site.url("/shop/a"): 1}
     assert site.double.messages[0]["keyLocation"] == key_url
-    assert "2 URLs lie outside" in answer.notes[0]
+    assert "2 URLs are outside" in answer.notes[0]
     assert not answer.untold
 
 
@@ -233,7 +233,7 @@ def test_ours_a_service_that_takes_too_long_is_left_for_another_time(site: Site)
     begun(site, "/")
     site.double.says += [Say(500, wait=0.6)]
     assert tell(site, site.run(["/", "/a"]), notify__timeout=0.3, notify__attempts=1).untold
-    assert "did not answer within 0.3 seconds" in outstanding(site)[0]
+    assert "did not respond within 0.3 seconds" in outstanding(site)[0]
     site.double.says.clear()
     assert not tell(site).untold
 
@@ -248,7 +248,7 @@ def test_ours_nothing_is_told_before_it_is_live(site: Site) -> None:
         assert answer.untold
         assert "/sitemap.xml" in answer.sentences[0]
     assert not site.double.messages
-    assert "is not yet the one that was published" in outstanding(site)[0]
+    assert "is not yet the published version" in outstanding(site)[0]
     site.double.files["/sitemap.xml"] = ours
     assert not tell(site).untold
     assert site.double.taken == {site.url("/a"): 1}
@@ -267,7 +267,7 @@ def test_ours_runs_that_are_forgotten_are_said_and_the_others_told(site: Site) -
         run = site.run(pages)
     ChangeFeed(site.db).forget(run, 2)
     answer = tell(site)
-    assert "the runs 2 to 2 are forgotten" in answer.notes[0]
+    assert "the runs 2 to 2 are no longer stored" in answer.notes[0]
     assert site.double.taken == dict.fromkeys(map(site.url, ("/c", "/d")), 1)
 
 
@@ -279,7 +279,7 @@ def test_ours_a_state_that_was_begun_anew_is_a_site_that_was_not_told(site: Site
     site.db.execute("DELETE FROM run")
     site.db.execute("DELETE FROM published")
     answer = tell(site, site.run(["/a", "/b", "/c"]))
-    assert "begun anew" in answer.notes[0]
+    assert "the state of the site is new" in answer.notes[0]
     assert len(site.double.messages) == 2
     tell(site, site.run(["/a", "/b", "/d"]))
     assert site.double.messages[-1]["urlList"] == [site.url("/c"), site.url("/d")]
@@ -292,7 +292,7 @@ def test_ours_what_was_rolled_back_is_not_told(site: Site) -> None:
     records.write(replace(records.get(run), number=run + 1, outcome="rolled back"))
     answer = tell(site)
     assert not answer.deliveries
-    assert "an earlier set is published again" in answer.notes[0]
+    assert "a rollback published an earlier sitemap" in answer.notes[0]
     tell(site, site.run(["/a", "/c"]))
     assert site.double.taken == {site.url("/c"): 1}
 
@@ -327,7 +327,7 @@ def test_ours_a_state_that_is_not_for_this_account_is_said_and_the_exit_code_of_
             assert (answer.untold, answer.exit_code) == (True, 7)
             assert answer.notes[0].startswith("no notification was sent: ")
             assert not mode or "run as the " in answers[1].notes[0]
-            assert "run as the " in answer.notes[0] or "choose another with --state" in answer.notes[0]
+            assert "run as the " in answer.notes[0] or "choose another directory with --state" in answer.notes[0]
     with only_for(site.plan.state, 0), pytest.raises(StorageError, match="run as the account"):
         notify_status(site.plan.state)
     with only_for(site.plan.state, 0), pytest.raises(StorageError, match="run as the account"):
@@ -479,7 +479,7 @@ def test_ours_trouble_needs_no_live_sitemap_and_is_told_again_until_it_is_known(
     site.double.files["/sitemap.xml"] = 404
     site.double.says += [Say(500)] * 3
     assert tell(site, 2, exit_code=5, **hooked(site)).untold
-    assert "that runs fail" in outstanding(site)[0]
+    assert "a failed run" in outstanding(site)[0]
     assert not tell(site, now=NOW + 60, **hooked(site)).untold
     tell(site, **hooked(site))
     assert occasions(site) == ["changes", *["trouble"] * 4]

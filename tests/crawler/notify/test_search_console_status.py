@@ -83,15 +83,17 @@ def test_google_reads_later_and_what_it_found_is_told_once_and_until_it_is_repai
     site: Site, google: Console
 ) -> None:
     first = tell(site, site.run(["/"]))
-    assert "Google has not read it yet" in first.deliveries[0].said
+    assert "Google has not read the sitemap yet" in first.deliveries[0].said
     assert kept(site) == first.reading
-    assert first.reading == SubmissionStatus(channel=KEY, at=NOW, pending=True, sentence="Google has not read it yet")
+    assert first.reading == SubmissionStatus(
+        channel=KEY, at=NOW, pending=True, sentence="Google has not read the sitemap yet"
+    )
     read(site, google, 2, 1)
     early = idle(site, NOW + 6 * HOURS - 1)
     assert (early.reading, early.notes, looks(google)) == (first.reading, (), 1)
     found = idle(site, NOW + 6 * HOURS)
     assert (found.untold, found.deliveries, looks(google)) == (False, (), 2)
-    assert found.notes == ("search console: Google finds errors in the sitemap (2): see Sitemaps in Search Console",)
+    assert found.notes == ("search console: Google found 2 errors in the sitemap; see Sitemaps in Search Console",)
     assert (
         kept(site)
         == found.reading
@@ -102,12 +104,12 @@ def test_google_reads_later_and_what_it_found_is_told_once_and_until_it_is_repai
             downloaded="2026-11-20T04:05:06.000Z",
             errors=2,
             warnings=1,
-            sentence="Google read it last on 2026-11-20, with 2 errors, 1 warning and 1,204 web in it",
+            sentence="Google last read the sitemap on 2026-11-20, with 2 errors, 1 warning and 1,204 web in it",
         )
     )
     assert idle(site, NOW + 12 * HOURS).notes == ()
     read(site, google, 7)
-    assert "(7, and 2 before)" in idle(site, NOW + 18 * HOURS).notes[0]
+    assert "7 errors in the sitemap (before: 2)" in idle(site, NOW + 18 * HOURS).notes[0]
     read(site, google, 0)
     assert idle(site, NOW + 24 * HOURS).notes == ()
     reading = kept(site)
@@ -122,7 +124,7 @@ def test_ours_what_is_read_when_it_is_submitted_is_kept_too(site: Site, google: 
     assert (looks(google), len(google.submitted)) == (1, 1)
     assert announced.reading
     assert announced.reading.errors == 3
-    assert "finds errors" in announced.notes[0]
+    assert "found 3 errors" in announced.notes[0]
     assert not idle(site, NOW + HOURS).notes
     assert looks(google) == 1
 
@@ -145,9 +147,9 @@ def test_ours_a_person_always_sees_it_anew_but_a_dry_run_and_others_ask_nobody(s
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (None, "never was is submitted by siteatlas notify --since 0"),
-        (failure(403, "No permission", "forbidden"), "no owner of the property"),
-        (failure(404, "not found", "notFound"), "it knows no such sitemap in the property"),
+        (None, "otherwise submit it with siteatlas notify --since 0"),
+        (failure(403, "No permission", "forbidden"), "is not an owner of the property"),
+        (failure(404, "not found", "notFound"), "does not list this sitemap"),
         (Reply(503), "503"),
         (Reply(200, b"<html>"), "cannot be read"),
         (Reply(200, b'{"errors": "99999999999999999999"}'), "cannot be read"),
@@ -163,7 +165,7 @@ def test_google_a_look_that_fails_is_told_and_in_nobodys_way(
     google.next = [reply] if reply else []
     announced = tell(site)
     (said,) = announced.notes
-    assert said.startswith("search console: what Google says of the sitemap is not known: ")
+    assert said.startswith("search console: the status of the sitemap at Google is unknown: ")
     assert words in said
     assert (announced.untold, announced.deliveries, announced.reading, kept(site)) == (False, (), None, None)
     read(site, google, 1)
@@ -221,16 +223,16 @@ def test_ours_commands_show_what_google_says(
 
     site.run(["/"])
     read(site, google, 2, 1)
-    sentence = "Google read it last on 2026-11-20, with 2 errors, 1 warning and 1,204 web in it"
+    sentence = "Google last read the sitemap on 2026-11-20, with 2 errors, 1 warning and 1,204 web in it"
     code, said = siteatlas("notify")
     assert (code, f"search console: {sentence}" in said) == (0, True)
-    assert "finds errors in the sitemap (2)" in said
+    assert "found 2 errors in the sitemap" in said
     code, said = siteatlas("notify", "--since", "0")
     assert (code, said.count(sentence)) == (0, 1), "what was said of the submission is not said twice"
     code, said = siteatlas("status")
-    assert (code, f"search console: {sentence} (asked on 20" in said) == (0, True)
-    assert '"errors": 2, "warnings": 1, "sentence": "Google read' in siteatlas("status", "--json")[1]
+    assert (code, f"search console: {sentence} (checked on 20" in said) == (0, True)
+    assert '"errors": 2, "warnings": 1, "sentence": "Google last read' in siteatlas("status", "--json")[1]
     assert '"reading": { "channel": "search console", "at": 1' in siteatlas("notify", "--json")[1]
     google.next = [Reply(503)]
     code, said = siteatlas("notify")
-    assert (code, "is not known: Search Console answered 503" in said, sentence in said) == (0, True, True)
+    assert (code, "is unknown: Search Console answered 503" in said, sentence in said) == (0, True, True)

@@ -67,7 +67,7 @@ def test_ours_what_changed_is_told_with_its_evidence_and_both_dates(history: His
     feed = history.run({"/a": edited, "/b": Seen(lastmod="2025-01-02", changed=0)})
     assert told(feed) == [
         ("/a", "changed", "", "2 of 9 sentences differ"),
-        ("/b", "changed", "", "it states a later date"),  # where the policy goes by what is stated
+        ("/b", "changed", "", "the page states a later date"),  # where the policy goes by what is stated
     ]
     assert (feed[0].before, feed[0].lastmod) == ("2025-01-01", "2026-01-02")
 
@@ -88,17 +88,17 @@ def test_ours_a_change_seen_by_a_run_that_published_nothing_is_in_the_next_feed(
     ("seen", "kind", "reason"),
     [
         (Seen(State.CLIENT_ERROR, "answered 410, gone"), "removed", "answered 410, gone"),
-        (Seen(State.WRONG_TYPE, "application/pdf is no HTML"), "removed", "application/pdf is no HTML"),
+        (Seen(State.WRONG_TYPE, "application/pdf is not HTML"), "removed", "application/pdf is not HTML"),
         (Seen(State.EXCLUDED, 'matches exclude "/a"'), "removed", 'matches exclude "/a"'),
         (Seen(State.OUT_OF_SCOPE, "another host: b"), "removed", "another host: b"),
-        (Seen(State.UNLINKED), "removed", "nothing leads there any longer"),
+        (Seen(State.UNLINKED), "removed", "no page links to it any more"),
         (Seen(State.NOINDEX, 'meta robots "noindex"'), "deindexed", 'meta robots "noindex"'),
         (Seen(State.ROBOTS, "robots.txt line 2"), "deindexed", "robots.txt line 2"),
         (Seen(State.CANONICAL_ELSEWHERE, "canonical is /", "/"), "deindexed", "canonical is /"),
         (Seen(State.PENDING), "removed", "not visited: the crawl was cut short"),
         (Seen(State.REDIRECT, "301 to /", "/"), "moved", "301 to /"),
         (Seen(State.REDIRECT, "301 to /x", "/x"), "moved", "301 to /x, which is not listed"),
-        (None, "removed", "nothing leads there any longer"),
+        (None, "removed", "no page links to it any more"),
     ],
 )
 def test_ours_what_is_gone_is_told_with_its_cause(history: History, seen: Seen | None, kind: str, reason: str) -> None:
@@ -117,7 +117,7 @@ def test_ours_what_failed_for_now_stays_and_leaves_when_the_grace_is_over(histor
     feed = history.run({"/": HOME, "/a": failed})
     assert told(feed) == [("/a", "removed", "", "answered 503, unavailable, in 3 runs in a row")]
     feed = history.run({"/": HOME, "/a": PAGE})
-    assert told(feed) == [("/a", "added", "", "answers again (before: answered 503, unavailable)")]
+    assert told(feed) == [("/a", "added", "", "responds again (before: answered 503, unavailable)")]
 
 
 def test_ours_a_chain_of_redirects_leads_to_the_page_that_is_listed(history: History) -> None:
@@ -147,7 +147,7 @@ def test_ours_what_is_back_says_what_was_in_the_way(history: History) -> None:
         ("/b", "removed", "", "answered 404, not found"),
     ]
     feed = history.run({"/": HOME, "/a": PAGE, "/b": PAGE})
-    assert told(feed) == [("/b", "added", "", "answers again (before: answered 404, not found)")]
+    assert told(feed) == [("/b", "added", "", "responds again (before: answered 404, not found)")]
 
 
 def test_ours_recording_again_leaves_the_same_feed(history: History) -> None:

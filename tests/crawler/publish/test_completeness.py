@@ -33,12 +33,15 @@ FAILED = {State.SERVER_ERROR: 2, State.UNREACHABLE: 1}
         (
             Coverage(no_robots=tuple(f"https://h{n}.example" for n in range(5))),
             CompletenessLevel.DEGRADED,
-            "robots.txt could not be had from https://h0.example, https://h1.example, https://h2.example and 2 more",
+            (
+                "robots.txt could not be fetched from https://h0.example, https://h1.example, https://h2.example and 2 "
+                "more"
+            ),
         ),
         (
-            Coverage(stopped="the site stopped answering", failed=FAILED),
+            Coverage(stopped="the site stopped responding", failed=FAILED),
             CompletenessLevel.TRUNCATED,
-            "the site stopped answering; 3 URLs failed: 2 server error, 1 unreachable",
+            "the site stopped responding; 3 URLs failed: 2 server error, 1 unreachable",
         ),
     ],
 )

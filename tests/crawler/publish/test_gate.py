@@ -5,15 +5,27 @@ from typing import Any
 import pytest
 
 from crawler.model import State, Url, Verdict
-from crawler.publish.gate import GateFacts, GateLimits, IdenticalPages, LostPages, StartUrlStatus, refusal_of
+from crawler.publish.gate import (
+    LINK_STATES,
+    AlikePages,
+    ChallengedPages,
+    GateFacts,
+    GateLimits,
+    Hold,
+    LostPages,
+    Refusal,
+    StartUrlStatus,
+    challenge_note,
+    judge,
+)
 
 HOME = Url("https://a.example/")
 PAGE = Url("https://a.example/p")
 WELL = StartUrlStatus(HOME, Verdict(State.INDEXABLE), 200, was_published=True, is_listed=True)
-LOST_240 = (
-    "240 of the 1,000 published pages would leave without a good reason, over the 20% that --max-shrink allows: "
-    "150 blocked by robots.txt (https://a.example/p: robots.txt line 2: Disallow: /p), "
-    "90 no longer linked (https://a.example/p); if that is right, run once with --accept-shrink"
+LOST_300 = (
+    "300 of the 1,000 published pages would leave, over the 20% that --max-shrink allows: 300 blocked by robots.txt "
+    "(https://a.example/p: robots.txt line 2: Disallow: /p). Their entries stay as they were. If this is intended, "
+    "run once with --accept-shrink."
 )
 
 
@@ -38,23 +50,17 @@ def start(state: State, status: int | None = 200, target: Url | None = None, **o
         facts(published=0, start=StartUrlStatus(HOME)),  # a first crawl
         facts(published=0, start=start(State.REDIRECT, 301, was_published=False)),
         facts(listed=400),
-        # why pages may go, however many do
-        facts(listed=50, gone=[gone(State.CLIENT_ERROR, status=404)]),
-        facts(listed=50, gone=[gone(State.CLIENT_ERROR, status=410)]),
-        facts(listed=50, gone=[gone(State.NOINDEX)]),
-        facts(listed=50, gone=[gone(State.CANONICAL_ELSEWHERE)]),
-        facts(listed=50, gone=[gone(State.REDIRECT, status=301, target="")]),
-        facts(listed=50, gone=[gone(State.REDIRECT, status=302, target="")]),  # each to a page of its own
+        # the operator's own rules
         facts(listed=50, gone=[gone(State.EXCLUDED)]),
         facts(listed=50, gone=[gone(State.OUT_OF_SCOPE)]),
         # few
         facts(listed=80, gone=[gone(State.UNLINKED, 20)]),
-        facts(published=8, listed=4, gone=[gone(State.UNLINKED, 4)]),
-        facts(listed=50, gone=[gone(State.UNLINKED, 10), gone(State.ROBOTS, 10), gone(State.NOINDEX, 30)]),
+        facts(published=4, listed=2, gone=[gone(State.UNLINKED, 2)]),
+        facts(listed=80, gone=[gone(State.UNLINKED, 10), gone(State.NOINDEX, 10), gone(State.EXCLUDED, 30)]),
         facts(failed=4, visited=8),
         facts(failed=20),
-        facts(alike=IdenticalPages(20, PAGE)),
-        facts(published=6, alike=IdenticalPages(4, PAGE)),
+        facts(alike=AlikePages(20, PAGE)),
+        facts(published=6, alike=AlikePages(2, PAGE)),
         # the start URL
         facts(start=start(State.REDIRECT, 301, PAGE, is_listed=True)),  # "/" became "/en/"
         facts(start=start(State.REDIRECT, 301, PAGE, was_published=False)),  # and it always did
@@ -62,10 +68,11 @@ def start(state: State, status: int | None = 200, target: Url | None = None, **o
         facts(start=start(State.CLIENT_ERROR, 404, was_published=False)),  # something is published: it is the place
         facts(published=0, start=start(State.CLIENT_ERROR, 401, was_published=False)),
         facts(start=start(State.EXCLUDED)),
+        facts(start=start(State.NOINDEX, is_accepted=True)),
     ],
 )
 def test_ours_a_set_that_is_plausible_passes(passing: GateFacts) -> None:
-    assert refusal_of(passing, GateLimits()) is None
+    assert judge(passing, GateLimits()) is None
 
 
 @pytest.mark.parametrize(
@@ -80,8 +87,8 @@ def test_ours_a_set_that_is_plausible_passes(passing: GateFacts) -> None:
 )
 def test_ours_a_site_in_trouble_is_refused_whatever_is_accepted(refused: GateFacts, said: str) -> None:
     for allowed in (GateLimits(), GateLimits(accept_shrink=True)):
-        told = refusal_of(refused, allowed)
-        assert told
+        told = judge(refused, allowed)
+        assert isinstance(told, Refusal)
         assert said in told.sentence
         assert told.exit_code == 3
 
@@ -93,64 +100,144 @@ def test_ours_a_site_in_trouble_is_refused_whatever_is_accepted(refused: GateFac
         (facts(start=start(State.REDIRECT, 302, Url("https://b.example/"))), "is redirect now"),
         (facts(start=start(State.CLIENT_ERROR, 404)), "is client error now"),
         (facts(start=start(State.ROBOTS, None)), "is blocked by robots.txt now"),
-        (
-            facts(published=0, start=start(State.CLIENT_ERROR, 404, was_published=False)),
-            "the start URL https://a.example/ the evidence; the pages are known from elsewhere",
-        ),
-        (
-            facts(
-                published=1000,
-                listed=700,
-                gone=[
-                    gone(State.UNLINKED, 90),
-                    gone(State.ROBOTS, 150, reason="robots.txt line 2: Disallow: /p"),
-                    gone(State.NOINDEX, 60),
-                ],
-            ),
-            LOST_240,
-        ),
-        (facts(published=7, listed=2, gone=[gone(State.WRONG_TYPE, 5)]), "5 wrong type"),
-        (facts(gone=[gone(State.CLIENT_ERROR, 21, status=403)]), "21 client error"),
-        (facts(gone=[gone(State.TRAP, 21)]), "21 trap"),
+        (facts(gone=[gone(State.UNLINKED, 21)]), "21 no longer linked"),
         (facts(gone=[gone(State.TOO_DEEP, 21)]), "21 too deep"),
         (facts(gone=[gone(State.NOFOLLOW, 21)]), "21 linked by nofollow only"),
-        (facts(gone=[gone(State.SERVER_ERROR, 21, status=500)]), "21 server error"),
-        (facts(gone=[gone(State.PENDING, 21)]), "21 pending"),
-        (
-            facts(gone=[gone(State.REDIRECT, 21, 302, "https://a.example/login")]),
-            "21 redirect to https://a.example/login for now (https://a.example/p)",
-        ),
-        (
-            facts(gone=[gone(state, 6) for state in (State.TRAP, State.ROBOTS, State.UNLINKED)] * 2),
-            "12 for other reasons",
-        ),
-        (facts(alike=IdenticalPages(21, PAGE)), "21 of the 100 published pages, which differed, now all say the same"),
+        (facts(alike=AlikePages(21, PAGE, has_start=True)), "21 of the 100 published pages lost their main text"),
     ],
 )
-def test_ours_a_set_that_lost_too_much_is_refused_until_it_is_accepted(refused: GateFacts, said: str) -> None:
-    told = refusal_of(refused, GateLimits())
-    assert told
+def test_ours_when_the_crawl_cannot_be_believed_nothing_is_published_until_it_is_accepted(
+    refused: GateFacts, said: str
+) -> None:
+    told = judge(refused, GateLimits())
+    assert isinstance(told, Refusal)
+    assert told.is_doubt
     assert said in told.sentence
     assert "--accept-shrink" in told.sentence
     assert told.exit_code == 3
-    assert refusal_of(refused, GateLimits(accept_shrink=True)) is None
-    assert refusal_of(refused, GateLimits(max_shrink=0.0)) is not None
+    assert judge(refused, GateLimits(accept_shrink=True)) is None
+    assert isinstance(judge(refused, GateLimits(max_shrink=0.0)), Refusal)
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        (gone(State.CLIENT_ERROR, 21, status=404), "21 client error"),
+        (gone(State.CLIENT_ERROR, 21, status=410), "21 client error"),
+        (gone(State.CLIENT_ERROR, 21, status=403), "21 client error"),
+        (gone(State.NOINDEX, 21, 200), "21 noindex"),
+        (gone(State.CANONICAL_ELSEWHERE, 21, 200), "21 canonical elsewhere"),
+        (gone(State.REDIRECT, 21, 301), "21 redirect (https://a.example/p)"),
+        (
+            gone(State.REDIRECT, 21, 200, "https://a.example/"),
+            "21 redirect to https://a.example/ (https://a.example/p)",
+        ),
+        (gone(State.REDIRECT, 21, 302, "https://a.example/login"), "21 redirect to https://a.example/login for now"),
+        (gone(State.WRONG_TYPE, 21), "21 wrong type"),
+        (gone(State.TRAP, 21), "21 trap"),
+        (gone(State.SERVER_ERROR, 21, status=500), "21 server error"),
+        (gone(State.PENDING, 21), "21 pending"),
+    ],
+)
+def test_ours_a_landslide_is_held_whatever_its_reason(lost: LostPages, said: str) -> None:
+    case = facts(listed=79, gone=[lost])
+    held = judge(case, GateLimits())
+    assert isinstance(held, Hold)
+    assert said in held.sentence
+    assert held.states == {lost.state} | LINK_STATES
+    assert not held.alike
+    assert judge(case, GateLimits(accept_shrink=True)) is None
+
+
+def test_ours_the_sentence_on_a_landslide_names_the_share_the_causes_and_the_remedies() -> None:
+    robots = gone(State.ROBOTS, 300, reason="robots.txt line 2: Disallow: /p")
+    held = judge(facts(published=1000, listed=700, gone=[robots]), GateLimits())
+    assert isinstance(held, Hold)
+    assert held.sentence == LOST_300
+    explicit = LostPages(state=State.NOINDEX, status=200, count=30, url=PAGE, runs=2)
+    held = judge(facts(gone=[explicit]), GateLimits())
+    assert isinstance(held, Hold)
+    assert "for 7 runs in a row and 7 days (--accept-after). So far: 2 runs." in held.sentence
+    for never in (GateLimits(accept_after=0), GateLimits()):
+        other = [explicit] if not never.accept_after else [explicit, gone(State.TRAP, 30)]
+        held = judge(facts(gone=other), never)
+        assert "--accept-after" not in getattr(held, "sentence", "--accept-after")
+
+
+def test_ours_what_is_below_the_limit_in_its_kind_leaves_unless_the_rest_is_over_it() -> None:
+    held = judge(facts(gone=[gone(State.NOINDEX, 60), gone(State.CLIENT_ERROR, 15, 404)]), GateLimits())
+    assert isinstance(held, Hold)
+    assert held.states - LINK_STATES == {State.NOINDEX}
+    assert "60 of the 100 published pages would leave" in held.sentence
+    mixed = [gone(State.NOINDEX, 8), gone(State.CLIENT_ERROR, 8, 404), gone(State.REDIRECT, 8, 301)]
+    held = judge(facts(gone=mixed), GateLimits())
+    assert isinstance(held, Hold)
+    assert held.states - LINK_STATES == {State.NOINDEX, State.CLIENT_ERROR, State.REDIRECT}
+
+
+def test_ours_kinds_that_are_small_alone_are_too_many_together_and_lost_text_is_a_kind() -> None:
+    lost = [gone(State.NOINDEX, 8, 200), gone(State.CLIENT_ERROR, 7, 404)]
+    assert judge(facts(gone=lost), GateLimits()) is None
+    held = judge(facts(gone=lost, alike=AlikePages(9, PAGE)), GateLimits())
+    assert isinstance(held, Hold)
+    assert held.alike
+    assert held.states - LINK_STATES == {State.NOINDEX, State.CLIENT_ERROR}
+
+
+def test_ours_what_was_held_stays_so_while_its_cause_lasts() -> None:
+    left = LostPages(state=State.TRAP, count=2, url=PAGE, are_held=True)
+    held = judge(facts(gone=[left, gone(State.NOINDEX, 3, 200)]), GateLimits())
+    assert isinstance(held, Hold)
+    assert "2 pages that the last run held would still leave: 2 trap" in held.sentence
+    assert not held.states - LINK_STATES
+    held = judge(facts(alike=AlikePages(4, PAGE, held=2)), GateLimits())
+    assert isinstance(held, Hold)
+    assert not held.alike
+    assert "2 pages that the last run held still lack their main text" in held.sentence
+    assert judge(facts(gone=[left]), GateLimits(accept_shrink=True)) is None
+
+
+def test_ours_pages_that_lost_their_own_text_are_held() -> None:
+    held = judge(facts(alike=AlikePages(21, PAGE)), GateLimits())
+    assert isinstance(held, Hold)
+    assert held.alike
+    assert "21 of the 100 published pages lost their main text" in held.sentence
+    assert judge(facts(alike=AlikePages(21, PAGE)), GateLimits(accept_shrink=True)) is None
+
+
+def test_ours_the_limits_hold_for_small_sites_too() -> None:
+    assert isinstance(judge(facts(published=10, listed=7, gone=[gone(State.NOINDEX, 3)]), GateLimits()), Hold)
+    assert judge(facts(published=10, listed=8, gone=[gone(State.NOINDEX, 2)]), GateLimits()) is None
+
+
+def test_ours_a_refusal_names_the_firewall_and_how_it_lets_us_through() -> None:
+    challenged = [
+        ChallengedPages("Cloudflare responded with a challenge: x", 40, PAGE),
+        ChallengedPages("Akamai responded with a challenge: y", 5, HOME),
+    ]
+    told = judge(facts(failed=45, challenged=challenged), GateLimits(user_agent="Us/1"))
+    assert isinstance(told, Refusal)
+    assert "45 of 100 pages failed" in told.sentence
+    assert challenge_note(challenged, "Us/1") in told.sentence
+    for word in ("45 pages", "Cloudflare, Akamai", "IP address", "'Us/1'", "header", f"such as {PAGE}"):
+        assert word in told.sentence
+    assert not challenge_note([], "Us/1")
 
 
 def test_ours_the_shares_are_the_operators() -> None:
     half = facts(listed=50, gone=[gone(State.UNLINKED, 50)])
-    assert refusal_of(half, GateLimits(max_shrink=0.5)) is None
-    assert refusal_of(half, GateLimits(max_shrink=0.49)) is not None
-    assert refusal_of(facts(failed=50), GateLimits(max_failed=0.5)) is None
-    assert refusal_of(facts(failed=5, visited=1000), GateLimits(max_failed=0)) is not None
+    assert judge(half, GateLimits(max_shrink=0.5)) is None
+    assert judge(half, GateLimits(max_shrink=0.49)) is not None
+    assert judge(facts(failed=50), GateLimits(max_failed=0.5)) is None
+    assert judge(facts(failed=5, visited=1000), GateLimits(max_failed=0)) is not None
 
 
 def test_ours_an_empty_set_is_never_published() -> None:
     for was_published in (False, True):
         for accepted in (False, True):
             away = start(State.REDIRECT, 301, Url("https://b.example/"), was_published=was_published)
-            told = refusal_of(facts(start=away, listed=0), GateLimits(accept_shrink=accepted))
-            assert told
+            told = judge(facts(start=away, listed=0), GateLimits(accept_shrink=accepted))
+            assert isinstance(told, Refusal)
             assert told.exit_code == 5
             assert "to crawl there: siteatlas crawl https://b.example/" in told.sentence
-    assert "is indexable" in getattr(refusal_of(facts(listed=0), GateLimits()), "sentence", "")
+    assert "is indexable" in getattr(judge(facts(listed=0), GateLimits()), "sentence", "")

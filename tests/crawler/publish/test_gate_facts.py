@@ -1,5 +1,6 @@
 """What is counted in the tables for the gate and for the verdict of completeness."""
 
+import random
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,13 +9,21 @@ import pytest
 
 from crawler.crawl.indexability import IndexabilityJudge
 from crawler.model import Page, Reply, State, Url, Verdict
+from crawler.parse.snapshot.snapshot import take_snapshot
+from crawler.publish import gate_facts as reading
 from crawler.publish.completeness import Coverage
-from crawler.publish.gate import GateFacts, IdenticalPages, LostPages, StartUrlStatus
-from crawler.publish.gate_facts import gate_facts, read_coverage
+from crawler.publish.gate import AlikePages, GateFacts, LostPages, StartUrlStatus
+from crawler.publish.gate_facts import read_coverage
+from crawler.publish.standing import AcceptAfter, record_losses
 from crawler.state.migrations import STATE_DB
 from crawler.url.scope import Scope
 
 HOME = Url("https://a.example/")
+DAY = 86_400.0
+
+
+def gate_facts(db: sqlite3.Connection, start: Url, now: float = 0.0, limit: float = 0.2) -> GateFacts:
+    return reading.gate_facts(db, start, limit, AcceptAfter(3, now))
 
 
 class Tables:
@@ -28,10 +37,10 @@ class Tables:
         self.db.execute("INSERT OR IGNORE INTO url (url) VALUES (?)", (f"{HOME}{path}",))
         return int(self.db.execute("SELECT id FROM url WHERE url = ?", (f"{HOME}{path}",)).fetchone()[0])
 
-    def content(self, digest: str) -> int:
+    def content(self, digest: str, markup: str = "") -> int:
         filler = self.db.execute(
-            "INSERT INTO content (run, reading, digest, type, links, text) VALUES (1, '', ?, '', x'', x'')",
-            (digest.encode(),),
+            "INSERT INTO content (run, reading, digest, type, links, text) VALUES (1, '', ?, '', x'', ?)",
+            (digest.encode(), take_snapshot(markup.encode()) if markup else b""),
         )
         return int(filler.lastrowid or 0)
 
@@ -104,24 +113,80 @@ def test_ours_pages_that_leave_are_counted_by_the_way_they_do(tables: Tables) ->
     assert sorted(found.gone, key=lambda gone: gone.url) == [
         way(State.REDIRECT, 302, 2, "for now 1", "302"),
         way(State.CLIENT_ERROR, 404, 2, "gone1", "answered 404"),
-        way(State.REDIRECT, 301, 7, "moved0", "301"),
+        way(State.REDIRECT, 301, 7, "moved0", "301", f"{HOME}all"),
         way(State.UNLINKED, None, 1, "never met"),
         way(State.CLIENT_ERROR, 403, 1, "shut", "answered 403"),
         way(State.REDIRECT, 302, 5, "wall0", "302", f"{HOME}login"),
     ]
 
 
-def test_ours_pages_that_became_the_same_are_counted_and_those_that_were_are_not(tables: Tables) -> None:
-    down, all_along = tables.content("down"), tables.content("the same all along")
-    for n in range(6):
-        tables.put("published", f"p{n}", tables.content(f"page {n}"))
-        tables.saw(f"p{n}", down if n < 4 else tables.content("down"))
+def prose(n: int) -> str:
+    words = random.Random(n)
+    return " ".join(f"word{words.randrange(10_000)}" for _ in range(60))
+
+
+def test_ours_pages_that_lost_their_own_text_are_counted_and_redesigned_ones_are_not(tables: Tables) -> None:
+    for n in range(20):
+        frame = f"<title>Page {n}</title><nav>home</nav><main>{{}}</main><footer>us</footer>"
+        now = (
+            frame.format("<p>Please log in to read this page")
+            if n < 6
+            else f"<h1>New</h1><div>{prose(n)} at last</div>"
+        )
+        was, is_ = tables.content(f"was {n}", frame.format(prose(n))), tables.content(f"is {n}", now)
+        tables.put("published", f"p{n}", was)
+        tables.put("listing", f"p{n}", is_)
+        tables.saw(f"p{n}", is_)
+    assert gate_facts(tables.db, HOME).alike == AlikePages(6, Url(f"{HOME}p0"))
+    assert gate_facts(tables.db, Url(f"{HOME}p3")).alike == AlikePages(6, Url(f"{HOME}p0"), has_start=True)
+    assert gate_facts(tables.db, HOME, limit=0.9).alike is None
+    tables.db.execute("UPDATE published SET kept = 2 WHERE id = ?", (tables.url("p4"),))
+    assert gate_facts(tables.db, HOME, limit=0.9).alike == AlikePages(6, Url(f"{HOME}p0"), held=1)
+
+
+def test_ours_pages_that_moved_each_to_a_new_url_are_not_lost(tables: Tables) -> None:
     for n in range(9):
-        tables.put("published", f"q{n}", all_along)
-        tables.saw(f"q{n}", tables.content("the same, and new"))
-    tables.put("published", "r", tables.content("a page"))
-    tables.saw("r", tables.content("an edited page"))
-    assert gate_facts(tables.db, HOME).alike == IdenticalPages(6, Url(f"{HOME}p0"))
+        was = tables.content(f"was {n}", f"<p>{prose(n)}</p>")
+        tables.put("published", f"old{n}", was)
+        tables.visit(f"old{n}", State.REDIRECT, 301, f"{HOME}new{n}", "301")
+        tables.put("listing", f"new{n}", tables.content(f"is {n}", f"<nav>new</nav><p>{prose(n)}</p>"))
+    assert gate_facts(tables.db, HOME).gone == ()
+    tables.db.execute(
+        "UPDATE content SET text = ? WHERE CAST(digest AS TEXT) LIKE 'is%'", (take_snapshot(b"<p>Log in here, please"),)
+    )
+    assert [lost.count for lost in gate_facts(tables.db, HOME).gone] == [9]
+
+
+def test_ours_an_explicit_cause_is_believed_when_it_stood_long_enough(tables: Tables) -> None:
+    page = tables.content("page")
+    for n in range(6):
+        tables.put("published", f"p{n}", page)
+        tables.visit(f"p{n}", State.NOINDEX if n else State.CANONICAL_ELSEWHERE, 200, None if n else HOME)
+    for night in (0.0, 1.0, 2.0):
+        lost = {group.state: group for group in gate_facts(tables.db, HOME, night * DAY).gone}
+        assert (lost[State.NOINDEX].count, lost[State.NOINDEX].runs) == (5, night + 1)
+        assert lost[State.NOINDEX].are_held == (night > 0)
+        record_losses(tables.db, night * DAY)
+    tables.db.execute("UPDATE visit SET state = 'client error', status = 404 WHERE id = ?", (tables.url("p1"),))
+    lost = {group.state: group for group in gate_facts(tables.db, HOME, 3 * DAY).gone}
+    assert {state: (group.count, group.runs) for state, group in lost.items()} == {
+        State.CANONICAL_ELSEWHERE: (1, 4),  # which may have another reason: a person must accept it
+        State.CLIENT_ERROR: (1, 1),  # not the same as before
+    }
+
+
+def test_ours_a_page_that_failed_keeps_its_streak_and_one_that_was_found_ends_it(tables: Tables) -> None:
+    page = tables.content("page")
+    for path in ("failed", "found"):
+        tables.put("published", path, page)
+        tables.visit(path, State.NOINDEX)
+    record_losses(tables.db, 0.0)
+    tables.put("listing", "failed", page, kept=1)
+    tables.put("listing", "found", page)
+    record_losses(tables.db, DAY)
+    assert tables.db.execute("SELECT u.url, h.runs FROM held h JOIN url u ON u.id = h.id").fetchall() == [
+        (f"{HOME}failed", 1)
+    ]
 
 
 def test_ours_a_start_url_that_leads_to_a_listed_page_stands_as_listed(tables: Tables) -> None:
@@ -143,7 +208,7 @@ def test_ours_what_a_run_did_not_see_is_counted(tables: Tables) -> None:
     assert cut.state is State.INDEXABLE
     tables.visit("cut", cut.state, reason=cut.reason)
     tables.visit("more", State.INDEXABLE, reason="links cut at 5 (--max-links)")
-    tables.visit("odd", State.INDEXABLE, reason="it refreshes itself")
+    tables.visit("odd", State.INDEXABLE, reason="the page refreshes itself")
     tables.visit("list.xml", State.SITEMAP_FILE, reason="reading stopped after 1,000,000 entries")
     tables.visit("deep", State.TOO_DEEP, None)
     tables.visit("later", State.PENDING, None)

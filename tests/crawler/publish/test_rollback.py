@@ -14,7 +14,7 @@ from crawler.state.migrations import STATE_DB
 from crawler.state.runs import ROLLED_BACK, Run, RunStore
 
 OLD, NEW = Seen(lastmod="2026-01-01"), Seen(lastmod="2026-01-02")
-WHY = "the set of run 1 is published again"
+WHY = "the sitemap of run 1 is published again"
 
 
 @pytest.fixture

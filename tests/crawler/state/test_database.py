@@ -36,11 +36,7 @@ def test_ours_a_full_disk_asks_for_space(path: Path) -> None:
 
 
 def test_ours_a_database_that_is_read_cannot_be_written(path: Path) -> None:
-    with (
-        STATE_DB.reading(path.parent) as db,
-        pytest.raises(StorageError, match="it may only be read"),
-        storage_errors(),
-    ):
+    with STATE_DB.reading(path.parent) as db, pytest.raises(StorageError, match="it is read-only"), storage_errors():
         db.execute(INSERT, ("key", "value"))
 
 

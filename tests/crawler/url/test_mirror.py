@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from crawler.config.load import build_config
 from crawler.config.source import read_source
 from crawler.model import Url
-from crawler.url.mirror import Mirror
 from crawler.url.normalize import join_url, normalize_url
-from crawler.url.params import UrlParams
+from crawler.url.params import Mirror, UrlParams
 from crawler.url.resolve import UrlResolver
 
 

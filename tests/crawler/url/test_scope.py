@@ -75,10 +75,10 @@ def test_ours_patterns() -> None:
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [
-        ("re:a(b", 'exclude: "re:a(b" is no regular expression: missing ), unterminated subpattern at position 4'),
+        ("re:a(b", 'exclude: "re:a(b" is not a regular expression: missing ), unterminated subpattern at position 4'),
         ("re:*", "at position 3"),
         ("print", 'write "*print*"'),
-        ("", "can match no URL"),
+        ("", "cannot match any URL"),
     ],
 )
 def test_ours_a_pattern_that_cannot_work_is_an_error_that_says_where(pattern: str, said: str) -> None:
@@ -212,7 +212,7 @@ def test_sitemaps_org_named_hosts_are_listed_and_need_a_cross_submit() -> None:
     ):
         assert admit(scope, url)[0] == State.OUT_OF_SCOPE
     assert not scope.needs_cross_submit(Url("https://h.test/docs/a"))
-    with pytest.raises(ScopeError, match="no host name"):
+    with pytest.raises(ScopeError, match="is not a host name"):
         Scope(Url("https://h.test/"), hosts=("not a host",))
 
 

@@ -63,10 +63,10 @@ def read_rows(text: ExportText, name: str) -> CsvRows | JsonRows:
     begin = text.head.lstrip("\ufeff \t\r\n")[:64].lower()
     if begin.startswith(_MARKUP_STARTS):
         kind = "HTML" if "html" in begin else "XML"
-        hint = "export a CSV" if kind == "HTML" else "sitemaps are given as sitemaps, tables as CSV"
+        hint = "export a CSV" if kind == "HTML" else "give sitemaps with --sitemap, and tables as CSV"
         raise UsageError(f"{name} is {kind}: {hint}")
     if "\x00" in begin:
-        raise UsageError(f"{name} is no text: export a CSV")
+        raise UsageError(f"{name} is not a text file: export a CSV")
     return JsonRows(text) if begin.startswith(("{", "[")) else CsvRows(text, name)
 
 
@@ -85,7 +85,7 @@ def choose_parts(opened: OpenedExport, request: TableRequest) -> ChosenTable:
         [table.part for table in same],
         best.format,
         (min(days), max(days)) if days else ("", ""),
-        [f"it also holds {', '.join(others[:5])}, which was not read"] if others else [],
+        [f"it also contains {', '.join(others[:5])}, which was not read"] if others else [],
         next((table.issue for table in candidates if table.issue), ""),
     )
 
@@ -94,7 +94,7 @@ def _refuse_wrong_kind(request: TableRequest, product: str) -> None:
     """Raise UsageError for an analytics export as --search, or the reverse: users mix them up easily."""
     source = source_of(product)
     if {request.source, source} == {SourceKind.SEARCH, SourceKind.ANALYTICS}:
-        raise UsageError(f"{request.name}: this is a {product.removesuffix(' pages')} export: give it as --{source}")
+        raise UsageError(f"{request.name} is a {product.removesuffix(' pages')} export: use --{source} for it")
 
 
 def _candidates(opened: OpenedExport, request: TableRequest) -> Iterator[_TableCandidate]:
@@ -120,7 +120,8 @@ def _candidate(part: ExportPart, request: TableRequest) -> _TableCandidate:
                 columns = find_columns(table.sample, request.source, request.reader, request.column)
             except UsageError as error:
                 raise UsageError(
-                    f"{request.name} {error}; it has: {columns_text(table.sample)}. Name one with --url-column"
+                    f"{request.name} {error}; its columns are: {columns_text(table.sample)}. Choose one with "
+                    f"--url-column"
                 ) from None
             if columns:
                 header = header_of(table.sample, request.reader)
@@ -159,8 +160,10 @@ def _no_table_error(request: TableRequest, candidates: list[_TableCandidate]) ->
         if not candidates[0].listed:
             return f"{request.name} is empty"
         return (
-            f"{request.name}: no column holds URLs of pages; it has: {candidates[0].listed}. "
-            "Name the column with --url-column, or export the table of the pages"
+            f"{request.name}: no column contains URLs of pages; the columns are: {candidates[0].listed}. Choose "
+            f"the column with --url-column, or export the table of the pages"
         )
     files = ", ".join(f"{candidate.part.name} ({candidate.listed})" for candidate in candidates[:10])
-    return f"{request.name}: no file in it holds URLs of pages; it has: {files or 'nothing that can be read'}"
+    return (
+        f"{request.name}: none of its files contains URLs of pages; the files are: {files or 'none that can be read'}"
+    )

@@ -119,7 +119,7 @@ class CellUrlParser:
     """
 
     def __init__(self, addresses: SourceUrlParser | None) -> None:
-        self._url = addresses.parse if addresses else _always_foreign
+        self._url = addresses.parse if addresses else lambda _: RejectReason.FOREIGN
 
     def parse(self, text: str) -> Url | RejectReason:
         """The URL of a cell."""
@@ -132,10 +132,6 @@ class CellUrlParser:
             if url is not RejectReason.FOREIGN or match.end() < len(text):
                 return url
         return RejectReason.UNREAD
-
-
-def _always_foreign(text: str) -> Url | RejectReason:  # noqa: ARG001 - replaces SourceUrlParser.parse
-    return RejectReason.FOREIGN
 
 
 def find_columns(

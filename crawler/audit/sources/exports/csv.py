@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
-from types import TracebackType
 from typing import BinaryIO, Final, Self
 
 from crawler.audit.sources.exports.files import UNREADABLE
@@ -56,9 +55,7 @@ class ExportText:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._text.close()
         self._file.close()
 

@@ -31,7 +31,7 @@ UNREADABLE: Final[tuple[type[Exception], ...]] = (  # isal has no types
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an empty archive
 _GZIP: Final = b"\x1f\x8b"
 _NO_TABLES: Final = (
-    (b"SQLite format 3\x00", "is a database, not a table; give a state of siteatlas as --crawl"),
+    (b"SQLite format 3\x00", "is a database, not a table; give a state of siteatlas with --crawl"),
     (b"\xd0\xcf\x11\xe0", "is an Excel workbook: save the sheet with the URLs as CSV"),
     (b"%PDF", "is a PDF: export a CSV"),
 )
@@ -69,9 +69,9 @@ def open_export(name: str, open_url: OpenUrl) -> OpenedExport:
         if path.is_dir():
             return _folder_parts(name)
         if not path.exists():
-            raise UsageError(f"there is no file {name}")
+            raise UsageError(f"{name} does not exist")
         if not path.is_file():
-            raise UsageError(f"{name} is not a regular file: save what it holds to a file first")
+            raise UsageError(f"{name} is not a regular file: save its content to a file first")
         return _file_parts(name, partial(_open_file, path), path.stat().st_size)
     except (OSError, ValueError) as error:
         raise UsageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
@@ -81,7 +81,7 @@ def _folder_parts(name: str) -> OpenedExport:
     """Open a folder, such as an unpacked archive; its files are the parts."""
     files = [Path(path) for path in files_in(name, "an export")]
     if not files:
-        raise UsageError(f"there are no files in the folder {name}")
+        raise UsageError(f"the folder {name} contains no files")
     return OpenedExport(
         [
             ExportPart(str(path.relative_to(name)), partial(_unpack, partial(_open_file, path)))
@@ -110,7 +110,7 @@ def _file_parts(name: str, open_: Callable[[], BinaryIO], size: int) -> OpenedEx
         raise UsageError(f"{name} is a broken zip archive ({error}): download it again") from None
     names = {member.filename for member in members}
     if "xl/workbook.xml" in names or "content.xml" in names:
-        raise UsageError(f"{name} is a workbook of a spreadsheet: save the sheet with the URLs as CSV")
+        raise UsageError(f"{name} is a spreadsheet workbook: save the sheet with the URLs as CSV")
     if any(member.flag_bits & 1 for member in members):
         raise UsageError(f"{name} is protected by a password: unpack it first")
     return OpenedExport(

@@ -83,7 +83,7 @@ class JsonRows:
                 else:
                     yield reader.value()
         except (ValueError, RecursionError) as error:
-            self._text.fault = self._text.fault or f"a part of it is no JSON ({error})"
+            self._text.fault = self._text.fault or f"a part of it is not JSON ({error})"
 
     def _members(self, reader: "_JsonStream") -> Iterator[Any]:
         """The values of the containers of an object, or the object itself without containers."""
@@ -197,7 +197,7 @@ class _JsonStream:
 
     def _take(self, mark: str) -> None:
         if self.peek() != mark:
-            raise ValueError(f"there is no {mark!r} where it should be")
+            raise ValueError(f"a {mark!r} is missing")
         self._at += 1
 
     def _more(self) -> bool:

@@ -61,11 +61,11 @@ def export_hint(name: str) -> str:
     except UsageError:
         return ""
     if source := source_of(kind):
-        return f"this is a {kind.removesuffix(' pages')} export: give it as --{source}"
+        return f"is a {kind.removesuffix(' pages')} export: use --{source} for it"
     if kind == "list of URLs":
-        return "this looks like a list of URLs: give it as --list"
+        return "looks like a list of URLs: use --list for it"
     if name.lower().endswith(_TABLES):
-        return "this looks like a table of URLs: give it as --search, --analytics, --backlinks, --list or --crawl"
+        return "looks like a table of URLs: use --search, --analytics, --backlinks, --list or --crawl for it"
     return ""
 
 
@@ -95,7 +95,7 @@ def read_export(
     report.about = choice.issue
     report.notes.extend(choice.notes)
     if choice.issue:
-        report.notes.append(f'it says of all its URLs: "{choice.issue}"')
+        report.notes.append(f'it states this issue for all its URLs: "{choice.issue}"')
     return report, _ExportReader(report, request, choice, addresses.site).claims()
 
 
@@ -196,7 +196,7 @@ class _ExportReader:
 
     def _note_rest(self, text: str) -> None:
         """Note that GA4 sums up the rows beyond its limit: https://support.google.com/analytics/answer/13331684."""
-        note = "it sums up further pages as (other), without naming them"
+        note = "it groups further pages as (other), without their URLs"
         if text.casefold() == "(other)" and note not in self._report.notes:
             self._report.complete = False
             self._report.notes.append(note)
@@ -227,13 +227,14 @@ class _ExportReader:
             report.notes.append("it has no rows")
         if report.rows == _UI_ROW_LIMIT and report.format == "Search Console pages":
             report.notes.append(
-                "it has 1,000 rows, all that the web interface of Search Console exports: there may be more pages"
+                "it has 1,000 rows, the maximum that the web interface of Search Console exports: the site may have "
+                "more pages"
             )
         if self._unread_example:
             example = "".join(character if character.isprintable() else " " for character in self._unread_example)
-            report.notes.append(f'rows that name no URL were left out, the first of them "{example}"')
+            report.notes.append(f'rows without a URL were left out, the first one is "{example}"')
         if report.source == SourceKind.CRAWL and report.beside:
-            report.notes.append(f"{report.beside:,} of its URLs are no pages that answered 200 and can be indexed")
+            report.notes.append(f"{report.beside:,} of its URLs are not indexable pages with status 200")
         self._note_other_site()
 
     def _note_other_site(self) -> None:
@@ -246,9 +247,9 @@ class _ExportReader:
             message = f"{report.foreign:,} of its {report.rows:,} URLs are outside the audited scope"
             report.notes.append(message)
         elif report.used:
-            message = f"{report.foreign:,} of its {report.rows:,} URLs are of other sites, most of them of {name}"
+            message = f"{report.foreign:,} of its {report.rows:,} URLs belong to other sites, most of them to {name}"
             report.notes.append(message)
         else:
             others = " and other sites" if more else ""
-            message = f"all {report.foreign:,} URLs are of {name}{others}: is it the right export?"
+            message = f"all {report.foreign:,} URLs belong to {name}{others}: is this the right export?"
             report.faults.append(message)

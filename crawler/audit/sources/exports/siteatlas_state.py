@@ -35,9 +35,9 @@ def find_state(name: str) -> Path | None:
     if len(states) != 1:
         several = ", ".join(str(file.parent) for file in states[:5])
         raise UsageError(
-            f"{name} holds the states of several sites: name one of {several}"
+            f"{name} contains the states of several sites: choose one of {several}"
             if states
-            else f"{name} holds no state of siteatlas ({STATE_DB.file}), and is no table"
+            else f"{name} contains no state of siteatlas ({STATE_DB.file}), and is not a table"
         )
     return states[0]
 
@@ -74,7 +74,7 @@ def read_state(path: Path, report: SourceReport, addresses: SourceUrlParser) -> 
                 report.last = max(report.last, day)
                 yield SourceRecord(url=url, first=day, last=day, status=status or 0)
     if report.beside:
-        report.notes.append(f"{report.beside:,} of its {report.rows:,} URLs are no indexable pages")
+        report.notes.append(f"{report.beside:,} of its {report.rows:,} URLs are not indexable pages")
 
 
 def _note_incomplete_run(report: SourceReport, run: tuple[str, float | None] | None) -> None:

@@ -10,6 +10,7 @@ import re
 import socket
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import lru_cache
 from typing import Final, Protocol
 
 from crawler.audit.sources.logs.fields import LogRow
@@ -228,7 +229,6 @@ class BotVerifier:
     def __init__(self, resolver: DnsResolver, patience: float = _TIMEOUT) -> None:
         self._resolver = resolver
         self._timeout = patience
-        self._names: dict[bytes, str] = {}
         self._answers: dict[tuple[str, bytes], bool] = {}
         self._pool = ThreadPoolExecutor(_MAX_CONCURRENT, thread_name_prefix="dns")
         self.unasked = 0
@@ -239,21 +239,12 @@ class BotVerifier:
 
     def verify(self, rows: list[LogRow]) -> list[LogRow]:
         """The rows, with the user agent "unverified …" for impostors."""
-        claimed = [self._claimed(row[4]) for row in rows]
+        claimed = [_claimed_bot(row[4]) for row in rows]
         self._ask({(name, row[0]) for name, row in zip(claimed, rows, strict=True) if name})
         return [
             row if not name or self._answers.get((name, row[0])) else _rename_impostor(row, name)
             for name, row in zip(claimed, rows, strict=True)
         ]
-
-    def _claimed(self, agent: bytes) -> str:
-        name = self._names.get(agent)
-        if name is None:
-            if len(self._names) >= _MAX_AGENTS:
-                self._names.clear()
-            name = bot_name(agent.decode("utf-8", "replace"))
-            name = self._names[agent] = name if name in DOMAINS else ""
-        return name
 
     def _ask(self, pairs: set[tuple[str, bytes]]) -> None:
         new = sorted(pairs - self._answers.keys())
@@ -263,6 +254,13 @@ class BotVerifier:
         wait(futures.values(), timeout=self._timeout)
         for pair, future in futures.items():
             self._answers[pair] = future.done() and future.result()
+
+
+@lru_cache(_MAX_AGENTS)
+def _claimed_bot(agent: bytes) -> str:
+    """The bot that an agent claims to be, if it can be verified, or ""."""
+    name = bot_name(agent.decode("utf-8", "replace"))
+    return name if name in DOMAINS else ""
 
 
 def is_verified(name: str, address: bytes, resolver: DnsResolver) -> bool:

@@ -178,7 +178,7 @@ def _matching_files(path: str) -> list[str]:
         # the folder may also hold the error log
         names = [name for name in all_names if "access" in Path(name).name.lower()] or all_names
         if not names:
-            raise UsageError(f"there are no logs in the folder {path}; name files ({_FLAG})")
+            raise UsageError(f"the folder {path} contains no logs; give files ({_FLAG})")
     return sorted(names, key=rotation_key)
 
 

@@ -52,7 +52,7 @@ class JsonLogReader:
     def __init__(self, paths: dict[str, FieldPath], name: str = "JSON lines") -> None:
         """Take the path of each field. Raises LogFormatError without a status or a target."""
         if "status" not in paths or not paths.keys() & {"target", "request"}:
-            raise LogFormatError("it has no status or no request")
+            raise LogFormatError("no JSON with a status and a request was found")
         self.name = name
         self._paths = [paths.get(field, ()) for field in _FIELDS]
         self.has_agents = "agent" in paths
@@ -90,14 +90,11 @@ def learn_fields(lines: list[bytes]) -> dict[str, FieldPath]:
     """The paths of the fields in these lines. Likelier names win, then those nearer to the top."""
     places: dict[str, FieldPath] = {}
     for line in lines:
-        for path in sorted(_leaves(_parse_object(line) or {}), key=len):
+        leaves = _values(_parse_object(line) or {}, ())
+        for path in sorted((path for path, value in leaves if not isinstance(value, dict)), key=len):
             for depth in range(len(path)):
                 places.setdefault(_punctuation.sub("", "".join(path[depth:]).lower()), path)
-    return {
-        field: next(places[name] for name in names if name in places)
-        for field, names in _FIELDS.items()
-        if any(name in places for name in names)
-    }
+    return _likeliest_paths(places)
 
 
 def fields_of_format(text: str) -> dict[str, FieldPath]:
@@ -105,17 +102,19 @@ def fields_of_format(text: str) -> dict[str, FieldPath]:
     try:
         record = json.loads(_bare.sub(r'"\1"', text))
     except (ValueError, RecursionError):
-        raise LogFormatError("it begins like JSON, but is no JSON") from None
+        raise LogFormatError("the format begins like JSON, but is not valid JSON") from None
     variables = {
         _punctuation.sub("", value.strip("${}").lower()): path
         for path, value in _values(record, ())
         if isinstance(value, str) and value.startswith("$")
     }
-    return {
-        field: next(variables[name] for name in names if name in variables)
-        for field, names in _FIELDS.items()
-        if any(name in variables for name in names)
-    }
+    return _likeliest_paths(variables)
+
+
+def _likeliest_paths(paths: dict[str, FieldPath]) -> dict[str, FieldPath]:
+    """The path of each field, by its likeliest name."""
+    found = {field: [paths[name] for name in names if name in paths] for field, names in _FIELDS.items()}
+    return {field: candidates[0] for field, candidates in found.items() if candidates}
 
 
 def _parse_object(line: bytes) -> dict[str, Any] | None:
@@ -135,10 +134,6 @@ def _escape(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error("siteatlas.escape", _escape)
-
-
-def _leaves(record: object) -> Iterator[FieldPath]:
-    return (path for path, value in _values(record, ()) if not isinstance(value, dict))
 
 
 def _values(record: object, path: FieldPath) -> Iterator[tuple[FieldPath, object]]:

@@ -114,14 +114,12 @@ class AccessLog:
     def _faults(self) -> Iterator[str]:
         report, file, odd = self.report, self._file, self._counter.unread_example
         if file.read_error:
-            yield (
-                f"{file.name} is damaged and was read up to there ({file.read_error}); {report.rows:,} lines were read"
-            )
+            yield (f"{file.name} is damaged, so only its first {report.rows:,} lines were read ({file.read_error})")
         if report.unread * 2 > report.rows:
             example = f", for example {quote_line(odd)}" if odd else ""
             yield (
                 f"{report.unread:,} of {report.rows:,} lines of {file.name} are not in the format"
-                f" {report.format}{example}; name the right one (--log-format)"
+                f" {report.format}{example}; give the right format (--log-format)"
             )
         if report.foreign and not report.used:
             hosts = sorted(self._tally.hosts, key=self._tally.hosts.__getitem__, reverse=True)[:3]
@@ -141,19 +139,19 @@ class AccessLog:
         if file.is_cut and not file.read_error:
             yield "the last line is incomplete: it is being written, or was cut off"
         if report.used and not self._reader.has_agents:
-            yield "the format has no user agents: bots are counted as people"
+            yield "the format has no user agents, so bots are counted as people"
         ours, files = self._counter.counts.ours, self._tally.files
         if skipped := ", ".join(
             f"{number:,} {kind}"
             for number, kind in (
-                (files, "of files that are no pages, such as images, style sheets and robots.txt"),
-                (report.beside - files - ours, "by other methods than GET and HEAD, or of no URL"),
+                (files, "for files that are not pages, such as images, style sheets and robots.txt"),
+                (report.beside - files - ours, "with a method other than GET and HEAD, or without a URL"),
             )
             if number
         ):
-            yield f"left aside: {skipped}"
+            yield f"ignored: {skipped}"
         if ours:
-            yield f"{ours:,} by Siteatlas itself, which is no evidence"
+            yield f"{ours:,} by Siteatlas itself, which do not count"
         if self._verifier and self._verifier.unasked:
             yield (
                 f"more than {MAX_ADDRESSES:,} addresses of bots: the others were not looked up in DNS "

@@ -91,7 +91,7 @@ class LogFormatReader:
         pieces = _needed_parts(_format_parts(text.replace(" - ", " $ident ") if "$" in text else text))
         named = {field for field, _ in pieces if field}
         if "status" not in named or not named & {"request", "target", "path"}:
-            raise LogFormatError("it names no status or no request: $status and $request, or %>s and %r")
+            raise LogFormatError("the format has no status or no request (add $status and $request, or %>s and %r)")
         pattern = re.compile(_expression(pieces).encode("utf-8"), re.DOTALL)
         self._match, groups = pattern.match, pattern.groupindex
         self._picked = [groups.get(field, groups["none"]) for field in _ROW_FIELDS]
@@ -169,7 +169,7 @@ def _format_parts(text: str) -> list[tuple[str, str]]:
         position = match.end()
         pieces += [(_field(match[1] or match[2]), "")] if is_nginx else _of_apache(match)
     if not pieces:
-        raise LogFormatError("it has no fields: neither $request nor %r")
+        raise LogFormatError("the format has no fields such as $request or %r")
     if position < len(text):
         pieces.append(("", text[position:]))
     return pieces

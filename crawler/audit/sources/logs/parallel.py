@@ -161,5 +161,6 @@ class _CountProcess:
             code = self._process.wait()
             how = f"was killed (signal {-code})" if code < 0 else f"ended with {code}"
             raise Incomplete(
-                f"a process that read logs {how}: run the same command again, with --processes 1 if it happens again"
+                f"a process that read logs {how}: run the same command again, and add --processes 1 if this error "
+                "returns"
             ) from None

@@ -6,9 +6,7 @@ from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 
-from msgspec import Struct
-
-from crawler.audit.source_record import SourceRecord, SourceReport
+from crawler.audit.source_record import SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.logs.files import LogFile, find_logs, is_stream
 from crawler.audit.sources.logs.formats import NAMES, LogReader, choose_reader
 from crawler.audit.sources.logs.log import AccessLog, LogBlock, LogOptions
@@ -19,15 +17,6 @@ from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import UsageError
 
 _binary = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]").search
-
-
-class LogProgress(Struct, frozen=True):
-    """The progress of all logs: the bytes read as stored, of how many (0: unknown), and the lines so far."""
-
-    name: str
-    read: int
-    size: int
-    lines: int
 
 
 def check_logs(paths: Sequence[str], options: LogOptions) -> list[str]:
@@ -54,7 +43,7 @@ def is_log(name: str) -> bool:
 
 
 def read_logs(
-    paths: Sequence[str], addresses: SourceUrlParser, options: LogOptions, progress: Callable[[LogProgress], None]
+    paths: Sequence[str], addresses: SourceUrlParser, options: LogOptions, progress: Callable[[SourceProgress], None]
 ) -> Generator[tuple[SourceReport, Iterator[SourceRecord]]]:
     """The report and the claims of each file, to consume in this order. A URL may have several claims.
 
@@ -68,7 +57,7 @@ def read_logs(
     def done(read: int, more: int) -> None:
         nonlocal lines
         lines += more
-        progress(LogProgress(log.report.name, previous_bytes + read, size, lines))
+        progress(SourceProgress(log.report.name, previous_bytes + read, size, lines))
 
     blocks = _blocks(files, addresses, options)
     with closing(count_in_parallel(blocks, 1 if options.verify else options.processes)) as parts:
@@ -89,9 +78,7 @@ def _open_reader(file: LogFile, format_text: str) -> LogReader:
         reader = choose_reader(format_text, sample)
         if reader and format_text and sample:
             if len(reader.rows(b"\n".join(sample))[1]) == len(sample):
-                raise UsageError(
-                    f"the log {file.name} does not have the format of --log-format; it begins {quote_line(sample[0])}"
-                )
+                raise UsageError(f"the log {file.name} does not match --log-format; it begins {quote_line(sample[0])}")
             reader = choose_reader(format_text, sample)  # a fresh one: the first lines are read again
     except LogFormatError as error:
         raise UsageError(f"--log-format {quote_line(format_text.encode())} does not fit {file.name}: {error}") from None
@@ -101,5 +88,5 @@ def _open_reader(file: LogFile, format_text: str) -> LogReader:
         raise UsageError(f"the log {file.name} is neither text nor compressed as .gz, .zst, .bz2, .xz or .zip")
     raise UsageError(
         f"the format of the log {file.name} is unknown; it begins {quote_line(sample[0])}; name the format"
-        f" (--log-format: {', '.join(NAMES)}, or nginx's log_format or Apache's LogFormat as it stands)"
+        f" (--log-format: {', '.join(NAMES)}, or the value of nginx's log_format or Apache's LogFormat)"
     )

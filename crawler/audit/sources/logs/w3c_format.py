@@ -30,7 +30,7 @@ class W3cLogReader:
         if fields:
             self._begin(fields)
             if not all(name in self._places for name in _NEEDED):
-                raise LogFormatError("it names no cs-uri-stem or no sc-status")
+                raise LogFormatError("the columns cs-uri-stem or sc-status are missing")
 
     def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
         """The rows of some lines, and the lines with a wrong number of columns. Directives are skipped."""

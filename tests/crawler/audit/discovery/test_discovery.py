@@ -10,6 +10,7 @@ from nginx import Server, nginx
 from crawler.audit.discovery.check import CheckStatus, Declaration, check_discovery
 from crawler.cli.robots_check import discovery_lines
 from crawler.config.config import Config, FetchConfig, OutputConfig, PaceConfig, SiteConfig
+from crawler.layout import fit
 
 pytestmark = pytest.mark.needs_nginx
 # What the server does depends on files that a test lays beside the pages.
@@ -157,12 +158,12 @@ def test_google_a_sitemap_that_robots_txt_blocks_is_told_with_the_line_and_for_w
     site.robots(f"{named}User-agent: *\nDisallow: /*.xml$\n")
     assert (
         site.faults()["sitemap.allowed"]
-        == "robots.txt blocks the sitemap: robots.txt line 3: Disallow: /*.xml$ (for everybody)"
+        == "robots.txt blocks the sitemap: robots.txt line 3: Disallow: /*.xml$ (for all crawlers)"
     )
     site.robots(f"{named}User-agent: Bingbot\nDisallow: /sitemap\n")
     assert site.faults()["sitemap.allowed"].endswith("line 3: Disallow: /sitemap (for Bingbot)")
     site.robots(f"{named}User-agent: *\nDisallow: /\nUser-agent: googlebot\nAllow: /\n")
-    assert "for whom it does not name and Bingbot" in site.faults()["sitemap.allowed"]
+    assert "for all other crawlers and Bingbot" in site.faults()["sitemap.allowed"]
     site.robots(f"{named}User-agent: *\nDisallow: /\nAllow: /sitemap.xml\n")
     assert site.faults() == {}
 
@@ -220,7 +221,8 @@ def test_sitemaps_org_other_hosts_must_name_a_sitemap_that_lists_their_urls(site
         (fault,) = (each for each in found.checks if each.status is CheckStatus.PROBLEM)
         assert (fault.about, f"such as {shop.url}boats, whose" in fault.message) == ("hosts.declared", True)
         assert fault.remedy.startswith("remove these URLs from the sitemap if they are a mistake, or ")
-        assert f"if the sitemap may list its URLs, add to {home}/robots.txt (" in "\n".join(discovery_lines(found))
+        shown = [part for line in discovery_lines(found) for part in fit(line, 0)]
+        assert any(line.startswith(f"if the sitemap may list its URLs, add to {home}/robots.txt (") for line in shown)
         (tmp_path / "robots.txt").write_text(f"Sitemap: {site.url}sitemap.xml\n")
         assert check_discovery("", site_with_shop).is_ok
 

@@ -146,8 +146,8 @@ def test_ours_a_breadcrumb_names_the_parent_where_nothing_else_does() -> None:
     web.add("/q/deep/lost", "Quattro")
     web.crumbs["/q/deep/lost"] = ["/", "/x1", "/y2"]
     first, second = web.hubs("/q/deep/lost")("/q/deep/lost")[:2]
-    assert (first.url, first.reason) == (f"{HOME}/y2", "its breadcrumb names it")
-    assert (second.url, second.reason) == (f"{HOME}/x1", "its breadcrumb names it further up")
+    assert (first.url, first.reason) == (f"{HOME}/y2", "it is in the breadcrumb of the orphan page")
+    assert (second.url, second.reason) == (f"{HOME}/x1", "it is a higher level of the breadcrumb")
 
 
 def test_ours_the_reasons_are_told_in_words() -> None:

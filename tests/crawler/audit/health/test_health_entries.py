@@ -37,7 +37,7 @@ GONE = VisitedUrl(url="https://example.com/c", state=State.CLIENT_ERROR, status=
         (visited(State.CLIENT_ERROR, 403, "answered 403, forbidden"), "entry.refused",
          "the URL refuses the crawl: answered 403, forbidden"),
         (visited(State.REDIRECT, 302, "302 to /x", "https://example.com/x", end=FINE, is_endless=True), "entry.failed",
-         "the URL redirects (302) to https://example.com/x, and from there in a circle: it never reaches a page"),
+         "the URL redirects (302) to https://example.com/x, and from there in a loop, so it never reaches a page"),
         (visited(State.SERVER_ERROR, 500, "answered 500, internal error"), "entry.failed",
          "the URL answered 500, internal error"),
         (visited(State.UNREACHABLE, None, "time.first_byte: too slow"), "entry.failed", "too slow"),
@@ -46,15 +46,15 @@ GONE = VisitedUrl(url="https://example.com/c", state=State.CLIENT_ERROR, status=
         (visited(State.REDIRECT, 301, "301 to /b", FINE.url, end=FINE), "entry.redirect",
          "the URL redirects (301) to https://example.com/b"),
         (visited(State.REDIRECT, 302, "302 to /x", "https://example.com/x", end=FINE), "entry.redirect",
-         "the URL redirects (302) to https://example.com/x, and in the end to https://example.com/b"),
+         "the URL redirects (302) to https://example.com/x, and finally to https://example.com/b"),
         (visited(State.REDIRECT, 301, "301 to /c", GONE.url, end=GONE), "entry.redirect",
          "the URL redirects (301) to https://example.com/c, which answered 404, not found"),
         (visited(State.REDIRECT, 200, "refreshes to https://example.com/b", FINE.url, end=FINE), "entry.redirect",
          "the URL refreshes to https://example.com/b"),
         (visited(State.NOINDEX, 200, 'meta robots "noindex"'), "entry.noindex",
-         'the page says noindex: meta robots "noindex"'),
+         'the page has noindex: meta robots "noindex"'),
         (visited(State.ROBOTS, None, "robots.txt line 2: Disallow: /a"), "entry.blocked",
-         "robots.txt forbids to fetch it: robots.txt line 2: Disallow: /a"),
+         "robots.txt does not allow it to be fetched: robots.txt line 2: Disallow: /a"),
         (visited(State.CANONICAL_ELSEWHERE, 200, "canonical is /b", FINE.url, end=FINE), "entry.canonical",
          "the page names https://example.com/b as its canonical"),
     ],
@@ -68,7 +68,7 @@ def test_google_only_canonical_pages_that_answer_belong_in_a_sitemap(
     assert found.rule in RULES
     assert (found.url, found.file, found.line, found.lastmod) == (PAGE, "sitemap.xml", 4, "2026-01-01")
     assert ("list https://example.com/b instead" in found.evidence) is (seen.end is FINE and not seen.is_endless)
-    assert ("it leads to no page: take it out of the sitemap" in found.evidence) is (seen.end is GONE)
+    assert ("it does not lead to a page: remove it from the sitemap" in found.evidence) is (seen.end is GONE)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_google_only_canonical_pages_that_answer_belong_in_a_sitemap(
         VisitedUrl(url=PAGE),
         visited(State.INDEXABLE),
         visited(State.CLIENT_ERROR, 429, "answered 429, too many requests"),
-        visited(State.WRONG_TYPE, 200, "application/pdf is no HTML"),
+        visited(State.WRONG_TYPE, 200, "application/pdf is not HTML"),
         visited(State.OUT_OF_SCOPE, 200),
         visited(State.NOFOLLOW, None),
         visited(State.TRAP, None),
@@ -99,7 +99,7 @@ def test_google_spellings_of_one_page_are_listed_once() -> None:
     assert found is not None
     assert found.url == PAGE
     assert found.spellings == [PAGE + "?utm_source=x", "https://example.com/a/"]
-    assert found.sentence.startswith("3 entries are one page")
+    assert found.sentence.startswith("3 entries lead to the same page")
 
 
 def test_ours_what_lint_calls_a_duplicate_is_not_told_twice() -> None:
@@ -182,8 +182,8 @@ def test_ours_a_date_that_lies_is_told_with_what_contradicts_it() -> None:
     found = check_lastmod(entry("2026-05-01"), observed)
     assert found is not None
     assert found.sentence == (
-        "lastmod 2026-05-01 is later than every known change: the page says 2026-03-01 (JSON-LD dateModified); "
-        "Last-Modified says 2026-03-02T10:00:00+00:00"
+        "lastmod 2026-05-01 is later than every known change: the page states 2026-03-01 (JSON-LD dateModified); "
+        "Last-Modified states 2026-03-02T10:00:00+00:00"
     )
 
 
@@ -197,12 +197,12 @@ def reply(status: int, label: str) -> Reply:
         (MediaRole.IMAGE, reply(404, "text/html"), "the image cannot be fetched: it answered 404"),
         (MediaRole.VIDEO, reply(500, ""), "the video cannot be fetched: it answered 500"),
         (MediaRole.IMAGE, reply(200, "text/html; charset=utf-8"),
-         "the image cannot be fetched: it answered with a page (text/html)"),
+         "the image cannot be fetched: it returned a web page (text/html)"),
         (MediaRole.IMAGE, Failure("net.refused", "no", True), "the image cannot be fetched: no"),
         (
             MediaRole.IMAGE,
             reply(302, ""),
-            "the image cannot be fetched: its redirects (status 302) do not end",
+            "the image cannot be fetched: its redirects (status 302) form a loop",
         ),
         (MediaRole.IMAGE, reply(206, "image/png"), ""),
         (MediaRole.IMAGE, reply(200, ""), ""),
@@ -226,5 +226,5 @@ def test_ours_moments_of_one_minute_are_told_by_their_seconds() -> None:
     observed = ObservedDates(seen_at=NOW + 7, seen_before=NOW, page_date_source="")
     found = check_lastmod(entry("2020-01-01"), observed)
     assert found
-    then, _, now = found.evidence[0].removeprefix("the page had other content on ").partition(" than on ")
+    then, _, now = found.evidence[0].removeprefix("the page had different content on ").partition(" and on ")
     assert (len(then), then != now) == (len("2026-11-21 10:00:00 UTC"), True)

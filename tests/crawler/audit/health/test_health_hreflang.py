@@ -113,14 +113,14 @@ def test_google_a_version_that_does_not_name_a_page_back() -> None:
     found = site.found()
     assert found["cluster.not_mutual"] == ["en"]
     said = site.sentence("en", "cluster.not_mutual")
-    assert said.startswith(f"{at('de')}, named for de, does not name this page back")
+    assert said.startswith(f"{at('de')}, labelled de, does not list this page in return")
 
 
 def test_google_a_version_that_names_nobody_at_all() -> None:
     site = Site("en", "de")
     site.change("de", own_alternates=())
     assert site.found() == {"cluster.not_mutual": ["en"]}
-    assert site.sentence("en", "cluster.not_mutual").endswith("it names none")
+    assert site.sentence("en", "cluster.not_mutual").endswith("it lists none")
 
 
 def test_google_a_page_that_leaves_out_itself() -> None:
@@ -139,7 +139,7 @@ def test_google_no_default_is_said_once_for_a_cluster() -> None:
         (State.CLIENT_ERROR, 404, "answered 404, not found", {}, "answered 404, not found"),
         (State.SERVER_ERROR, 500, "answered 500, internal error", {}, "answered 500, internal error"),
         (State.UNREACHABLE, None, "net.refused: example.com refused the connection", {}, "failed: example.com"),
-        (State.NOINDEX, 200, 'meta robots "noindex"', {}, 'says noindex (meta robots "noindex")'),
+        (State.NOINDEX, 200, 'meta robots "noindex"', {}, 'has noindex (meta robots "noindex")'),
         (State.REDIRECT, 301, "301 to x", {"target": at("en")}, f"redirects (301) to {at('en')}"),
         (State.CANONICAL_ELSEWHERE, 200, "canonical is x", {"target": at("en")}, f"names {at('en')} as its canonical"),
         (State.ROBOTS, None, "robots.txt line 3: Disallow: /de/", {}, "is blocked (robots.txt line 3: Disallow: /de/)"),
@@ -180,7 +180,7 @@ def test_google_a_page_under_another_language_than_its_own() -> None:
     site.change("de", language="nl")
     assert site.found() == {"cluster.label": ["de"]}  # and of those who name it so nothing
     assert site.sentence("de", "cluster.label") == (
-        f'its html element says lang="nl", and {at("en")} names it for de, and 2 more like this'
+        f'its html element states lang="nl", but {at("en")} lists it as de, and 2 more like this'
     )
 
 
@@ -190,13 +190,13 @@ def test_ours_a_page_that_alone_calls_another_wrongly_is_told_itself() -> None:
         "en", own_alternates=alternates({"en": at("en"), "nl": at("de"), "fr": at("fr"), "x-default": at("en")})
     )
     assert site.found() == {"cluster.label": ["en"]}
-    assert site.sentence("en", "cluster.label") == (f'{at("de")} is named for nl, and its html element says lang="de"')
+    assert site.sentence("en", "cluster.label") == (f'{at("de")} is labelled nl, but its html element states lang="de"')
 
 
 def test_ours_a_page_that_alone_calls_itself_wrongly_is_told() -> None:
     site = Site("en", "de", "fr")
     site.change("de", own_alternates=alternates(site.named | {"nl": at("de")}))
-    assert site.sentence("de", "cluster.label") == (f'{at("de")} is named for nl, and its html element says lang="de"')
+    assert site.sentence("de", "cluster.label") == (f'{at("de")} is labelled nl, but its html element states lang="de"')
 
 
 def test_google_swapped_labels_are_told_as_such() -> None:
@@ -205,7 +205,7 @@ def test_google_swapped_labels_are_told_as_such() -> None:
     site.change("fr", language="de-DE")
     assert site.found() == {"cluster.swapped": ["en", "de", "fr"]}
     assert site.sentence("en", "cluster.swapped") == (
-        f"{at('de')} is named for de and says fr, {at('fr')} for fr and says de-DE"
+        f"{at('de')} is labelled de but states fr, and {at('fr')} is labelled fr but states de-DE"
     )
 
 
@@ -229,7 +229,7 @@ def test_google_one_label_for_two_pages() -> None:
     site.change("en", own_alternates=said)
     site.change("fr", language="")
     assert site.found() == {"cluster.conflict": ["en"]}
-    assert f"the page names two URLs for de: {at('de')} and {at('fr')}" in site.sentence("en", "cluster.conflict")
+    assert f"the page lists two URLs for de: {at('de')} and {at('fr')}" in site.sentence("en", "cluster.conflict")
 
 
 def test_ours_a_page_and_a_sitemap_that_disagree() -> None:
@@ -239,7 +239,7 @@ def test_ours_a_page_and_a_sitemap_that_disagree() -> None:
     site.change("en", listed=listed)
     assert site.found()["cluster.conflict"] == ["en"]
     assert site.sentence("en", "cluster.conflict") == (
-        f"for de the page names {at('de')}, and sitemap.xml line 12 {at('old')}"
+        f"for de, the page lists {at('de')}, but sitemap.xml line 12 lists {at('old')}"
     )
 
 

@@ -41,7 +41,7 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
         (ends(State.TRAP, None, 2), ("2 URLs look like some of endlessly many", "--max-repeats")),
         (
             CrawlCoverage(end_states={}, out_of_scope=EndedUrls(2, PAGE)),
-            ("outside of the directory", PAGE, "--trust-blocked"),
+            ("outside the directory", PAGE, "--trust-blocked"),
         ),
         (CrawlCoverage(end_states={}, alias_urls=EndedUrls(2, PAGE)), ("another name", PAGE, "--max-unlinked")),
         (ends(State.TOO_DEEP, None, 4), ("4 URLs were further", "--max-depth")),

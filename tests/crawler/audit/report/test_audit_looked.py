@@ -51,7 +51,7 @@ def test_ours_what_there_is_none_of_is_not_fine_unless_it_may_be_there_unseen() 
 
 
 def test_ours_what_most_of_many_pages_have_is_no_fault_of_each() -> None:
-    assert "252 of 271 pages have no more than 1" in why_inlinks_not_reported(252, 271, 1)
+    assert "252 of 271 pages have at most 1" in why_inlinks_not_reported(252, 271, 1)
     assert not why_inlinks_not_reported(100, 200, 1)
     assert not why_inlinks_not_reported(MAX_ALWAYS_REPORTED, MAX_ALWAYS_REPORTED, 1)
     assert why_inlinks_not_reported(MAX_ALWAYS_REPORTED + 1, 2 * MAX_ALWAYS_REPORTED, 1)

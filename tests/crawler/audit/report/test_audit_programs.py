@@ -162,7 +162,7 @@ def test_ours_junit_fails_what_is_named_skips_what_is_in_doubt_and_passes_the_re
     assert DOUBT in cases["orphan.log"].result[0].message
     assert f"{SITE}old/page: " in cases["orphan.sitemap"].result[0].text
     assert "sitemap.xml:9" in cases["duplicate.loc"].system_out
-    assert next(suite.name for suite in document) == "Dead"
+    assert next(suite.name for suite in document) == "Dead URLs"
     assert sum(suite.failures for suite in document) == 2
     assert sum(suite.skipped for suite in document) == 1
 
@@ -227,13 +227,13 @@ def test_ours_fail_on_takes_severities_families_and_ids(names: list[str], rules:
         ("orphan.sitmap", 'did you mean "orphan.sitemap"?'),
         ("eror", 'did you mean "error"?'),
         ("duplicate.lok", 'did you mean "duplicate.loc"?'),
-        ("%$&", "siteatlas audit --rules names them all"),
-        ("never,error", "stands alone"),
-        ("new:never", "stands alone"),
+        ("%$&", "siteatlas audit --rules lists them all"),
+        ("never,error", "cannot be combined"),
+        ("new:never", "cannot be combined"),
         ("new:orphans", 'did you mean "orphan"?'),
         ("nwe", 'did you mean "new"?'),
         ("new:", "new:orphan"),
-        ("new:new", "there is no rule"),
+        ("new:new", "is not a rule"),
     ],
 )
 def test_ours_fail_on_names_the_nearest_for_what_there_is_not(name: str, hint: str) -> None:

@@ -50,7 +50,7 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
     text = told(audit(found), found)
     assert "2,140 URLs known, 1,900 of them indexable pages: 1,850 reached by links, 1,800 in a sitemap" in text
     assert "sitemap   https://www.example.com/sitemap.xml (urlset): 1,800 rows, 1,795 used, 3 unread" in text
-    assert "20,000 rows, 18,000 used, 1,990 left aside; 2026-10-01 to 2026-11-20; read in part" in text
+    assert "20,000 rows, 18,000 used, 1,990 ignored; 2026-10-01 to 2026-11-20; read in part" in text
     assert (
         "Orphans: 6\n  warning  6  In the sitemap only  orphan.sitemap\n    https://www.example.com/old/page\n" in text
     )
@@ -58,12 +58,12 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
     assert "link it from https://www.example.com/old/ (its directory)" in text
     assert "… 3 more\n    Link to it from a page" in text
     assert "\n  note  1  Deep pages  reach.deep\n    https://" in text
-    assert "\n    Link to it from a page nearer to the start.\n" in text
+    assert "\n    Link to it from a page that is nearer to the start URL.\n" in text
     assert "lastmod 2024" not in text
     assert "URL listed twice in a file  duplicate.loc" in text
     assert text.index("entry.gone") < text.index("orphan.sitemap") < text.index("reach.deep")
     assert "… 0 more" not in text
-    assert "nothing found: dead, redirects and canonicals, weakly linked, hreflang, images and videos\n" in text
+    assert "nothing found: dead URLs, redirects and canonicals, weakly linked, hreflang, images and videos\n" in text
     assert "\n1 error, 14 warnings, 1 note\nnext: " in text
 
 
@@ -89,15 +89,15 @@ def test_ours_what_nobody_looked_for_is_not_called_fine() -> None:
     text = told(report, [])
     assert "all is as it should be" not in text
     assert (
-        "nothing found: dead, redirects and canonicals, orphans (in the sitemap only, in search or analytics only, "
-        "in lists, backlinks or another crawl only, cut-off islands), weakly linked, hreflang, "
+        "nothing found: dead URLs, redirects and canonicals, orphans (in the sitemap only, in search or analytics "
+        "only, in lists, backlinks or another crawl only, isolated islands of pages), weakly linked, hreflang, "
         "lint of the sitemaps\n"
         "not checked: in the logs only (no log)\n"
         "not checked: images and videos (--no-media)\n"
         "not decided: sitemap health (--no-media)\n"
         "not decided: hard to reach (not all was seen)\n"
     ) in text
-    assert "next: name the sources that were not read, and audit again" in text
+    assert "next: give the sources that were not read, and audit again" in text
 
 
 def test_ours_the_rest_of_a_group_is_named_as_such() -> None:
@@ -115,7 +115,7 @@ def test_ours_a_crawl_without_sources_had_nothing_to_compare_with() -> None:
 
 def test_ours_the_verdict_names_what_was_not_asked_for() -> None:
     text = told(replace(audit([]), unasked=1_200), [])
-    assert text.split("\n")[1].startswith("but 1,200 URLs that only sources know were not fetched")
+    assert text.split("\n")[1].startswith("but 1,200 URLs that only sources name were not fetched")
 
 
 def test_ours_the_reason_stands_beside_what_a_sitemap_leaves_open() -> None:
@@ -123,7 +123,7 @@ def test_ours_the_reason_stands_beside_what_a_sitemap_leaves_open() -> None:
     report = audit(found)
     report.inputs[0].complete, report.inputs[0].faults = False, ["no answer"]
     text = told(report, found)
-    assert f"\n    inconclusive: not all could be read of {SITE}sitemap.xml: no answer\n" in text
+    assert f"\n    inconclusive: {SITE}sitemap.xml could not be read completely: no answer\n" in text
 
 
 def test_ours_an_island_is_one_line_with_the_page_to_link() -> None:
@@ -142,7 +142,7 @@ def test_ours_an_island_is_one_line_with_the_page_to_link() -> None:
         *(page(f"more/{n}", f"island {n}") for n in (4, 5)),
     ]
     assert (
-        "  warning  22  Cut-off islands  orphan.island\n"
+        "  warning  22  Isolated islands of pages  orphan.island\n"
         f"    island of 16 pages; 3 visits by people: link {SITE}club/known\n"
         f"    island of 2 pages: link {SITE}far/\n"
         f"    island of 2 pages: link {SITE}b/listed\n"

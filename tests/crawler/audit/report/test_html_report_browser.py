@@ -199,8 +199,7 @@ def test_ours_pages_of_the_site_are_shown_by_their_paths(opening: Opening, tmp_p
     page = opening(tmp_path / "audit.html")
     assert urls(page) == ["/a?to=https://shop.example/b", other]
     assert page.locator("td.url a").first.get_attribute("href") == page_
-    short = said.replace(page_, "/a?to=https://shop.example/b")
-    assert page.locator("td.url .said").all_inner_texts() == [short] * 2
+    assert page.locator("td.url .said").all_inner_texts() == [said] * 2
     page.locator(".opener").first.click()
     expect(page.locator(".opened")).to_contain_text(said)
 

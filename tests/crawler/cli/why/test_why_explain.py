@@ -46,12 +46,12 @@ def test_ours_the_same_spelling_wins_over_another_case_and_both_over_a_likeness(
     url = Url("https://example.com/A")
     known = [Url("https://example.com/a/"), Url("https://example.com/a"), Url("https://example.com/A/")]
     assert nearest_urls(url, other_spellings(url), known, [Url("https://example.com/AB")]) == [
-        ("https://example.com/a", "in another case"),
+        ("https://example.com/a", "with different upper and lower case"),
         ("https://example.com/A/", "with a slash at the end"),
-        ("https://example.com/a/", "with a slash at the end, in another case"),
+        ("https://example.com/a/", "with a slash at the end, with different upper and lower case"),
     ]
     alike = [Url("https://example.com/boats"), Url("https://example.com/other")]
-    assert nearest_urls(Url("https://example.com/baots"), {}, [], alike) == [(alike[0], "looks alike")]
+    assert nearest_urls(Url("https://example.com/baots"), {}, [], alike) == [(alike[0], "similar spelling")]
 
 
 @pytest.mark.parametrize(
@@ -77,14 +77,14 @@ def test_ours_robots_counts_as_far_as_it_is_known_and_obeyed() -> None:
     assert predict(url, CrawlRules(SCOPE, HOME, ROBOTS, obey_robots=False)).values["state"] is None
     assert predict(url, CrawlRules(SCOPE, HOME)).lines[0] == "a run would fetch it, unless robots.txt forbids that"
     lost = CrawlRules(SCOPE, HOME, disallow_all("robots.txt answered 503", 0.0))
-    assert predict(url, lost).lines == ["it would end as blocked by robots.txt (robots.txt answered 503)"]
+    assert predict(url, lost).lines == ["its state would be: blocked by robots.txt (robots.txt answered 503)"]
 
 
 def test_rfc9309_2_3_1_4_a_copy_that_holds_is_told_with_what_was_answered_since() -> None:
     policy = CrawlRules(SCOPE, HOME, ROBOTS, 60.0, "robots.txt answered 503", is_robots_copy=True)
     assert robots_topic(Url("https://example.com/docs/no"), policy).lines == [
         "blocked: robots.txt line 2: Disallow: /docs/no",
-        "as of 1970-01-01 00:01:00Z: robots.txt answered 503, and the copy before that holds",
+        "as of 1970-01-01 00:01:00Z: robots.txt answered 503; the previous copy still applies",
     ]
     lost = CrawlRules(SCOPE, HOME, disallow_all("robots.txt answered 503", 0.0), 60.0, "robots.txt answered 503")
     assert robots_topic(HOME, lost).lines == ["blocked: robots.txt answered 503", "as of 1970-01-01 00:01:00Z"]
@@ -92,5 +92,5 @@ def test_rfc9309_2_3_1_4_a_copy_that_holds_is_told_with_what_was_answered_since(
     assert robots_topic(HOME, none).lines == [
         "allowed: robots.txt answered 404: everything is allowed",
         "as of 1970-01-01 00:00:00Z",
-        "it is not obeyed, as configured",
+        "the configuration ignores robots.txt",
     ]

@@ -123,8 +123,8 @@ def test_ours_what_waits_for_another_try_says_when_and_what_was_answered(made: M
     made.frontier.retry(Retry(lease, NOW + 90, "answered 503", Request(NOW, "503", True, 2345, 0.5)))
     made.frontier.commit()
     assert made.tell("/").summary == "is not listed: pending (answered 503)"
-    assert made.told("/", "state")[2] == "the next try is not before 2026-01-01 00:01:30Z"
-    assert made.told("/", "requests") == ["2026-01-01 00:00:00Z  if changed  503  2,345 bytes in 0.500 s"]
+    assert made.told("/", "state")[2] == "the next attempt is not before 2026-01-01 00:01:30Z"
+    assert made.told("/", "requests") == ["2026-01-01 00:00:00Z  conditional  503  2,345 bytes in 0.500 s"]
     assert made.told("/", "found") == ["by start URL; 0 clicks from the start"]
 
 
@@ -179,7 +179,10 @@ def test_ours_what_a_page_states_is_told_although_it_counts_as_nothing(made: Mad
     )
     made.settle(page=page)
     assert made.told("/", "canonical") == [
-        "the page names 2 that disagree, which count as none: https://example.com/a, https://example.com/b",
+        (
+            "the page has 2 canonicals that contradict one another, so none of them counts: https://example.com/a, "
+            "https://example.com/b"
+        ),
         "the canonical in the body counts as none",
     ]
     assert made.told("/", "page") == [
@@ -201,9 +204,9 @@ def _remember(db: sqlite3.Connection, path: str, state: State, **columns: object
 def test_ours_a_url_of_an_earlier_run_is_told_from_memory(made: Made) -> None:
     _remember(made.db, "/old", State.NOINDEX, reason="meta", status=200, seen_at=NOW - 9)
     told = made.tell("/old")
-    assert told.summary == "is not listed: it was found last in run 1 (2026-01-01 00:00:00Z) as noindex (meta)"
+    assert told.summary == "is not listed: it was last found in run 1 (2026-01-01 00:00:00Z) as noindex (meta)"
     assert made.told("/old", "found") == ["not in the last run"]
-    assert made.told("/old", "requests") == ["none", "the last good answer came 2025-12-31 23:59:51Z"]
+    assert made.told("/old", "requests") == ["none", "the last successful response was at 2025-12-31 23:59:51Z"]
 
 
 def test_ours_a_url_of_which_only_the_name_is_kept_is_known_all_the_same(made: Made) -> None:
@@ -214,15 +217,15 @@ def test_ours_a_url_of_which_only_the_name_is_kept_is_known_all_the_same(made: M
 @pytest.mark.parametrize(
     ("stated", "fault"),
     [
-        ("yesterday", "it is no HTTP date"),
+        ("yesterday", "it is not an HTTP date"),
         ("Thu, 01 Jan 1970 00:00:00 GMT", "it is before 1995"),
-        ("Thu, 01 Jan 2026 00:00:00 GMT", "it is the time of the answer"),
+        ("Thu, 01 Jan 2026 00:00:00 GMT", "it is the time of the response"),
         ("Fri, 01 Jan 2027 00:00:00 GMT", "it is in the future"),
     ],
 )
 def test_ours_a_last_modified_that_is_not_believed_says_why(made: Made, stated: str, fault: str) -> None:
     _remember(made.db, "/x", State.INDEXABLE, last_modified=stated, seen_at=NOW)
-    assert made.told("/x", "lastmod") == ["none is known", f'Last-Modified "{stated}" is not believed: {fault}']
+    assert made.told("/x", "lastmod") == ["no date is known", f'Last-Modified "{stated}" is not credible: {fault}']
 
 
 def test_ours_a_header_that_the_whole_site_is_not_believed_for_is_told_as_that(made: Made) -> None:
@@ -231,7 +234,7 @@ def test_ours_a_header_that_the_whole_site_is_not_believed_for_is_told_as_that(m
     _remember(made.db, "/x", State.INDEXABLE, **dated, lastmod="2026-01-01", lastmod_source="dateModified")
     made.db.execute("INSERT INTO about VALUES ('last_modified_distrusted', 'it moves on its own')")
     lines = made.told("/x", "lastmod")
-    assert lines[-1] == f'Last-Modified "{stated}" was not taken: it moves on its own'
+    assert lines[-1] == f'Last-Modified "{stated}" was not used: it moves on its own'
 
 
 def test_ours_the_kind_of_a_sitemap_is_told(made: Made) -> None:

@@ -48,13 +48,13 @@ async def test_ours_a_hook_gets_the_message_and_a_few_variables(tmp_path: Path) 
     [
         ("true", SendStatus.ACCEPTED, "the hook sh ran"),
         ("exec 0<&-; exit 0", SendStatus.ACCEPTED, "the hook sh ran"),
-        ("echo no >&2; exit 75", SendStatus.DEFERRED, "the hook sh asks to be run again later (exit code 75): no"),
+        ("echo no >&2; exit 75", SendStatus.DEFERRED, "the hook sh requests another attempt later (exit code 75): no"),
         (
             "echo one; echo 'two\t\033[2J'; echo; exit 3",
             SendStatus.REFUSED,
             "the hook sh ended with exit code 3: two �[2J",
         ),
-        ("kill -9 $$", SendStatus.REFUSED, "the hook sh was ended by signal 9"),
+        ("kill -9 $$", SendStatus.REFUSED, "the hook sh was stopped by signal 9"),
         ("yes | head -c 3000000; echo; echo last", SendStatus.ACCEPTED, "the hook sh ran: last"),
         ("head -c 100000 /dev/zero | tr '\\0' x; exit 1", SendStatus.REFUSED, f"code 1: {'x' * 199}…"),
         ("printf '\\377\\376'", SendStatus.ACCEPTED, "the hook sh ran: ��"),
@@ -98,7 +98,7 @@ async def test_ours_a_hook_that_hangs_is_ended_with_all_that_it_began(tmp_path: 
     script = f'{stubborn} sh -c "{stubborn} sleep 60; true" & echo $$ $! > {pids}; echo waiting; sleep 60; sleep 60'
     answer = await ran(script, 0.3)
     assert answer.reception is SendStatus.DEFERRED
-    assert answer.message == "the hook sh took more than 0.3 seconds and was ended: waiting"
+    assert answer.message == "the hook sh took more than 0.3 seconds and was stopped: waiting"
     for pid in map(int, pids.read_text().split()):
         assert await gone(pid)
 

@@ -62,7 +62,7 @@ async def test_rfc5322_a_message_arrives_with_all_that_it_needs() -> None:
         channel = EmailChannel(plain(box.address), TO, ALL)
         answers = [await channel.send(CHANGED), await channel.send(CHANGED)]
     assert [answer.reception for answer in answers] == [SendStatus.ACCEPTED] * 2
-    assert answers[0].message == f"the mail server {box.address} took the message"
+    assert answers[0].message == f"the mail server {box.address} accepted the message"
     first, second = box.messages
     assert box.envelopes[0].mail_from == "ann@example.com"
     assert box.envelopes[0].rcpt_tos == ["ann@example.com", "bob@example.com"]
@@ -92,25 +92,25 @@ async def test_ours_trouble_and_recovery_have_texts_of_their_own() -> None:
             plain(box.address), replace(FINDINGS, message=f"audit: {doubted.sentence}", audit=doubted, report="")
         )
     trouble, recovery, more, test, first, audited, doubtful = box.messages
-    assert trouble["Subject"] == "example: trouble: publish refused: a sample"
+    assert trouble["Subject"] == "example: problem: publish refused: a sample"
     assert "with exit code 3:\n\n  publish refused: a sample\n" in trouble.get_content()
-    assert recovery["Subject"] == "example: well again: published: a sample"
+    assert recovery["Subject"] == "example: resolved: published: a sample"
     assert "succeeded again" in recovery.get_content()
     assert "added (99)\n" in more.get_content()
-    assert "98 more of these are not named here" in more.get_content()
-    assert test["Subject"] == "example: this is a test: nothing happened"
+    assert "98 more changes are not listed here" in more.get_content()
+    assert test["Subject"] == "example: this is a test message: no event occurred"
     assert "succeeded" not in test.get_content()
-    assert "there is nothing to do" in test.get_content()
+    assert "no action is needed" in test.get_content()
     assert first["Subject"] == "example: the whole sitemap is new: 120 pages are listed"
     assert "added" not in first.get_content()
-    assert "named here" not in first.get_content()
+    assert "not listed here" not in first.get_content()
     assert audited["Subject"] == "example: audit: 2 findings (2 warnings), 1 new, 1 resolved"
-    assert "Orphans: 2, 1 new, 1 mended\n" in audited.get_content()
+    assert "Orphans: 2, 1 new, 1 resolved\n" in audited.get_content()
     assert "warning orphan.sitemap: In the sitemap only\n  https://www.example.com/lost\n" in audited.get_content()
     assert "Report:  /srv/audit/audit.html\n" in audited.get_content()
-    assert "can be called an orphan by it: a page failed\n" in doubtful.get_content()
+    assert "inconclusive about orphan pages: a page failed\n" in doubtful.get_content()
     assert "The first audit of https://www.example.com/" in doubtful.get_content()
-    assert not {"new", "mended", "Report:"} & set(doubtful.get_content().split())
+    assert not {"new", "resolved", "Report:"} & set(doubtful.get_content().split())
 
 
 @pytest.mark.anyio
@@ -208,7 +208,7 @@ async def test_rfc3207_nothing_is_sent_in_the_clear_when_starttls_was_asked_for(
             "",
             "",
             SendStatus.DEFERRED,
-            "none of the recipients",
+            "rejected all recipients",
         ),
         (
             {"bob@example.com": "550 x", "ann@example.com": "553 no"},
@@ -240,8 +240,8 @@ async def test_rfc5321_four_is_later_and_five_is_never(
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        ((rst(),), "hung up"),
-        ((fin(),), "hung up"),
+        ((rst(),), "closed the connection"),
+        ((fin(),), "closed the connection"),
         ((send(b"HTTP/1.1 400 Bad Request\r\n\r\n"), fin()), "does not speak SMTP"),
         ((send(b"421 not now\r\n"), fin()), "421 not now"),
         ((repeat(b"220-" + b"x" * 900 + b"\r\n", 9_999),), "does not speak SMTP"),
@@ -283,7 +283,7 @@ async def test_ours_a_server_that_is_not_there_is_tried_again() -> None:
         closed.bind(("127.0.0.1", 0))
         answer = await sent(plain(f"127.0.0.1:{closed.getsockname()[1]}"))
     assert answer.reception is SendStatus.DEFERRED
-    assert "was not reached: Connection refused" in answer.message
+    assert "cannot be reached: Connection refused" in answer.message
 
 
 @pytest.mark.anyio

@@ -70,8 +70,8 @@ async def test_indexnow_org_a_message_is_as_documented() -> None:
 @pytest.mark.parametrize(
     ("status", "reception", "words"),
     [
-        (200, SendStatus.ACCEPTED, "took 2 URLs"),
-        (202, SendStatus.ACCEPTED, "has still to check the key"),
+        (200, SendStatus.ACCEPTED, "accepted 2 URLs"),
+        (202, SendStatus.ACCEPTED, "has not checked the key yet"),
         (400, SendStatus.REFUSED, "malformed"),
         (422, SendStatus.REFUSED, "not of this host"),
         (403, SendStatus.DEFERRED, "is not valid"),
@@ -141,13 +141,13 @@ async def test_indexnow_org_the_key_file_holds_the_key(body: bytes) -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ((404, b""), "it answered 404"),
-        ((301, KEY.encode()), "it answered 301"),
-        ((200, b"another-key"), "does not hold the key"),
-        ((200, KEY.encode() + b" and more"), "does not hold the key"),
-        ((200, b"<html>" + KEY.encode()), "does not hold the key"),
-        ((200, b""), "does not hold the key"),
-        ((200, b"\xff\xfe\x00"), "does not hold the key"),
+        ((404, b""), "the server answered 404"),
+        ((301, KEY.encode()), "the server answered 301"),
+        ((200, b"another-key"), "must contain the key"),
+        ((200, KEY.encode() + b" and more"), "must contain the key"),
+        ((200, b"<html>" + KEY.encode()), "must contain the key"),
+        ((200, b""), "must contain the key"),
+        ((200, b"\xff\xfe\x00"), "must contain the key"),
         (Failure("net.refused", "the server refused the connection", True), "refused the connection"),
     ],
 )

@@ -103,11 +103,11 @@ async def test_rfc9110_the_status_says_what_became_of_it(
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        ((rst(),), "closed the connection without an answer"),
-        ((fin(),), "closed the connection without an answer"),
+        ((rst(),), "closed the connection without a response"),
+        ((fin(),), "closed the connection without a response"),
         ((send(b"SSH-2.0-OpenSSH\r\n\r\n"), fin()), "not valid HTTP"),
-        ((send(b"HTTP/1.1 200 OK\r\n"), sleep(9)), "did not answer within 0.15 seconds"),
-        ((drip(b"HTTP/1.1 200 OK\r\n" * 99, 0.02),), "did not answer within 0.15 seconds"),
+        ((send(b"HTTP/1.1 200 OK\r\n"), sleep(9)), "did not respond within 0.15 seconds"),
+        ((drip(b"HTTP/1.1 200 OK\r\n" * 99, 0.02),), "did not respond within 0.15 seconds"),
     ],
 )
 async def test_ours_without_an_answer_there_is_a_sentence(

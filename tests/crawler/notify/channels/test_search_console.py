@@ -56,7 +56,7 @@ async def test_google_a_sitemap_is_submitted_and_what_google_says_of_it_is_read_
     for answer in answers:
         assert answer.reception is SendStatus.ACCEPTED
         assert answer.message == (
-            "submitted to Search Console; Google read it last on 2026-11-20, with 2 errors, 1 warning"
+            "submitted to Search Console; Google last read the sitemap on 2026-11-20, with 2 errors, 1 warning"
             " and 1,204 web, 7 image in it"
         )
     assert google.submitted == [PLACE, PLACE]
@@ -73,11 +73,11 @@ async def test_google_a_domain_property_is_named_as_it_is(google: Console) -> No
     async with HttpSender("x") as http:
         answer = await channel(google, http, "sc-domain:example.com").send(SAMPLE_NOTICES[0])
         strange = await channel(google, http, "https://other.example/").send(SAMPLE_NOTICES[0])
-    assert answer.message == "submitted to Search Console; Google has not read it yet"
+    assert answer.message == "submitted to Search Console; Google has not read the sitemap yet"
     assert google.submitted == [("sc-domain:example.com", SITEMAP)]
     assert strange.reception is SendStatus.REFUSED
     assert EMAIL in strange.message
-    assert "no owner of the property https://other.example/" in strange.message
+    assert "is not an owner of the property https://other.example/" in strange.message
 
 
 @pytest.mark.anyio
@@ -85,23 +85,28 @@ async def test_google_a_domain_property_is_named_as_it_is(google: Console) -> No
     ("reply", "reception", "wait", "words"),
     [
         (failure(400, "Invalid sitemap url", "badRequest"), SendStatus.REFUSED, 0, "Invalid sitemap url"),
-        (failure(403, "No permission\x1b[2J", "forbidden"), SendStatus.REFUSED, 0, "no owner"),
+        (failure(403, "No permission\x1b[2J", "forbidden"), SendStatus.REFUSED, 0, "is not an owner"),
         (failure(403, "API off", "accessNotConfigured"), SendStatus.REFUSED, 0, "enable the Google Search Console"),
-        (failure(403, "Quota", "quotaExceeded", {"Retry-After": "9"}), SendStatus.DEFERRED, 9, "takes no more for now"),
-        (failure(403, "Rate", "rateLimitExceeded"), SendStatus.DEFERRED, 0, "takes no more for now"),
-        (failure(403, "Rate", "userRateLimitExceeded"), SendStatus.DEFERRED, 0, "takes no more for now"),
-        (failure(403, "Day", "dailyLimitExceeded"), SendStatus.DEFERRED, 0, "takes no more for now"),
+        (
+            failure(403, "Quota", "quotaExceeded", {"Retry-After": "9"}),
+            SendStatus.DEFERRED,
+            9,
+            "accepts no more requests for now",
+        ),
+        (failure(403, "Rate", "rateLimitExceeded"), SendStatus.DEFERRED, 0, "accepts no more requests for now"),
+        (failure(403, "Rate", "userRateLimitExceeded"), SendStatus.DEFERRED, 0, "accepts no more requests for now"),
+        (failure(403, "Day", "dailyLimitExceeded"), SendStatus.DEFERRED, 0, "accepts no more requests for now"),
         (failure(404, "not found", "notFound"), SendStatus.REFUSED, 0, "sc-domain:example.com"),
         (failure(429, "slow down", "rateLimitExceeded", {"Retry-After": "60"}), SendStatus.DEFERRED, 60, "slow down"),
         (failure(500, "oops", "backendError"), SendStatus.DEFERRED, 0, "500, internal server error"),
         (failure(503, "oops", "backendError", {"Retry-After": "5"}), SendStatus.DEFERRED, 5, "503"),
-        (Reply(403, b"\xff\x00<html>"), SendStatus.REFUSED, 0, "no owner"),
-        (Reply(403, b"[" * 60_000), SendStatus.REFUSED, 0, "no owner"),
+        (Reply(403, b"\xff\x00<html>"), SendStatus.REFUSED, 0, "is not an owner"),
+        (Reply(403, b"[" * 60_000), SendStatus.REFUSED, 0, "is not an owner"),
         (
             Reply(403, b'{"error":{"errors":[7,{"reason":[1]}],"message":8,"details":"x"}}'),
             SendStatus.REFUSED,
             0,
-            "no owner",
+            "is not an owner",
         ),
         (
             Reply(403, b'{"error":{"status":"PERMISSION_DENIED","details":[{"reason":"SERVICE_DISABLED"}]}}'),
@@ -147,7 +152,7 @@ async def test_ours_what_cannot_be_read_back_is_submitted_all_the_same(google: C
     async with HttpSender("x") as http:
         answer = await channel(google, http).send(SAMPLE_NOTICES[0])
     assert answer.reception is SendStatus.ACCEPTED
-    assert answer.message.startswith("submitted to Search Console; what it says of it: Search Console answered")
+    assert answer.message.startswith("submitted to Search Console; its status is unknown: Search Console answered")
 
 
 @pytest.mark.anyio
@@ -187,10 +192,10 @@ async def test_google_a_token_is_used_until_it_ends_and_replaced_once_when_it_is
             SendStatus.REFUSED,
             "not found",
         ),
-        (Reply(401, b"<html>"), SendStatus.REFUSED, "does not take the key"),
-        (Reply(200, b"{}"), SendStatus.DEFERRED, "without a token"),
-        (Reply(200, b'{"access_token":"a\\nb"}'), SendStatus.DEFERRED, "without a token"),
-        (Reply(200, b'["'), SendStatus.DEFERRED, "without a token"),
+        (Reply(401, b"<html>"), SendStatus.REFUSED, "does not accept the key"),
+        (Reply(200, b"{}"), SendStatus.DEFERRED, "returned no token"),
+        (Reply(200, b'{"access_token":"a\\nb"}'), SendStatus.DEFERRED, "returned no token"),
+        (Reply(200, b'["'), SendStatus.DEFERRED, "returned no token"),
         (Reply(429, b"", {"Retry-After": "3"}), SendStatus.DEFERRED, "429"),
         (Reply(500, b""), SendStatus.DEFERRED, "500"),
         (Reply(301, b"", {"Location": "/x"}), SendStatus.REFUSED, "redirect"),
@@ -215,7 +220,7 @@ async def test_ours_a_clock_that_is_wrong_is_told(google: Console) -> None:
     google.token_reply = Reply(400, said, {"Date": format_datetime(early, usegmt=True)})
     async with HttpSender("x") as http:
         answer = await channel(google, http).send(SAMPLE_NOTICES[0])
-    assert "the clock of this machine is 9 minutes ahead: set it" in answer.message
+    assert "the clock of this machine is 9 minutes ahead: correct it" in answer.message
 
 
 @pytest.mark.anyio

@@ -164,7 +164,7 @@ def test_ours_a_message_has_one_name_however_often_it_is_sent() -> None:
         (RECOVERY, "published: a sample"),
         (replace(CHANGED, after=0, changes=()), "the whole sitemap is new: 120 pages are listed"),
         (FINDINGS, "audit: 2 findings (2 warnings), 1 new, 1 resolved"),
-        (TEST, "this is a test: nothing happened"),
+        (TEST, "this is a test message: no event occurred"),
     ],
 )
 def test_ours_a_notice_is_one_sentence(notice: Notice, said: str) -> None:

@@ -81,6 +81,44 @@ def test_whatwg_srcset_best_candidate(value: str, best: str) -> None:
             ),
             [f"{AT}/3.png"],
         ),
+        (
+            script(
+                {
+                    "@type": "Article",
+                    "image": "/5.png",
+                    "publisher": {"@type": "Organization", "logo": {"@type": "ImageObject", "url": "/logo.png"}},
+                    "author": {"@type": "Person", "image": {"@type": "ImageObject", "url": "/face.png"}},
+                }
+            ),
+            [f"{AT}/5.png"],
+        ),
+        (
+            script(
+                {
+                    "@graph": [
+                        {"@type": "WebPage", "primaryImageOfPage": {"@id": "#own"}, "isPartOf": {"@id": "#site"}},
+                        {"@type": "WebSite", "@id": "#site", "publisher": {"@id": "#we"}, "image": "/site.png"},
+                        {
+                            "@type": ["Organization", "Brand"],
+                            "@id": "#we",
+                            "logo": {"@id": "#logo"},
+                            "image": {"@id": "#own"},
+                        },
+                        {"@type": "ImageObject", "@id": "#logo", "url": "/logo.png"},
+                        {"@type": "ImageObject", "@id": "#own", "url": "/own.png", "creator": {"@id": ["odd"]}},
+                    ]
+                }
+            ),
+            [f"{AT}/own.png"],
+        ),
+        (
+            script({"@type": "ProfilePage", "mainEntity": {"@type": "Person", "image": "/portrait.png"}}),
+            [f"{AT}/portrait.png"],
+        ),
+        (
+            script({"@type": "Product", "image": ["/shoe.png"], "brand": {"@type": "Brand", "logo": "/brand.png"}}),
+            [f"{AT}/shoe.png"],
+        ),
         (script({"@type": "Article", "thumbnailUrl": "/no.png", "image": {"url": "/4.png"}}), [f"{AT}/4.png"]),
     ],
 )

@@ -125,6 +125,12 @@ def test_ours_a_refresh_for_browsers_without_scripts_is_a_link() -> None:
     assert (page.refresh, dict(page.links)) == (None, {f"{AT}/nojs": DiscoveredBy.REFRESH})
 
 
+def test_ours_a_canonical_for_browsers_without_scripts_does_not_count() -> None:
+    page = read("<head><noscript><link rel=canonical href=/nojs></noscript><link rel=canonical href=/js></head>")
+    assert page.canonicals == [f"{AT}/js"]
+    assert page.canonical_faults == ["a canonical inside <noscript> does not count"]
+
+
 def test_google_robots_of_metas_and_headers_add_up() -> None:
     page = read("<meta name=ROBOTS content='NoFollow'><meta name=siteatlas content=noindex>")
     assert page.nofollow

@@ -296,7 +296,7 @@ def test_ours_it_listens_at_a_path_which_is_there_as_long_as_it_does(tmp_path: P
             pass
     assert not path.exists()
     path.write_text("a file of somebody")
-    with pytest.raises(UsageError, match="another file"), bind_socket(listen):
+    with pytest.raises(UsageError, match="a file that is not a socket"), bind_socket(listen):
         pass
     assert path.read_text()
 

@@ -14,7 +14,7 @@ from crawler.audit.summary import NewFinding
 from crawler.notify.ledger import Ledger, SentMessage, SubmissionStatus
 from crawler.notify.notice import Occasion, SendStatus
 from crawler.schedule.status import ScheduleStatus, SiteStatus
-from crawler.schedule.web.pages import relative_time, time_text
+from crawler.schedule.web.pages import line_pieces, relative_time, time_text
 from crawler.schedule.web.site_status import condition, trend_points
 from crawler.schedule.web.snapshots import SiteSnapshot
 from crawler.state.migrations import STATE_DB
@@ -23,7 +23,7 @@ from crawler.state.runs import PublishedFile, RunStatus, RunStore
 
 def words(html: str) -> str:
     """What a person reads, on one line."""
-    body = re.sub("(?s)<(style|svg).*?</\\1>", " ", html)
+    body = re.sub("(?s)<(style|svg).*?</\\1>", " ", html).replace("<wbr>", "")
     text = " ".join(unescape(re.sub("<[^>]*>", " ", body)).split())
     return re.sub(" ([,:])", r"\1", text)
 
@@ -110,14 +110,14 @@ def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
         html = served.text("/sites/shop")
         told = words(html)
         for said in (
-            "Not notified webhook is still to be notified of what changed since run 1: answered 503",
+            "Not notified webhook has not received: changes since run 1: answered 503",
             "3 pages listed", "every day at 03:30, Europe/Berlin", "1 added, 1 changed, 1 removed",
             "https://example.com/new found by a link, first on https://example.com/",
             "https://example.com/a its content changed · lastmod 2026-01-01, now 2026-01-02",
-            "https://example.com/b nothing leads there any longer", "2 Jan 2026, 00:00 UTC", "54.3 kB",
+            "https://example.com/b no page links to it any more", "2 Jan 2026, 00:00 UTC", "54.3 kB",
             "webhook notified of all changes up to run 1", "search console not notified of any change yet",
-            "webhook https://hooks.example.com 0a1b2c3d not notified of any change yet", "The eight digits stand for",
-            "pending: what changed since run 1: answered 503",
+            "webhook https://hooks.example.com 0a1b2c3d not notified of any change yet", "The eight digits identify",
+            "pending: changes since run 1: answered 503",
             "Google read it <i> checked 2 h ago", "changes, 3 URLs of www.example.com: later", "audit.html",
             "sitemap-1.xml",
         ):  # fmt: skip
@@ -146,7 +146,7 @@ def test_ours_the_last_audit_is_told_with_what_is_new_and_why_the_next_told_noth
     assert "Audited 2 days ago: 5 findings (1 error, 4 warnings), 2 new, 1 resolved." in told
     assert "The previous audit was 1 week ago" in told
     assert "Inconclusive: a page failed" in told
-    assert "Orphans 5 (1 error, 4 warnings), 2 new, 1 mended" in told
+    assert "Orphans 5 (1 error, 4 warnings), 2 new, 1 resolved" in told
     assert "The last audit failed: no log" in told
     assert "New since the previous audit https://www.example.com/<script>alert(1)</script>" in told
     assert "audit.html" in told
@@ -202,10 +202,10 @@ def test_ours_what_is_long_ago_is_still_found_and_what_is_not_known_is_no_zero(t
         html = served.text("/sites/shop")
         told = words(html)
         assert "Failed no robots" in told
-        assert "came to nothing, took" not in told
+        assert "no result, took" not in told
         assert "40 10" not in told
         row = words(html[html.index('data-name="Run">40<') :].partition("</tr>")[0])
-        assert row.endswith("came to nothing no robots \u2013 \u2013 \u2013 \u2013 5"), row
+        assert row.endswith("no result no robots \u2013 \u2013 \u2013 \u2013 5"), row
         assert "Run 1, 1 week ago: 3 added" in told
         assert "written by run 1" in told
         assert re.findall(r"<bdi>(sitemap[^<]*)</bdi>", html) == [names[3], names[2], names[0], names[1]]
@@ -353,3 +353,11 @@ def test_ours_the_page_of_hundreds_of_sites_is_small_and_asks_the_disk_once(tmp_
         html = served.text("/")
         assert len(rows(html)) == 400
         assert len(html) < 1_500_000
+
+
+def test_ours_a_url_may_end_a_line_after_each_of_its_parts_and_other_words_may_not() -> None:
+    assert line_pieces("see https://www.example.com/a-shop/x?y=1&z=2 on 2026-01-11 at 10.5 %") == [
+        "see https://www.", "example.", "com/", "a-", "shop/", "x?", "y=", "1&", "z=", "2 on 2026-01-11 at 10.5 %",
+    ]  # fmt: skip
+    for text in ("", "a", "x" * 300, "/" * 50, "https://www.example.com/ and https://www.example.com/"):
+        assert "".join(line_pieces(text)) == text

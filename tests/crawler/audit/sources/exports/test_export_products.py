@@ -284,7 +284,7 @@ def test_plausible_archive(read: Read, tmp_path: Path) -> None:
     assert analysed(claims[f"{SITE}/a"]) == {"users": 5, "views": 9}
     assert analysed(claims[f"{SITE}/b"]) == {"users": 1, "views": 1}
     assert (account.first, account.last) == ("2026-11-01", "2026-11-02")
-    assert account.notes == ["it also holds exit_pages.csv, which was not read"]
+    assert account.notes == ["it also contains exit_pages.csv, which was not read"]
 
 
 BACKLINKS = {
@@ -435,7 +435,10 @@ def test_ahrefs_referring_domains_are_no_links(read: Read) -> None:
 @pytest.mark.parametrize(
     "table",
     [
-        f"Referring page URL,Target URL,Domain rating\nhttps://x.example/,{SITE}/a,45\nhttps://y.example/,{SITE}/a,45\n",
+        (
+            f"Referring page URL,Target URL,Domain "
+            f"rating\nhttps://x.example/,{SITE}/a,45\nhttps://y.example/,{SITE}/a,45\n"
+        ),
         f"Page d'origine,Page cible,Nombre\nhttps://x.example/,{SITE}/a,45\nhttps://y.example/,{SITE}/a,45\n",
         f"Target URL,Domain rating\n{SITE}/a,45\n{SITE}/a,45\n",
     ],
@@ -461,7 +464,7 @@ def test_search_console_page_indexing_tells_the_issue_and_when_each_page_was_cra
     assert (claims[f"{SITE}/b"].first, claims[f"{SITE}/b"].last) == ("", "")
     assert account.format == "Search Console page indexing"
     assert account.about == "Crawled - currently not indexed"
-    assert account.notes == ['it says of all its URLs: "Crawled - currently not indexed"']
+    assert account.notes == ['it states this issue for all its URLs: "Crawled - currently not indexed"']
 
 
 @pytest.mark.parametrize(
@@ -475,5 +478,5 @@ def test_search_console_page_indexing_tells_the_issue_and_when_each_page_was_cra
 def test_ours_what_a_console_says_is_not_taken_for_what_analytics_count(
     content: str, given: SourceKind, meant: str, read: Read
 ) -> None:
-    with pytest.raises(UsageError, match=f"this is a [A-Z].* export: give it as --{meant}$"):
+    with pytest.raises(UsageError, match=f"is a [A-Z].* export: use --{meant} for it$"):
         read(content, given)

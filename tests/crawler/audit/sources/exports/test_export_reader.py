@@ -201,7 +201,7 @@ def test_ours_json_that_breaks_off_is_told(tmp_path: Path) -> None:
     text = json.dumps({"rows": [{"page": f"{SITE}/{number}", "clicks": 1} for number in range(5_000)]}, indent=1)
     account, claims = reading(written(tmp_path, text[:-200], "a.json"), SourceKind.SEARCH)
     assert 4_900 < len(claims) < 5_000
-    assert "a part of it is no JSON" in account.faults[0]
+    assert "a part of it is not JSON" in account.faults[0]
     assert not account.complete
     lines = f'{{"url": "{SITE}/a"}}\n{{"url": \n{{"url": "{SITE}/b"}}\n' + "[" * 100_000 + "\n"
     account, claims = reading(written(tmp_path, lines, "a.jsonl"), SourceKind.LIST)
@@ -243,23 +243,23 @@ def archive(folder: Path, members: dict[str, str]) -> Path:
     return path
 
 
-REMEDY = ". Name the column with --url-column, or export the table of the pages"
+REMEDY = ". Choose the column with --url-column, or export the table of the pages"
 REFUSED: dict[str, tuple[bytes | str, str]] = {
     "empty": ("", "{} is empty"),
     "queries": (
         "Top queries,Clicks,Impressions\nshoes,1,2\nexample.com boots,3,4\n",
-        "{}: no column holds URLs of pages; it has: Top queries, Clicks, Impressions" + REMEDY,
+        "{}: no column contains URLs of pages; the columns are: Top queries, Clicks, Impressions" + REMEDY,
     ),
     "many columns": (
         ",".join(f"c{i}" for i in range(30)) + "\n" + ",".join("x" * 30) + "\n",
-        f"{{}}: no column holds URLs of pages; it has: {', '.join(f'c{i}' for i in range(20))}, …{REMEDY}",
+        f"{{}}: no column contains URLs of pages; the columns are: {', '.join(f'c{i}' for i in range(20))}, …{REMEDY}",
     ),
     "html": ("<!DOCTYPE html><html><body>Sign in</body></html>", "{} is HTML: export a CSV"),
-    "xml": ("\ufeff<?xml version='1.0'?><urlset/>", "{} is XML: sitemaps are given as sitemaps, tables as CSV"),
+    "xml": ("\ufeff<?xml version='1.0'?><urlset/>", "{} is XML: give sitemaps with --sitemap, and tables as CSV"),
     "excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "{} is an Excel workbook: save the sheet with the URLs as CSV"),
     "pdf": (b"%PDF-1.7\n", "{} is a PDF: export a CSV"),
-    "database": (b"SQLite format 3\x00", "{} is a database, not a table; give a state of siteatlas as --crawl"),
-    "noise": (b"\x07\x00\x01\x02\x03\x04\x05\x06" * 20, "{} is no text: export a CSV"),
+    "database": (b"SQLite format 3\x00", "{} is a database, not a table; give a state of siteatlas with --crawl"),
+    "noise": (b"\x07\x00\x01\x02\x03\x04\x05\x06" * 20, "{} is not a text file: export a CSV"),
     "zip": (b"PK\x03\x04 and no more", "{} is a broken zip archive (File is not a zip file): download it again"),
 }
 
@@ -283,14 +283,21 @@ def refusal(path: Path | str, source: SourceKind = SourceKind.LIST, column: str 
 
 
 def test_ours_what_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "none.csv") == f"there is no file {tmp_path}/none.csv"
-    assert refusal(tmp_path) == f"there are no files in the folder {tmp_path}"
-    assert refusal("/dev/null") == "/dev/null is not a regular file: save what it holds to a file first"
-    assert refusal("a\x00b") == "there is no file a\x00b"
-    assert refusal(tmp_path, SourceKind.CRAWL) == f"{tmp_path} holds no state of siteatlas (state.db), and is no table"
+    assert refusal(tmp_path / "none.csv") == f"{tmp_path}/none.csv does not exist"
+    assert refusal(tmp_path) == f"the folder {tmp_path} contains no files"
+    assert refusal("/dev/null") == "/dev/null is not a regular file: save its content to a file first"
+    assert refusal("a\x00b") == "a\x00b does not exist"
+    assert (
+        refusal(tmp_path, SourceKind.CRAWL) == f"{tmp_path} contains no state of siteatlas (state.db), and is "
+        f"not a table"
+    )
     table = written(tmp_path, "a,b\nx,y\n")
-    assert refusal(table, column="c") == f'{table} has no column "c"; it has: a, b. Name one with --url-column'
-    assert refusal(table, column="3") == f'{table} has no column "3"; it has: a, b. Name one with --url-column'
+    assert (
+        refusal(table, column="c") == f'{table} has no column "c"; its columns are: a, b. Choose one with --url-column'
+    )
+    assert (
+        refusal(table, column="3") == f'{table} has no column "3"; its columns are: a, b. Choose one with --url-column'
+    )
 
 
 def test_ours_a_folder_is_read_as_the_archive_that_it_was(tmp_path: Path) -> None:
@@ -304,13 +311,16 @@ def test_ours_a_folder_is_read_as_the_archive_that_it_was(tmp_path: Path) -> Non
 
 def test_ours_archives_without_a_table_are_refused_in_a_sentence(tmp_path: Path) -> None:
     path = archive(tmp_path, {"Queries.csv": "Top queries,Clicks\nshoes,1\n", "logo.png": "\x89PNG\x00\x00"})
-    assert refusal(path) == f"{path}: no file in it holds URLs of pages; it has: Queries.csv (Top queries, Clicks)"
+    assert (
+        refusal(path)
+        == f"{path}: none of its files contains URLs of pages; the files are: Queries.csv (Top queries, Clicks)"
+    )
     path.write_bytes(b"PK\x05\x06" + bytes(18))
-    assert refusal(path) == f"{path}: no file in it holds URLs of pages; it has: nothing that can be read"
+    assert refusal(path) == f"{path}: none of its files contains URLs of pages; the files are: none that can be read"
     path = archive(tmp_path, {"__MACOSX/._a.csv": f"{SITE}/a\n"})
-    assert refusal(path) == f"{path}: no file in it holds URLs of pages; it has: nothing that can be read"
+    assert refusal(path) == f"{path}: none of its files contains URLs of pages; the files are: none that can be read"
     path = archive(tmp_path, {"[Content_Types].xml": "<Types/>", "xl/workbook.xml": "<workbook/>"})
-    assert refusal(path) == f"{path} is a workbook of a spreadsheet: save the sheet with the URLs as CSV"
+    assert refusal(path) == f"{path} is a spreadsheet workbook: save the sheet with the URLs as CSV"
     path = archive(tmp_path, {"Pages.csv": f"{SITE}/a\n"})
     locked = bytearray(path.read_bytes())
     locked[locked.index(b"PK\x01\x02") + 8] |= 1
@@ -337,11 +347,11 @@ def test_ours_the_export_of_another_site_is_doubted(tmp_path: Path) -> None:
     account, claims = reading(written(tmp_path, f"Page,Clicks\n{other}"), SourceKind.SEARCH)
     assert claims == []
     assert account.foreign == 1_200
-    assert account.faults == ["all 1,200 URLs are of shop.example.net: is it the right export?"]
+    assert account.faults == ["all 1,200 URLs belong to shop.example.net: is this the right export?"]
     account, claims = reading(written(tmp_path, f"Page,Clicks\n{SITE}/a,1\n{other}"), SourceKind.SEARCH)
     assert len(claims) == 1
     assert not account.faults
-    assert account.notes == ["1,200 of its 1,201 URLs are of other sites, most of them of shop.example.net"]
+    assert account.notes == ["1,200 of its 1,201 URLs belong to other sites, most of them to shop.example.net"]
     account, _ = reading(written(tmp_path, "Page,Clicks\n"), SourceKind.SEARCH)
     assert account.notes == ["it has no rows"]
 
@@ -386,11 +396,11 @@ def test_ours_the_state_of_another_crawl(tmp_path: Path) -> None:
         assert (account.rows, account.used, account.beside, account.foreign) == (4, 1, 2, 1)
         assert account.notes == [
             "that crawl was truncated: it may not have found every page",
-            "2 of its 4 URLs are no indexable pages",
+            "2 of its 4 URLs are not indexable pages",
         ]
     (tmp_path / "state" / "other").mkdir()
     (tmp_path / "state" / "other" / "state.db").write_bytes(b"")
-    assert "holds the states of several sites: name one of" in refusal(tmp_path / "state", SourceKind.CRAWL)
+    assert "contains the states of several sites: choose one of" in refusal(tmp_path / "state", SourceKind.CRAWL)
 
 
 def test_ours_a_database_of_another_program_is_no_crawl(tmp_path: Path) -> None:

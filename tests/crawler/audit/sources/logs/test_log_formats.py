@@ -74,8 +74,8 @@ def test_httpd_lines_of_a_real_server_are_read_to_the_last(name: str, told: str)
     # evil.test by an absolute form; POST, OPTIONS, CONNECT, what was no HTTP, a style sheet, and our own request
     assert (account.used, account.foreign, account.beside) == (16, 1, 6)
     aside, ours = account.notes
-    assert ours == "1 by Siteatlas itself, which is no evidence"
-    assert aside.startswith("left aside: 1 of files that are no pages, such as images, style sheets and robots.txt, 4 ")
+    assert ours == "1 by Siteatlas itself, which do not count"
+    assert aside.startswith("ignored: 1 for files that are not pages, such as images, style sheets and robots.txt, 4 ")
     assert claims["/"].agents == {"Googlebot": 1}
     assert (claims["/"].people, claims["/"].bots, claims["/"].ok) == (3, 1, 4)
     assert (claims["/old"].moved, claims["/old"].status) == (1, 301)
@@ -124,7 +124,7 @@ def test_ours_the_common_format_names_nobody(tmp_path: Path) -> None:
     account, claims = one(tmp_path, f'203.0.113.1 - - {TIME} "GET /a HTTP/1.0" 404 -\n')
     assert account.format == "common"
     assert (claims["/a"].people, claims["/a"].bots, claims["/a"].dead) == (1, 0, 1)
-    assert account.notes == ["the format has no user agents: bots are counted as people"]
+    assert account.notes == ["the format has no user agents, so bots are counted as people"]
 
 
 NGINX_JSON = {
@@ -420,12 +420,12 @@ def test_ours_formats_are_taken_as_they_stand_in_a_configuration(tmp_path: Path,
 @pytest.mark.parametrize(
     ("told", "why"),
     [
-        ("nonsense", "it is none of combined, common"),
-        ("$remote_addr $status", "it names no status or no request"),
-        ("{$", "it begins like JSON, but is no JSON"),
-        ("json", "it has no status"),
-        ("#Fields: date time", "names no cs-uri-stem"),
-        ("$status $request", "does not have the format of --log-format"),
+        ("nonsense", "the format is not one of combined, common"),
+        ("$remote_addr $status", "the format has no status or no request"),
+        ("{$", "the format begins like JSON, but is not valid JSON"),
+        ("json", "no JSON with a status"),
+        ("#Fields: date time", "the columns cs-uri-stem or sc-status are missing"),
+        ("$status $request", "does not match --log-format"),
     ],
 )
 def test_ours_a_format_that_does_not_do_is_refused_before_anything_is_read(tmp_path: Path, told: str, why: str) -> None:

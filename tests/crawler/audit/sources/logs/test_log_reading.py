@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from crawler.audit.source_record import SourceRecord, SourceReport
+from crawler.audit.source_record import SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
 from crawler.audit.sources.logs.log import LogOptions
-from crawler.audit.sources.logs.reader import LogProgress, check_logs, read_logs
+from crawler.audit.sources.logs.reader import check_logs, read_logs
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import UsageError
 from crawler.model import Url
@@ -48,12 +48,12 @@ def line(path: str, status: int = 200, agent: str = "Firefox", second: int = 0, 
 
 
 def read(
-    paths: list[Path | str], options: LogOptions | None = None, seen: list[LogProgress] | None = None
+    paths: list[Path | str], options: LogOptions | None = None, seen: list[SourceProgress] | None = None
 ) -> tuple[list[SourceReport], list[SourceRecord]]:
     addresses = SourceUrlParser(Url(f"{HOME}/"), UrlParams(), lambda url: url.startswith(HOME))
     accounts: list[SourceReport] = []
     claims: list[SourceRecord] = []
-    told: list[LogProgress] = [] if seen is None else seen
+    told: list[SourceProgress] = [] if seen is None else seen
     for account, found in read_logs([str(path) for path in paths], addresses, options or LogOptions(), told.append):
         claims += found
         accounts.append(account)
@@ -65,7 +65,7 @@ def test_ours_packed_logs_are_read_by_what_is_in_them(tmp_path: Path, end: str) 
     text = "".join(line(f"/page{n}", second=n) for n in range(2_000)).encode()
     log = tmp_path / "access.log"  # the name says nothing
     log.write_bytes(PACKED[end](text))
-    seen: list[LogProgress] = []
+    seen: list[SourceProgress] = []
     (account,), claims = read([log], seen=seen)
     assert (account.rows, account.used, account.faults, account.complete) == (2_000, 2_000, [], True)
     assert {claim.url for claim in claims} == {f"{HOME}/page{n}" for n in range(2_000)}
@@ -83,7 +83,7 @@ def test_ours_a_packed_log_that_ends_too_early_is_read_up_to_there_and_told(tmp_
     (account,), claims = read([log])
     assert len(claims) > 500
     assert not account.complete
-    assert account.faults[0].startswith(f"{log} is damaged and was read up to there")
+    assert account.faults[0].startswith(f"{log} is damaged, so only its first")
 
 
 @pytest.mark.parametrize("end", [end for end in PACKED if end != "log"])
@@ -151,7 +151,7 @@ def test_ours_hostile_lines_are_counted_and_harm_nothing(tmp_path: Path) -> None
     assert all(note.isprintable() for note in account.notes)
     assert account.notes[1] == "1 lines are longer than 1,048,576 bytes"
     assert account.notes[2] == "the last line is incomplete: it is being written, or was cut off"
-    assert account.notes[3] == "left aside: 4 by other methods than GET and HEAD, or of no URL"
+    assert account.notes[3] == "ignored: 4 with a method other than GET and HEAD, or without a URL"
     assert account.complete
 
 
@@ -163,7 +163,7 @@ def test_ours_a_log_that_is_mostly_something_else_is_a_fault(tmp_path: Path) -> 
     assert account.faults == [
         (
             f"500 of 800 lines of {log} are not in the format combined, for example"
-            " '\\x1b]0;title\\x07 an error'; name the right one (--log-format)"
+            " '\\x1b]0;title\\x07 an error'; give the right format (--log-format)"
         )
     ]
 
@@ -184,7 +184,7 @@ def test_ours_rotated_logs_are_found_once_each_and_read_from_the_oldest(tmp_path
     order = ["access.log.10.gz", "access.log.2.gz", "access.log.1", "access.log"]
     found = check_logs([str(tmp_path), str(tmp_path / "access.*"), str(tmp_path / "access.log")], LogOptions())
     assert [Path(name).name for name in found] == order
-    seen: list[LogProgress] = []
+    seen: list[SourceProgress] = []
     accounts, _ = read([tmp_path], seen=seen)
     assert [Path(account.name).name for account in accounts] == order
     assert seen[-1].read == seen[-1].size
@@ -194,7 +194,7 @@ def test_ours_what_cannot_be_read_is_refused_with_a_remedy(tmp_path: Path) -> No
     for given, why in (
         ("missing.log", "no file matches"),
         ("none*.gz", "no file matches"),
-        (".", "there are no logs in"),
+        (".", "contains no logs"),
         ("n" * 300, "^cannot read [^ ]*nnn: File name too long"),
     ):
         with pytest.raises(UsageError, match=why):
@@ -224,7 +224,7 @@ def test_ours_an_archive_is_read_file_by_file(tmp_path: Path) -> None:
     old, new = line("/old").encode() * 3, line("/new").encode()
     log.write_bytes(zipped({"a/access.log": new, "a/access.log.2.gz": gzip.compress(old[:-1]), ".x": b"no"}))
     check_logs([str(log)], LogOptions())
-    seen: list[LogProgress] = []
+    seen: list[SourceProgress] = []
     (account,), claims = read([log], seen=seen)
     assert {claim.url.removeprefix(HOME): claim.people for claim in claims} == {"/old": 3, "/new": 1}
     assert (account.rows, account.faults) == (4, [])
@@ -243,7 +243,7 @@ def test_ours_what_comes_before_a_cut_is_read(tmp_path: Path, end: str) -> None:
         (account,), _ = read([log])
         assert not account.complete
         assert not any("is empty" in note for note in account.notes)
-        assert "is damaged and was read up to there" in account.faults[0]
+        assert "is damaged, so only its first" in account.faults[0]
         if end in ("gz", "xz"):  # which give what they have at any place
             stream = zlib.decompressobj(31) if end == "gz" else lzma.LZMADecompressor()
             left, there = packed[:cut], b""
@@ -271,7 +271,7 @@ def test_ours_a_pipe_is_read_once(tmp_path: Path) -> None:
     writer = threading.Thread(target=pipe.write_bytes, args=((line("/a") * 50_000).encode(),))
     writer.start()
     assert check_logs([str(pipe)], LogOptions()) == [str(pipe)]
-    seen: list[LogProgress] = []
+    seen: list[SourceProgress] = []
     (account,), claims = read([pipe], seen=seen)
     writer.join()
     assert (account.rows, claims[0].people, seen[-1].size) == (50_000, 50_000, 0)
@@ -281,7 +281,7 @@ def test_ours_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> No
     data = io.BytesIO(gzip.compress((line("/a") * 50_000).encode()))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(data)))  # type: ignore[type-var]
     assert check_logs(["-"], LogOptions()) == ["-"]
-    seen: list[LogProgress] = []
+    seen: list[SourceProgress] = []
     (account,), claims = read(["-"], seen=seen)
     assert (account.name, account.rows, claims[0].people) == ("standard input", 50_000, 50_000)
     assert (seen[-1].size, seen[-1].lines) == (0, 50_000)

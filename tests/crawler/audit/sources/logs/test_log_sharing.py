@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.audit.source_record import SourceRecord, SourceReport
+from crawler.audit.source_record import SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.logs import files, parallel
 from crawler.audit.sources.logs.formats import choose_reader
 from crawler.audit.sources.logs.log import LogOptions
-from crawler.audit.sources.logs.reader import LogProgress, read_logs
+from crawler.audit.sources.logs.reader import read_logs
 from crawler.audit.sources.logs.worker import CountedLines, LineCounter
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import Incomplete
@@ -155,8 +155,8 @@ def logs(tmp_path: Path) -> list[str]:
 
 def read(
     logs: list[str], processes: int
-) -> tuple[list[SourceReport], list[dict[Url, SourceRecord]], list[LogProgress]]:
-    accounts, claims, seen = [], [], list[LogProgress]()
+) -> tuple[list[SourceReport], list[dict[Url, SourceRecord]], list[SourceProgress]]:
+    accounts, claims, seen = [], [], list[SourceProgress]()
     for account, found in read_logs(logs, ADDRESSES, LogOptions(processes=processes), seen.append):
         claims.append({claim.url: claim for claim in found})
         accounts.append(account)
@@ -199,7 +199,7 @@ def test_ours_a_process_that_is_killed_ends_the_reading_in_a_sentence(logs: list
         os.kill(child.pid, signal.SIGKILL)
     with pytest.raises(Incomplete, match=r"^a process that read logs was killed \(signal 9\)") as raised:
         deque(found, maxlen=0)
-    assert str(raised.value).endswith("run the same command again, with --processes 1 if it happens again")
+    assert str(raised.value).endswith("run the same command again, and add --processes 1 if this error returns")
     assert children() == []
 
 

@@ -1,0 +1,76 @@
+"""Own text: which pages lost what only they say, and now say what many pages say, or hardly anything. Pure.
+
+A login, a maintenance page, an empty template or a firewall that nobody has named yet give many URLs the same document,
+perhaps with the page's own title. Its words are new on the page and the same on many pages. So a page is compared with
+itself and with the others: runs of three words (shingles, Broder 1997, https://doi.org/10.1109/SEQUEN.1997.666900) that
+many of the compared pages share belong to the site; the rest is the page's own. A redesign, new prices, or another
+language change the own text of many pages, but each page keeps about as much of it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from crawler.parse.snapshot.blocks import parse_blocks
+
+SHINGLE: Final = 3
+"""Words of a shingle."""
+MAX_CHARACTERS: Final = 200_000
+"""Characters of markup that are compared of a page."""
+MIN_KEPT: Final = 0.5
+"""A page that keeps less than this share of its own text has lost it."""
+MAX_KEPT: Final = 0.8
+"""One that keeps less than this share has lost it too, when the rest is drowned: ..."""
+MIN_DENSITY: Final = 0.5
+"""... the share of the page that is its own fell below this share of what it was, ..."""
+MAX_NEW: Final = 0.05
+"""... or it says nothing new: at most this share of its own text is new, so that it is cut off."""
+MIN_SHARED: Final = 0.5
+"""Share of a new page that the pages without own text have in common, from which on it is one of them."""
+
+_words = re.compile(r"\w+").findall
+
+
+def shingles(snapshot: bytes) -> frozenset[int]:
+    """The shingles of the texts of a page outside its frame (nav, footer), as hashes of this process."""
+    blocks = parse_blocks(snapshot, MAX_CHARACTERS) or ()
+    words = [word for block in blocks if not block.is_frame for word in _words(block.text.casefold())]
+    return frozenset(hash(tuple(words[at : at + SHINGLE])) for at in range(max(1, len(words) - SHINGLE + 1)) if words)
+
+
+class OwnText:
+    """What pages share before and now. ``versions`` are the shingles of pages at their last good visit, and now.
+
+    A shingle that at least ``many`` of the pages have belongs to the site.
+    """
+
+    def __init__(self, versions: Iterable[tuple[frozenset[int], frozenset[int]]], many: int) -> None:
+        before: Counter[int] = Counter()
+        now: Counter[int] = Counter()
+        for then, here in versions:
+            before.update(then)
+            now.update(here)
+        self._shared_before = frozenset(shingle for shingle, pages in before.items() if pages >= many)
+        self._shared_now = frozenset(shingle for shingle, pages in now.items() if pages >= many)
+        self._came = self._shared_now - self._shared_before
+
+    def is_lost(self, before: frozenset[int], now: frozenset[int]) -> bool:
+        """Whether a page lost its own text."""
+        kept = before - self._shared_before  # still its own, even if other pages say it now
+        own_before, own_now = len(kept), len(now - (self._shared_now - kept))
+        if own_now < MIN_KEPT * own_before:
+            return True
+        if own_now > MAX_KEPT * own_before:
+            return False
+        density_before, density_now = own_before / max(1, len(before)), own_now / max(1, len(now))
+        return density_now < MIN_DENSITY * density_before or len(now - self._shared_now - before) <= MAX_NEW * own_now
+
+    def is_like_them(self, page: frozenset[int]) -> bool:
+        """Whether a new page mostly says what the pages now have in common."""
+        return bool(page) and len(page & self._came) >= MIN_SHARED * len(page)
+
+    def is_same(self, before: frozenset[int], now: frozenset[int]) -> bool:
+        """Whether a page says at another URL what it said before."""
+        own = before - self._shared_before or before
+        return len(own & now) >= MIN_KEPT * len(own)

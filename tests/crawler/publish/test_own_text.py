@@ -1,0 +1,97 @@
+"""Which pages lost their own text: drawn from a space of sites, disasters and honest changes."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from crawler.parse.snapshot.snapshot import take_snapshot
+from crawler.publish.own_text import OwnText, shingles
+
+Change = Callable[[random.Random, "Site", int], str]
+
+
+class Site:
+    """So many pages with a frame of ``shared`` words around ``own`` words of their own, from some language."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self.pages = draw.choice((10, 30, 65, 200))
+        self.own = draw.choice((30, 120, 500))
+        self.language = [f"l{n}" for n in range(draw.choice((80, 400, 3_000)))]
+        self.shared = " ".join(f"shared{n}" for n in range(draw.choice((0, 40, 300))))
+        self._seed = draw.random()
+
+    def text(self, n: int) -> list[str]:
+        return random.Random(f"{self._seed} {n}").choices(self.language, k=self.own)
+
+    def page(self, n: int, body: str | None = None) -> str:
+        text = " ".join(self.text(n)) if body is None else body
+        return (
+            f"<title>Page {n}</title><nav>home</nav><main><div>{self.shared}</div><h1>Page {n}</h1><p>{text}</p></main>"
+        )
+
+
+DISASTERS: dict[str, Change] = {
+    "login": lambda draw, site, n: site.page(n, "please log in to read this page " * draw.randrange(1, 4)),
+    "empty": lambda draw, site, n: site.page(n, ""),
+    "bare": lambda draw, site, n: "<h1>We are working on it</h1>",
+    "another page": lambda draw, site, n: site.page(0),
+    "with a number": lambda draw, site, n: site.page(
+        n, f"error {draw.randrange(10**9)} happened, please come back later"
+    ),
+    "cut off": lambda draw, site, n: site.page(n, " ".join(site.text(n)[: int(site.own * draw.uniform(0.2, 0.7))])),
+    "teaser": lambda draw, site, n: site.page(n, " ".join(site.text(n)[: site.own // 4]) + " read on as a subscriber"),
+}
+HONEST: dict[str, Change] = {
+    "nothing": lambda draw, site, n: site.page(n),
+    "prices": lambda draw, site, n: site.page(n, f"{' '.join(site.text(n))} now {draw.randrange(999)}.99 EUR"),
+    "a new banner": lambda draw, site, n: site.page(n).replace(
+        "<main>", f"<main><p>{'free parcels this week ' * 8}</p>"
+    ),
+    "another language": lambda draw, site, n: site.page(n, " ".join(f"fr{word}" for word in site.text(n))),
+    "a new design": lambda draw, site, n: (
+        f"<h1>{n}</h1><article>{' '.join(site.text(n))}</article><aside>new new new</aside>"
+    ),
+    "an edit": lambda draw, site, n: site.page(n, " ".join([*site.text(n)[5:], "and", "more", "of", str(n)])),
+}
+
+
+def versions(draw: random.Random, change: Change, *, hit: float) -> list[tuple[frozenset[int], frozenset[int], bool]]:
+    site = Site(draw)
+    struck = set(draw.sample(range(site.pages), max(4, int(hit * site.pages))))
+    read = [
+        (site.page(n), change(draw, site, n) if n in struck else site.page(n), n in struck) for n in range(site.pages)
+    ]
+    return [(shingles(take_snapshot(a.encode())), shingles(take_snapshot(b.encode())), is_hit) for a, b, is_hit in read]
+
+
+@pytest.mark.parametrize("name", DISASTERS)
+def test_ours_pages_that_a_disaster_hits_lost_their_text(name: str) -> None:
+    for seed in range(12):
+        draw = random.Random(f"{name} {seed}")
+        pages = versions(draw, DISASTERS[name], hit=draw.choice((0.3, 0.5, 1.0)))
+        texts = OwnText(((before, now) for before, now, _ in pages), max(3, len(pages) // 5))
+        lost = [texts.is_lost(before, now) for before, now, _ in pages]
+        assert sum(a and b for a, (_, _, b) in zip(lost, pages, strict=True)) >= 0.95 * sum(b for _, _, b in pages) - 1
+        assert not any(a and not b for a, (_, _, b) in zip(lost, pages, strict=True))
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_ours_pages_that_change_honestly_keep_their_text(name: str) -> None:
+    for seed in range(12):
+        draw = random.Random(f"{name} {seed}")
+        pages = versions(draw, HONEST[name], hit=1.0)
+        texts = OwnText(((before, now) for before, now, _ in pages), max(3, len(pages) // 5))
+        assert not any(texts.is_lost(before, now) for before, now, _ in pages), (name, seed)
+
+
+def test_ours_a_new_page_that_says_what_the_lost_ones_say_is_one_of_them() -> None:
+    site = Site(random.Random(1))
+    now = [
+        shingles(take_snapshot(site.page(n, "please log in to read this page, thank you").encode())) for n in range(9)
+    ]
+    before = [shingles(take_snapshot(site.page(n).encode())) for n in range(9)]
+    texts = OwnText(zip(before, now, strict=True), 3)
+    other = "<title>New</title><main><p>please log in to read this page, thank you</p></main>"
+    assert texts.is_like_them(shingles(take_snapshot(other.encode())))
+    assert not texts.is_like_them(shingles(take_snapshot(site.page(99).encode())))
