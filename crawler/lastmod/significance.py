@@ -118,6 +118,7 @@ SAMPLE_SIZE: Final = 400
 """Pages of a site, changed or not, that show how common a text is."""
 
 _FIGURES: Final = 0x3C3C_3C3C_3C3C_3C3C  # keeps the key of the figures in a slot apart from that of its texts
+_POOLED: Final = 0x2727_2727_2727_2727  # keeps the key of the texts of a pool in a slot apart from that of all texts
 _TEXT: Final = 0x5353_5353_5353_5353  # keeps the key of a text apart from those of slots
 _MAX_KEYS: Final = 500_000  # keys of one kind in memory
 _TEXTS: Final = 200  # of one place in memory
@@ -315,7 +316,10 @@ class SignificanceModel:
         if d.shape in stamped and (self._is_counter(d) or (d.shape in counters and not d.flags & FACT)):
             return COUNTER
         # all prices may rise at once, and all pages may get the same sentence among their own
-        return SHARED if not d.flags & FACT and d.place not in inserted and self._is_shared(d) else ""
+        if d.flags & FACT or d.place in inserted:
+            return ""
+        is_shape = d.shape not in stamped or self._is_unknown(d.shape)
+        return SHARED if self._is_shared(d, is_shape=is_shape) else ""
 
     def _explain_by_experiment(
         self, page: int, differences: list[Difference], known: Mapping[int, str]
@@ -335,6 +339,8 @@ class SignificanceModel:
             return reason
         if self._is_wanderer(d):
             return WANDERS
+        if self.experiment.is_surprising(d):
+            return ""
         return TURNS_OVER if any(self._turns_over(k) for k in {d.spot, d.place, d.box}) else ""
 
     def _reason_of_runs(self, page: int, d: Difference, *, figures: bool) -> str:
@@ -419,11 +425,12 @@ class SignificanceModel:
         for k, pages in self._moved.items():
             if len(pages) >= MIN_MOVED_PAGES and (share := self._moved_share(k)) >= MIN_USUAL_PLACE_SHARE:
                 shares[k] = share
+        shares.update({k ^ _POOLED: 1.0 for k, place in self._places.items() if self._is_repeated(place)})
         for k, n in self._left.items():
             if n >= MIN_AGREEING_PAGES and (share := self._share(n, k)) >= MIN_SHARE:
                 shares[k ^ _TEXT] = share
         born = [k for k, n in self._born.items() if n >= MIN_PAGES_SMALL_SITE]
-        kinds = (_FIGURES, ORDER, _TEXT)
+        kinds = (_FIGURES, ORDER, _TEXT, _POOLED)
         held = {**self._held, **{k: 1.0 for k in self._history if any(k ^ kind in self._held for kind in kinds)}}
         return update_history(self._history, shares, held, self._memory.compared, born)
 
@@ -474,10 +481,13 @@ class SignificanceModel:
         history = self._history[shape]
         return history.runs > 1 or history.share * self._held[shape] >= MIN_MOVED_PAGES - 0.5
 
-    def _is_shared(self, d: Difference) -> bool:
-        """Whether the same text came or went on most pages of the site, or beside the same text on most with it."""
+    def _is_shared(self, d: Difference, *, is_shape: bool) -> bool:
+        """Whether the same text came or went on most pages of the site, or beside the same text on most with it.
+
+        With ``is_shape``, the same words with other figures are the same text.
+        """
         pages = max(self._weight, self._compared)
-        for near in _neighbourhood(d):
+        for near in _neighbourhood(d, is_shape=is_shape):
             changed, anchor = self._beside[near], near[1]
             of = pages if anchor == d.place else self._held[anchor]
             if changed >= MIN_AGREEING_PAGES and changed >= MIN_CHANGED_SHARE * of:
@@ -555,7 +565,7 @@ class SignificanceModel:
     def _turns_over(self, k: int) -> bool:
         """Whether most pages with this place now show other links, texts of a pool, or other short texts there."""
         place = self._places.get(k)
-        if place is not None and self._shows_a_pool(place):
+        if place is not None and self._shows_a_pool(k, place):
             return True
         if place is None or place.turned < MIN_AGREEING_PAGES or self._share(place.turned, k) < MIN_CHANGED_SHARE:
             return False
@@ -574,13 +584,20 @@ class SignificanceModel:
         moved = len(self._moved.get(k, ()))
         return moved / max(moved, *(self._held[k ^ kind] for kind in (0, _FIGURES, ORDER)), 1)
 
-    def _shows_a_pool(self, place: _PlaceCounts) -> bool:
-        """Whether some pages now show other texts there, many different ones, which other pages show too."""
-        texts = set(place.texts)
-        if place.turned < MIN_PAGES_SMALL_SITE or len(texts) < MIN_POOL_SIZE or place.tiny:
+    def _shows_a_pool(self, k: int, place: _PlaceCounts) -> bool:
+        """Whether a slot shows texts of a pool: on several pages now, many different ones, or so in most runs."""
+        if not self._is_repeated(place):
             return False
+        history = self._history.get(k ^ _POOLED)
+        if history is not None and history.runs and history.moved_share >= MIN_MOVED_RUNS:
+            return True
+        return place.turned >= MIN_PAGES_SMALL_SITE and len(set(place.texts)) >= MIN_POOL_SIZE
+
+    def _is_repeated(self, place: _PlaceCounts) -> bool:
+        """Whether some pages now show other texts there, and most of these are on other pages too."""
+        texts = set(place.texts)
         repeated = sum(self._gone[text] + max(self._came[text], self._held[text]) >= 2 for text in texts)
-        return repeated >= MIN_REPEATED_SHARE * len(texts)
+        return place.turned > 0 and not place.tiny and repeated >= MIN_REPEATED_SHARE * len(texts)
 
     def _share(self, changed: float, k: int) -> float:
         """The share of the pages that have or had a key that changed it."""
@@ -675,9 +692,10 @@ def _is_whole(here: list[Difference]) -> bool:
     return len({d.gone for d in here}) == 1 and len(here) >= sum({d.spot: d.among for d in here}.values())
 
 
-def _neighbourhood(d: Difference) -> list[tuple[bool, int, int]]:
+def _neighbourhood(d: Difference, *, is_shape: bool = True) -> list[tuple[bool, int, int]]:
     """What a difference may share with those of other pages: direction, place or neighbour, text or its shape."""
-    return [(d.gone, near, k) for near in (d.place, d.after, d.ahead) if near for k in (d.exact, d.shape)]
+    keys = (d.exact, d.shape) if is_shape else (d.exact,)
+    return [(d.gone, near, k) for near in (d.place, d.after, d.ahead) if near for k in keys]
 
 
 def _forget_singletons(counted: Counter[int] | Counter[tuple[bool, int, int]]) -> None:
