@@ -1,0 +1,147 @@
+"""Noise and edits: where the line between them is, and sites whose noises are drawn at random."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+from lastmod_lab import Lab, Score
+from noisy_site import NoisySite, draw_noise, sentence
+
+
+class Template:
+    """Pages of one template. ``box`` and ``data`` are what each shows at this moment, given its number and the request."""
+
+    def __init__(self, size: int, box: Callable[[int, int], str]) -> None:
+        rng = random.Random(1)
+        self.pages = {f"/{n}": [sentence(rng), sentence(rng), sentence(rng)] for n in range(size)}
+        self.box = box
+        self.price = 10.0
+        self.requests = 0
+
+    def render(self, path: str) -> bytes:
+        self.requests += 1
+        first, *rest = self.pages[path]
+        text = "".join(f"<p>{each}</p>" for each in rest)
+        box = self.box(int(path[1:]), self.requests)
+        return (
+            f"<body><main><h1>{first}</h1><p class=price>{self.price + int(path[1:]):.2f}</p><div class=text>{text}</div>"
+            f"{box}</main></body>"
+        ).encode()
+
+
+def quote(n: int, request: int, pool: int = 5) -> str:
+    rng = random.Random(f"{n} {request}")
+    return f"<div class=box><p>{sentence(random.Random(rng.randrange(pool)), 8)}</p></div>"
+
+
+def visited(site: Template, runs: int) -> Lab:
+    lab = Lab(site)  # type: ignore[arg-type]  # it has pages and render
+    for _ in range(runs):
+        lab.visit()
+    return lab
+
+
+def test_ours_a_new_sentence_in_a_box_that_rotates_is_an_edit() -> None:
+    site = Template(40, quote)
+    lab = visited(site, 5)
+    assert lab.visit() == set()
+    rotating = site.box
+    site.box = lambda n, request: (
+        "<div class=box><p>We move to Oak Street.</p></div>" if n == 7 else rotating(n, request)
+    )
+    assert lab.visit() == {"/7"}
+
+
+def test_ours_a_counter_that_our_own_visit_moves_is_no_edit_on_few_pages_either() -> None:
+    site = Template(40, lambda n, request: f"<p>Read {n * 7 + request} times by friends</p>" if n in {3, 4} else "")
+    lab = visited(site, 2)
+    site.pages["/9"][1] = "Something else was written here today."
+    assert lab.visit() == {"/9"}
+    assert lab.reads <= 4
+
+
+def test_ours_prices_that_were_quiet_and_rise_on_all_pages_are_edits() -> None:
+    site = Template(40, quote)
+    lab = visited(site, 4)
+    site.price *= 1.05
+    assert lab.visit() == set(site.pages)
+    assert lab.reads <= 12  # a few of a group that stays are enough
+    assert lab.visit() == set()
+
+
+def test_ours_another_picture_is_an_edit_while_all_fingerprints_move() -> None:
+    def made(n: int, picture: str, alt: str, mark: str) -> str:
+        return f"<figure><img src='/img/{picture}-{n}.{mark}.jpg' alt='{alt} {n}'></figure>"
+
+    site = Template(30, lambda n, _: made(n, "boat", "A boat", "3f2a1b9c"))
+    lab = visited(site, 2)
+    site.box = lambda n, _: made(n, "ship" if n == 4 else "boat", "A ship" if n == 5 else "A boat", "77aa21fe")
+    assert lab.visit() == {"/4", "/5"}
+
+
+def test_ours_a_paragraph_that_moved_is_an_edit_and_a_list_that_is_shuffled_is_not() -> None:
+    def shuffled(n: int, request: int) -> str:
+        items = [sentence(random.Random(f"{n} {k}"), 6) for k in range(5)]
+        random.Random(request).shuffle(items)
+        return f"<ul class=tips>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
+
+    site = Template(30, shuffled)
+    lab = visited(site, 3)
+    site.pages["/8"][1:] = reversed(site.pages["/8"][1:])
+    assert lab.visit() == {"/8"}
+
+
+def test_ours_the_same_sentence_among_the_own_texts_of_all_pages_is_an_edit() -> None:
+    site = Template(30, lambda n, _: "")
+    lab = visited(site, 3)
+    for texts in site.pages.values():
+        texts.append("Orders are delivered from the new store.")
+    assert lab.visit() == set(site.pages)
+
+
+def test_ours_nothing_is_read_twice_while_nothing_differs() -> None:
+    site = Template(30, lambda n, _: "")
+    lab = visited(site, 1)
+    before = site.requests
+    assert lab.visit() == set()
+    assert site.requests == before + len(site.pages)
+
+
+def trial(seed: int, size: int, noises: int) -> Score:
+    """Six regenerations with edits; what was said from the second on."""
+    rng = random.Random(f"{seed} {size} {noises}")
+    site = NoisySite(seed, size, fingerprints=rng.random() < 0.4)
+    site.noises = [draw_noise(rng, sorted(site.pages)) for _ in range(noises)]
+    lab, score = Lab(site), Score()
+    lab.visit()
+    for run in range(1, 7):
+        site.next_run()
+        edited = site.edit(min(6, max(2, size // 10)))
+        if run == 4:
+            edited.update(site.edit_section())
+        said = lab.visit()
+        assert lab.reads <= lab.limit
+        if run >= 2:
+            score.count(said, set(edited))
+    return score
+
+
+def total(scores: list[Score]) -> Score:
+    return Score(*(sum(getattr(score, name) for score in scores) for name in ("right", "wrong", "missed")))
+
+
+@pytest.mark.parametrize("noises", [0, 1])
+def test_ours_a_noise_at_random_is_told_from_edits(noises: int) -> None:
+    score = total([trial(seed, 60, noises) for seed in range(6)])
+    assert score.precision >= 0.99
+    assert score.recall >= 0.99
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("size", [20, 150, 300])
+@pytest.mark.parametrize("noises", [1, 5])
+def test_ours_noises_at_random_are_told_from_edits(size: int, noises: int) -> None:
+    score = total([trial(seed, size, noises) for seed in range(40)])
+    print(f"\n{size} pages, {noises} noises: precision {score.precision:.4f}, recall {score.recall:.4f}")
+    assert min(score.precision, score.recall) >= (0.99 if noises == 1 else 0.97)
