@@ -20,7 +20,6 @@ from crawler.model import (
     Url,
     Verdict,
 )
-from crawler.parse.snapshot.address import hide_address
 from crawler.parse.snapshot.diff import compare
 from crawler.state.database import storage_errors
 
@@ -82,8 +81,7 @@ class EarlierCrawl:
                 if not is_whole or reading != self._reading or (page.expires and page.expires < now):
                     return None
                 if previous and previous.text and text:
-                    before, after = (hide_address(each, url) for each in (previous.text, text))
-                    page = replace(page, delta=_encode(compare(before, after)))
+                    page = replace(page, delta=_encode(compare(previous.text, text)))
         seen_at, content_type, *validators = metadata
         requests = Request.read(trail)
         is_same = previous and previous.page and page and page.digest == previous.digest != b""

@@ -10,7 +10,6 @@ from crawler.lastmod.experiment import SecondRead
 from crawler.lastmod.memory import ChangeHistory, SiteMemory
 from crawler.lastmod.policy import MIN_BUILD_PAGES, MIN_BUILD_SHARE
 from crawler.lastmod.significance import SAMPLE_SIZE
-from crawler.parse.snapshot.address import hide_address
 from crawler.parse.snapshot.diff import Delta, content_keys
 from crawler.state.database import storage_errors
 from sitemap import BuildTime, find_build_times
@@ -20,8 +19,9 @@ _FROM_COMPARED: Final = """FROM visit v JOIN memory m ON m.id = v.id JOIN conten
   WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL"""
 _DELTAS: Final = f"""SELECT v.id, c.delta {_FROM_COMPARED} AND v.content != m.content AND c.run = ? AND c.delta != x''
   ORDER BY v.id"""
-_SAMPLE: Final = f"""SELECT c.text, (SELECT u.url FROM url u WHERE u.id = v.id) {_FROM_COMPARED}
-  AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"""  # noqa: S608 - our own
+_SAMPLE: Final = (
+    f"SELECT c.text {_FROM_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
+)
 # All parsed pages, listed or not: a page that comes back keeps its date. A URL that was no page before is new.
 _PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date_source, v.seen_at,
     v.changed, iif(length(b.text) > 0 OR m.lastmod != '', m.content, NULL), m.lastmod, m.lastmod_source, m.seen_at
@@ -39,8 +39,8 @@ _COUNT_HEADER_DATES: Final = "SELECT count(*) FROM visit WHERE header_date != ''
 _DISTRUST_KEY: Final = "last_modified_distrusted"  # keys of the table about
 _POLICY_KEY: Final = "lastmod_policy"
 _MEMORY_NAME: Final = "slots"  # key of the table lesson
-_SECOND_READS: Final = """SELECT s.id, u.url, c.text, s.delta FROM second_read s JOIN visit v ON v.id = s.id
-  JOIN url u ON u.id = s.id JOIN content c ON c.id = v.content WHERE s.run = ? AND s.delta IS NOT NULL ORDER BY s.id"""
+_SECOND_READS: Final = """SELECT s.id, c.text, s.delta FROM second_read s JOIN visit v ON v.id = s.id
+  JOIN content c ON c.id = v.content WHERE s.run = ? AND s.delta IS NOT NULL ORDER BY s.id"""
 _decode_memory = msgspec.msgpack.Decoder(SiteMemory).decode
 _decode_delta = msgspec.msgpack.Decoder(Delta).decode
 _decode_history = msgspec.msgpack.Decoder(ChangeHistory).decode
@@ -82,17 +82,14 @@ class ObservationStore:
         with storage_errors():
             (count,) = self._db.execute(f"SELECT count(*) {_FROM_COMPARED}").fetchone()
             texts = self._db.execute(_SAMPLE, (count, SAMPLE_SIZE)).fetchall()
-        for text, url in texts:
-            yield content_keys(hide_address(text, url)), count / len(texts)
+        for (text,) in texts:
+            yield content_keys(text), count / len(texts)
 
     def second_reads(self) -> list[SecondRead]:
         """The pages that this run fetched twice."""
         with storage_errors():
             rows = self._db.execute(_SECOND_READS, (self._run,)).fetchall()
-        return [
-            SecondRead(number, content_keys(hide_address(text, url)), _decode_delta(delta))
-            for number, url, text, delta in rows
-        ]
+        return [SecondRead(number, content_keys(text), _decode_delta(delta)) for number, text, delta in rows]
 
     def tried_again(self) -> set[int]:
         """The ids of the pages that this run fetched, or tried to fetch, twice."""

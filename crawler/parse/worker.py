@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from crawler.model import DocumentKind, FetchedDocument, Page
 from crawler.parse.html.page import read_page, scan_page
 from crawler.parse.protocol import ParseJob, ParserOptions, decode_job, decode_options, encode_message, read_message
-from crawler.parse.snapshot.address import hide_address
 from crawler.parse.snapshot.cut import why_cut
 from crawler.parse.snapshot.diff import compare
 from crawler.parse.snapshot.snapshot import digest, take_document_snapshot
@@ -82,8 +81,7 @@ def _read(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:
         return replace(page, digest=page_digest, cut="the body is empty" if is_blank else "")
     mirror = options.params.mirror
     text = take_document_snapshot(replace(document, body=mirror.rewrite(document.body)) if mirror else document)
-    before, after = (hide_address(each, document.url) for each in (document.before, text))
-    delta = _encode(compare(before, after)) if before else b""
+    delta = _encode(compare(document.before, text)) if document.before else b""
     cut = why_cut(document.before, text, document.body, is_framed=document.is_framed) if document.before else ""
     return replace(page, digest=page_digest, text=text, delta=delta, cut=cut)
 

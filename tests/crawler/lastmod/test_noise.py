@@ -9,7 +9,7 @@ from noisy_site import NoisySite, draw_noise, sentence
 
 
 class Template:
-    """Pages of one template. ``box`` and ``data`` are what each shows at this moment, given its number and the request."""
+    """Pages of one template. ``box`` and ``data`` are what each shows now, given its number and the request."""
 
     def __init__(self, size: int, box: Callable[[int, int], str]) -> None:
         rng = random.Random(1)
@@ -24,7 +24,8 @@ class Template:
         text = "".join(f"<p>{each}</p>" for each in rest)
         box = self.box(int(path[1:]), self.requests)
         return (
-            f"<body><main><h1>{first}</h1><p class=price>{self.price + int(path[1:]):.2f}</p><div class=text>{text}</div>"
+            f"<body><main><h1>{first}</h1><p class=price>{self.price + int(path[1:]):.2f}</p>"
+            f"<div class=text>{text}</div>"
             f"{box}</main></body>"
         ).encode()
 
