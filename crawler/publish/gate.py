@@ -11,8 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.crawl.challenge import remedy
 from crawler.errors import NothingCrawlable, PublishRefused
+from crawler.fetch.challenge import remedy
 from crawler.fetch.retry import is_failure
 from crawler.model import Outcome, State, Url, Verdict
 from crawler.units import count_text

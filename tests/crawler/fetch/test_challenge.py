@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from crawler.crawl.challenge import MAX_WORDS, detect_challenge, remedy
+from crawler.fetch.challenge import MAX_WORDS, detect_challenge, remedy
 from crawler.model import Reply, Url
 
 HOME = Url("https://a.example/")
