@@ -9,7 +9,7 @@ from noisy_site import NoisySite, draw_noise, sentence
 
 
 class Template:
-    """Pages of one template. ``box`` and ``data`` are what each shows at this moment, given its number and the request."""
+    """Pages of one template. ``box`` is what varies on each, given its number and that of the request."""
 
     def __init__(self, size: int, box: Callable[[int, int], str]) -> None:
         rng = random.Random(1)
