@@ -14,7 +14,7 @@ _COMMON_WIDTH: Final = 80  # of a terminal that does not tell its width
 _COLOUR_CODE: Final = re.compile("\x1b\\[[0-9;]*m")
 _GAP: Final = re.compile(" {2,}")  # between the parts of a line
 _GLUE: Final = "\x1f"  # stands for a space at which no line ends
-_GLUED: Final = re.compile(r"--[a-z-]+ '[^']*'|(?<![^ (])[-+~<>→…] |\d{4}-\d\d-\d\d (?=\d\d:)")
+_GLUED: Final = re.compile(r"(?<![a-z-])--[a-z-]++ '[^']*+'|(?<![^ (])[-+~<>→…] |\d{4}-\d\d-\d\d (?=\d\d:)")
 
 
 class Line(Struct, frozen=True):

@@ -34,7 +34,7 @@ XML_DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 FORBIDDEN_CHARACTERS: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-_AUTHORITY = re.compile("[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
+_AUTHORITY = re.compile("[A-Za-z][A-Za-z0-9+.-]*+://[^/?#]*+").match
 
 _STRAY_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 
@@ -47,7 +47,7 @@ def escape_uri(url: str) -> str:
     """
     if "[" not in url and "]" not in url and "%" not in url and "#" not in url:
         return url
-    authority = _AUTHORITY.match(url)  # an IPv6 host keeps its brackets
+    authority = _AUTHORITY(url)  # an IPv6 host keeps its brackets
     head, tail = (authority[0], url[authority.end() :]) if authority else ("", url)
     tail = _STRAY_PERCENT.sub("%25", tail).replace("[", "%5B").replace("]", "%5D")
     path, mark, fragment = tail.partition("#")

@@ -13,7 +13,7 @@ from sitemap.location import Location, is_same_document, url_origin
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 # Accepts the same spellings as Google's parser: https://github.com/google/robotstxt
-_SITEMAP = re.compile(r"[ \t]*site-?maps?(?:[ \t]*:|[ \t])", re.IGNORECASE)
+_SITEMAP = re.compile(r"[ \t]*+site-?maps?(?:[ \t]*+:|[ \t])", re.IGNORECASE).match
 _SHORTEST = len("http://x")  # the host of a URL ends here at the earliest
 _BLANK = re.compile(r"[\s\x00-\x1f\x7f]")
 
@@ -25,7 +25,7 @@ def sitemap_lines(robots_txt: bytes | str) -> Iterator[str]:
     section 2.5).
     """
     for line in _LINE_END.split(_text(robots_txt)):
-        field = _SITEMAP.match(line)
+        field = _SITEMAP(line)
         if field and (value := line[field.end() :].partition("#")[0].strip()):
             yield value
 

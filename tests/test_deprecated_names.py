@@ -114,17 +114,17 @@ def test_ours_an_old_key_of_one_of_several_sites_is_named_with_it(
         (
             ("--longest-trouble", "1", "--max-error-time", "1"),
             {},
-            "--longest-trouble is the old name of --max-error-time: give --max-error-time alone",
+            "--longest-trouble is the old name of --max-error-time: use only --max-error-time",
         ),
         (
             (),
             {"SITEATLAS_GRACE": "1", "SITEATLAS_GRACE_PERIOD": "1"},
-            "SITEATLAS_GRACE is the old name of SITEATLAS_GRACE_PERIOD: give SITEATLAS_GRACE_PERIOD alone",
+            "SITEATLAS_GRACE is the old name of SITEATLAS_GRACE_PERIOD: use only SITEATLAS_GRACE_PERIOD",
         ),
         (
             ("--config", "s.toml"),
             {},
-            "pace.longest_trouble in s.toml is the old name of pace.max_error_time: give pace.max_error_time alone",
+            "pace.longest_trouble in s.toml is the old name of pace.max_error_time: use only pace.max_error_time",
         ),
     ],
 )

@@ -642,7 +642,7 @@ def test_ours_a_second_interrupt_gives_the_terminal_back(tmp_path: Path) -> None
             cwd=tmp_path, env=environment(TERM="xterm"), stdin=theirs, stdout=theirs, stderr=theirs,
         )  # fmt: skip
         os.close(theirs)
-        shown = _until(ours, b"5 of 6 found")
+        shown = _until(ours, b"1 to fetch")
         process.send_signal(signal.SIGINT)
         shown += _until(ours, b"again to stop")
         process.send_signal(signal.SIGINT)

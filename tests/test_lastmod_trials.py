@@ -1,11 +1,10 @@
 """Random trials of lastmod: the trials themselves are sound, and a few of them are drawn and passed.
 
-The long run, over all systems and sizes: pytest -m slow tests/test_lastmod_trials.py, or python -m tests.trials.lastmod.
+The long run, over all systems and sizes: `pytest -m slow tests/test_lastmod_trials.py` or `-m tests.trials.lastmod`.
 """
 
 import itertools
 import random
-from pathlib import Path
 
 import pytest
 

@@ -412,7 +412,7 @@ def test_ours_two_sites_that_would_upload_the_same_file_are_refused(world: World
     same = 'upload = {to = "s3://shop/x", s3_region = "eu-west-1"}'
     ran = several(world, same, same.replace("/x", "//x/"))
     assert (ran.code, ran.err.count("\n")) == (2, 1), ran.err
-    assert "would both upload s3://shop/x/sitemap.xml: give each site its own upload.to" in ran.err
+    assert "would both upload to s3://shop/x/sitemap.xml: give each site its own upload.to" in ran.err
 
 
 @pytest.mark.slow

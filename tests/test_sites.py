@@ -182,7 +182,7 @@ def test_ours_the_worst_exit_code_is_that_of_the_ending_that_needs_a_person_most
 def test_ours_sites_upload_to_places_of_their_own() -> None:
     a = SitePaths("a", Path("/x/sitemap.xml"), Path("/s/a"), "s3://shop/sitemap.xml")
     check_distinct_paths([a, SitePaths("b", Path("/y"), Path("/s/b")), SitePaths("c", Path("/z"), Path("/s/c"))], "f")
-    with pytest.raises(UsageError, match=r'"a" and "b" in f would both upload s3://shop/sitemap.xml'):
+    with pytest.raises(UsageError, match=r'the sites "a" and "b" in f would both upload to s3://shop/sitemap.xml'):
         check_distinct_paths([a, SitePaths("b", Path("/y"), Path("/s/b"), a.upload_target)], "f")
 
 

@@ -40,9 +40,17 @@ def _secret_path(path: str) -> Path:
     return credential if credential and credential.is_file() else Path(path)
 
 
-_login = re.compile(r"""((?:\w[\w+.-]*:)?//)?[^\s'",]*:[^\s'",]*@""")
+_words = re.compile(r"""[^\s'",]++""").sub
+_scheme = re.compile(r"(?:\w[\w+.-]*+:)?//").match
 
 
 def mask_password(text: str) -> str:
     """A text with ``***@`` in place of the ``user:password@`` of a URL, even of a bad one."""
-    return _login.sub(r"\1***@", text)
+    return _words(_without_login, text) if "@" in text else text
+
+
+def _without_login(word: re.Match[str]) -> str:
+    login, at, rest = word[0].rpartition("@")
+    scheme = _scheme(login)
+    start = scheme[0] if scheme and ":" in login[scheme.end() :] else ""
+    return f"{start}***@{rest}" if at and ":" in login else word[0]

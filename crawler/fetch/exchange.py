@@ -154,11 +154,11 @@ class HttpExchange:
         for raw_name, value in response.headers.raw:
             size += len(raw_name) + len(value) + 4  # ": " and the line end
             name = raw_name.lower()
+            if name == b"transfer-encoding" and value.strip().lower() not in (b"chunked", b"identity"):
+                raise FetchError(FailureCode.BAD_RESPONSE, "a transfer coding that was not requested")
             if name in _KEPT_HEADERS:
                 # RFC 9110, section 5.5: bytes over 127 are opaque; latin-1 keeps them as they are
                 headers.append((name.decode("ascii"), value.decode("latin-1")))
-            elif name == b"transfer-encoding" and value.strip().lower() not in (b"chunked", b"identity"):
-                raise FetchError(FailureCode.BAD_RESPONSE, "a transfer coding that was not requested")
             if name == b"content-length" and response.status_code != 304:
                 self._check_length(value)
         if size > self._limits.headers:

@@ -208,10 +208,16 @@ def _alike_pages(db: sqlite3.Connection, start: Url, room: float) -> AlikePages 
         db.execute(f"INSERT INTO alike SELECT p.id, p.kept = 2 {_FROM_CHANGED}")
     else:
         rows = db.execute(f"SELECT p.id, p.kept = 2, was.text, now.text {_FROM_CHANGED}")
-        lost_ids = [
-            (number, is_held) for number, is_held, was, now in rows if texts.is_lost(shingles(was), shingles(now))
-        ]
-        db.executemany("INSERT INTO alike VALUES (?, ?)", lost_ids)
+        lost_ids, also = [], []  # the others are doubtful only beside a landslide
+        for number, is_held, *snapshots in rows:
+            before, now = map(shingles, snapshots)
+            if texts.is_lost(before, now):
+                lost_ids.append((number, is_held))
+            elif texts.is_like_them(now) and not texts.is_same(before, now):
+                also.append((number, is_held))
+        db.executemany(
+            "INSERT INTO alike VALUES (?, ?)", lost_ids + also if len(lost_ids) > max(room, MIN_LOST - 1) else lost_ids
+        )
     count, url, has_start, held = db.execute(_SELECT_ALIKE, (start,)).fetchone()
     new = [(number,) for number, page, _ in _versions(db, _SELECT_NEW) if texts.is_like_them(page)]
     db.executemany("INSERT INTO alike VALUES (?, 0)", new)

@@ -26,6 +26,10 @@ MIN_DENSITY: Final = 0.5
 """... the share of the page that is its own fell below this share of what it was, ..."""
 MAX_NEW: Final = 0.05
 """... or it says nothing new: at most this share of its own text is new, so that it is cut off."""
+MIN_REWRITTEN: Final = 20
+"""New shingles of its own from which on a page is a shorter page, not an empty one, ..."""
+MIN_REWRITTEN_SHARE: Final = 0.5
+"""... when they are at least this share of all that it says now: so the good page that follows a bad one is no loss."""
 MIN_SHARED: Final = 0.5
 """Share of a new page that the pages without own text have in common, from which on it is one of them."""
 
@@ -59,15 +63,16 @@ class OwnText:
         """Whether a page lost its own text."""
         kept = before - self._shared_before  # still its own, even if other pages say it now
         own_before, own_now = len(kept), len(now - (self._shared_now - kept))
+        new = len(now - self._shared_now - before)
         if own_now < MIN_KEPT * own_before:
-            return True
+            return new < max(MIN_REWRITTEN, MIN_REWRITTEN_SHARE * len(now))
         if own_now > MAX_KEPT * own_before:
             return False
         density_before, density_now = own_before / max(1, len(before)), own_now / max(1, len(now))
-        return density_now < MIN_DENSITY * density_before or len(now - self._shared_now - before) <= MAX_NEW * own_now
+        return density_now < MIN_DENSITY * density_before or new <= MAX_NEW * own_now
 
     def is_like_them(self, page: frozenset[int]) -> bool:
-        """Whether a new page mostly says what the pages now have in common."""
+        """Whether a page that had little text of its own, such as a new one, mostly says what the others now share."""
         return bool(page) and len(page & self._came) >= MIN_SHARED * len(page)
 
     def is_same(self, before: frozenset[int], now: frozenset[int]) -> bool:

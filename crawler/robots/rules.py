@@ -32,10 +32,10 @@ _compatible = re.compile(r"\(compatible;\s*([A-Za-z0-9_-]+)", re.IGNORECASE).sea
 _line_end = re.compile(r"\r\n|\r|\n")
 _not_a_line_end = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029\x00]")  # they would split lines in Python
 _record = re.compile(
-    r"\s*(user[- ]?agent|allow|disallow|dissallow|dissalow|disalow|diasllow|disallaw|crawl[- ]delay)"
-    r"(?:\s*:|\s)\s*(.*?)\s*",
-    re.IGNORECASE,
-).fullmatch
+    r"\s*+(user[- ]?agent|allow|disallow|dissallow|dissalow|disalow|diasllow|disallaw|crawl[- ]delay)"
+    r"(?:\s*+:|\s)(.*+)",
+    re.IGNORECASE | re.DOTALL,
+).match
 _literal = re.compile(r"[A-Za-z0-9_.~/=-]*")
 _spaces = re.compile(r"\s+")
 _AGENT: Final = "user-agent"
@@ -234,7 +234,7 @@ def _own_records(lines: list[str], token: str) -> list[tuple[str, str]]:
         if match is None:
             records.append(("", ""))
             continue
-        name, value = match[1].lower(), match[2]
+        name, value = match[1].lower(), match[2].strip()
         if name.startswith("user"):
             name, value = _AGENT, _agent_of(value, token)
         elif name.startswith("di"):

@@ -17,7 +17,7 @@ _FREQUENCY_WORDS = "always, hourly, daily, weekly, monthly, yearly, never"
 _YES_NO = {"yes": True, "no": False}
 _LENIENT_YES_NO = {**dict.fromkeys(("true", "y", "t", "1"), True), **dict.fromkeys(("false", "n", "f", "0"), False)}
 _UNUSABLE = re.compile("[\x00-\x20\x7f\ud800-\udfff\ufffe\uffff]")
-_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
+_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*+:").match
 _FULL_URL_REMEDY = "write it in full, with https:// and the host"
 MAX_URL: Final = 8_192  # characters; a longer URL is dropped
 
@@ -51,7 +51,7 @@ def parse_url(text: str, base: str) -> tuple[str, str, str]:
     if url != stated:
         rule, sentence = ("sitemap.loc_encoding", f"{quote_text(stated)} contains blank space: {_blank_remedy(stated)}")
     if not url[:8].lower().startswith(("http://", "https://")):
-        if not base and not _SCHEME.match(url):
+        if not base and not _SCHEME(url):
             return "", "sitemap.loc_relative", f"{quote_text(stated)} is not absolute: {_FULL_URL_REMEDY}"
         rule, sentence = "sitemap.loc_relative", f"{quote_text(stated)} is not absolute: {_FULL_URL_REMEDY}"
         try:

@@ -56,7 +56,7 @@ _GENRE: Final = "(?:PressRelease|Satire|Blog|OpEd|Opinion|UserGenerated)"
 
 _GENRES: Final = re.compile(f"{_GENRE}(?:, *{_GENRE})*")
 
-_TICKERS: Final = re.compile(r"\w+:\w+(?:, *\w+:\w+){0,4}")
+_TICKERS: Final = re.compile(r"\w++:\w++(?:, *+\w++:\w++){0,4}+").fullmatch
 
 
 def retired_fault(entry: Entry, tags: Collection[str] = RETIRED) -> str:
@@ -140,5 +140,5 @@ def _news(news: News) -> Iterator[tuple[str, str]]:
         yield "news:access", f"access {news.access[:64]!r} is neither Subscription nor Registration"
     if news.genres and not _GENRES.fullmatch(news.genres):
         yield "news:genres", f"genres {news.genres[:64]!r} is not a list of genres of Google News"
-    if news.stock_tickers and not _TICKERS.fullmatch(news.stock_tickers):
+    if news.stock_tickers and not _TICKERS(news.stock_tickers):
         yield ("news:stock_tickers", f"stock_tickers {news.stock_tickers[:64]!r} is not a list of up to five tickers")

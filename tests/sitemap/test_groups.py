@@ -82,7 +82,7 @@ def test_ours_patterns_are_tried_in_their_order() -> None:
     assert found == ["posts", "tags", "all-x", "other"]
     with pytest.raises(SitemapError, match="regular expression"):
         by_pattern({"bad": "("})
-    with pytest.raises(SitemapError, match="deep"):
+    with pytest.raises(SitemapError, match="depth"):
         by_section(0)
 
 
@@ -458,7 +458,7 @@ def test_ours_a_group_is_not_called_like_the_sitemap_of_others(tmp_path: Path) -
         for number in range(3):
             writer.add(Entry(f"{SITE}/news/{number}"))
         writer.add(Entry(f"{SITE}/post/1"))
-        with pytest.raises(InvalidEntry, match="has this name"):
+        with pytest.raises(InvalidEntry, match="a file with this name"):
             writer.add_child(Child(f"{SITE}/post-sitemap9.xml"))
         published = writer.finish()
     assert len({facts.name for facts in published.files}) == 5

@@ -24,7 +24,7 @@ _STOP_WORDS: Final = frozenset({"html", "htm", "php", "index", "the", "and", "fo
 _number = re.compile(r"(\d+)")
 _digits = re.compile(r"\d+")
 _letters = re.compile(r"[a-z_%~+-]+", re.IGNORECASE)
-_hash = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,}", re.IGNORECASE)
+_hex_runs = re.compile(r"[0-9a-f]{6,}+", re.IGNORECASE).sub
 _plural = re.compile(r"(?<=[^s])s$").sub
 _words = re.compile(r"[^\W\d_]{3,}|\d{4,}").findall
 
@@ -74,6 +74,11 @@ def url_shape(url: str) -> tuple[str, str]:
     return [*_sibling_keys(url)][-1]
 
 
+def _masked_hash(run: re.Match[str]) -> str:
+    """A run of hexadecimal digits: "0" if it has digits and letters, like a hash; else unchanged."""
+    return run[0] if run[0].isdigit() or run[0].isalpha() else "0"
+
+
 def split_parent(url: str) -> tuple[str, str]:
     """The directory of a page and its name in it. A slash at the end makes no directory; a query is a name."""
     path, mark, query = url.partition("?")
@@ -86,7 +91,7 @@ def split_parent(url: str) -> tuple[str, str]:
 
 def _sibling_keys(url: str) -> Iterator[tuple[str, str]]:
     directory, name = split_parent(url)
-    shape = _letters.sub("w", _digits.sub("0", _hash.sub("0", name)))
+    shape = _letters.sub("w", _digits.sub("0", _hex_runs(_masked_hash, name)))
     yield directory, shape
     yield directory, ""
     yield _digits.sub("0", directory), f"{shape}*"

@@ -113,14 +113,13 @@ _PAGE_PATH: Final = re.compile(
     r"/(?:(?:(?:comments?-)?page|seite|pagina)[/-]?\d+|p[/-]?\d{1,3})(?:/|\.html?|\.php)?(?:\?|$)", re.IGNORECASE
 ).search
 
-_PAGE_QUERY: Final = re.compile(
-    r"[?&](?:page|paged|pg|pagenum|start|offset)=\d+(?:&|$)|//[^/]+/[^?]+\?(?:.*&)?p=\d{1,3}(?:&|$)", re.IGNORECASE
-).search
+_PAGE_QUERY: Final = re.compile(r"[?&](?:page|paged|pg|pagenum|start|offset)=\d++(?:&|$)", re.IGNORECASE).search
+_PAGE_QUERY_BELOW_ROOT: Final = re.compile(r"[^/]++//[^/]++/[^?]++\?(?:.*&)?p=\d{1,3}(?:&|$)", re.IGNORECASE).match
 
 
 def is_paginated(url: Url) -> bool:
     """Whether a URL is a page of a paginated list."""
-    return bool(_PAGE_PATH(url) or _PAGE_QUERY(url))
+    return bool(_PAGE_PATH(url) or _PAGE_QUERY(url) or _PAGE_QUERY_BELOW_ROOT(url))
 
 
 _INDEX_FILE: Final = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?|jsp|shtml)$")

@@ -21,7 +21,7 @@ admin administrator manager(?:/html)? console backup setup remote(?:/login)? sol
 (?:config|install|admin|login|test)\.php druid(?:/.*)? geoserver(?:/.*)? sdk owa(?:/.*)?
 """
 _probe = re.compile(
-    rf"https?://[^/?]*(?:/+(?:{'|'.join(_PROBES_AT_ROOT.split())})/?(?:\?|$)"
+    rf"https?://[^/?]*+(?:/+(?:{'|'.join(_PROBES_AT_ROOT.split())})/?(?:\?|$)"
     rf"|[^?]*/(?:{'|'.join(_PROBES_ANYWHERE.split())})(?:[/?]|$))",
     re.IGNORECASE,
 ).match

@@ -18,7 +18,7 @@ _MAX_CELL: Final = 32_000  # characters: Excel splits a cell with more than 32,7
 # blanks, quotes and anything else that is neither a word nor a visible ASCII character.
 _FORMULA: Final = re.compile(
     r"[^\w!#-&(-~]*?[=+\-@\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b\u207a-\u207c\u208a-\u208c\u2212]"
-)
+).match
 
 _Cell = str | int | float | None
 CSV_COLUMNS: Final[tuple[tuple[str, Callable[[AuditFinding], _Cell]], ...]] = (
@@ -90,7 +90,7 @@ def cell_text(value: str) -> str:
     shown = safe(value)
     if len(shown) > _MAX_CELL:
         shown = f"{shown[:_MAX_CELL]}…"
-    return f"'{shown}" if _FORMULA.match(value) else shown
+    return f"'{shown}" if _FORMULA(value) else shown
 
 
 def join_cells(values: Iterable[str]) -> str:

@@ -22,7 +22,7 @@ EPILOG: Final = f"""{RAW}Examples:
 Exit codes: 0 done, 1 internal error, 2 usage, or a file already exists, 7 a file cannot be written.
 """
 _DEFAULT_CONFIG: Final = Path("siteatlas.toml")
-_COMMENT: Final = re.compile(r" *# ( {4})?(?=\S)(?!\w+ =)")  # neither a command nor a setting
+_COMMENT: Final = re.compile(r" *+# ( {4})?(?=\S)(?!\w++ =)").match  # neither a command nor a setting
 
 UrlsArgument = Annotated[
     list[str] | None,
@@ -129,7 +129,7 @@ def _fitted_file(text: str) -> str:
     width = output_width(sys.stdout)
     lines: list[str] = []
     for line in text.splitlines():
-        mark = _COMMENT.match(line)
+        mark = _COMMENT(line)
         lines += wrap(line[mark.end() :], width, mark[0], mark[0]) if mark else [line]
     return "".join(f"{line}\n" for line in lines)
 

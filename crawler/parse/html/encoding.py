@@ -28,10 +28,10 @@ _step = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _attribute = re.compile(
-    rb"[\t\n\f\r /]*([^\t\n\f\r />][^\t\n\f\r />=]*)[\t\n\f\r ]*"
-    rb"(?:=[\t\n\f\r ]*(?:\"([^\"]*)\"|'([^']*)'|(?=>)|(?![\"'])([^\t\n\f\r >]+)))?"
-)
-_tag_end = re.compile(rb"[\t\n\f\r /]*>")
+    rb"[\t\n\f\r /]*+([^\t\n\f\r />][^\t\n\f\r />=]*+)[\t\n\f\r ]*+"
+    rb"(?:=[\t\n\f\r ]*+(?:\"([^\"]*+)\"|'([^']*+)'|(?=>)|(?![\"'])([^\t\n\f\r >]++)))?"
+).match
+_tag_end = re.compile(rb"[\t\n\f\r /]*+>").match
 _SNIFF_BYTES: Final = 1_024
 _binary = re.compile(
     rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|RIFF....(?:WEBP|AVI |WAVE)|BM.{4}\x00{4}|II\*\x00|MM\x00\*"
@@ -41,6 +41,12 @@ _binary = re.compile(
     rb"|SQLite format 3\x00|FLV\x01",
     re.DOTALL,
 ).match
+# Binary data bytes, but for NUL (UTF-16) and ESC (ISO-2022-JP): https://mimesniff.spec.whatwg.org/#binary-data-byte
+_control = re.compile(rb"[\x01-\x08\x0b\x0e-\x1a\x1c-\x1f]").findall
+_MAX_CONTROL_SHARE: Final = 1 / 32
+"""Share of control characters up to which labelled HTML is text with blemishes. Of random bytes, a tenth are such."""
+_MAX_CONTROLS: Final = 8
+"""And their number, in short bodies."""
 _markup = re.compile(
     rb"[\t\n\f\r ]*(?:<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p|meta|link"
     rb"|!--)[\t\n\f\r >/]|<!--)",
@@ -98,8 +104,8 @@ def prescan(body: bytes) -> str:
 def _attributes(head: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
     """The attributes that start at a position, and where the tag ends (past the end of ``head`` if it is cut off)."""
     attributes: dict[bytes, bytes] = {}
-    while not (end := _tag_end.match(head, at)):
-        match = _attribute.match(head, at)
+    while not (end := _tag_end(head, at)):
+        match = _attribute(head, at)
         if match is None or match.end() >= len(head):
             return {}, len(head) + 1
         if match.lastindex == 1 and head[match.end()] == ord("="):
@@ -163,10 +169,16 @@ def is_html(content_type: str, body: bytes) -> bool:
     if is_labelled is False or _binary(start):
         return False
     if is_labelled:
-        return True
+        return not _is_noise(start, content_type)
     if start[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         start = start.replace(b"\x00", b"")[2:]
     start = start.removeprefix(b"\xef\xbb\xbf")
     if start.lstrip().startswith(b"<?xml"):
         return _xhtml(start) is not None
     return not kind.endswith("/xml") and _markup(start) is not None
+
+
+def _is_noise(start: bytes, content_type: str) -> bool:
+    """Whether a body is no text: compressed or encrypted data that nothing announces."""
+    most = max(_MAX_CONTROLS, _MAX_CONTROL_SHARE * len(start))
+    return len(_control(start)) > most and len(_control(to_utf8(start, content_type).body)) > most

@@ -34,18 +34,19 @@ _SITE_PROPERTIES: Final = frozenset(
 )
 """Properties that lead to such objects (https://schema.org/CreativeWork, https://schema.org/Product)."""
 _PAGE_IMAGES: Final = ("image", "primaryImageOfPage")
-_is_placeholder = re.compile(
-    r"(?:^|[/_.-])(?:blank|spacer|placeholder|pixel|transparent|1x1|lazy|lazyload|loading|loader|clear|empty|dummy)"
-    r"(?:[_.-][a-z0-9]+)*\.(?:gif|png|svg|jpe?g|webp)(?:$|\?)",
-    re.IGNORECASE,
-).search
+_PLACEHOLDERS: Final = frozenset(
+    {"blank", "spacer", "placeholder", "pixel", "transparent", "1x1", "lazy", "lazyload"}
+    | {"loading", "loader", "clear", "empty", "dummy"}
+)
+_image_name = re.compile(r"(?:.*/)?+([^/]*)\.(?:gif|png|svg|jpe?g|webp)\Z", re.IGNORECASE | re.DOTALL).match
+_name_parts = re.compile(r"[_.-]").split
 _is_tracker = re.compile(
     r"^https?://(?:[^/]+\.)?(?:facebook\.com/tr\b|doubleclick\.net/|google-analytics\.com/|googletagmanager\.com/"
     r"|scorecardresearch\.com/|quantserve\.com/|bat\.bing\.com/|mc\.yandex\.(?:ru|com)/watch|top-fwz1\.mail\.ru/"
     r"|counter\.yadro\.ru/|hm\.baidu\.com/|analytics\.twitter\.com/|pixel\.[^/]+/|px\.ads\.linkedin\.com/"
     r"|www\.googleadservices\.com/|stats\.wp\.com/|pixel\.wp\.com/)"
 ).search
-_tiny = re.compile(r"\s*\+?0*[01](?:\.0*)?\s*(?:px)?\s*").fullmatch
+_tiny = re.compile(r"\s*+\+?+(?:0++1?+|1)(?:\.0*+)?+\s*+(?:px\s*+)?+").fullmatch
 _hidden = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|(?:width|height)\s*:\s*[01]px)", re.IGNORECASE).search
 
 
@@ -105,6 +106,18 @@ def _shown_images(outline: Outline) -> Iterator[str]:
             candidate = pictures[image.owner][0]
         if candidate:
             yield candidate
+
+
+def _is_placeholder(href: str) -> bool:
+    """Whether the name of a file says that it stands for another picture: blank.gif, spacer-2x.png?v=1."""
+    for text in (href.partition("?")[0], href):
+        name = _image_name(text)
+        for part in reversed(_name_parts(name[1].lower())) if name else ():
+            if part in _PLACEHOLDERS:
+                return True
+            if not (part.isascii() and part.isalnum()):
+                break
+    return False
 
 
 def _best_source(element: Element) -> str:

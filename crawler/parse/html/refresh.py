@@ -12,7 +12,9 @@ from crawler.parse.html.outline import Outline
 
 REFRESH: Final = int(DiscoveredBy.REFRESH)
 MAX_SECONDS: Final = 10**9
-_delay = re.compile(r"[\t\n\f\r ]*(?:([0-9]+)[0-9.]*|\.[0-9.]*)(?=[;,\t\n\f\r ]|$)[\t\n\f\r ]*[;,]?[\t\n\f\r ]*").match
+_delay = re.compile(
+    r"[\t\n\f\r ]*+(?:([0-9]++)[0-9.]*+|\.[0-9.]*+)(?=[;,\t\n\f\r ]|$)[\t\n\f\r ]*+[;,]?+[\t\n\f\r ]*+"
+).match
 _url_prefix = re.compile(r"url[\t\n\f\r ]*=[\t\n\f\r ]*", re.IGNORECASE).match
 
 

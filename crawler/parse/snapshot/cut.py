@@ -29,6 +29,8 @@ _tags = re.compile(
     r"|ul)\b[^<>]*>",
     re.IGNORECASE,
 ).findall
+_any_start_tag = re.compile(r"<([a-z][a-z0-9-]*+)", re.IGNORECASE).findall
+_HEAD_TAGS: Final = frozenset({"html", "head", "title", "base", "link", "meta", "style", "script", "noscript"})
 _words = re.compile(r"\w+").findall
 
 
@@ -55,6 +57,8 @@ def why_cut(before: bytes, after: bytes, body: bytes, *, is_framed: bool) -> str
         return f"it ends without </html>, {share}" if is_part or len(new) < SHORT * len(old) else ""
     if is_part and (opened := _unclosed(present) - _unclosed(markup)):
         return f"it ends without </{next(iter(opened))}>, {share}"
+    if is_part and (_ends_in_tag(body) or (not _has_content(present) and _has_content(markup))):
+        return f"it ends in a tag or in its head, {share}"
     if new and _is_beginning(new, old) and (not is_framed or new[-1] != old[len(new) - 1]):
         return f"it ends in the middle, {share}"
     return ""
@@ -63,6 +67,17 @@ def why_cut(before: bytes, after: bytes, body: bytes, *, is_framed: bool) -> str
 def _is_beginning(new: list[str], old: list[str]) -> bool:
     """Whether words begin a page, with perhaps the last of them cut."""
     return new[:-1] == old[: len(new) - 1] and old[len(new) - 1].startswith(new[-1])
+
+
+def _ends_in_tag(body: bytes) -> bool:
+    """Whether a body ends between the "<" and the ">" of a tag."""
+    begin = body.rfind(b"<")
+    return begin > body.rfind(b">") and (body[begin + 1 : begin + 2] in b"/!" or body[begin + 1 : begin + 2].isalpha())
+
+
+def _has_content(markup: str) -> bool:
+    """Whether markup goes on after its head."""
+    return any(name.lower() not in _HEAD_TAGS for name in _any_start_tag(markup))
 
 
 def _unclosed(markup: str) -> Counter[str]:

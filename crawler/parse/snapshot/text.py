@@ -160,7 +160,7 @@ STAMP_PROPERTIES: Final = _names("og:updated_time article:modified_time dateModi
 """Statements about the time of the last change. They tell when a page changed, not whether it did."""
 _attribute = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?+")
 _tag = re.compile(r"<(/?[a-zA-Z][^\s/>]*+)(.*?)>?\Z", re.DOTALL).match
-_figures = re.compile(r"[0-9a-z]*[0-9][0-9a-z]*", re.IGNORECASE)
+_figures = re.compile(r"(?<![0-9a-z])[a-z]*+[0-9][0-9a-z]*+", re.IGNORECASE)
 
 
 class TagEffect(Struct, frozen=True):

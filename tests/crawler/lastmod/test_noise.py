@@ -24,8 +24,8 @@ class Template:
         text = "".join(f"<p>{each}</p>" for each in rest)
         box = self.box(int(path[1:]), self.requests)
         return (
-            f"<body><main><h1>{first}</h1><p class=price>{self.price + int(path[1:]):.2f}</p><div class=text>{text}</div>"
-            f"{box}</main></body>"
+            f"<body><main><h1>{first}</h1><p class=price>{self.price + int(path[1:]):.2f}</p>"
+            f"<div class=text>{text}</div>{box}</main></body>"
         ).encode()
 
 

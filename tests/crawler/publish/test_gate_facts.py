@@ -144,6 +144,18 @@ def test_ours_pages_that_lost_their_own_text_are_counted_and_redesigned_ones_are
     assert gate_facts(tables.db, HOME, limit=0.9).alike == AlikePages(6, Url(f"{HOME}p0"), held=1)
 
 
+def test_ours_variants_that_say_what_the_lost_pages_say_are_lost_with_them(tables: Tables) -> None:
+    for n in range(20):
+        page = f"<title>Page {n}</title><h1>Page {n} of the shop</h1>{{}}"
+        text = prose(0) if n < 4 else prose(n)  # variants of a product share its description
+        gone = f"<p>Sorry, this page does not exist or has been moved. Reference {n}a{n} of {prose(n)[:16]}"
+        was, is_ = tables.content(f"was {n}", page.format(text)), tables.content(f"is {n}", gone)
+        tables.put("published", f"p{n}", was)
+        tables.put("listing", f"p{n}", is_)
+        tables.saw(f"p{n}", is_)
+    assert gate_facts(tables.db, HOME).alike == AlikePages(20, Url(f"{HOME}p0"))
+
+
 def test_ours_pages_that_moved_each_to_a_new_url_are_not_lost(tables: Tables) -> None:
     for n in range(9):
         was = tables.content(f"was {n}", f"<p>{prose(n)}</p>")

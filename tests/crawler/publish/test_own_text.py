@@ -52,6 +52,9 @@ HONEST: dict[str, Change] = {
     "a new design": lambda draw, site, n: (
         f"<h1>{n}</h1><article>{' '.join(site.text(n))}</article><aside>new new new</aside>"
     ),
+    "a shorter text": lambda draw, site, n: (
+        f"<h1>Page {n}</h1><p>{' '.join(f'new{n}{word}' for word in site.text(n)[:30])}"
+    ),
     "an edit": lambda draw, site, n: site.page(n, " ".join([*site.text(n)[5:], "and", "more", "of", str(n)])),
 }
 

@@ -55,12 +55,12 @@ _ALIASES: Final = {
 NAMES: Final = ("combined", "common", "vhost", *_JSON_NAMES, *_COLUMN_NAMES, "alb", "elb", "s3", "envoy", "haproxy")
 """The names that --log-format accepts."""
 
-_address = re.compile(rb"[0-9A-Fa-f:.]*[:.][0-9A-Fa-f:.]*").fullmatch
+_address = re.compile(rb"[0-9A-Fa-f]*+[:.][0-9A-Fa-f:.]*+").fullmatch
 _name = re.compile(rb"(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}(?::\d+)?").fullmatch
 _extra = re.compile(rb' (?:"((?:[^"\\]++|\\.)*+)"|([^" ]\S*+))')
 _head = re.compile(
-    rb'(\S+) (\S+) [^\["]*\[[^\]]*\] "(?:[^"\\]++|\\.)*+" \S+ \S+( "(?:[^"\\]++|\\.)*+" "(?:[^"\\]++|\\.)*+")?'
-)
+    rb'(\S++) (\S++) [^\["]*+\[[^\]]*+\] "(?:[^"\\]++|\\.)*+" \S++ \S++( "(?:[^"\\]++|\\.)*+" "(?:[^"\\]++|\\.)*+")?'
+).match
 
 
 class LogReader(Protocol):
@@ -122,7 +122,7 @@ def detect_reader(lines: list[bytes]) -> LogReader | None:
 
 def _server_format(lines: list[bytes]) -> LogFormatReader | None:
     """The reader of the common format family, which may have the host somewhere and more fields at the end."""
-    heads = [(line, found) for line in lines if (found := _head.match(line))]
+    heads = [(line, found) for line in lines if (found := _head(line))]
     if not heads:
         return None
     half = len(heads) / 2

@@ -69,10 +69,12 @@ _PORT_FIELDS: Final = frozenset({"server_port", "p"})
 
 _nginx = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _apache = re.compile(r"%[!,\d]*[<>]?(?:\{([^}]*)\}(\^?[a-zA-Z]{1,2})|([a-zA-Z%]))")
-_directive = re.compile(r"\s*log_format\s+\S+\s+(?:escape=\S+\s+)?(.*?);?\s*$", re.DOTALL)
-_logformat = re.compile(r'\s*(?:LogFormat|CustomLog\s+\S+)\s+"((?:[^"\\]|\\.)*)".*$', re.DOTALL | re.IGNORECASE)
-
-_string = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
+_directive = re.compile(r"\s*+log_format\s++\S++\s++(?:escape=\S++\s++)?+(.*)", re.DOTALL).match
+_logformat = re.compile(
+    r'\s*+(?:LogFormat|CustomLog\s++\S++)\s++"((?:[^"\\]++|\\.)*+)"', re.DOTALL | re.IGNORECASE
+).match
+# An unclosed string reaches to the end, so that it is read once.
+_string = re.compile(r"'((?:[^'\\]++|\\.)*+)(?:'|\\?\Z)|\"((?:[^\"\\]++|\\.)*+)(?:\"|\\?\Z)", re.DOTALL).finditer
 
 
 class LogFormatError(ValueError):
@@ -148,12 +150,12 @@ class LogFormatReader:
 
 def unwrap_format(text: str) -> str:
     """The format itself, without the directive of the configuration around it."""
-    if match := _directive.match(text):
-        strings = list(_string.finditer(match[1]))
+    if match := _directive(text.rstrip().removesuffix(";")):
+        strings = list(_string(match[1]))
         if strings:
             return "".join(re.sub(r"\\(.)", r"\1", string[1] or string[2] or "") for string in strings)
         return match[1].strip()
-    if match := _logformat.match(text):
+    if match := _logformat(text):
         return re.sub(r'\\(["\\])', r"\1", match[1])
     return text.replace('\\"', '"')
 

@@ -1,5 +1,7 @@
 """Encodings and kinds of bodies: byte order mark, header, meta, guess; and what is no HTML."""
 
+import random
+
 import pytest
 from htmlpages import read
 
@@ -125,6 +127,21 @@ def test_whatwg_mimesniff_a_binary_body_is_no_html_whatever_its_label(body: byte
     for label in ("text/html", "text/html; charset=utf-8", ""):
         page = read(body + b"<a href=/x>", content_type=label)
         assert (page.is_html, page.links) == (False, [])
+
+
+def test_whatwg_mimesniff_noise_is_no_html_whatever_its_label() -> None:
+    for seed in range(200):
+        noise = random.Random(seed).randbytes(random.Random(-seed - 1).choice((300, 2_000, 50_000)))
+        for label in ("text/html", "text/html; charset=utf-8"):
+            assert not is_html(label, noise), seed
+
+
+def test_ours_text_with_a_few_control_characters_is_html() -> None:
+    words = "Grüße aus 東京, Привет. " * 40
+    for charset in ("utf-8", "utf-16", "utf-16le"):
+        assert is_html(f"text/html; charset={charset}", words.encode(charset))
+    assert is_html("text/html; charset=iso-2022-jp", ("東京 タワー " * 100).encode("iso-2022-jp"))
+    assert is_html("text/html", (words + "\v\v\x02").encode())
 
 
 @pytest.mark.parametrize(

@@ -68,5 +68,16 @@ def test_html_a_page_without_optional_end_tags_still_ends_its_elements(seed: int
     assert not cut(before, after.replace(texts[-1], ""))  # its author removed a paragraph
 
 
+@pytest.mark.parametrize("end", ["</html>", ""])
+def test_html_a_page_that_ends_in_its_head_or_in_a_tag_is_half_a_page(end: str) -> None:
+    head = '<!doctype html><html><head><meta charset=utf-8><title>A page</title><link rel="icon" href="/i.png">'
+    whole = f"{head}<script src='/a.js'></script><body><ul><li><a href=/>home</a></ul><p>{prose(1, 90)}<p>us{end}"
+    for at in range(whole.index("</title>") + 1, whole.index("<ul>")):
+        assert cut(whole, whole[:at]), whole[:at]
+    for at in range(whole.index("<ul>") + 2, whole.index("href=/") + 6):
+        assert cut(whole, whole[:at]) or whole[at - 1] == ">", whole[:at]
+    assert not cut(whole, f"{head}<body><div id=app></div>" + end)  # an empty template is another thing
+
+
 def test_ours_a_program_that_dies_says_so() -> None:
     assert cut(page(prose(1, 200)), "<br />\n<b>Fatal error</b>: Uncaught Error in line 12")

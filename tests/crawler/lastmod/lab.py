@@ -1,0 +1,76 @@
+"""What runs do with the content of a site, without a crawl around them: compare, read again, judge, learn."""
+
+from dataclasses import dataclass, field
+
+from noisy_site import NoisySite
+
+from crawler.lastmod.experiment import SecondRead
+from crawler.lastmod.memory import SiteMemory
+from crawler.lastmod.second_reads import choose_second_reads
+from crawler.lastmod.significance import SAMPLE_SIZE, SignificanceModel, build_significance_model
+from crawler.parse.snapshot.diff import Delta, compare, content_keys
+from crawler.parse.snapshot.snapshot import take_snapshot
+
+
+@dataclass
+class Score:
+    """Pages that are said to have changed: rightly, wrongly, and missed."""
+
+    right: int = 0
+    wrong: int = 0
+    missed: int = 0
+
+    def count(self, said: set[str], edited: set[str]) -> None:
+        self.right += len(said & edited)
+        self.wrong += len(said - edited)
+        self.missed += len(edited - said)
+
+    @property
+    def precision(self) -> float:
+        return self.right / max(1, self.right + self.wrong)
+
+    @property
+    def recall(self) -> float:
+        return self.right / max(1, self.right + self.missed)
+
+
+@dataclass
+class Lab:
+    """Visits a site run by run. ``reads`` counts the second reads of the last run."""
+
+    site: NoisySite
+    limit: int = 60
+    kept: dict[int, bytes] = field(default_factory=dict)
+    memory: SiteMemory = field(default_factory=SiteMemory)
+    run: int = 0
+    reads: int = 0
+
+    def visit(self) -> set[str]:
+        """One run; the paths of the pages that are said to have changed."""
+        self.run += 1
+        paths = list(self.site.pages)
+        now = {n: take_snapshot(self.site.render(path)) for n, path in enumerate(paths)}
+        deltas: list[tuple[int, Delta]] = [
+            (n, compare(self.kept[n], text)) for n, text in now.items() if self.kept.get(n, text) != text
+        ]
+        step = max(1, len(now) // SAMPLE_SIZE)
+        sample = [(content_keys(text), float(step)) for n, text in now.items() if n % step == 0] if deltas else []
+        again: list[SecondRead] = []
+        model = self._model(deltas, sample, again)
+        while more := choose_second_reads(model, deltas, {read.page for read in again}, self.limit - len(again)):
+            for n in more:
+                delta = compare(now[n], take_snapshot(self.site.render(paths[n])))
+                again.append(SecondRead(n, content_keys(now[n]), delta))
+            model = self._model(deltas, sample, again)
+        self.reads = len(again)
+        self.deltas = dict(deltas)
+        self.judged = {n: model.judge(n, delta) for n, delta in deltas}
+        said = {paths[n] for n, judgement in self.judged.items() if judgement.significant}
+        self.memory = model.learn(deltas)
+        self.kept = now
+        return said
+
+    def _model(
+        self, deltas: list[tuple[int, Delta]], sample: list[tuple[list[int], float]], again: list[SecondRead]
+    ) -> SignificanceModel:
+        return build_significance_model(self.memory, lambda: deltas, sample, again, self.run)

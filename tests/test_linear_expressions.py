@@ -1,0 +1,41 @@
+"""Every regular expression of both packages takes linear time, whatever the text."""
+
+import random
+
+import pytest
+from pumping import expressions, slowest
+
+import crawler
+import sitemap
+
+
+def test_ours_pumping_finds_expressions_that_are_not_linear() -> None:
+    """The attack itself: it must find what is known to be slow, and pass what is known to be linear."""
+    import re
+
+    from pumping import Expression
+
+    for source, method in (
+        (r"\s*:", "search"),
+        (r"(.*?)\s*", "fullmatch"),
+        (r"(a|aa)+$", "match"),
+        (r"a*a*b", "match"),
+    ):
+        assert slowest(Expression(source, re.compile(source), method), random.Random(1)), source
+    for source, method in ((r"\s*+:", "match"), (r"[^<]*+<", "match"), (r"(?<!a)a++b", "search")):
+        assert slowest(Expression(source, re.compile(source), method), random.Random(1)) is None, source
+
+
+def test_ours_no_expression_takes_more_than_linear_time() -> None:
+    rng = random.Random(20261122)
+    attacks = {expression.name: slowest(expression, rng, tries=6) for expression in expressions(crawler, sitemap)}
+    assert len(attacks) > 200
+    assert {name: attack for name, attack in attacks.items() if attack} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_ours_no_expression_takes_more_than_linear_time_under_many_attacks(seed: int) -> None:
+    rng = random.Random(seed)
+    for expression in expressions(crawler, sitemap):
+        assert slowest(expression, rng, tries=60) is None, expression.name
