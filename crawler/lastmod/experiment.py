@@ -26,6 +26,10 @@ MIN_TESTED: Final = 3
 """Pages read twice, to expect something of the others by a position or a number of texts."""
 MIN_DRAWN: Final = 20
 """Values of a slot, to know that they come from a pool."""
+MAX_STEP: Final = 10
+MAX_STEP_SHARE: Final = 0.2
+"""The step of a counter between two runs: at most so much, or this share of it."""
+
 MIN_LIKE: Final = 4
 """Values of a slot, to know what they are like."""
 NEARLY_ONLY: Final = 0.95
@@ -102,12 +106,14 @@ class Experiment:
             if d.flags & FRAME:
                 continue
             if d.shape in own.figures:
-                figures.update((d.shape, *slots_of(d)))
+                figures.update((d.shape, d.place, d.spot, d.box))
                 continue
             for k in slots_of(d):
                 texts.setdefault(k, []).append(d)
             if not d.flags & (FACT | MOVED):
                 self.see(d)
+        for moved in moved_figures(read.delta.differences, own.figures).values():
+            figures.update(word for figure in moved for word in figure.words)
         for k in figures:
             seen[k] = _plus(seen.get(k, none), figured=1, run=self._run)
         for k, here in texts.items():
@@ -139,8 +145,15 @@ class Experiment:
         own = self._own.get(page)
         if own is not None:
             self._explain_by_own_read(own, differences, stamped, reasons)
+        moved = moved_figures(differences, stamped)
+        counters = {
+            k
+            for k, figures in moved.items()
+            if figures and all(any(map(self._figures_vary, figure.words)) for figure in figures)
+        }
+        bare = {k for k in stamped if not any(figure.words for figure in moved.get(k, ()))}
         for n, d in enumerate(differences):
-            if n not in reasons and (reason := self._reason(d, own, figures=d.shape in stamped)):
+            if n not in reasons and (reason := self._reason(d, own, stamped, counters, bare)):
                 reasons[n] = reason
         self._explain_by_number(differences, stamped, own, reasons)
         return reasons
@@ -160,8 +173,11 @@ class Experiment:
             if len(here) <= own.places[place]:
                 reasons.update(dict.fromkeys(here, VARIES))
 
-    def _reason(self, d: Difference, own: _OwnVariation | None, *, figures: bool) -> str:
-        if figures and any(self._figures_vary(k) for k in (d.shape, *slots_of(d))):
+    def _reason(
+        self, d: Difference, own: _OwnVariation | None, stamped: set[int], counters: set[int], bare: set[int]
+    ) -> str:
+        slots = (d.shape, d.place, d.spot, d.box) if d.shape in bare else (d.shape,)
+        if d.shape in counters or (d.shape in stamped and any(self._figures_vary(k) for k in slots)):
             return VARIES_HERE
         if d.flags & FACT:
             return ""
@@ -267,12 +283,44 @@ def slots_of(d: Difference) -> tuple[int, ...]:
 
 
 def restamped_shapes(differences: Iterable[Difference]) -> set[int]:
-    """The shapes that a page lost and gained: the same words with other figures."""
-    sides: tuple[set[int], set[int]] = (set(), set())
+    """The shapes that a page lost and gained: the same words with other figures.
+
+    Not so when all that a reader sees is equal: then a link or a picture changed.
+    """
+    sides: tuple[dict[int, set[str]], dict[int, set[str]]] = ({}, {})
     for d in differences:
         if not d.flags & MOVED:
-            sides[d.gone].add(d.shape)
-    return sides[True] & sides[False]
+            sides[d.gone].setdefault(d.shape, set()).add(f"{d.text} {d.size} {d.figures}")
+    came, gone = sides
+    return {k for k in came.keys() & gone.keys() if came[k] != gone[k]}
+
+
+class MovedFigure(NamedTuple):
+    """A number that moved: the words beside it, and whether it moved by little, as counters do."""
+
+    words: tuple[int, ...]
+    is_small: bool
+
+
+def moved_figures(differences: list[Difference], stamped: set[int]) -> dict[int, list[MovedFigure]]:
+    """The numbers that moved in texts of the same shape, by shape."""
+    sides: tuple[dict[int, Difference], dict[int, Difference]] = ({}, {})
+    for d in differences:
+        if d.shape in stamped:
+            sides[d.gone].setdefault(d.shape, d)
+    came, gone = sides
+    return {
+        k: [
+            MovedFigure(
+                tuple(word for word in (before, after) if word),
+                abs(new - old) <= max(MAX_STEP, MAX_STEP_SHARE * max(new, old)),
+            )
+            for (before, after, new), (_, _, old) in zip(d.figures, gone[k].figures, strict=False)
+            if new != old
+        ]
+        for k, d in came.items()
+        if d.figures and k in gone
+    }
 
 
 def _value_key(d: Difference) -> int:

@@ -26,7 +26,9 @@ from crawler.lastmod.experiment import (
     VARIES,
     VARIES_HERE,
     Experiment,
+    MovedFigure,
     SecondRead,
+    moved_figures,
     restamped_shapes,
     slots_of,
 )
@@ -93,10 +95,6 @@ MIN_FIGURED_PAGES: Final = 2
 
 MIN_COUNTED_PAGES: Final = 3
 """Pages on which figures inside the same words moved by little, from which on they count something."""
-
-MAX_STEP: Final = 10
-MAX_STEP_SHARE: Final = 0.2
-"""The step of a counter between two runs: at most so much, or this share of it."""
 
 MIN_FACT_RUNS: Final = 3
 """Runs in which a price moved on most pages, before it moves by itself."""
@@ -190,7 +188,7 @@ class SignificanceModel:
         self._came.update({k for d in differences if not d.gone for k in (d.exact, d.shape)})
         stamped = restamped_shapes(differences)
         self._restamped.update(stamped)
-        moved = _moved_figures(differences, stamped)
+        moved = moved_figures(differences, stamped)
         self._small_steps.update(k for k, figures in moved.items() if figures and all(f.is_small for f in figures))
         self._figures.update({word for figures in moved.values() for figure in figures for word in figure.words})
         self._beside.update({near for d in differences for near in _neighbourhood(d)})
@@ -278,12 +276,12 @@ class SignificanceModel:
         inserted = self._inserted(differences)
         counters = {
             k
-            for k, figures in _moved_figures(differences, stamped).items()
+            for k, figures in moved_figures(differences, stamped).items()
             if figures and all(any(self._counts(word, figure) for word in figure.words) for figure in figures)
         }
         # a fingerprint of figures alone looks like a number: then one of the two sides has none
-        sides = [{d.shape for d in differences if d.flags & FINGERPRINT and d.gone is side} for side in (True, False)]
-        printed = (sides[0] ^ sides[1]) & stamped
+        gone, came = ({d.shape: d.flags & FINGERPRINT for d in differences if d.gone is side} for side in (True, False))
+        printed = {k for k in gone.keys() & came.keys() if gone[k] != came[k]}
         reasons = (
             (n, NEW_FINGERPRINT if d.shape in printed else self._site_reason(d, stamped, inserted, counters))
             for n, d in enumerate(differences)
@@ -469,7 +467,7 @@ class SignificanceModel:
             return True
         return changed >= MIN_AGREEING_PAGES and share >= MIN_RESTAMPED_SHARE
 
-    def _counts(self, word: int, figure: "_MovedFigure") -> bool:
+    def _counts(self, word: int, figure: MovedFigure) -> bool:
         """Whether numbers beside this word move on several pages, in most runs or in a first run."""
         now, history = self._figures[word], self._memory.figures.get(word)
         if history is not None and history.runs and history.moved_share >= MIN_MOVED_RUNS:
@@ -644,34 +642,6 @@ def _exchanged_slots(differences: list[Difference]) -> set[int]:
             among.setdefault(k, {})[d.spot] = d.among
     exchanged = sides[True] & sides[False]
     return {k for k, n in exchanged.items() if n >= MIN_TURNOVER_SHARE * sum(among.get(k, {}).values())}
-
-
-class _MovedFigure(NamedTuple):
-    """A number that moved: the words beside it, and whether it moved by little, as counters do."""
-
-    words: tuple[int, ...]
-    is_small: bool
-
-
-def _moved_figures(differences: list[Difference], stamped: set[int]) -> dict[int, list[_MovedFigure]]:
-    """The numbers that moved in texts of the same shape, by shape."""
-    sides: tuple[dict[int, Difference], dict[int, Difference]] = ({}, {})
-    for d in differences:
-        if d.shape in stamped:
-            sides[d.gone].setdefault(d.shape, d)
-    came, gone = sides
-    return {
-        k: [
-            _MovedFigure(
-                tuple(word for word in (before, after) if word),
-                abs(new - old) <= max(MAX_STEP, MAX_STEP_SHARE * max(new, old)),
-            )
-            for (before, after, new), (_, _, old) in zip(d.figures, gone[k].figures, strict=False)
-            if new != old
-        ]
-        for k, d in came.items()
-        if d.figures and k in gone
-    }
 
 
 def _unbalanced(differences: list[Difference], chosen: list[int]) -> list[int]:

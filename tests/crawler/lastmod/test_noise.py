@@ -9,7 +9,7 @@ from noisy_site import NoisySite, draw_noise, sentence
 
 
 class Template:
-    """Pages of one template. ``box`` and ``data`` are what each shows now, given its number and the request."""
+    """Pages of one template. ``box`` is what varies on each, given its number and that of the request."""
 
     def __init__(self, size: int, box: Callable[[int, int], str]) -> None:
         rng = random.Random(1)
@@ -25,8 +25,7 @@ class Template:
         box = self.box(int(path[1:]), self.requests)
         return (
             f"<body><main><h1>{first}</h1><p class=price>{self.price + int(path[1:]):.2f}</p>"
-            f"<div class=text>{text}</div>"
-            f"{box}</main></body>"
+            f"<div class=text>{text}</div>{box}</main></body>"
         ).encode()
 
 
