@@ -39,8 +39,7 @@ class Database:
 
     ``file`` is its name in a directory. Messages say that it cannot be used as ``description`` and end with the
     ``remedy``; ``absent_message`` says that a directory has none. ``migrations`` lead from each older version to the
-    next. ``added_tables`` are created, if they do not exist, when the file is opened for writing; readers do without
-    these. A file that is always created anew needs neither application_id nor version.
+    next. A file that is always created anew needs neither application_id nor version.
     """
 
     file: str
@@ -50,7 +49,6 @@ class Database:
     description: str
     remedy: str
     absent_message: str = "nothing has been stored in {} yet"
-    added_tables: str = ""
     migrations: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
 
     def is_in(self, directory: Path) -> bool:
@@ -129,8 +127,6 @@ class Database:
             self._create(db)
         elif version < self.version:
             self._migrate(db, path, version)
-        if self.added_tables:
-            db.executescript(self.added_tables)
 
     def _create(self, db: sqlite3.Connection) -> None:
         marks = f"PRAGMA application_id = {self.application_id}; PRAGMA user_version = {self.version};"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from crawler.state.database import Database
-from crawler.state.schema import ADDED_TABLES, STATE_TABLES, STATE_VERSION
+from crawler.state.schema import STATE_TABLES, STATE_VERSION
 
 
 def _from_1(db: sqlite3.Connection) -> None:
@@ -49,12 +49,15 @@ def _from_1(db: sqlite3.Connection) -> None:
 
 
 def _from_2(db: sqlite3.Connection) -> None:
-    """Version 2 read no page twice. The step from version 1 makes the present tables."""
+    """Version 2 read no page twice, and the gate held none. The step from version 1 makes the present tables."""
     if db.execute("SELECT 1 FROM pragma_table_info('visit') WHERE name = 'discounted'").fetchone():
         return
     db.execute("ALTER TABLE visit ADD COLUMN discounted TEXT NOT NULL DEFAULT ''")
     db.execute("CREATE TABLE lesson (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
     db.execute("CREATE TABLE second_read (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, delta BLOB)")
+    db.execute(
+        "CREATE TABLE held (id INTEGER PRIMARY KEY, cause TEXT NOT NULL, since REAL NOT NULL, runs INTEGER NOT NULL)"
+    )
 
 
 MIGRATIONS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {1: _from_1, 2: _from_2}
@@ -66,7 +69,6 @@ STATE_DB: Final = Database(
     application_id=0x53_41_54_4C,  # "SATL"
     version=STATE_VERSION,
     tables=STATE_TABLES,
-    added_tables=ADDED_TABLES,
     description="state",
     remedy="move the file away, or choose another directory with --state",
     absent_message="there is no state in {}: no run has crawled yet, or the state is in another directory (--state "

@@ -154,14 +154,10 @@ CREATE TABLE second_read (                    -- of pages that this run fetched 
   run INTEGER NOT NULL,
   delta BLOB                                  -- crawler.parse.snapshot: between the two; NULL: it failed
 );
-"""
-
-ADDED_TABLES: Final = """
-CREATE TABLE IF NOT EXISTS held (             -- published pages that the last judged run lost: publish/standing.py
+CREATE TABLE held (                           -- published pages that the last judged run lost: publish/store.py
   id INTEGER PRIMARY KEY,                     -- of url
   cause TEXT NOT NULL,                        -- state, status and target
   since REAL NOT NULL,                        -- Unix time of the first run in a row with this cause
   runs INTEGER NOT NULL                       -- number of these runs
 );
 """
-"""Tables that a state of this version may lack: created when it is opened for writing, and read by its writer only."""
