@@ -12,7 +12,7 @@ from crawler.cli.run_sites import check_site, site_plans
 from crawler.cli.sites import history_directory, shared_config
 from crawler.errors import UsageError, single_error
 from crawler.run.event_loop import loop_options
-from crawler.schedule.daemon import ConfigWatcher, _DaemonProcess
+from crawler.schedule.daemon import ConfigWatcher, DaemonProcess
 from crawler.schedule.history import History
 from crawler.schedule.site import LoadedConfig, scheduled_site
 from crawler.schedule.web.server import bind_socket
@@ -49,7 +49,7 @@ def run_daemon(file: Path, flags: Mapping[str, Any], names: Sequence[str], *, is
         History(loaded.directory, loaded.settings.history_limit) as history,
         bind_socket(loaded.settings.listen) if loaded.settings.listen else nullcontext() as listener,
     ):
-        daemon = _DaemonProcess(file, loaded, read, watcher, history, listener, is_verbose=is_verbose)
+        daemon = DaemonProcess(file, loaded, read, watcher, history, listener, is_verbose=is_verbose)
         try:
             anyio.run(daemon.run, backend_options=loop_options())
         except BaseExceptionGroup as group:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from crawler.fetch import http_date
 from crawler.model import ResponseMetadata
-from crawler.units import _MOMENT
+from crawler.units import w3c
 from sitemap import BuildTime
 
 LastmodPolicy = Literal["observed", "header", "page", "none"]
@@ -112,7 +112,7 @@ def date_of_known_page(
     moment = datetime.fromtimestamp(now, UTC)
     if published < moment.replace(hour=0, minute=0, second=0, microsecond=0).timestamp():
         return SourcedDate(moment.strftime("%Y-%m-%d"), SEEN_TO_CHANGE)
-    return SourcedDate(moment.strftime(_MOMENT), SEEN_TO_CHANGE)
+    return SourcedDate(w3c(now), SEEN_TO_CHANGE)
 
 
 def why_distrusted(still: int, moved: int) -> str:

@@ -13,8 +13,7 @@ from crawler.model import State, Url, Verdict
 from crawler.publish.completeness import Coverage
 from crawler.publish.gate import MIN_LOST, AlikePages, ChallengedPages, GateFacts, LostPages, StartUrlStatus
 from crawler.publish.own_text import OwnText, shingles
-from crawler.publish.standing import CAUSE_SQL, LOST_SQL, AcceptAfter, accepted
-from crawler.publish.store import IS_WITHOUT_ROBOTS
+from crawler.publish.store import CAUSE_SQL, IS_WITHOUT_ROBOTS, LOST_SQL, AcceptAfter, accepted
 from crawler.state.database import storage_errors
 
 _SELECT_START: Final = """SELECT v.state, v.reason, v.target, v.status,

@@ -31,7 +31,7 @@ from crawler.publish.gate import GateLimits, Hold, Refusal, challenge_note, judg
 from crawler.publish.gate_facts import challenged_pages, gate_facts, read_coverage
 from crawler.publish.listing import Listing
 from crawler.publish.recent_feed import publish_recent_feed
-from crawler.publish.standing import AcceptAfter, record_losses
+from crawler.publish.store import AcceptAfter, record_losses
 from crawler.state.database import transaction
 from crawler.state.runs import Completeness, CompletenessLevel, Run, RunStore
 from crawler.state.store import GENERATIONS_DIRECTORY, Store

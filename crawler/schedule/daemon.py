@@ -121,7 +121,7 @@ def _watchdog_seconds(environment: Mapping[str, str]) -> float:
 log = logging.getLogger(__name__)
 
 
-class _DaemonProcess:
+class DaemonProcess:
     """The running daemon: scheduler, web page, signals, reloads."""
 
     def __init__(  # noqa: PLR0913 - what was opened before the event loop began

@@ -22,7 +22,7 @@ from crawler.state.migrations import STATE_DB
 from crawler.state.runs import PUBLISHING_OUTCOMES, RunStore
 from crawler.version import __version__
 
-_PURGE_CONTENT: Final = (
+PURGE_CONTENT: Final = (
     "DELETE FROM content WHERE id NOT IN (SELECT content FROM memory WHERE content IS NOT NULL)"
     " AND id NOT IN (SELECT content FROM visit WHERE content IS NOT NULL)"
     " AND id NOT IN (SELECT content FROM published)"
@@ -55,7 +55,7 @@ def forget_pages(db: sqlite3.Connection) -> None:
 def purge_content(db: sqlite3.Connection) -> None:
     """Delete content that no table refers to. Part of the caller's transaction. Raises StorageError."""
     with storage_errors():
-        db.execute(_PURGE_CONTENT)
+        db.execute(PURGE_CONTENT)
 
 
 def state_directory(root: Path, sitemap_url: Url) -> Path:

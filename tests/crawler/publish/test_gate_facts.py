@@ -14,7 +14,7 @@ from crawler.publish import gate_facts as reading
 from crawler.publish.completeness import Coverage
 from crawler.publish.gate import AlikePages, GateFacts, LostPages, StartUrlStatus
 from crawler.publish.gate_facts import read_coverage
-from crawler.publish.standing import AcceptAfter, record_losses
+from crawler.publish.store import AcceptAfter, record_losses
 from crawler.state.migrations import STATE_DB
 from crawler.url.scope import Scope
 
