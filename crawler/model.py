@@ -4,7 +4,7 @@
 """
 
 from enum import IntEnum, StrEnum
-from typing import Final, NewType
+from typing import Final, NewType, Self
 
 from msgspec import Struct
 
@@ -193,6 +193,24 @@ class FetchedDocument(Struct, frozen=True, array_like=True):
     known: bytes = b""
     before: bytes = b""
     is_framed: bool = True
+
+    @classmethod
+    def of_reply(
+        cls, reply: Reply, kind: DocumentKind = DocumentKind.PAGE, known: bytes = b"", before: bytes = b""
+    ) -> Self:
+        """The document in a reply."""
+        return cls(
+            reply.url,
+            reply.header("content-type") or "",
+            reply.header_all("link"),
+            reply.header_all("x-robots-tag"),
+            reply.header("refresh") or "",
+            reply.body,
+            kind,
+            known,
+            before,
+            bool(reply.header("content-length") or reply.header("transfer-encoding")),
+        )
 
 
 class Page(Struct, frozen=True, array_like=True, omit_defaults=True):

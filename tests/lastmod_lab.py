@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 
 from noisy_site import NoisySite
 
-from crawler.lastmod.experiment import SecondRead
+from crawler.lastmod.experiment import SecondRead, choose_second_reads
 from crawler.lastmod.memory import SiteMemory
-from crawler.lastmod.second_reads import choose_second_reads
 from crawler.lastmod.significance import SAMPLE_SIZE, SignificanceModel, build_significance_model
 from crawler.parse.snapshot.diff import Delta, compare, content_keys
 from crawler.parse.snapshot.snapshot import take_snapshot
@@ -45,6 +44,12 @@ class Lab:
     run: int = 0
     reads: int = 0
 
+    def _next_reads(
+        self, model: SignificanceModel, deltas: list[tuple[int, Delta]], again: list[SecondRead]
+    ) -> list[int]:
+        judged = ((n, model.judge(n, delta).significant) for n, delta in deltas)
+        return choose_second_reads(judged, {read.page for read in again}, self.limit - len(again))
+
     def visit(self) -> set[str]:
         """One run; the paths of the pages that are said to have changed."""
         self.run += 1
@@ -57,7 +62,7 @@ class Lab:
         sample = [(content_keys(text), float(step)) for n, text in now.items() if n % step == 0] if deltas else []
         again: list[SecondRead] = []
         model = self._model(deltas, sample, again)
-        while more := choose_second_reads(model, deltas, {read.page for read in again}, self.limit - len(again)):
+        while more := self._next_reads(model, deltas, again):
             for n in more:
                 delta = compare(now[n], take_snapshot(self.site.render(paths[n])))
                 again.append(SecondRead(n, content_keys(now[n]), delta))

@@ -56,12 +56,5 @@ async def check_host_aliases(
 
 def _page(plan: CrawlPlan, reply: Reply) -> Page:
     """The page, scanned from its first bytes in linear time."""
-    document = FetchedDocument(
-        url=reply.url,
-        content_type=reply.header("content-type") or "",
-        links=reply.header_all("link"),
-        robots=reply.header_all("x-robots-tag"),
-        refresh=reply.header("refresh") or "",
-        body=reply.body,
-    )
+    document = FetchedDocument.of_reply(reply)
     return scan_page(document, parser_options(plan).options, UrlResolver(plan.params), reply.fetched_at, "")

@@ -27,7 +27,7 @@ from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
 from crawler.crawl.page_fetcher import FetchOptions, PageFetcher
 from crawler.crawl.revalidation import PreviousVisits
-from crawler.crawl.second_visits import SecondVisits
+from crawler.crawl.second_reads import SecondReads
 from crawler.crawl.worker import PageParser, PageWorker
 from crawler.errors import NothingCrawlable
 from crawler.fetch.fetcher import Fetcher
@@ -215,7 +215,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         async with _stop_on_signals(engine):
             ending = await engine.run()
             if ending is FinishReason.COMPLETE and second_reads:
-                again = SecondVisits(page_fetcher, throttle, pool)
+                again = SecondReads(page_fetcher, throttle, pool)
                 await again.run(store.db, store.run.number, second_reads, lambda: engine.stopping)
                 engine.tally.fetched += again.fetched
                 engine.tally.bytes += again.bytes

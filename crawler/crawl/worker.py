@@ -120,18 +120,9 @@ class PageWorker:
 
 
 def _document(lease: Lease, reply: Reply, previous: PreviousVisit | None) -> FetchedDocument:
-    return FetchedDocument(
-        reply.url,
-        reply.header("content-type") or "",
-        reply.header_all("link"),
-        reply.header_all("x-robots-tag"),
-        reply.header("refresh") or "",
-        reply.body,
-        lease.kind,
-        previous.digest if previous and previous.page else b"",
-        previous.text if previous else b"",
-        bool(reply.header("content-length") or reply.header("transfer-encoding")),
-    )
+    if previous is None:
+        return FetchedDocument.of_reply(reply, lease.kind)
+    return FetchedDocument.of_reply(reply, lease.kind, previous.digest if previous.page else b"", previous.text)
 
 
 def _is_unread(lease: Lease, page: Page) -> bool:

@@ -10,7 +10,7 @@ this is not one of them; or when its page was read twice and it stayed, while th
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Final, NamedTuple
 
 from crawler.lastmod.memory import SiteMemory, Variation
@@ -38,6 +38,13 @@ MAX_LONGER_BY: Final = 15
 """A text is unlike the others of its slot when it has so many times the characters of the longest, and so many more."""
 MAX_FRESH: Final = 0.08
 """Share of the values seen for the first time, up to which a pool is known."""
+
+MIN_FORGOTTEN: Final = 0.1
+"""Weight of the reads that showed a slot to vary, below which it is forgotten."""
+ENOUGH: Final = 5
+"""Pages of a group that stayed, to believe that the others stay."""
+IN_A_ROUND: Final = 24
+"""Pages to choose before what they show is taken into account."""
 
 ORDER: Final = 0x6969_6969_6969_6969
 """Keeps the key of the order of the texts at a place apart from that of the texts."""
@@ -273,10 +280,6 @@ class Experiment:
         return slots, {**self._pool, **self._new_pool}
 
 
-MIN_FORGOTTEN: Final = 0.1
-"""Weight of the reads that showed a slot to vary, below which it is forgotten."""
-
-
 def slots_of(d: Difference) -> tuple[int, ...]:
     """The slots that a difference is in, from the widest to the narrowest; of a text that moved, that of its order."""
     return (d.place ^ ORDER,) if d.flags & MOVED else (d.place, d.spot, d.nth, d.nth_last, d.box)
@@ -336,3 +339,29 @@ def _plus(slot: Variation, **more: float) -> Variation:
     values = {name: getattr(slot, name) + value if name != "run" else value for name, value in more.items()}
     fields = {name: getattr(slot, name) for name in Variation.__struct_fields__}
     return Variation(**{**fields, **values})
+
+
+def choose_second_reads(judged: Iterable[tuple[int, Sequence[Difference]]], read: Set[int], limit: int) -> list[int]:
+    """The ids of the pages to read again next, at most ``limit``; none when nothing is to be found out any more.
+
+    ``judged`` are pages with their significant differences: only a change that would be reported is worth a second
+    read. Pages that changed alike are one group. Of each group a few are read; when they all stayed as they were, the
+    others are taken to stay too. So a new price on all products costs as little as a rotation that one read reveals.
+    ``read`` are the pages that this run read twice, and those that it tried to.
+    """
+    groups: dict[frozenset[int], list[int]] = {}
+    stayed: dict[frozenset[int], int] = {}
+    for page, differences in judged:
+        if not differences:
+            continue
+        group = frozenset(d.place for d in differences)
+        if page in read:
+            stayed[group] = stayed.get(group, 0) + 1
+        else:
+            groups.setdefault(group, []).append(page)
+    queues = [
+        pages[: ENOUGH - stayed.get(group, 0)] for group, pages in groups.items() if stayed.get(group, 0) < ENOUGH
+    ]
+    queues.sort(key=len)
+    chosen = [queue[n] for n in range(ENOUGH) for queue in queues if n < len(queue)]
+    return chosen[: min(limit, IN_A_ROUND)]

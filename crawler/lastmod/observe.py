@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from crawler.lastmod.evidence import discounted_text, evidence_text
+from crawler.lastmod.experiment import choose_second_reads
 from crawler.lastmod.memory import SiteMemory
 from crawler.lastmod.policy import LastmodPolicy, SourcedDate, date_of_known_page, date_of_new_page, why_distrusted
-from crawler.lastmod.second_reads import choose_second_reads
 from crawler.lastmod.significance import SignificanceModel, build_significance_model
 from crawler.lastmod.store import ObservationStore, PageObservation
 from crawler.model import ResponseMetadata
@@ -74,7 +74,9 @@ def pages_to_read_again(db: sqlite3.Connection, run: int, limit: int) -> Iterato
     comparison = Comparison(store, run)
     while True:
         tried = store.tried_again()
-        chosen = choose_second_reads(comparison.model(), store.deltas(), tried, limit - len(tried))
+        model = comparison.model()
+        judged = ((page, model.judge(page, delta).significant) for page, delta in store.deltas())
+        chosen = choose_second_reads(judged, tried, limit - len(tried))
         if not chosen:
             return
         yield chosen

@@ -2,6 +2,7 @@
 
 from zlib import crc32
 
+from lastmod_lab import Score
 from madesite import Site
 
 from crawler.lastmod.memory import SiteMemory
@@ -10,24 +11,6 @@ from crawler.parse.snapshot.diff import Delta, compare, content_keys
 from crawler.parse.snapshot.snapshot import take_snapshot
 
 GENERATIONS = 30
-
-
-class Score:
-    def __init__(self) -> None:
-        self.right = self.wrong = self.missed = 0
-
-    def count(self, said: set[str], edited: set[str]) -> None:
-        self.right += len(said & edited)
-        self.wrong += len(said - edited)
-        self.missed += len(edited - said)
-
-    @property
-    def precision(self) -> float:
-        return self.right / max(1, self.right + self.wrong)
-
-    @property
-    def recall(self) -> float:
-        return self.right / max(1, self.right + self.missed)
 
 
 class Watcher:

@@ -1,7 +1,7 @@
 """Fetches some pages a second time, seconds after the first: what differs between the two is no change of the page.
 
-It runs when a crawl is complete and some pages differ from the run before. :mod:`crawler.lastmod.second_reads` chooses
-the pages, in rounds; the requests are unconditional, at the pace of the crawl.
+It runs when a crawl is complete and some pages differ from the run before. :mod:`crawler.lastmod.experiment` chooses
+the pages, in rounds. The requests are unconditional, at the pace of the crawl.
 """
 
 import sqlite3
@@ -33,7 +33,7 @@ _ADD_TO_TRAIL: Final = "UPDATE visit SET trail = trail || ? WHERE id = ?"
 _UNCHANGED: Final = msgspec.msgpack.encode(Delta())
 
 
-class _SecondVisit(Struct):
+class _SecondRead(Struct):
     """One page to fetch again, then with its request as in the trail, and what differs, None when that is unknown."""
 
     id: int
@@ -45,7 +45,7 @@ class _SecondVisit(Struct):
 
 
 @dataclass(slots=True)
-class SecondVisits:
+class SecondReads:
     """Fetches pages a second time. ``fetched`` counts the requests, ``bytes`` what they received."""
 
     fetcher: PageFetcher
@@ -58,7 +58,7 @@ class SecondVisits:
         """Fetch at most ``limit`` pages again and store what differs. Raises StorageError."""
         for ids in pages_to_read_again(db, run, limit):
             with storage_errors():
-                pages = [_SecondVisit(number, *db.execute(_SELECT, (number,)).fetchone()) for number in ids]
+                pages = [_SecondRead(number, *db.execute(_SELECT, (number,)).fetchone()) for number in ids]
             is_over = not await self._fetch_all(pages, is_stopping)
             with transaction(db):
                 db.executemany(_STORE, [(page.id, run, page.delta) for page in pages if page.trail or not is_over])
@@ -66,7 +66,7 @@ class SecondVisits:
             if is_over:
                 return
 
-    async def _fetch_all(self, pages: Iterable[_SecondVisit], is_stopping: Callable[[], bool]) -> bool:
+    async def _fetch_all(self, pages: Iterable[_SecondRead], is_stopping: Callable[[], bool]) -> bool:
         """Fetch pages at the pace of the crawl. False when that stopped early."""
         async with anyio.create_task_group() as tasks:
             for page in pages:
@@ -80,7 +80,7 @@ class SecondVisits:
                 tasks.start_soon(self._fetch, page)
         return True
 
-    async def _fetch(self, page: _SecondVisit) -> None:
+    async def _fetch(self, page: _SecondRead) -> None:
         answer = await self.fetcher.fetch_again(page.url)
         self.fetched += 1
         page.trail = request_record(answer, False, time.time()).line()
@@ -88,18 +88,5 @@ class SecondVisits:
             return
         self.bytes += answer.wire_bytes
         if answer.status == 200 and not answer.cut:
-            read = await self.pool.read(_document(page, answer))
+            read = await self.pool.read(FetchedDocument.of_reply(answer, known=page.digest, before=page.text))
             page.delta = _UNCHANGED if read.is_known else read.delta or None
-
-
-def _document(page: _SecondVisit, reply: Reply) -> FetchedDocument:
-    return FetchedDocument(
-        reply.url,
-        reply.header("content-type") or "",
-        reply.header_all("link"),
-        reply.header_all("x-robots-tag"),
-        reply.header("refresh") or "",
-        reply.body,
-        known=page.digest,
-        before=page.text,
-    )
