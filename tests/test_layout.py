@@ -9,7 +9,7 @@ import pytest
 from run import on_terminal, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
-from crawler.layout import MIN_WIDTH, Line, columns, fit, fitted, wrap
+from crawler.audit.report.layout import MIN_WIDTH, Line, columns, fit, fitted, wrap
 
 LONG = "the-complete-guide-to-buying-second-hand-furniture-in-upper-austria-and-salzburg"
 URL = f"https://www.example.com/{LONG}.html"

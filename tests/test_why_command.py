@@ -12,13 +12,13 @@ import pytest
 from run import crawl, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
+from crawler.audit.report.layout import fit
 from crawler.cli.why.explain import Explanation
 from crawler.cli.why.lookup import explain_urls, story_lines
 from crawler.cli.why.sites import known_sites, site_for_url
 from crawler.cli.why.wording import StoryTopic
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.errors import UsageError
-from crawler.layout import fit
 from crawler.model import DiscoveredBy, DiscoveredUrl, Url
 from crawler.state.store import Store, state_directory
 

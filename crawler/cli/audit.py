@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from crawler.audit.report.layout import fitted
 from crawler.cli.errors import INTERRUPTED, CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.lint_options import Form
@@ -19,7 +20,6 @@ from crawler.cli.options import (
     site_config,
     with_flags,
 )
-from crawler.layout import fitted
 from crawler.run.options import RunOptions
 
 EPILOG = f"""{RAW}Examples:

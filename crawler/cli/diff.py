@@ -12,13 +12,13 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
+from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import ConfigOption, OneSiteOption, with_flags
 from crawler.cli.sites import find_state_directory
 from crawler.crawl.documents import is_url
 from crawler.errors import UsageError
-from crawler.layout import fitted
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change, ChangeKind, ChangeSample, change_lines, latest
 from crawler.state.migrations import STATE_DB

@@ -10,9 +10,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from crawler.audit.report.layout import wrap
 from crawler.cli.options import misspelt_variables, renamed
 from crawler.errors import Incomplete, SiteatlasError
-from crawler.layout import wrap
 from sitemap import safe
 
 log = logging.getLogger(__name__)

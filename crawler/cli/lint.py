@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Console
 
 import sitemap
+from crawler.audit.report.layout import fitted
 from crawler.audit.report.threshold import rules_named, split_names
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
@@ -31,7 +32,6 @@ from crawler.cli.lint_options import (
 )
 from crawler.cli.options import REQUEST_KEYS, ConfigOption, QuietOption, site_config, with_flags
 from crawler.errors import FindingsFound, UsageError
-from crawler.layout import fitted
 from crawler.units import parse_size
 from crawler.version import __version__
 from sitemap import RULES, Severity

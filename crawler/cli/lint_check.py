@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from crawler.audit.report.layout import Line, fitted
 from crawler.audit.sources.cross_submit import MAX_HOSTS, CrossSubmitChecker, CrossSubmitLinter, reportable_findings
 from crawler.config.config import Config
 from crawler.crawl.documents import DocumentSource, is_url, named_files, open_documents
 from crawler.errors import FindingsFound, UsageError
-from crawler.layout import Line, fitted
 from crawler.units import count_text, size_text
 from sitemap import (
     Child,

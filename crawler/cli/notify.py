@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import (
@@ -22,7 +23,6 @@ from crawler.cli.options import (
     with_flags,
 )
 from crawler.errors import Incomplete, UsageError, worst_exit_code
-from crawler.layout import fitted
 from crawler.units import count_text
 from sitemap import safe
 

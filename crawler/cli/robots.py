@@ -8,11 +8,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import REQUEST_KEYS, SiteOption, TraceOption, with_flags
 from crawler.errors import FindingsFound, UsageError
-from crawler.layout import fitted
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas robots https://www.example.com/

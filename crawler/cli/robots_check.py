@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 
 from crawler.audit.discovery.check import CheckStatus, Declaration, check_one_robots_txt
 from crawler.audit.discovery.patch import RobotsTxtPatch, apply_patch, build_patch
+from crawler.audit.report.layout import Line
 from crawler.cli.options import site_config
 from crawler.cli.sites import configured_sites
 from crawler.config.config import Config
 from crawler.config.plan import plan_scope
 from crawler.errors import UsageError
-from crawler.layout import Line
 from crawler.model import Url
 from crawler.state.status import published_sitemap_url
 from crawler.state.store import state_directory

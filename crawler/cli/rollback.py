@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import (
     ConfigOption,
@@ -17,7 +18,6 @@ from crawler.cli.options import (
     with_flags,
 )
 from crawler.errors import UsageError
-from crawler.layout import fitted
 from crawler.units import count_text
 
 if TYPE_CHECKING:  # the crawler is not needed to show help

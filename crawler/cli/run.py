@@ -4,10 +4,10 @@ import json
 import sys
 from typing import Any
 
+from crawler.audit.report.layout import fitted
 from crawler.cli.errors import INTERRUPTED, CommandErrors
 from crawler.cli.options import CRAWL_KEYS, RUN_OPTIONS, SiteOption, SitesConfigOption, with_flags
 from crawler.errors import UsageError, worst_exit_code
-from crawler.layout import fitted
 from crawler.run.options import RunOptions
 
 

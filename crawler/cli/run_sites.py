@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from crawler.audit.report.layout import fitted
 from crawler.audit.report.threshold import rules_failing
 from crawler.cli.errors import CommandErrors
 from crawler.cli.progress import AuditProgressDisplays, CrawlProgressDisplay
@@ -19,7 +20,6 @@ from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.config.sites import SitePaths, check_distinct_paths
 from crawler.crawl.engine import FinishReason
 from crawler.errors import Incomplete, UsageError
-from crawler.layout import fitted
 from crawler.notify.configure import check_channels
 from crawler.publish.upload.target import target_name
 from crawler.publish.upload.upload import check_upload

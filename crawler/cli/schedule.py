@@ -7,11 +7,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from crawler.audit.report.layout import output_width
 from crawler.cli.errors import CommandErrors, SafeLogFormatter
 from crawler.cli.help import RAW
 from crawler.cli.options import QuietOption, SiteOption, SitesConfigOption, with_flags
 from crawler.errors import UsageError
-from crawler.layout import output_width
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas schedule --config sites.toml

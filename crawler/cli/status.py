@@ -6,10 +6,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from crawler.audit.report.layout import output_width
 from crawler.cli.errors import CommandErrors
 from crawler.cli.options import SiteOption, SitesConfigOption, TraceOption, with_flags
 from crawler.errors import worst_exit_code
-from crawler.layout import output_width
 
 _MAX_IN_FULL: Final = 3  # sites that are shown in full without --site
 

@@ -7,10 +7,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from crawler.audit.compare.history import AuditStatus
+from crawler.audit.report.layout import fit, wrap
 from crawler.audit.verdict import VerdictKind
 from crawler.cli.status_collect import RunTrend, ScheduleHistory, SiteOverview, StatusReport
 from crawler.cli.text_tables import TableColumn, table_lines
-from crawler.layout import fit, wrap
 from crawler.notify.ledger_status import ChannelStatus
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import SiteStatus

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from crawler.layout import Line, fitted
+from crawler.audit.report.layout import Line, fitted
 from crawler.model import State
 from crawler.notify.ledger_status import DeliveryReport, NotifyResult
 from crawler.notify.notice import Occasion, SendStatus

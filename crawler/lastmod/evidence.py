@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from typing import Final
 
 from crawler.parse.snapshot.diff import FACT, LINK, Difference, stated_name
@@ -46,7 +47,7 @@ def order_differences(differences: Iterable[Difference]) -> list[Difference]:
         place = places.setdefault(difference.place, len(places))
         nth = counts[place, difference.gone] = counts.get((place, difference.gone), 0) + 1
         keyed.append(((_rank(difference), place, nth, not difference.gone, number), difference))
-    return [difference for _, difference in sorted(keyed, key=lambda each: each[0])]
+    return [difference for _, difference in sorted(keyed, key=itemgetter(0))]
 
 
 def _rank(difference: Difference) -> int:
@@ -62,21 +63,21 @@ def _change_texts(differences: list[Difference]) -> Iterator[str]:
     """Each change once: structured data often repeats a text of the page, and a heading the title."""
     lost, came = ({d.text for d in differences if d.gone is gone} for gone in (True, False))
     names = [stated_name(difference) for difference in differences]
-    told: dict[str, list[str]] = {"-": [], "+": [], "~": []}
+    named: dict[str, list[str]] = {"-": [], "+": [], "~": []}
     for name, difference in zip(names, differences, strict=True):
         text = difference.text
         sign = "~" if text in lost & came else "-" if difference.gone else "+"
         is_blurred = sign == "~" and name and "" in names  # data that changed beyond what is known of it
-        if text and not is_blurred and not _is_told(name, text, told[sign]):
-            told[sign].append(text)
+        if text and not is_blurred and not _is_repeated(name, text, named[sign]):
+            named[sign].append(text)
             yield f"{sign} {text}"
 
 
-def _is_told(name: str, text: str, told: list[str]) -> bool:
+def _is_repeated(name: str, text: str, named: list[str]) -> bool:
     """Whether a text only repeats another one or a part of it, or is data (``name``) in which that one begins."""
     if not name:
-        return text in told or (len(text) >= _MIN_PART and any(text in other for other in told))
+        return text in named or (len(text) >= _MIN_PART and any(text in other for other in named))
     value = text[len(name) + 2 :]
     if len(value) < _MIN_PART:
-        return any(map(re.compile(rf"(?<!\w){re.escape(value)}(?!\w)").search, told))
-    return any(value in other or (len(other) >= _MIN_PART and other[:_MIN_PART] in value) for other in told)
+        return any(map(re.compile(rf"(?<!\w){re.escape(value)}(?!\w)").search, named))
+    return any(value in other or (len(other) >= _MIN_PART and other[:_MIN_PART] in value) for other in named)

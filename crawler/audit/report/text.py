@@ -8,6 +8,7 @@ from typing import Final, Self, TextIO
 
 from crawler.audit.finding import AuditComparisonResult, AuditFinding, AuditFindings, AuditReport, RuleCount, RuleTrend
 from crawler.audit.report.html_data import ISLAND_RULE, OrphanIsland, find_orphan_islands, visit_texts
+from crawler.audit.report.layout import output_width, wrap
 from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
 from crawler.audit.rules import needs_complete
 from crawler.audit.source_record import SourceReport
@@ -23,14 +24,13 @@ from crawler.audit.verdict import (
     why_uncertain,
 )
 from crawler.errors import Incomplete
-from crawler.layout import output_width, wrap
 from crawler.units import clock_text, count_text, size_text
 from sitemap import Severity, safe
 
 
 @dataclass(frozen=True, slots=True)
 class TextFormatter:
-    """Wraps and colours lines. ``width`` is that of :func:`crawler.layout.output_width`."""
+    """Wraps and colours lines. ``width`` is that of :func:`crawler.audit.report.layout.output_width`."""
 
     width: int = 0
     colour: bool = False
@@ -270,7 +270,7 @@ def _finding(
     if finding.since and finding.since != today:
         details.append(f"found since {safe(finding.since)}")
     if details:
-        yield from page.wrap("; ".join(each.rstrip(".") for each in details), _INDENT + 2)
+        yield from page.wrap("; ".join(detail.rstrip(".") for detail in details), _INDENT + 2)
     for hub in finding.hubs if verbose else finding.hubs[:1]:
         yield from page.wrap(f"link it from {safe(hub.url)} ({safe(hub.reason)})", _INDENT + 2)
     if verbose:

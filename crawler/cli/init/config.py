@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from crawler.audit.report.layout import wrap
 from crawler.cli.options import FLAGS
 from crawler.config.config import Config
-from crawler.layout import wrap
 
 _HEAD: Final = """\
 # The configuration of {what}:

@@ -8,10 +8,10 @@ from typing import Annotated, Final
 
 import typer
 
+from crawler.audit.report.layout import Line, fitted, output_width, wrap
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import TraceOption
-from crawler.layout import Line, fitted, output_width, wrap
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas init https://www.example.com/ -o public

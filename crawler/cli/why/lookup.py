@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from crawler.audit.report.layout import Line
 from crawler.cli.why.explain import Explanation, explain
 from crawler.cli.why.sites import KnownSite, known_sites, site_for_url
 from crawler.cli.why.suggestions import nearest_urls, other_spellings
 from crawler.errors import UsageError
-from crawler.layout import Line
 from crawler.model import Url
 from crawler.url.normalize import InvalidUrl
 from sitemap import safe

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from crawler.audit.report.layout import fitted
 from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import TraceOption, with_flags
 from crawler.errors import FindingsFound
-from crawler.layout import fitted
 
 EPILOG = f"""{RAW}Examples:
   siteatlas why https://www.example.com/shop/basket.html

@@ -8,9 +8,9 @@ import pytest
 from nginx import Server, nginx
 
 from crawler.audit.discovery.check import CheckStatus, Declaration, check_discovery
+from crawler.audit.report.layout import fit
 from crawler.cli.robots_check import discovery_lines
 from crawler.config.config import Config, FetchConfig, OutputConfig, PaceConfig, SiteConfig
-from crawler.layout import fit
 
 pytestmark = pytest.mark.needs_nginx
 # What the server does depends on files that a test lays beside the pages.
