@@ -23,10 +23,10 @@ from crawler.audit.orphans.classes import (
     SourceStats,
     Thresholds,
     UrlFacts,
+    is_scanner_probe,
     orphan_classes,
 )
 from crawler.audit.orphans.duplicates import is_paginated
-from crawler.audit.orphans.scanner_probes import is_scanner_probe
 from crawler.audit.rules import needs_complete
 from crawler.audit.source_record import SourceKind
 from crawler.model import Page, State, Url

@@ -1,5 +1,6 @@
 """The orphan classes of a URL, by its links and its sources. Pure. :mod:`crawler.audit.rules` has the rules."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -7,7 +8,7 @@ from msgspec import Struct
 
 from crawler.audit.graph.link_kind import VISITOR_KINDS, LinkKind
 from crawler.audit.source_record import SourceKind
-from crawler.model import State
+from crawler.model import State, Url
 
 _WEAK_RULES: Final = (
     (LinkKind.REDIRECT, "weak.redirect"),
@@ -27,6 +28,25 @@ _NAMING_SOURCES: Final = frozenset(
     {SourceKind.SEARCH, SourceKind.ANALYTICS, SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL}
 )
 _GONE_STATUSES: Final = frozenset({404, 410})  # other 4xx say "not you", "not now" or "not so"
+
+# What vulnerability scanners request: programs with known holes, files published by mistake, and consoles.
+_PROBES_ANYWHERE: Final = r"""
+wp-[a-z-]+\.php wp-admin wp-includes wp-config[^/?]* xmlrpc\.php wlwmanifest\.xml
+\.env[^/?]* \.git \.svn \.hg \.aws \.ssh \.vscode \.ds_store \.ht[a-z]+
+phpmyadmin[^/?]* pma myadmin adminer[^/?]*\.php phpunit eval-stdin\.php phpinfo(?:\.php)?
+cgi-bin actuator _ignition _profiler server-status web-inf hnap1 boaform id_rsa
+(?:info|shell|c99|alfa|upload|setup-config)\.php etc/passwd telescope/requests
+"""
+# Names that a site may use itself below the root.
+_PROBES_AT_ROOT: Final = r"""
+admin administrator manager(?:/html)? console backup setup remote(?:/login)? solr(?:/.*)?
+(?:config|install|admin|login|test)\.php druid(?:/.*)? geoserver(?:/.*)? sdk owa(?:/.*)?
+"""
+_probe = re.compile(
+    rf"https?://[^/?]*+(?:/+(?:{'|'.join(_PROBES_AT_ROOT.split())})/?(?:\?|$)"
+    rf"|[^?]*/(?:{'|'.join(_PROBES_ANYWHERE.split())})(?:[/?]|$))",
+    re.IGNORECASE,
+).match
 
 CLASSIFIED_STATES: Final = frozenset({State.INDEXABLE, State.CLIENT_ERROR, State.REDIRECT}) | _FAILING_STATES
 """The states of URLs that may fall under a rule."""
@@ -85,7 +105,7 @@ class UrlFacts(Struct, frozen=True):
     depth: int  # -1: no links lead there
     inlinks: int
     is_start: bool = False
-    is_probe: bool = False  # see crawler.audit.orphans.scanner_probes
+    is_probe: bool = False  # see is_scanner_probe
     is_open: bool = True  # a visitor who clicks every link reaches it
     is_redirect_loop: bool = False  # its redirects form a loop
 
@@ -155,3 +175,8 @@ def is_missed(known: SourceStats, min_visits: int) -> bool:
 def _is_scanner_guess(facts: UrlFacts, known: SourceStats) -> bool:
     """Whether scanners request the URL on every server, and no source shows that it ever existed here."""
     return facts.is_probe and not (known.ok or facts.ways or known.sources - {SourceKind.LOG})
+
+
+def is_scanner_probe(url: Url) -> bool:
+    """Whether vulnerability scanners request a URL on every server: such a request says nothing about the site."""
+    return bool(_probe(url))

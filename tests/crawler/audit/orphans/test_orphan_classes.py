@@ -4,9 +4,15 @@ import pytest
 from msgspec.structs import replace
 
 from crawler.audit.graph.link_kind import LinkKind
-from crawler.audit.orphans.classes import NO_SOURCES, SourceStats, Thresholds, UrlFacts, orphan_classes
+from crawler.audit.orphans.classes import (
+    NO_SOURCES,
+    SourceStats,
+    Thresholds,
+    UrlFacts,
+    is_scanner_probe,
+    orphan_classes,
+)
 from crawler.audit.orphans.duplicates import is_paginated
-from crawler.audit.orphans.scanner_probes import is_scanner_probe
 from crawler.audit.source_record import SourceKind
 from crawler.model import State, Url
 
