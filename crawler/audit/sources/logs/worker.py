@@ -1,4 +1,4 @@
-"""Counts the lines of one log, in this process or in a worker process."""
+"""Counts the lines of one log, in this process or in a worker process, which has a sandbox."""
 
 import gc
 import os
@@ -13,6 +13,7 @@ from crawler.audit.sources.logs.bots import BotVerifier
 from crawler.audit.sources.logs.claims import PackedCounts, RequestCounts
 from crawler.audit.sources.logs.formats import LogReader, choose_reader
 from crawler.parse.protocol import encode_message, read_message
+from crawler.parse.sandbox import lock_down
 
 MAX_SHOWN: Final = 160
 """Bytes of a line in a message."""
@@ -89,6 +90,7 @@ def main() -> None:
     """Serve until standard input ends."""
     gc.disable()  # there are many rows, and no cycles
     source, sink = sys.stdin.buffer, sys.stdout.buffer
+    lock_down()
     counter: LineCounter | None = None
     while packed := read_message(source):
         job = _decode(packed)
