@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import sys
 from collections import deque
 from typing import Final
@@ -23,6 +24,15 @@ def quote_line(line: bytes) -> str:
     """The beginning of a line, quoted and without control characters."""
     cut = line[:MAX_SHOWN]
     return ascii(cut.decode("utf-8", "replace")) + ("…" if len(line) > MAX_SHOWN else "")
+
+
+def line_form(line: bytes) -> str:
+    """The form of the beginning of a line: letters as ``a``, digits as ``0``, so that the message shows no content.
+
+    A file that is no log may be any file: another account may have put a link to a secret in its place.
+    """
+    masked = re.sub(r"[^\W\d]+", "a", re.sub(r"\d+", "0", line[:MAX_SHOWN].decode("utf-8", "replace")))
+    return ascii(masked) + ("…" if len(line) > MAX_SHOWN else "")
 
 
 class CountJob(Struct, array_like=True, frozen=True):
