@@ -56,7 +56,7 @@ class RetryPolicy(Struct, frozen=True):
         return pause * (0.75 + crc32(f"{attempt} {key}".encode("utf-8", "replace")) / 2**33) if key else pause
 
 
-TRANSIENT: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522, 523, 524, 527, 529, 530})
+TRANSIENT: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, *range(520, 528), 529, 530})
 WAIT_STATUSES: Final = frozenset({429, 503})  # the server asks to wait (RFC 6585 4, RFC 9110 15.6.4)
 
 FAILURES: Final = frozenset(
