@@ -101,6 +101,17 @@ def test_ours_a_site_that_was_public_is_never_read_from_a_private_address(web: W
     assert web.listed == before
 
 
+def test_ours_a_run_that_came_to_nothing_has_seen_the_public_address_too(web: Web) -> None:
+    web.site.route("/robots.txt", answer(status="503 Busy"))
+    web.site._routes["/robots.txt"] = web.site._routes["/robots.txt"][-1:]
+    with pytest.raises(NothingCrawlable):
+        web.run(fetch={"retries": 0})
+    web.addresses = [PRIVATE]
+    with pytest.raises(NothingCrawlable, match="had a public address"):
+        web.run()
+    assert web.service.connections == 0
+
+
 def test_ours_one_public_address_among_private_ones_is_used(web: Web) -> None:
     web.run()
     web.addresses = [PRIVATE, PUBLIC]

@@ -197,9 +197,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(_fetcher(plan, clock))
         robots_cache = build_robots_cache(plan, store, fetcher, clock)
-        robots = await _seed_robots(fetcher, plan, robots_cache)
-        seed = plan.source.secret_origin if plan.source else origin_of(plan.seed)
-        store.record_public(known_public(plan) | fetcher.public_hosts & {OriginTarget.of(seed).host_port})
+        robots = await _seed_robots(plan, store, fetcher, robots_cache)
         pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
         throttle = _throttle(plan)
         previous_visits = PreviousVisits(
@@ -230,7 +228,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
 async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.time) -> None:
     """Check early whether the site can be crawled at all. Raises NothingCrawlable, StorageError."""
     async with _fetcher(plan, clock) as fetcher:
-        await _seed_robots(fetcher, plan, build_robots_cache(plan, store, fetcher, clock))
+        await _seed_robots(plan, store, fetcher, build_robots_cache(plan, store, fetcher, clock))
 
 
 def _fetcher(plan: CrawlPlan, clock: Clock) -> Fetcher:
@@ -242,17 +240,19 @@ def known_public(plan: CrawlPlan) -> frozenset[str]:
     return public_hosts(plan.state) | public_hosts(plan.state.parent)
 
 
-async def _seed_robots(fetcher: Fetcher, plan: CrawlPlan, robots_cache: RobotsCache) -> Robots:
+async def _seed_robots(plan: CrawlPlan, store: Store, fetcher: Fetcher, robots_cache: RobotsCache) -> Robots:
+    """The robots.txt of the start URL. Records whether its address is public. Raises NothingCrawlable."""
     origin = origin_of(plan.seed)
     robots = await robots_cache.get(origin)
     source = plan.source.secret_origin if plan.source else origin
+    place = OriginTarget.of(source).host_port
     if addresses := fetcher.became_private(source):
-        place = OriginTarget.of(source).host_port
         raise NothingCrawlable(
             f"{place} had a public address in an earlier run and now has the private address {addresses}, so Siteatlas "
             f"did not connect: correct its DNS records, or add --resolve {place}:{addresses.partition(', ')[0]} if "
             "that is intended"
         )
+    store.record_public(known_public(plan) | fetcher.public_hosts & {place})
     if robots.access is RobotsAccess.NOTHING:
         raise NothingCrawlable(f"nothing can be crawled on {origin}: {robots.reason}")
     return robots
