@@ -21,8 +21,7 @@ from msgspec.structs import replace
 from webencodings import PYTHON_NAMES
 from webencodings.labels import LABELS
 
-import sitemap.reader
-import sitemap.validation
+import sitemap
 from crawler.model import DocumentKind, FetchedDocument, Page
 from crawler.parse.html.page import read_page, scan_page
 from crawler.parse.protocol import ParseJob, ParserOptions, decode_job, decode_options, encode_message, read_message
@@ -41,6 +40,7 @@ _RARE_MODULES: Final = (  # few documents need them
     *("pyexpat", "xml.parsers.expat", "dataclasses", "difflib", "heapq", "unicodedata", "zlib"),
     *("_multibytecodec", "_codecs_cn", "_codecs_hk", "_codecs_iso2022", "_codecs_jp", "_codecs_kr", "_codecs_tw"),
 )
+_NOT_FOR_READING: Final = ("sitemap.linter", "sitemap.writer")
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -79,12 +79,8 @@ def main() -> None:
 def rare_modules() -> Iterator[str]:
     """The modules that are imported when a document needs them: readers of sitemaps, encodings, the scanner."""
     yield from _RARE_MODULES
-    for package in (sitemap, sitemap.reader, sitemap.validation):
-        yield from (
-            name
-            for _, name, is_package in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
-            if not is_package
-        )
+    modules = pkgutil.walk_packages(sitemap.__path__, "sitemap.")
+    yield from (each.name for each in modules if not each.ispkg and not each.name.startswith(_NOT_FOR_READING))
     for label in dict.fromkeys(LABELS.values()):
         codec = normalize_encoding(PYTHON_NAMES.get(label, label)).lower()
         yield f"encodings.{aliases.get(codec, codec)}"

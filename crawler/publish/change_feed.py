@@ -268,6 +268,6 @@ def write_feeds(changes: ChangeFeed, state: Path) -> None:
 def _write_feed(path: Path, changes: Iterable[Change]) -> None:
     """Write the file whole and durably, or not at all."""
     encoder = msgspec.json.Encoder()
-    with replacement(path) as file:
+    with replacement(path, 0o600) as file:
         for change in changes:
             file.write(encoder.encode(change) + b"\n")
