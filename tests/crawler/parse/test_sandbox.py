@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import webencodings
 from webencodings.labels import LABELS
 
+from crawler.audit.sources.logs.parallel import _CountProcess
 from crawler.model import DocumentKind, FetchedDocument, Page, Url
 from crawler.parse.html.page import ReadOptions
 from crawler.parse.pool import ParsePool
@@ -32,6 +34,7 @@ import json, os, resource, socket, subprocess, sys
 from pathlib import Path
 import crawler.parse.worker as worker
 from crawler.model import Page
+from crawler.parse import sandbox
 
 folder = Path(sys.argv[1])
 
@@ -76,6 +79,8 @@ def attack(*_):
     outcomes["environment"] = dict(os.environ)
     return Page(is_html=False, faults=[json.dumps(outcomes)])
 
+if sys.argv[3] == "old kernel":
+    sandbox._landlock_version = lambda: 0
 worker._read = attack
 worker.main()
 """
@@ -119,10 +124,16 @@ def listener() -> Iterator[int]:
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     folder = tmp_path_factory.mktemp("attacked")
+    found = attacked(folder)
+    assert [path.name for path in folder.iterdir()] == ["there"] or missing_protection()
+    return found
+
+
+def attacked(folder: Path, kernel: str = "this kernel") -> dict[str, object]:
+    """How each attack of a parser process ended."""
     (folder / "there").write_text("content")
     with listener() as port:
-        (page,) = pages(["-c", TAKEN_OVER, str(folder), str(port)], [document(b"<p>x")])
-    assert {path.name: path.read_text() for path in folder.iterdir()} == {"there": "content"} or missing_protection()
+        (page,) = pages(["-c", TAKEN_OVER, str(folder), str(port), kernel], [document(b"<p>x")])
     return dict(json.loads(page.faults[0]))
 
 
@@ -133,6 +144,12 @@ def test_ours_a_parser_process_opens_no_file_and_no_socket(outcomes: dict[str, o
 def test_ours_a_parser_process_has_no_secret_in_its_environment(outcomes: dict[str, object]) -> None:
     assert SECRET not in json.dumps(outcomes)
     assert set(outcomes["environment"]) <= {"PYTHONHOME", "PYTHONPATH", "LD_LIBRARY_PATH", "LC_CTYPE"}  # type: ignore[call-overload]
+
+
+@ON_LINUX
+def test_ours_a_kernel_without_landlock_keeps_the_rest_of_the_sandbox(tmp_path: Path) -> None:
+    found = attacked(tmp_path, "old kernel")
+    assert {name for name in EVERYWHERE | ON_LINUX_TOO if found[name] == "done"} == set()
 
 
 @ON_LINUX
@@ -161,6 +178,22 @@ async def test_ours_the_processes_of_the_pool_are_in_the_sandbox(monkeypatch: py
             status = linux_status(process.pid)
             assert status["NoNewPrivs"] == "1"
             assert {int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}
+
+
+@ON_LINUX
+def test_ours_processes_that_count_logs_are_in_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", SECRET)
+    worker = _CountProcess()
+    try:
+        process = psutil.Process(worker._process.pid)
+        deadline = time.monotonic() + 20
+        while process.rlimit(psutil.RLIMIT_NOFILE) != (0, 0):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert SECRET not in str(process.environ())
+        assert int(linux_status(process.pid)["CapEff"], 16) == 0
+    finally:
+        worker.end()
 
 
 def test_ours_every_kind_of_document_is_read_in_the_sandbox() -> None:
