@@ -8,7 +8,7 @@ import anyio
 import brotli
 import psutil
 import pytest
-import zstandard
+from backports import zstd
 from fetching import IDENTITY, LIMITS, OK, PAGE, all_closed, code, failed, policy, reply
 from hostile import HostileServer, Step, Wire, answer, chunked, drip, fin, repeat, rst, send, sleep
 
@@ -171,7 +171,7 @@ CODED = {
     "gzip without trailer": ("gzip", gzip.compress(PAGE)[:-8]),
     "gzip second member cut": ("gzip", gzip.compress(PAGE) + gzip.compress(PAGE)[:-9]),
     "br cut": ("br", brotli.compress(os.urandom(5000))[:-10]),
-    "zstd cut": ("zstd", zstandard.compress(os.urandom(5000))[:-10]),
+    "zstd cut": ("zstd", zstd.compress(os.urandom(5000))[:-10]),
     "deflate cut": ("deflate", zlib.compress(PAGE)[:-4]),
 }
 
@@ -199,7 +199,7 @@ async def test_ours_incomplete_codings_are_failures(fetcher: Fetcher, server: Ho
 async def test_rfc9110_coded_bodies_are_decoded(
     fetcher: Fetcher, server: HostileServer, coding: str, framing: str
 ) -> None:
-    compress = {"br": brotli.compress, "zstd": zstandard.compress}.get(coding, gzip.compress)
+    compress = {"br": brotli.compress, "zstd": zstd.compress}.get(coding, gzip.compress)
     data, field = compress(PAGE), f"Content-Encoding: {coding}"
     steps: dict[str, tuple[Step, ...]] = {
         "length": (answer(data, field),),
