@@ -17,32 +17,41 @@ def flat(pages: int, delay: float = 0.0) -> dict[str, Route]:
     return {"/": links(*(f"/p{n}" for n in range(pages)))} | {f"/p{n}": Answer("x", delay=delay) for n in range(pages)}
 
 
-def test_ours_the_default_is_at_most_ten_requests_a_second_and_four_at_a_time(tmp_path: Path) -> None:
+def test_ours_the_default_is_four_at_a_time(tmp_path: Path) -> None:
     with scripted(flat(9, delay=0.5)) as site:
         assert siteatlas(tmp_path, "crawl", site.url, "-o", "out").code == 0
         assert len(listed(tmp_path)) == 10
         times = sorted(when for when, path, _ in site.log if path.startswith("/p"))
+        assert len(times) == 9
         assert all(later - first >= 0.45 for first, later in zip(times, times[4:], strict=False))  # five are never out
-        # a server that is late for one request shortens the next gap; without a pace three of four would be short
-        assert sum(gap < 0.08 for gap in gaps(site)) <= 3
+
+
+def test_ours_the_default_is_at_most_ten_requests_a_second(tmp_path: Path) -> None:
+    with scripted(flat(19)) as site:
+        assert siteatlas(tmp_path, "crawl", site.url, "-o", "out").code == 0
+        assert len(gaps(site)) == 19
+        assert sum(gaps(site)) >= 1.5  # and not 1.9: the server may be late to log the first
 
 
 def test_ours_crawl_delay_means_one_at_a_time_and_so_far_apart(tmp_path: Path) -> None:
-    routes = flat(4) | {
-        "/robots.txt": Answer("User-agent: *\nCrawl-delay: 0.4\n", headers={"Content-Type": "text/plain"})
-    }
+    robots = "User-agent: *\nCrawl-delay: {}\n"
+    routes = flat(4)
     with scripted(routes) as site:
+        routes["/robots.txt"] = Answer(robots.format(0.4), headers={"Content-Type": "text/plain"})
         assert crawl(tmp_path, site.url).code == 0
-        assert min(gaps(site)[1:]) >= 0.3
+        assert len(gaps(site)) == 4
+        assert sum(gaps(site)[1:]) >= 1.0  # three delays
     with scripted(routes) as site:
-        assert crawl(tmp_path, site.url, "--max-crawl-delay", "0.1").code == 0
-        assert min(gaps(site)[1:]) < 0.3
+        routes["/robots.txt"] = Answer(robots.format(50), headers={"Content-Type": "text/plain"})
+        assert crawl(tmp_path, site.url, "--max-crawl-delay", "0.1").code == 0  # within the minute that a run may take
+        assert len(gaps(site)) == 4
 
 
 def test_ours_delay_is_kept_between_two_requests(tmp_path: Path) -> None:
     with scripted(flat(5)) as site:
         assert crawl(tmp_path, site.url, "--delay", "0.3").code == 0
-        assert min(gaps(site)) >= 0.2
+        assert len(gaps(site)) == 5
+        assert sum(gaps(site)) >= 1.2
 
 
 def test_rfc9110_10_2_3_a_pause_of_days_ends_the_run_and_keeps_the_rest(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ class FetchConfig(ConfigSection):
     proxy: str = ""
     """Proxy for all requests (http://host:port). Siteatlas ignores environment variables such as HTTP_PROXY."""
     transport: Literal["fast", "httpx"] = "fast"
-    """HTTP library: fast (reqwest), or httpx."""
+    """HTTP library: fast (reqwest, or httpx where reqwest cannot be loaded), or httpx."""
     http2: bool = False
     """Use HTTP/2 if the server supports it."""
     ca_file: str = ""

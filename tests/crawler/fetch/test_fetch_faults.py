@@ -8,7 +8,7 @@ import anyio
 import brotli
 import psutil
 import pytest
-import zstandard
+from backports import zstd
 from fetching import IDENTITY, LIMITS, OK, PAGE, all_closed, code, failed, policy, reply
 from hostile import HostileServer, Step, Wire, answer, chunked, drip, fin, repeat, rst, send, sleep
 
@@ -85,11 +85,11 @@ async def test_rfc9110_what_is_no_get_arrives_whole_and_is_never_repeated(
     ],
 )
 async def test_ours_a_head_is_an_answer_where_the_body_is_optional(
-    fetcher: Fetcher, server: HostileServer, steps: tuple[Step, ...], body: bytes
+    hurried: Fetcher, server: HostileServer, steps: tuple[Step, ...], body: bytes
 ) -> None:
     server.route("/", *steps)
     limits = BodyLimits(is_optional=True)
-    got = await fetcher.fetch(Url(server.url()), method="POST", body=limits)
+    got = await hurried.fetch(Url(server.url()), method="POST", body=limits)
     assert isinstance(got, Reply)
     assert (got.status, got.body, bool(got.cut)) == (200, body, True)
 
@@ -104,55 +104,59 @@ async def test_ours_connections_are_kept_alive(fetcher: Fetcher, server: Hostile
 # --- time
 
 
-async def test_ours_no_answer_is_first_byte(fetcher: Fetcher, server: HostileServer) -> None:
+async def test_ours_no_answer_is_first_byte(hurried: Fetcher, server: HostileServer) -> None:
     server.route("/", sleep(3))
-    got = await failed(fetcher, server.url())
+    got = await failed(hurried, server.url())
     assert got.code == "time.first_byte"
-    assert 0.38 < got.elapsed < 0.8
+    assert got.elapsed > 0.38
     await all_closed(server)
 
 
-async def test_ours_head_byte_by_byte_is_first_byte(fetcher: Fetcher, server: HostileServer) -> None:
+async def test_ours_head_byte_by_byte_is_first_byte(hurried: Fetcher, server: HostileServer) -> None:
     server.route("/", drip(OK + b"Content-Length: 1\r\n\r\nx", 0.1))
-    assert await code(fetcher, server.url()) == "time.first_byte"
+    assert await code(hurried, server.url()) == "time.first_byte"
 
 
-async def test_ours_stalled_body_is_idle(fetcher: Fetcher, server: HostileServer) -> None:
+async def test_ours_stalled_body_is_idle(hurried: Fetcher, server: HostileServer) -> None:
     server.route("/", send(OK + b"Content-Length: 100\r\n\r\n" + b"x" * 99), sleep(3))
-    got = await failed(fetcher, server.url())
+    got = await failed(hurried, server.url())
     assert (got.code, got.transient) == ("time.idle", True)
-    assert 0.3 < got.elapsed < 0.8
+    assert got.elapsed > 0.3
     await all_closed(server)
 
 
-async def test_ours_dripping_body_is_too_slow(fetcher: Fetcher, server: HostileServer) -> None:
+async def test_ours_dripping_body_is_too_slow(hurried: Fetcher, server: HostileServer) -> None:
     server.route("/", send(OK + b"\r\n"), drip(b"x" * 100, 0.05))
-    got = await failed(fetcher, server.url())
-    assert got.code == "time.too_slow"
-    assert got.elapsed < 1
+    assert await code(hurried, server.url()) == "time.too_slow"
 
 
 async def test_ours_endless_body_within_the_rate_ends_at_the_total_deadline(
-    fetcher: Fetcher, server: HostileServer
+    hurried: Fetcher, server: HostileServer
 ) -> None:
     server.route("/", send(OK + b"\r\n"), *[step for _ in range(100) for step in (send(b"x" * 500), sleep(0.05))])
-    got = await failed(fetcher, server.url())
+    got = await failed(hurried, server.url())
     assert got.code == "time.total_deadline"
-    assert 0.85 < got.elapsed < 1.3
+    assert got.elapsed > 0.85
 
 
 async def test_ours_slow_host_does_not_hold_up_another(case: tuple[type, str], server: HostileServer) -> None:
-    server.route("*", sleep(3))
+    server.route("*", sleep(60))
+    ended: list[object] = []
     with HostileServer() as healthy:
         healthy.route("/", answer(PAGE))
         async with (
             Fetcher(case[0](limits=LIMITS), IDENTITY, policy(server, healthy), LIMITS) as fetcher,
             anyio.create_task_group() as group,
         ):
+
+            async def wait() -> None:
+                ended.append(await fetcher.fetch(Url(server.url("/slow"))))
+
             for _ in range(8):
-                group.start_soon(fetcher.fetch, Url(server.url("/slow")))
+                group.start_soon(wait)
             for _ in range(50):
-                assert (await reply(fetcher, healthy.url())).elapsed < 0.5
+                assert (await reply(fetcher, healthy.url())).body == PAGE
+            assert ended == []
             group.cancel_scope.cancel()
 
 
@@ -171,7 +175,7 @@ CODED = {
     "gzip without trailer": ("gzip", gzip.compress(PAGE)[:-8]),
     "gzip second member cut": ("gzip", gzip.compress(PAGE) + gzip.compress(PAGE)[:-9]),
     "br cut": ("br", brotli.compress(os.urandom(5000))[:-10]),
-    "zstd cut": ("zstd", zstandard.compress(os.urandom(5000))[:-10]),
+    "zstd cut": ("zstd", zstd.compress(os.urandom(5000))[:-10]),
     "deflate cut": ("deflate", zlib.compress(PAGE)[:-4]),
 }
 
@@ -199,7 +203,7 @@ async def test_ours_incomplete_codings_are_failures(fetcher: Fetcher, server: Ho
 async def test_rfc9110_coded_bodies_are_decoded(
     fetcher: Fetcher, server: HostileServer, coding: str, framing: str
 ) -> None:
-    compress = {"br": brotli.compress, "zstd": zstandard.compress}.get(coding, gzip.compress)
+    compress = {"br": brotli.compress, "zstd": zstd.compress}.get(coding, gzip.compress)
     data, field = compress(PAGE), f"Content-Encoding: {coding}"
     steps: dict[str, tuple[Step, ...]] = {
         "length": (answer(data, field),),
@@ -261,27 +265,26 @@ async def test_ours_endless_body_is_cut_and_the_connection_closed(fetcher: Fetch
 
 
 async def test_ours_huge_content_length_is_refused_unread(fetcher: Fetcher, server: HostileServer) -> None:
-    server.route("/", send(OK + b"Content-Length: 10737418240\r\n\r\n"), sleep(2))
+    server.route("/", send(OK + b"Content-Length: 10737418240\r\n\r\n"), sleep(60))
     got = await failed(fetcher, server.url())
     assert (got.code, got.transient) == ("body.too_large", False)
-    assert got.elapsed < 0.4
 
 
 # --- cancellation
 
 
-async def test_ours_cancelling_leaks_nothing(fetcher: Fetcher, server: HostileServer) -> None:
+async def test_ours_cancelling_leaks_nothing(hurried: Fetcher, server: HostileServer) -> None:
     server.route("/head", sleep(9))
     server.route("/body", send(OK + b"Content-Length: 90\r\n\r\nx"), sleep(9))
     server.route("/chunk", chunked(b"x" * 5000, last=False), sleep(9))
     server.route("/", answer(PAGE))
-    await reply(fetcher, server.url())
+    await reply(hurried, server.url())
     for turn in range(60):
         with anyio.move_on_after(0.001 * (turn % 12)):
             async with anyio.create_task_group() as group:
                 for path in ("/head", "/body", "/chunk", "/"):
-                    group.start_soon(fetcher.fetch, Url(server.url(path)))
+                    group.start_soon(hurried.fetch, Url(server.url(path)))
     await all_closed(server, most=4)
     ours = [entry for entry in psutil.Process().net_connections() if entry.raddr and entry.raddr.port == server.port]
     assert len(ours) <= 4
-    assert (await reply(fetcher, server.url())).body == PAGE
+    assert (await reply(hurried, server.url())).body == PAGE
