@@ -88,6 +88,10 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.writer.destination import Stage as Stage
     from sitemap.writer.encoder import Encoder as Encoder
     from sitemap.writer.feeds import Channel as Channel
+    from sitemap.writer.files import create_file as create_file
+    from sitemap.writer.files import is_planted as is_planted
+    from sitemap.writer.files import make_directory as make_directory
+    from sitemap.writer.files import replacement as replacement
     from sitemap.writer.generations import Generations as Generations
     from sitemap.writer.index import write_index as write_index
     from sitemap.writer.layout import encoder as encoder
@@ -130,6 +134,7 @@ _MODULES: Final = {
     "writer.destination": "Destination Directory Stage",
     "writer.encoder": "Encoder",
     "writer.feeds": "Channel",
+    "writer.files": "create_file is_planted make_directory replacement",
     "writer.generations": "Generations",
     "writer.index": "write_index",
     "writer.layout": "encoder",

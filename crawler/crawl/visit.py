@@ -30,6 +30,7 @@ from crawler.crawl.revalidation import PreviousVisits
 from crawler.crawl.second_reads import SecondReads
 from crawler.crawl.worker import PageParser, PageWorker
 from crawler.errors import NothingCrawlable
+from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
 from crawler.fetch.retry import RetryPolicy
@@ -42,7 +43,7 @@ from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Robots, RobotsAccess, product_token
 from crawler.robots.store import RobotsStore
 from crawler.state.runs import Completeness, Run
-from crawler.state.store import Store
+from crawler.state.store import Store, public_hosts
 from crawler.url.normalize import normalize_url, origin_of
 from crawler.version import __version__
 
@@ -196,7 +197,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(_fetcher(plan, clock))
         robots_cache = build_robots_cache(plan, store, fetcher, clock)
-        robots = await _seed_robots(plan, robots_cache)
+        robots = await _seed_robots(plan, store, fetcher, robots_cache)
         pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
         throttle = _throttle(plan)
         previous_visits = PreviousVisits(
@@ -227,16 +228,31 @@ async def visit(  # noqa: PLR0913 - three of them have a default
 async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.time) -> None:
     """Check early whether the site can be crawled at all. Raises NothingCrawlable, StorageError."""
     async with _fetcher(plan, clock) as fetcher:
-        await _seed_robots(plan, build_robots_cache(plan, store, fetcher, clock))
+        await _seed_robots(plan, store, fetcher, build_robots_cache(plan, store, fetcher, clock))
 
 
 def _fetcher(plan: CrawlPlan, clock: Clock) -> Fetcher:
-    return build_fetcher(plan.config, [origin_of(plan.seed)], clock, plan.source)
+    return build_fetcher(plan.config, [origin_of(plan.seed)], clock, plan.source, known_public(plan))
 
 
-async def _seed_robots(plan: CrawlPlan, robots_cache: RobotsCache) -> Robots:
+def known_public(plan: CrawlPlan) -> frozenset[str]:
+    """The ``host:port`` that had a public address in an earlier run or, for an audit, in a run or an audit."""
+    return public_hosts(plan.state) | public_hosts(plan.state.parent)
+
+
+async def _seed_robots(plan: CrawlPlan, store: Store, fetcher: Fetcher, robots_cache: RobotsCache) -> Robots:
+    """The robots.txt of the start URL. Records whether its address is public. Raises NothingCrawlable."""
     origin = origin_of(plan.seed)
     robots = await robots_cache.get(origin)
+    source = plan.source.secret_origin if plan.source else origin
+    place = OriginTarget.of(source).host_port
+    if addresses := fetcher.became_private(source):
+        raise NothingCrawlable(
+            f"{place} had a public address in an earlier run and now has the private address {addresses}, so Siteatlas "
+            f"did not connect: correct its DNS records, or add --resolve {place}:{addresses.partition(', ')[0]} if "
+            "that is intended"
+        )
+    store.record_public(known_public(plan) | fetcher.public_hosts & {place})
     if robots.access is RobotsAccess.NOTHING:
         raise NothingCrawlable(f"nothing can be crawled on {origin}: {robots.reason}")
     return robots

@@ -1,8 +1,11 @@
-"""Fetches URLs outside the crawl: throttled for each origin, with retries, and along redirects."""
+"""Fetches URLs outside the crawl: throttled for each origin, with retries, and along redirects.
+
+:class:`Retries` is the loop of everything that waits in place. Frontier and schedule retry later, by the same policy.
+"""
 
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
 import anyio
 
@@ -11,7 +14,6 @@ from crawler.fetch.identity import Header
 from crawler.fetch.limits import BodyLimits
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.fetch.retry import RetryPolicy, is_transient
-from crawler.fetch.retry_loop import Retries
 from crawler.fetch.throttle import Throttle, ThrottleOptions
 from crawler.model import Failure, Reply, Url
 from crawler.url.normalize import InvalidUrl, origin_of
@@ -19,10 +21,37 @@ from crawler.url.params import UrlParams
 
 MAX_WAIT: Final = 60.0  # the longest pause in seconds that an origin may request
 AnswerT = TypeVar("AnswerT", bound=Reply | Failure | None)
+Sleep = Callable[[float], Awaitable[None]]
+"""Waits for so many seconds."""
 
 
 class AskedToWait(Exception):
     """An origin requests a pause of more than ``MAX_WAIT``. The text is a sentence."""
+
+
+class Retries:
+    """Attempts with pauses: the body of ``async for _ in Retries(policy)`` is one attempt; leave it on success.
+
+    Set ``asked`` to the seconds of a Retry-After before the next attempt, None for our own pause.
+    """
+
+    def __init__(self, policy: RetryPolicy, key: str = "", sleep: Sleep = anyio.sleep) -> None:
+        self.asked: float | None = None
+        self._policy, self._key, self._sleep = policy, key, sleep
+        self._failures = 0
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> int:
+        """The number of failed attempts so far."""
+        if self._failures:
+            pause = self._policy.delay(self._failures - 1, self._key, self.asked)
+            if pause is None:
+                raise StopAsyncIteration
+            await self._sleep(pause)
+        self._failures += 1
+        return self._failures - 1
 
 
 class PacedFetcher:

@@ -14,6 +14,7 @@ import msgspec
 
 from crawler.errors import StorageError, UsageError
 from crawler.version import __version__
+from sitemap import create_file
 
 
 @contextmanager
@@ -231,9 +232,9 @@ def _begin_immediate(db: sqlite3.Connection) -> Iterator[None]:
 def _back_up(db: sqlite3.Connection, copy: Path) -> None:
     draft = copy.with_name(copy.name + ".draft")
     draft.unlink(missing_ok=True)
+    create_file(draft, 0o600).close()
     with closing(sqlite3.connect(draft)) as target:
         db.backup(target)
-    draft.chmod(0o600)
     descriptor = os.open(draft, os.O_RDONLY)
     try:
         os.fsync(descriptor)

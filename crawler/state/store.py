@@ -5,7 +5,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from enum import Enum, auto
 from pathlib import Path
@@ -36,7 +36,7 @@ _FORGET_PAGES: Final = (
     "DELETE FROM second_read",
     "DELETE FROM robots",
     "DELETE FROM run WHERE ended IS NULL",
-    "DELETE FROM about",
+    "DELETE FROM about WHERE key != 'public'",
     "DELETE FROM content WHERE id NOT IN (SELECT content FROM published)",
     "UPDATE published SET grp = '', shard = 0",
 )
@@ -63,6 +63,18 @@ def state_directory(root: Path, sitemap_url: Url) -> Path:
     digest = hashlib.blake2b(sitemap_url.encode(), digest_size=4).hexdigest()
     readable = re.sub(r"[^a-z0-9.-]+", "-", sitemap_url.partition("://")[2].rpartition("/")[0].lower()).strip(".-")
     return root / f"{readable[:60] or 'site'}-{digest}"
+
+
+def public_hosts(directory: Path) -> frozenset[str]:
+    """The ``host:port`` of the start URL if it had a public address in a run, none without a state.
+
+    Raises StorageError, UsageError.
+    """
+    if not STATE_DB.is_in(directory):
+        return frozenset()
+    with STATE_DB.reading(directory) as db:
+        row = db.execute("SELECT value FROM about WHERE key = 'public'").fetchone()
+    return frozenset(row[0].split() if row else ())
 
 
 GENERATIONS_DIRECTORY: Final = "generations"
@@ -135,6 +147,11 @@ class Store:
     def __exit__(self, *_: object) -> None:
         with storage_errors(f"the state in {self.directory}"):
             self._opened.close()
+
+    def record_public(self, hosts: Iterable[str]) -> None:
+        """Record the ``host:port`` of start URLs that have a public address: see :func:`public_hosts`."""
+        with transaction(self.db):
+            self.db.execute("INSERT OR REPLACE INTO about VALUES ('public', ?)", (" ".join(sorted(hosts)),))
 
     def record_failure(self, error: SiteatlasError, now: float) -> None:
         """Record that the run came to nothing. A resumed run stays open, to be resumed again."""

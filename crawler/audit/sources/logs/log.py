@@ -11,7 +11,7 @@ from crawler.audit.sources.logs.claims import MAX_TARGETS, LogClaimBuilder
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
 from crawler.audit.sources.logs.formats import LogReader
 from crawler.audit.sources.logs.w3c_format import W3cLogReader
-from crawler.audit.sources.logs.worker import CountedLines, LineCounter, quote_line
+from crawler.audit.sources.logs.worker import CountedLines, LineCounter, line_form, quote_line
 from crawler.audit.sources.urls import SourceUrlParser
 
 
@@ -116,7 +116,7 @@ class AccessLog:
         if file.read_error:
             yield (f"{file.name} is damaged, so only its first {report.rows:,} lines were read ({file.read_error})")
         if report.unread * 2 > report.rows:
-            example = f", for example {quote_line(odd)}" if odd else ""
+            example = f", for example of the form {line_form(odd)}" if odd else ""
             yield (
                 f"{report.unread:,} of {report.rows:,} lines of {file.name} are not in the format"
                 f" {report.format}{example}; give the right format (--log-format)"

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 from audits import Given
-from made_report import made
+from made_report import made, write_page
 from msgspec.structs import replace
 from naughty import NAUGHTY, storable
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -30,7 +30,7 @@ from crawler.audit.finding import (
     SiteSection,
 )
 from crawler.audit.report.charts import chart_bars, shade_of, treemap_tiles
-from crawler.audit.report.html import keep_options_whole, percent_text, write_html
+from crawler.audit.report.html import keep_options_whole, percent_text
 from crawler.audit.report.html_data import allotment
 from crawler.audit.rule_groups import REPORTED_RULES
 from crawler.audit.rules import RULES
@@ -39,7 +39,7 @@ WORDS = [storable(text) for text in NAUGHTY]
 
 
 def page(path: Path, report: AuditReport, findings: AuditFindings, **options: Any) -> LexborHTMLParser:
-    write_html(report, findings, path / "audit.html", **options)
+    write_page(report, findings, path / "audit.html", **options)
     return LexborHTMLParser((path / "audit.html").read_bytes())
 
 

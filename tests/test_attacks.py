@@ -1,0 +1,21 @@
+"""A few seeded attacks of each family; ``python -m tests.attacks`` draws more, for as long as one likes."""
+
+import random
+
+import pytest
+from attacks import families, load
+
+
+@pytest.mark.parametrize("family", families())
+def test_ours_attacks_break_nothing(family: str) -> None:
+    rng = random.Random(f"20261122 {family}")
+    for seed in (rng.randrange(10**9) for _ in range(3)):
+        assert load(family)(seed) is None, seed
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("family", families())
+def test_ours_many_attacks_break_nothing(family: str) -> None:
+    for seed in range(100):
+        assert load(family)(seed) is None, seed
