@@ -1,6 +1,5 @@
 """Fetches URLs outside the crawl: throttled for each origin, with retries, and along redirects."""
 
-import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, TypeVar
 
@@ -11,7 +10,7 @@ from crawler.fetch.identity import Header
 from crawler.fetch.limits import BodyLimits
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.fetch.retry import RetryPolicy, is_transient
-from crawler.fetch.retry_loop import Retries
+from crawler.fetch.retry_loop import Retries, steady_clock
 from crawler.fetch.throttle import Throttle, ThrottleOptions
 from crawler.model import Failure, Reply, Url
 from crawler.url.normalize import InvalidUrl, origin_of
@@ -26,31 +25,28 @@ class AskedToWait(Exception):
 
 
 class PacedFetcher:
-    """Sends requests to each origin at ``pace``, with retries. ``clock`` gives Unix time."""
+    """Sends requests to each origin at ``pace``, with retries."""
 
-    def __init__(
-        self, fetcher: Fetcher, pace: ThrottleOptions, retries: int, clock: Callable[[], float] = time.time
-    ) -> None:
-        self.throttle = Throttle(pace, 0)
+    def __init__(self, fetcher: Fetcher, pace: ThrottleOptions, retries: int) -> None:
+        self.throttle = Throttle(pace, 0, steady_clock())
         self._fetcher = fetcher
         self._policy = RetryPolicy(retries, first=0.5, longest=150.0)
-        self._clock = clock
 
     async def fetch(self, url: Url, headers: Iterable[Header] = (), body: BodyLimits | None = None) -> Reply | Failure:
         """The answer, after retries. Raises AskedToWait."""
         origin = origin_of(url)
         async for _ in Retries(self._policy, url):
-            while (wait := self.throttle.seconds_until_ready(origin, self._clock())) > 0:
+            while (wait := self.throttle.seconds_until_ready(origin, self.throttle.clock())) > 0:
                 if wait > MAX_WAIT:
                     raise AskedToWait(f"{origin} requested a pause of {wait:,.0f} seconds: try again later")
                 await anyio.sleep(wait)
-            self.throttle.start(url, self._clock())
+            self.throttle.start(url, self.throttle.clock())
             try:
                 answer = await self._fetcher.fetch(url, headers=headers, body=body)
             except BaseException:
-                self.throttle.finish(url, self._clock(), None)
+                self.throttle.finish(url, self.throttle.clock(), None)
                 raise
-            self.throttle.finish(url, self._clock(), answer)
+            self.throttle.finish(url, self.throttle.clock(), answer)
             if not is_transient(answer):
                 break
         return answer

@@ -1,5 +1,9 @@
-"""The retry loop of everything that waits in place. Frontier and schedule retry later, by the same policy."""
+"""Waiting: the clock of all pauses, and the retry loop of everything that waits in place.
 
+Frontier and schedule retry later, by the same policy.
+"""
+
+import time
 from collections.abc import Awaitable, Callable
 from typing import Self
 
@@ -9,6 +13,19 @@ from crawler.fetch.retry import RetryPolicy
 
 Sleep = Callable[[float], Awaitable[None]]
 """Waits for so many seconds."""
+
+
+Clock = Callable[[], float]
+"""Gives Unix time in seconds."""
+
+
+def steady_clock() -> Clock:
+    """A clock that gives Unix time now, and from then on follows the monotonic clock.
+
+    So a pause keeps its length when the clock of the machine is set. That clock dates, but measures nothing.
+    """
+    offset = time.time() - time.monotonic()
+    return lambda: offset + time.monotonic()
 
 
 class Retries:
