@@ -307,7 +307,7 @@ def test_ours_a_start_url_that_moved_is_told_with_where_to_go(tmp_path: Path) ->
 @pytest.mark.slow
 def test_ours_a_site_that_dies_leaves_the_rest_pending(tmp_path: Path) -> None:
     with scripted(web(40, delay=0.05)) as site:
-        process = start(tmp_path, site.url, "--retries", "1")
+        process = start(tmp_path, site.url, "--retries", "1", "--max-error-time", "5")
         while len(site.log) < 12:
             time.sleep(0.01)
     # the server is gone now

@@ -75,7 +75,7 @@ class PageFetcher:
             answer = await self._fetcher.fetch(lease.url, headers=headers, body=body)
             challenge = detect_challenge(answer) if isinstance(answer, Reply) else None
         finally:
-            self._throttle.finish(lease.url, time.time(), None if challenge else answer)
+            self._throttle.finish(lease.url, self._throttle.clock(), None if challenge else answer)
         return FetchedPage(answer, previous, request_record(answer, bool(headers), time.time()), challenge)
 
     async def fetch_again(self, url: Url) -> Reply | Failure:
@@ -84,7 +84,7 @@ class PageFetcher:
         try:
             answer = await self._fetcher.fetch(url, body=self._options.page_body)
         finally:
-            self._throttle.finish(url, time.time(), answer)
+            self._throttle.finish(url, self._throttle.clock(), answer)
         return answer
 
     def _known(self, lease: Lease, robots: Robots, now: float) -> Verdict | EarlierAnswer | None:

@@ -1,15 +1,18 @@
 """One visit of a site: builds the parts of the crawl from its plan, and runs the engine until the crawl ends."""
 
+import dataclasses
 import hashlib
 import logging
 import os
+import resource
 import signal
 import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import anyio
@@ -29,10 +32,11 @@ from crawler.crawl.page_fetcher import FetchOptions, PageFetcher
 from crawler.crawl.revalidation import PreviousVisits
 from crawler.crawl.second_reads import SecondReads
 from crawler.crawl.worker import PageParser, PageWorker
-from crawler.errors import NothingCrawlable
+from crawler.errors import NothingCrawlable, UsageError
 from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
+from crawler.fetch.paced_fetcher import steady_clock
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.throttle import Throttle, ThrottleOptions
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Verdict
@@ -44,6 +48,7 @@ from crawler.robots.rules import Robots, RobotsAccess, product_token
 from crawler.robots.store import RobotsStore
 from crawler.state.runs import Completeness, Run
 from crawler.state.store import Store, public_hosts
+from crawler.units import count_text
 from crawler.url.normalize import normalize_url, origin_of
 from crawler.version import __version__
 
@@ -54,6 +59,8 @@ Clock = Callable[[], float]
 HasMore = Callable[[SqliteFrontier], bool]
 """Admits more URLs to a frontier in which nothing is left; False when there are no more."""
 
+OWN_FILES: Final = 24  # that a run opens: state, journals, output, event loop, the server's name
+FILES_PER_PROCESS: Final = 6  # pipes of a parser process, most while it starts
 SPARE_LEASES: Final = 4  # for each parser process, beyond the requests in flight: keeps it busy
 
 
@@ -153,11 +160,45 @@ def open_frontier(plan: CrawlPlan, store: Store) -> SqliteFrontier:
     )
 
 
+def _with_open_files(plan: CrawlPlan) -> tuple[CrawlPlan, str]:
+    """The plan with as many requests in flight as the limit of open files allows, and a note when these are fewer.
+
+    Raises the limit of the process first (https://docs.python.org/3/library/resource.html#resource.RLIMIT_NOFILE).
+    Raises UsageError when not even one request fits.
+    """
+    wanted, processes = plan.config.pace.concurrency, plan.processes
+    least = sum(1 for _ in Path("/dev/fd").iterdir()) + OWN_FILES
+    own = least + processes * FILES_PER_PROCESS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY != soft < own + wanted:
+        limit = own + wanted if hard == resource.RLIM_INFINITY else min(own + wanted, hard)
+        with suppress(OSError, ValueError):  # the kernel may allow fewer than the hard limit
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, limit), hard))
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= own + wanted:
+        return plan, ""
+    if soft <= own:
+        processes, own = 1, least + FILES_PER_PROCESS
+    if soft <= own:
+        raise UsageError(
+            f"only {soft} files may be open at the same time, but a crawl needs {own + 1}: raise the limit, for "
+            f"example with ulimit -n {own + wanted}"
+        )
+    concurrency = min(wanted, soft - own)
+    note = (
+        f"only {soft} files may be open at the same time (ulimit -n), so Siteatlas sends at most "
+        f"{count_text(concurrency, 'request')} at the same time, not {wanted} (-c)"
+    )
+    pace = plan.config.pace.model_copy(update={"concurrency": concurrency})
+    parse = plan.config.parse.model_copy(update={"processes": processes})
+    return dataclasses.replace(plan, config=plan.config.model_copy(update={"pace": pace, "parse": parse})), note
+
+
 def _throttle(plan: CrawlPlan) -> Throttle:
     pace = plan.config.pace
     folder = origin_of(plan.seed) if plan.source and plan.source.folder else ""
     options = ThrottleOptions(pace.concurrency, pace.rate, pace.delay)
-    return Throttle(options, plan.processes * SPARE_LEASES, folder)
+    return Throttle(options, plan.processes * SPARE_LEASES, steady_clock(), folder)
 
 
 def _limits(config: Config) -> CrawlLimits:
@@ -165,7 +206,9 @@ def _limits(config: Config) -> CrawlLimits:
     return CrawlLimits(scope.max_pages, scope.max_time, pace.max_retry_after, pace.max_error_time)
 
 
-def _worker(plan: CrawlPlan, fetcher: PageFetcher, pool: ParsePool, frontier: SqliteFrontier) -> PageWorker:
+def _worker(
+    plan: CrawlPlan, fetcher: PageFetcher, pool: ParsePool, frontier: SqliteFrontier, clock: Clock
+) -> PageWorker:
     config = plan.config
     options = OutcomeOptions(config.fetch.max_redirects, config.obey.nofollow, config.scope.sitemap_seeds)
     return PageWorker(
@@ -174,6 +217,7 @@ def _worker(plan: CrawlPlan, fetcher: PageFetcher, pool: ParsePool, frontier: Sq
         OutcomeBuilder(build_judge(plan), frontier, options),
         RetryPolicy(config.fetch.retries, longest_asked=config.pace.max_retry_after),
         config.output.keep_failed,
+        clock,
     )
 
 
@@ -194,6 +238,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     pages that differ from the run before are fetched a second time. Raises NothingCrawlable when robots.txt allows
     nothing, the error of ``reject`` for the start URL, and StorageError.
     """
+    plan, files_note = _with_open_files(plan)
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(_fetcher(plan, clock))
         robots_cache = build_robots_cache(plan, store, fetcher, clock)
@@ -206,7 +251,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         page_fetcher = PageFetcher(
             fetcher, robots_cache, throttle, previous_visits, earlier, fetch_options(plan.config)
         )
-        worker = _worker(plan, page_fetcher, pool, frontier)
+        worker = _worker(plan, page_fetcher, pool, frontier, throttle.clock)
 
         def further() -> bool:
             return frontier.review_postponed() or more(frontier) or frontier.review_postponed()
@@ -222,7 +267,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
                 engine.tally.bytes += again.bytes
     if engine.rejection:  # outside of the task groups, which would wrap it in a group
         raise engine.rejection
-    return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values()))
+    return VisitResult(ending, engine.tally, (*robots.notes, *filter(None, [files_note]), *frontier.notes.values()))
 
 
 async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.time) -> None:

@@ -40,6 +40,8 @@ _SETTLE_VISIT = """UPDATE visit SET state = ?, reason = ?, status = ?, target = 
   content = ?, etag = ?, last_modified = ?, header_date = ?, page_date = ?, page_date_source = ?, seen_at = ?, whole = ?
   WHERE id = ?"""
 
+_REQUEUE = "UPDATE visit SET state = 'pending', reason = '', status = NULL, attempts = ?, due = 0 WHERE id = ?"
+
 
 class SqliteFrontier:
     """See :class:`crawler.crawl.frontier.Frontier`. Every method may raise StorageError.
@@ -240,6 +242,15 @@ class SqliteFrontier:
                 (lease.attempts + 1, retry.due, retry.reason, retry.request.line() if retry.request else "", lease.id),
             )
         del self._out[lease.id]
+
+    def requeue(self, leases: Iterable[Lease]) -> None:
+        with self._batch.change():
+            for lease in leases:
+                (state,) = self._db.execute("SELECT state FROM visit WHERE id = ?", (lease.id,)).fetchone()
+                self._db.execute(_REQUEUE, (lease.attempts, lease.id))
+                if state != State.PENDING:
+                    self._state_counts.move(origin_of(lease.url), State(state), State.PENDING)
+                self._drop_read_ahead(origin_of(lease.url), lease.depth)
 
     def review_postponed(self) -> bool:
         """Whether some postponed URLs are visited after all, now that nothing else is left."""
