@@ -28,7 +28,7 @@ from crawler.crawl.engine import CrawlEngine, CrawlLimits, FinishReason, RejectS
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
-from crawler.crawl.page_fetcher import FetchOptions, PageFetcher
+from crawler.crawl.page_fetcher import FetchOptions, PageFetcher, PauseStore
 from crawler.crawl.revalidation import PreviousVisits
 from crawler.crawl.second_reads import SecondReads
 from crawler.crawl.worker import PageParser, PageWorker
@@ -48,7 +48,7 @@ from crawler.robots.rules import Robots, RobotsAccess, product_token
 from crawler.robots.store import RobotsStore
 from crawler.state.runs import Completeness, Run
 from crawler.state.store import Store, public_hosts
-from crawler.units import count_text
+from crawler.units import count_text, span
 from crawler.url.normalize import normalize_url, origin_of
 from crawler.version import __version__
 
@@ -115,7 +115,7 @@ def fetch_options(config: Config) -> FetchOptions:
     """The limits of the fetch step."""
     fetch = config.fetch
     return FetchOptions(
-        BodyLimits(wire=fetch.max_download, decoded=fetch.max_body),
+        BodyLimits(wire=fetch.max_download, decoded=fetch.max_body, pages_only=True),
         BodyLimits(wire=fetch.max_sitemap, decoded=fetch.max_sitemap),
         config.obey.max_crawl_delay,
     )
@@ -241,15 +241,20 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     plan, files_note = _with_open_files(plan)
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(_fetcher(plan, clock))
+        throttle = _throttle(plan)
+        pauses = PauseStore(store.db)
+        for origin, seconds in pauses.left(time.time()).items():
+            throttle.pause(origin, throttle.clock(), seconds)
+        if parked := await _wait_out_pause(plan, pauses):
+            return VisitResult(parked, Tally(), ())
         robots_cache = build_robots_cache(plan, store, fetcher, clock)
         robots = await _seed_robots(plan, store, fetcher, robots_cache)
         pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
-        throttle = _throttle(plan)
         previous_visits = PreviousVisits(
             store.db, store.run.number, parse_settings_key(plan), source_key(plan), plan.config.fetch.refetch_every
         )
         page_fetcher = PageFetcher(
-            fetcher, robots_cache, throttle, previous_visits, earlier, fetch_options(plan.config)
+            fetcher, robots_cache, throttle, previous_visits, pauses, earlier, fetch_options(plan.config)
         )
         worker = _worker(plan, page_fetcher, pool, frontier, throttle.clock)
 
@@ -272,8 +277,24 @@ async def visit(  # noqa: PLR0913 - three of them have a default
 
 async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.time) -> None:
     """Check early whether the site can be crawled at all. Raises NothingCrawlable, StorageError."""
+    if await _wait_out_pause(plan, PauseStore(store.db)):
+        return  # the visit ends for the same reason
     async with _fetcher(plan, clock) as fetcher:
         await _seed_robots(plan, store, fetcher, build_robots_cache(plan, store, fetcher, clock))
+
+
+async def _wait_out_pause(plan: CrawlPlan, pauses: PauseStore) -> FinishReason | None:
+    """Wait until the pause is over that the site requested in an earlier run; the reason when that is too long."""
+    origin, limits = origin_of(plan.seed), _limits(plan.config)
+    seconds = pauses.left(time.time()).get(origin, 0.0)
+    if seconds > limits.max_retry_after:
+        return FinishReason.PARKED
+    if seconds > limits.max_error_time:
+        return FinishReason.TROUBLED
+    if seconds:
+        log.warning("%s requested a pause in an earlier run; Siteatlas waits for %s", origin, span(max(1.0, seconds)))
+        await anyio.sleep(seconds)
+    return None
 
 
 def _fetcher(plan: CrawlPlan, clock: Clock) -> Fetcher:

@@ -112,6 +112,10 @@ class OriginThrottle:
             return max(FULL_WAIT_SECONDS, self.paused_until - now)
         return max(0.0, self.paused_until - now, self._next - now)
 
+    def pause(self, until: float) -> None:
+        """Start no request before this time, as the server requested."""
+        self.asked_until = self.paused_until = max(self.paused_until, until)
+
     def start(self, now: float) -> None:
         """A request starts."""
         self.in_flight += 1
@@ -142,7 +146,7 @@ class OriginThrottle:
         # Answers to requests that were in flight already repeat the same demand.
         is_news = started >= self._asked_at
         if retry_after is not None and retry_after >= 1.0:
-            self.asked_until = self.paused_until = max(self.paused_until, now + retry_after)
+            self.pause(now + retry_after)
         elif is_news:
             self.paused_until = max(self.paused_until, now + _REFUSED.pause(self._asked_in_a_row))
         if is_news:
@@ -253,6 +257,10 @@ class Throttle:
         """Obey a Crawl-delay of robots.txt at an origin."""
         if origin != self._folder:
             self._origin_throttle(origin).set_crawl_delay(seconds)
+
+    def pause(self, origin: str, now: float, seconds: float) -> None:
+        """Obey a Retry-After of an origin that an earlier run received: start no request for so many seconds."""
+        self._origin_throttle(origin).pause(now + seconds)
 
     def own_delay(self, url: Url) -> float:
         """Seconds between two requests to the origin of a URL by our own pace: rate, delay or Crawl-delay."""
