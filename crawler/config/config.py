@@ -196,7 +196,7 @@ class OutputConfig(ConfigSection):
     """Where and how the sitemap is written."""
 
     directory: str = ""
-    """Directory to publish the sitemap in."""
+    """Directory of the published sitemap."""
     gzip: bool = False
     """Compress the sitemap files with gzip. A sitemap index is never compressed."""
     max_urls: int = Field(default=50_000, ge=1, le=50_000)
