@@ -1,5 +1,6 @@
 """One visit of a site: builds the parts of the crawl from its plan, and runs the engine until the crawl ends."""
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -29,7 +30,7 @@ from crawler.crawl.page_fetcher import FetchOptions, PageFetcher, PauseStore
 from crawler.crawl.revalidation import PreviousVisits
 from crawler.crawl.second_reads import SecondReads
 from crawler.crawl.worker import PageParser, PageWorker
-from crawler.errors import NothingCrawlable
+from crawler.errors import NothingCrawlable, StorageError
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
 from crawler.fetch.retry import RetryPolicy
@@ -54,6 +55,7 @@ Clock = Callable[[], float]
 HasMore = Callable[[SqliteFrontier], bool]
 """Admits more URLs to a frontier in which nothing is left; False when there are no more."""
 
+_SUSPECT_NOTE: Final = "{} was being fetched when Siteatlas died three times in a row, so it is fetched last, and alone"
 SPARE_LEASES: Final = 4  # for each parser process, beyond the requests in flight: keeps it busy
 
 
@@ -218,8 +220,15 @@ async def visit(  # noqa: PLR0913 - three of them have a default
 
         engine = CrawlEngine(frontier, worker, throttle, _limits(plan.config), watch, further, reject)
         frontier.admit(seed_urls(plan, robots))
+        suspect_notes = [_SUSPECT_NOTE.format(url) for url in frontier.crash_suspects()]
+        for note in suspect_notes:
+            log.warning("%s", note)
         async with _stop_on_signals(engine):
-            ending = await engine.run()
+            try:
+                ending = await engine.run()
+            finally:
+                with contextlib.suppress(StorageError):  # of which the caller hears already
+                    frontier.land()
             if ending is FinishReason.COMPLETE and second_reads:
                 again = SecondReads(page_fetcher, throttle, pool)
                 await again.run(store.db, store.run.number, second_reads, lambda: engine.stopping)
@@ -227,7 +236,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
                 engine.tally.bytes += again.bytes
     if engine.rejection:  # outside of the task groups, which would wrap it in a group
         raise engine.rejection
-    return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values()))
+    return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values(), *suspect_notes))
 
 
 async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.time) -> None:
