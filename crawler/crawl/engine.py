@@ -223,6 +223,8 @@ class CrawlEngine:
     async def _process(self, lease: Lease) -> None:
         try:
             outcome = await self._worker.process(lease)
+        except StorageError as error:
+            return self._stop_on_storage_error(error)
         except Exception as error:
             log.exception("internal error on %s", lease.url)
             self.tally.internal_errors += 1

@@ -1,5 +1,6 @@
 """One visit of a site: builds the parts of the crawl from its plan, and runs the engine until the crawl ends."""
 
+import contextlib
 import dataclasses
 import hashlib
 import logging
@@ -32,7 +33,7 @@ from crawler.crawl.page_fetcher import FetchOptions, PageFetcher, PauseStore
 from crawler.crawl.revalidation import PreviousVisits
 from crawler.crawl.second_reads import SecondReads
 from crawler.crawl.worker import PageParser, PageWorker
-from crawler.errors import NothingCrawlable, UsageError
+from crawler.errors import NothingCrawlable, StorageError, UsageError
 from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
@@ -61,6 +62,7 @@ HasMore = Callable[[SqliteFrontier], bool]
 
 OWN_FILES: Final = 24  # that a run opens: state, journals, output, event loop, the server's name
 FILES_PER_PROCESS: Final = 6  # pipes of a parser process, most while it starts
+_SUSPECT_NOTE: Final = "{} was being fetched when Siteatlas died three times in a row, so it is fetched last, and alone"
 SPARE_LEASES: Final = 4  # for each parser process, beyond the requests in flight: keeps it busy
 
 
@@ -263,8 +265,15 @@ async def visit(  # noqa: PLR0913 - three of them have a default
 
         engine = CrawlEngine(frontier, worker, throttle, _limits(plan.config), watch, further, reject)
         frontier.admit(seed_urls(plan, robots))
+        suspect_notes = [_SUSPECT_NOTE.format(url) for url in frontier.crash_suspects()]
+        for note in suspect_notes:
+            log.warning("%s", note)
         async with _stop_on_signals(engine):
-            ending = await engine.run()
+            try:
+                ending = await engine.run()
+            finally:
+                with contextlib.suppress(StorageError):  # of which the caller hears already
+                    frontier.land()
             if ending is FinishReason.COMPLETE and second_reads:
                 again = SecondReads(page_fetcher, throttle, pool)
                 await again.run(store.db, store.run.number, second_reads, lambda: engine.stopping)
@@ -272,7 +281,8 @@ async def visit(  # noqa: PLR0913 - three of them have a default
                 engine.tally.bytes += again.bytes
     if engine.rejection:  # outside of the task groups, which would wrap it in a group
         raise engine.rejection
-    return VisitResult(ending, engine.tally, (*robots.notes, *filter(None, [files_note]), *frontier.notes.values()))
+    notes = (*robots.notes, *filter(None, [files_note]), *frontier.notes.values(), *suspect_notes)
+    return VisitResult(ending, engine.tally, notes)
 
 
 async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.time) -> None:
