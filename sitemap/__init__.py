@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.errors import SitemapError as SitemapError
     from sitemap.errors import SourceError as SourceError
     from sitemap.escape import safe as safe
+    from sitemap.escape import shorten as shorten
     from sitemap.finding import Finding as Finding
     from sitemap.linter.lint import Linter as Linter
     from sitemap.linter.lint import LintReport as LintReport
@@ -112,7 +113,7 @@ _MODULES: Final = {
     "errors": (
         "DestinationError EmptySitemap InvalidEntry InvalidLocation LimitExceeded NotASitemap SitemapError SourceError"
     ),
-    "escape": "safe",
+    "escape": "safe shorten",
     "finding": "Finding",
     "linter.lint": "LintReport Linter lint",
     "linter.report_json": "as_json",

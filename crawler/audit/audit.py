@@ -158,5 +158,5 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
         others = dict.fromkeys([*listed.alias_urls(MAX_ALIAS_URLS), *visits.behind_aliases(aliases, MAX_ALIAS_URLS)])
         if others:
             watches.on_stage("fetching URLs under other names of the site")
-            listed.store_alias_results(await check_host_aliases(plan, fetcher, robots, others, clock))
-        return result, await check_media(plan.config, fetcher, robots, listed.media(), clock, on_media)
+            listed.store_alias_results(await check_host_aliases(plan, fetcher, robots, others))
+        return result, await check_media(plan.config, fetcher, robots, listed.media(), on_media)

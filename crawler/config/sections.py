@@ -151,7 +151,7 @@ class WebhookConfig(ConfigSection):
     """URLs to send the message to. Write env:NAME or file:PATH to keep a secret URL, such as the URL of a chat, out of
     the configuration."""
     secret: str = ""
-    """Secret that signs each message: HMAC-SHA256 of the body, in the header X-Siteatlas-Signature."""
+    """Secret that signs each message. The header X-Siteatlas-Signature has the HMAC-SHA256 of the body."""
     template: str = ""
     """Jinja2 template of the body, for receivers that need other JSON, such as chats."""
     on: tuple[OccasionName, ...] = ("changes", "trouble", "findings")

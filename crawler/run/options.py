@@ -15,6 +15,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     restart: bool = False
     dry_run: bool = False
     accept_shrink: bool = False
+    replace: bool = False
     as_json: bool = False
     quiet: bool = False
     verbose: bool = False

@@ -42,6 +42,7 @@ async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with
     begin: Resume = Resume.ALWAYS,
     dry_run: bool = False,
     accept_shrink: bool = False,
+    replace_foreign: bool = False,
     all_left_out: bool = False,
 ) -> Report:
     """Crawl, publish, upload and send notifications. ``name`` is the name of the site in messages.
@@ -54,7 +55,13 @@ async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with
         register_channels(plan)
     try:
         report = await crawl(
-            plan, watch, begin=begin, dry_run=dry_run, accept_shrink=accept_shrink, all_left_out=all_left_out
+            plan,
+            watch,
+            begin=begin,
+            dry_run=dry_run,
+            accept_shrink=accept_shrink,
+            replace_foreign=replace_foreign,
+            all_left_out=all_left_out,
         )
     except SiteatlasError as error:
         if not dry_run and not isinstance(error, StateInUse):  # the process that uses it reports
@@ -113,6 +120,7 @@ def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Wat
         begin=resume_mode(options),
         dry_run=options.dry_run,
         accept_shrink=options.accept_shrink,
+        replace_foreign=options.replace,
         all_left_out=options.verbose,
     )
     tune_garbage_collector()

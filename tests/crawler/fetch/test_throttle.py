@@ -13,6 +13,7 @@ from crawler.model import Failure, Reply, Url
 NOW = 1_800_000_000.0
 URL = Url("https://h.test/")
 REFUSED = Failure("net.refused", "h.test refused the connection", True, 0.01)
+BROKEN = Failure("net.reset", "h.test closed the connection without a response", True, 0.01)
 
 
 def reply(status: int = 200, elapsed: float = 0.05, wait: str = "", at: float = NOW) -> Reply:
@@ -212,12 +213,25 @@ def test_ours_five_failures_to_connect_open_the_circuit_and_one_request_tries() 
     assert lane.allowed == 8
 
 
-def test_ours_a_dead_origin_is_down_after_growing_pauses_and_alive_when_it_answers() -> None:
+def test_ours_an_unreachable_origin_is_probed_at_growing_pauses_of_a_minute_at_most() -> None:
     run = Simulation(OriginThrottle(ThrottleOptions(4, 0)), lambda now, out: REFUSED)
+    run.run(20)
+    assert run.lane.is_unreachable
+    assert not run.lane.down
+    assert [round(gap) for gap in run.gaps if gap > 1][:8] == [2, 4, 8, 16, 32, 60, 60, 60]
+    later = run.lane.paused_until + 1
+    run.lane.start(later)
+    run.lane.finish(later + 0.1, reply(200, 0.1))
+    assert not run.lane.is_unreachable
+
+
+def test_ours_an_origin_that_breaks_every_connection_is_down_after_growing_pauses() -> None:
+    run = Simulation(OriginThrottle(ThrottleOptions(4, 0)), lambda now, out: BROKEN)
     run.run(8 + 3)
     assert not run.lane.down
     run.run(len(run.starts) + 1)
     assert run.lane.down
+    assert not run.lane.is_unreachable
     assert [round(gap) for gap in run.gaps if gap > 1] == [2, 4, 8, 16]
     later = run.lane.paused_until + 1
     run.lane.start(later)

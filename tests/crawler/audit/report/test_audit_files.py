@@ -83,7 +83,9 @@ def test_openpyxl_takes_every_hostile_cell_for_a_text() -> None:
     import openpyxl
 
     sheet = openpyxl.Workbook().active
-    for number, row in enumerate(table(hostile()), 1):
+    rows = list(table(hostile()))
+    assert sum(map(len, rows)) > 100
+    for number, row in enumerate(rows, 1):
         for column, value in enumerate(row.values(), 1):
             # Its own reading of a value: "f" is a formula; characters that no workbook may hold are errors.
             cell = sheet.cell(number, column, value)

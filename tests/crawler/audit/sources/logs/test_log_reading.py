@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-import zstandard
+from backports import zstd
 
 from crawler.audit.source_record import SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
@@ -30,7 +30,7 @@ PACKED = {
     "gz": lambda data: gzip.compress(data[:5_000]) + gzip.compress(data[5_000:]),
     "bz2": lambda data: bz2.compress(data, 1),
     "xz": lambda data: lzma.compress(data, preset=0),
-    "zst": lambda data: zstandard.compress(data[:5_000]) + zstandard.compress(data[5_000:]),
+    "zst": lambda data: zstd.compress(data[:5_000]) + zstd.compress(data[5_000:]),
 }
 
 
