@@ -53,6 +53,8 @@ def test_ours_a_retry_policy_counts_doubles_and_does_as_it_is_asked_within_bound
     assert [policy.delay(attempt) for attempt in range(5)] == [2.0, 4.0, 8.0, 10.0, None]
     assert [policy.delay(0, "key", asked) for asked in (0.0, 60.0, 61.0)] == [0.0, 60.0, None]
     assert RetryPolicy().delay(0) is None
+    assert RetryPolicy(1, longest_asked=0.5).delay(0) == 1.0
+    assert policy.delay(1, "key") == policy.pause(1, "key")
 
 
 def test_ours_pauses_double_to_five_minutes() -> None:

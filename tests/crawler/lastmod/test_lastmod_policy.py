@@ -224,3 +224,9 @@ def test_rfc9110_5_6_7_the_three_forms(text: str, moment: int) -> None:
 )
 def test_rfc9110_5_6_7_anything_else_is_no_date(text: str) -> None:
     assert http_date.parse_http_date(text, NOW) is None
+
+
+def test_ours_a_slow_answer_is_no_reason_to_distrust_what_is_older_than_its_request() -> None:
+    assert credible_last_modified(http(NOW - 20), "", NOW, 30.0) == NOW - 20
+    assert credible_last_modified(http(NOW - 3_600), http(NOW - 3_595), NOW, 0.0) == NOW - 3_600
+    assert credible_last_modified(http(NOW - 3_600), http(NOW - 3_596), NOW, 0.0) is None

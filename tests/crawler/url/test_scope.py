@@ -283,6 +283,10 @@ def test_sitemaps_org_named_hosts_are_listed_and_need_a_cross_submit() -> None:
         assert admit(scope, url)[0] == State.OUT_OF_SCOPE
     assert not scope.needs_cross_submit(Url("https://h.test/docs/a"))
     assert not scope.needs_cross_submit(Url("https://example.com/"))
+    spelled = Scope(Url("https://h.test/docs/s.xml"), hosts=("https://example.org:8443/", "http://example.com"))
+    assert spelled.needs_cross_submit(Url("https://example.org:8443/"))
+    assert spelled.needs_cross_submit(Url("https://example.com/"))
+    assert not spelled.needs_cross_submit(Url("https://example.org/"))
     sitemap = admit(scope, "https://example.org/sitemap.xml", 0, DiscoveredBy.SITEMAP, DocumentKind.SITEMAP)
     assert sitemap == ("", "")
     with pytest.raises(ScopeError) as caught:

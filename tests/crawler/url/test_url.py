@@ -344,3 +344,22 @@ def test_ours_the_memory_of_a_resolver_is_what_it_counts(asked: list[tuple[str, 
         assert resolver.resolve(base, href, encoding) == expected
         assert resolver._size == sum(table.size for table in resolver._tables.values())
         assert resolver._size <= 3_000 + 2 * 256
+
+
+@pytest.mark.parametrize(
+    "href", [" ?q", "\x01?q", "\x02#f", "\x03", "https:?q", "HTTPS:", "ht\ntps:?q", "https:#f", " "]
+)
+def test_whatwg_a_reference_to_the_page_itself_is_not_that_of_its_neighbour(href: str) -> None:
+    resolver = UrlResolver()
+    for base in ("https://h.test/a/1", "https://h.test/a/2?x"):
+        assert resolver.resolve(base, href) == join_url(base, href)
+
+
+def test_whatwg_a_reference_with_the_scheme_of_the_page_alone_is_relative_in_both_schemes() -> None:
+    resolver = UrlResolver()
+    for base in ("http://h.test/a/1", "http://h.test/a/2", "https://h.test/a/1", "https://h.test/a/2"):
+        own, other = base.partition("//")[0], "https:" if base.startswith("http:") else "http:"
+        assert resolver.resolve(base, f"{own}?q") == f"{base}?q"
+        assert resolver.resolve(base, f"{own}x") == f"{own}//h.test/a/x"
+        assert resolver.resolve(base, f"{other}x") == f"{other}//x/"
+        assert resolver.resolve(base, f"{other}?q") is None
