@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.fetch.retry import RetryPolicy, parse_retry_after
 from crawler.fetch.throttle import OriginThrottle, ThrottleOptions
 from crawler.model import Failure, Reply, Url
 
@@ -266,42 +265,3 @@ def test_ours_a_request_that_was_not_sent_gives_its_place_back() -> None:
     assert 0 < lane.seconds_until_start(NOW) < 1
     lane.finish(NOW, None)
     assert lane.seconds_until_start(NOW) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("120", 120.0),
-        (" 0 ", 0.0),
-        ("999999999", 999_999_999.0),
-        (formatdate(NOW + 60, usegmt=True), 60.0),
-        ("Friday, 15-Jan-27 08:01:00 GMT", 60.0),
-        ("Fri Jan 15 08:01:00 2027", 60.0),
-        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
-        *[
-            (bad, None)
-            for bad in ("", "-5", "+5", "5.5", "1e9", "nan", "inf", "0x10", "1_000", "120, 120", "٣", "soon")
-        ],
-        *[("9" * 5_000, None), ("\uff11\uff12", None), ("Wed, 21 Oct 99999 07:28:00 GMT", None)],
-        *[("Wed, 32 Dec 2026 07:28:00 GMT", None), ("Wed, 21 Oct 2026 07:28:00 +9999", None)],
-        (None, None),
-    ],
-)
-def test_rfc9110_10_2_3_retry_after(value: str | None, seconds: float | None) -> None:
-    assert parse_retry_after(value, NOW) == seconds
-
-
-def test_ours_retries_are_spread_and_repeatable() -> None:
-    delays = {RetryPolicy().pause(2, f"https://h.test/{number}") for number in range(200)}
-    assert len(delays) > 150
-    assert 3.0 <= min(delays) < 3.3
-    assert 4.7 < max(delays) <= 5.0
-    assert RetryPolicy().pause(2, "a") == RetryPolicy().pause(2, "a")
-    assert 225 <= RetryPolicy().pause(10**6, "\ud800") <= 375
-
-
-def test_ours_a_retry_policy_counts_doubles_and_does_as_it_is_asked_within_bounds() -> None:
-    policy = RetryPolicy(4, first=2.0, longest=10.0, longest_asked=60.0)
-    assert [policy.delay(attempt) for attempt in range(5)] == [2.0, 4.0, 8.0, 10.0, None]
-    assert [policy.delay(0, "key", asked) for asked in (0.0, 60.0, 61.0)] == [0.0, 60.0, None]
-    assert RetryPolicy().delay(0) is None
