@@ -223,6 +223,7 @@ FLAGS: Final = (
     Flag("--crawl", "audit.crawls", "DIR|FILE", many=True),
     Flag("--url-column", "audit.url_column", "NAME"),
     Flag("--verify-bots/--no-verify-bots", "audit.verify_bots"),
+    Flag("--keep-tokens/--no-keep-tokens", "audit.keep_tokens"),
     Flag("--max-crawl-age", "audit.max_crawl_age", "SECONDS"),
     Flag("--max-unlinked", "audit.max_unlinked", "N"),
     Flag("--min-visits", "audit.min_visits", "N"),

@@ -15,15 +15,16 @@ from crawler.audit.sources.logs.claims import PackedCounts, RequestCounts
 from crawler.audit.sources.logs.formats import LogReader, choose_reader
 from crawler.parse.protocol import encode_message, read_message
 from crawler.parse.sandbox import lock_down
+from crawler.url.params import mask_secrets
 
 MAX_SHOWN: Final = 160
 """Bytes of a line in a message."""
 
 
 def quote_line(line: bytes) -> str:
-    """The beginning of a line, quoted and without control characters."""
-    cut = line[:MAX_SHOWN]
-    return ascii(cut.decode("utf-8", "replace")) + ("…" if len(line) > MAX_SHOWN else "")
+    """The beginning of a line, quoted and without control characters and secrets."""
+    cut = mask_secrets(line[:MAX_SHOWN].decode("utf-8", "replace"))
+    return ascii(cut) + ("…" if len(line) > MAX_SHOWN else "")
 
 
 def line_form(line: bytes) -> str:
