@@ -13,6 +13,9 @@ from crawler.fetch.errors import FailureCode, FetchError
 PIECE_BYTES = 256 * 1024
 """Bytes of the largest piece of output (zstd: a few times that)."""
 
+_FREE_PARTS = 1_000
+_PART_BYTES = 512
+
 _DECODE_ERRORS: tuple[type[Exception], ...] = (igzip_lib.IsalError, zlib.error)  # type: ignore[assignment]
 _GZIP = b"\x1f\x8b"  # RFC 1952, section 2.3.1
 # zstd returns all output at once. A block is at least 4 bytes and gives at most 128 KiB (RFC 8878, section 3.1.1.2),
@@ -30,11 +33,29 @@ class Coding(Protocol):
         """Whether the stream has ended, with the right length and checksum."""
 
 
+class _Parts:
+    """Counts the members or frames of a stream: many small ones cost time, and empty ones give nothing for it."""
+
+    def __init__(self) -> None:
+        self._number = self._size = 0
+
+    def add(self, size: int) -> None:
+        """Count decoded bytes."""
+        self._size += size
+
+    def begin(self) -> None:
+        """Count another part. Raises FetchError for more than 1,000 of less than 512 bytes on average."""
+        self._number += 1
+        if self._number > _FREE_PARTS and self._size < self._number * _PART_BYTES:
+            raise FetchError(FailureCode.BODY_BOMB, f"{self._number:,} compressed parts with {self._size:,} bytes")
+
+
 class Gzip:
     """RFC 1952: all members. Bytes after the last one are ignored, as browsers and gzip(1) do."""
 
     def __init__(self) -> None:
         self._stream = isal_zlib.decompressobj(wbits=31)
+        self._parts = _Parts()
         self._ended = False
         self._held = b""  # the first byte of what may be another member
 
@@ -45,7 +66,9 @@ class Gzip:
         while data and not self._ended:
             if self._stream.eof and not self._next_member(data):
                 return
-            yield from _inflate(self._stream, data)
+            for piece in _inflate(self._stream, data):
+                self._parts.add(len(piece))
+                yield piece
             data = self._stream.unused_data if self._stream.eof else b""
 
     def _next_member(self, data: bytes) -> bool:
@@ -55,6 +78,7 @@ class Gzip:
         if not data.startswith(_GZIP):
             self._ended = True
             return False
+        self._parts.begin()
         self._stream = isal_zlib.decompressobj(wbits=31)
         return True
 
@@ -118,6 +142,7 @@ class Zstd:
     def __init__(self, window: int) -> None:
         self._context = zstandard.ZstdDecompressor(max_window_size=window)
         self._stream = self._context.decompressobj()
+        self._parts = _Parts()
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """Decode; see :class:`Coding`."""
@@ -125,6 +150,7 @@ class Zstd:
             rest = data[start : start + _ZSTD_SLICE]
             while rest:
                 if self._stream.eof:
+                    self._parts.begin()
                     self._stream = self._context.decompressobj()
                 try:
                     out = self._stream.decompress(rest)
@@ -134,6 +160,7 @@ class Zstd:
                     raise FetchError(FailureCode.BODY_DECODE_ERROR, "zstd") from error
                 rest = self._stream.unused_data
                 if out:
+                    self._parts.add(len(out))
                     yield out
 
     def complete(self) -> bool:
