@@ -67,8 +67,7 @@ class BodyDecoder:
         self._limits = limits
         self._passed = [0] * len(self._layers)  # bytes out of each layer
         self._taken = 0  # bytes into the first layer
-        self._out: list[bytes] = []
-        self.size = 0
+        self._out = bytearray()  # a list of pieces would cost far more than their bytes, if they are small
         self.wire = 0
         self.cut = ""
 
@@ -95,9 +94,12 @@ class BodyDecoder:
 
     def so_far(self) -> bytes:
         """The body decoded so far."""
-        body = self._out[0] if len(self._out) == 1 else b"".join(self._out)
-        self._out = [body]
-        return body
+        return bytes(self._out)
+
+    @property
+    def size(self) -> int:
+        """Bytes decoded so far."""
+        return len(self._out)
 
     def finish(self) -> bytes:
         """The body. Raises FetchError if a coding is incomplete, or an unknown coding does not look like text."""
@@ -132,5 +134,4 @@ class BodyDecoder:
             data = data[:room]
             self.cut = f"cut after {self._limits.decoded:,} bytes"
         if data:
-            self._out.append(data)
-            self.size += len(data)
+            self._out += data

@@ -21,6 +21,7 @@ class Deadline:
         self._in_body = False
         self._window_start = now
         self._window_bytes = 0
+        self._reads = self._body_bytes = 0
         self.on_change: Callable[[float], None] | None = None
         self.at = min(self._end, now + limits.first_byte)
 
@@ -33,12 +34,17 @@ class Deadline:
         """The head of the answer is complete."""
         self._in_body = True
         self._window_start, self._window_bytes = now, 0
+        self._reads = self._body_bytes = 0
         self._move(min(self._end, now + self._limits.idle))
 
     def body_received(self, size: int, now: float) -> None:
-        """Count bytes of the body. Raises FetchError when they arrive too slowly."""
+        """Count bytes of the body, read at once. Raises FetchError when they arrive too slowly, or too few at once."""
         limits = self._limits
         self._window_bytes += size
+        self._body_bytes += size
+        self._reads += 1
+        if self._reads > limits.reads and self._body_bytes < self._reads * limits.read_size:
+            raise FetchError(FailureCode.BODY_IN_CRUMBS, f"{self._body_bytes:,} bytes in {self._reads:,} pieces")
         if now - self._window_start >= limits.rate_window:
             if self._window_bytes < limits.rate * limits.rate_window:
                 detail = f"{self._window_bytes:,} bytes in {now - self._window_start:.0f} s"

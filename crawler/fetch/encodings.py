@@ -18,8 +18,10 @@ else:
 PIECE_BYTES = 256 * 1024
 """Bytes of the largest piece of output."""
 
+_FREE_PARTS = 1_000
+_PART_BYTES = 512
+
 _DECODE_ERRORS: tuple[type[Exception], ...] = (igzip_lib.IsalError, zlib.error)  # type: ignore[assignment]
-_MAX_EMPTY_FRAMES = 1_000  # each costs some microseconds, and nine bytes on the wire
 _GZIP = b"\x1f\x8b"  # RFC 1952, section 2.3.1
 
 
@@ -33,11 +35,29 @@ class Coding(Protocol):
         """Whether the stream has ended, with the right length and checksum."""
 
 
+class _Parts:
+    """Counts the members or frames of a stream: many small ones cost time, and empty ones give nothing for it."""
+
+    def __init__(self) -> None:
+        self._number = self._size = 0
+
+    def add(self, size: int) -> None:
+        """Count decoded bytes."""
+        self._size += size
+
+    def begin(self) -> None:
+        """Count another part. Raises FetchError for more than 1,000 of less than 512 bytes on average."""
+        self._number += 1
+        if self._number > _FREE_PARTS and self._size < self._number * _PART_BYTES:
+            raise FetchError(FailureCode.BODY_BOMB, f"{self._number:,} compressed parts with {self._size:,} bytes")
+
+
 class Gzip:
     """RFC 1952: all members. Bytes after the last one are ignored, as browsers and gzip(1) do."""
 
     def __init__(self) -> None:
         self._stream = isal_zlib.decompressobj(wbits=31)
+        self._parts = _Parts()
         self._ended = False
         self._held = b""  # the first byte of what may be another member
 
@@ -48,7 +68,9 @@ class Gzip:
         while data and not self._ended:
             if self._stream.eof and not self._next_member(data):
                 return
-            yield from _inflate(self._stream, data)
+            for piece in _inflate(self._stream, data):
+                self._parts.add(len(piece))
+                yield piece
             data = self._stream.unused_data if self._stream.eof else b""
 
     def _next_member(self, data: bytes) -> bool:
@@ -58,6 +80,7 @@ class Gzip:
         if not data.startswith(_GZIP):
             self._ended = True
             return False
+        self._parts.begin()
         self._stream = isal_zlib.decompressobj(wbits=31)
         return True
 
@@ -121,13 +144,14 @@ class Zstd:
     def __init__(self, window: int) -> None:
         self._window = window
         self._stream = zstd_decompressor(window)
-        self._empty = 0  # frames in a row without content
+        self._parts = _Parts()
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """Decode; see :class:`Coding`."""
         while data or not (self._stream.needs_input or self._stream.eof):
             if self._stream.eof:
-                self._next_frame()
+                self._parts.begin()
+                self._stream = zstd_decompressor(self._window)
             try:
                 out = self._stream.decompress(data, PIECE_BYTES)
             except ZstdError as error:
@@ -136,14 +160,8 @@ class Zstd:
                 raise FetchError(FailureCode.BODY_DECODE_ERROR, "zstd") from error
             data = self._stream.unused_data if self._stream.eof else b""
             if out:
-                self._empty = 0
+                self._parts.add(len(out))
                 yield out
-
-    def _next_frame(self) -> None:
-        self._empty += 1
-        if self._empty > _MAX_EMPTY_FRAMES:
-            raise FetchError(FailureCode.BODY_BOMB, f"more than {_MAX_EMPTY_FRAMES:,} empty zstd frames")
-        self._stream = zstd_decompressor(self._window)
 
     def complete(self) -> bool:
         """Whether the last frame is whole."""

@@ -67,6 +67,7 @@ class FailureCode(StrEnum):
         False,
         "the body from {host} becomes extremely large when decompressed, so Siteatlas rejected it",
     )
+    BODY_IN_CRUMBS = "body.in_crumbs", False, "{host} sent its response in extremely small pieces"
     BODY_TOO_MANY_CODINGS = "body.too_many_codings", False, "the body from {host} is compressed too many times"
     BODY_UNKNOWN_CODING = "body.unknown_coding", False, "the body from {host} has an unknown content coding"
     BODY_TOO_LARGE = "body.too_large", False, "the body that {host} announced is too large"

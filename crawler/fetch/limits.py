@@ -40,7 +40,8 @@ class FetchLimits(Struct, frozen=True):
 
     ``connect`` covers name lookup, connecting and the handshake, ``first_byte`` everything until the head of the
     answer is complete, ``idle`` a pause inside the body, ``total`` the whole fetch. A body with less than ``rate``
-    bytes per second over ``rate_window`` seconds fails. ``headers`` is the size of all header lines.
+    bytes per second over ``rate_window`` seconds fails, and so does one that comes in more than ``reads`` pieces of
+    less than ``read_size`` bytes on average. ``headers`` is the size of all header lines.
     """
 
     connect: float = 10.0
@@ -49,6 +50,8 @@ class FetchLimits(Struct, frozen=True):
     total: float = 120.0
     rate: int = KIB
     rate_window: float = 30.0
+    reads: int = 20_000
+    read_size: int = 128
     headers: int = 100 * KIB
     body: BodyLimits = BodyLimits()
 

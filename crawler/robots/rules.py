@@ -1,18 +1,18 @@
 """The rules of robots.txt (RFC 9309), also when it is unavailable or unreachable. Pure.
 
-``protego`` matches the rules, ``sitemap`` reads the Sitemap lines. This module decides what an answer means (2.3.1),
-which bytes are read (2.5), which group is ours (2.2.1), and which line explains a decision.
+``patterns.py`` matches the rules, ``sitemap`` reads the Sitemap lines. This module decides what an answer means
+(2.3.1), which bytes are read (2.5), which group is ours (2.2.1), and which line explains a decision.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
-from protego import Protego
 
 from crawler.model import Failure, Reply, Url
+from crawler.robots.patterns import PatternIndex, normal_path, normal_pattern
 from crawler.url.normalize import InvalidUrl, normalize_url, path_and_query
 from crawler.url.params import UrlParams
 from sitemap import sitemap_lines
@@ -26,6 +26,8 @@ MAX_AGE: Final = 24 * 3600.0
 """Seconds that an answer may be used (RFC 9309 2.4)."""
 MAX_AGE_UNREACHABLE: Final = 600.0
 """Seconds after which an unreachable robots.txt is fetched again."""
+_ORIGIN_WEIGHT: Final = 2_000
+_RULE_WEIGHT: Final = 600
 
 _token = re.compile(r"[A-Za-z0-9_-]+")
 _compatible = re.compile(r"\(compatible;\s*([A-Za-z0-9_-]+)", re.IGNORECASE).search
@@ -36,7 +38,6 @@ _record = re.compile(
     r"(?:\s*+:|\s)(.*+)",
     re.IGNORECASE | re.DOTALL,
 ).match
-_literal = re.compile(r"[A-Za-z0-9_.~/=-]*")
 _spaces = re.compile(r"\s+")
 _AGENT: Final = "user-agent"
 _ALLOW: Final = "allow"
@@ -71,18 +72,20 @@ class Blocked(Struct, frozen=True):
 ALLOWED: Final = Allowed()
 
 
-class _Rule(Struct, frozen=True):
+class _Rule(NamedTuple):
+    """One rule of our group: its pattern in normal form, and the number of its line from 1."""
+
+    pattern: str
+    allows: bool
     line: int
-    text: str
-    value: str
-    literal: str  # what a path must start with for the rule to match
 
 
 class Robots:
     """The rules of one origin for us. Made by :func:`robots_from_response` or :func:`parse_robots`.
 
     ``access`` says what decides, ``reason`` why, in a sentence. ``expires`` is the Unix time until which this holds.
-    ``sitemaps`` are the URLs of its Sitemap lines, ``notes`` its faults, each a sentence.
+    ``sitemaps`` are the URLs of its Sitemap lines, ``notes`` its faults, each a sentence. ``weight`` is roughly the
+    memory of the rules in bytes.
     """
 
     def __init__(self, access: RobotsAccess, reason: str, expires: float, text: str = "", token: str = "") -> None:
@@ -91,14 +94,16 @@ class Robots:
         self.expires = expires
         self.notes: tuple[str, ...] = ()
         self.sitemaps: tuple[Url, ...] = ()
-        self._token = token
-        self._lines = _line_end.split(text)
-        self._records = _own_records(self._lines, token)
-        self._protego = Protego.parse("\n".join([name and f"{name}: {value}" for name, value in self._records]))
-        self._rules: dict[str, list[_Rule]] = {}
-        self._single: dict[int, Protego] = {}
+        self._delay: float | None = None
+        self._rules: list[_Rule] = []
+        self._lines: dict[int, str] = {}
         if access is RobotsAccess.RULES:
+            lines = _line_end.split(text)
+            self._rules, self._delay = _own_group(_records(lines, token), token)
+            self._lines = {rule.line: lines[rule.line - 1] for rule in self._rules}
             self.sitemaps, self.notes = _sitemaps(sitemap_lines(text))
+        self._index = PatternIndex([rule.pattern for rule in self._rules])
+        self.weight = _ORIGIN_WEIGHT + sum(_RULE_WEIGHT + 3 * len(rule.pattern) for rule in self._rules)
 
     def can_fetch(self, url: Url) -> Allowed | Blocked:
         """Whether a URL of this origin may be fetched, with the line that blocks it."""
@@ -106,42 +111,28 @@ class Robots:
             return ALLOWED
         if self.access is RobotsAccess.NOTHING:
             return Blocked(0, self.reason)
-        if self._protego.can_fetch(url, self._token):
-            return ALLOWED
-        return self._explain(url)
+        rule = self._deciding(url)
+        return ALLOWED if rule is None or rule.allows else self._statement(rule)
 
     def crawl_delay(self, cap: float) -> float | None:
         """The Crawl-delay of our group in seconds, at most ``cap``; None without one."""
-        if self.access is not RobotsAccess.RULES:
-            return None
-        delay = self._protego.crawl_delay(self._token)
-        return None if delay is None else min(delay, cap)
+        return None if self._delay is None else min(self._delay, cap)
 
     def allowing_rule(self, url: Url) -> str:
         """The rule that allows an allowed URL, as in ``Blocked.reason``; "" when no rule matches it."""
-        rule = self._longest(url, _ALLOW) if self.access is RobotsAccess.RULES else None
-        return Blocked(rule.line, rule.text).reason if rule else ""
+        rule = self._deciding(url)
+        return self._statement(rule).reason if rule else ""
 
-    def _explain(self, url: Url) -> Blocked:
-        rule = self._longest(url, _DISALLOW)
-        return Blocked(rule.line, rule.text) if rule else Blocked(0, "robots.txt disallows it")
+    def _statement(self, rule: _Rule) -> Blocked:
+        return Blocked(rule.line, _spaces.sub(" ", self._lines[rule.line]).strip()[:200])
 
-    def _longest(self, url: Url, field: str) -> _Rule | None:
-        """The longest rule of this kind that matches a URL."""
-        if field not in self._rules:
-            self._rules[field] = _group_rules(self._lines, self._records, self._token, field)
+    def _deciding(self, url: Url) -> _Rule | None:
+        """The longest rule that matches a URL; of equally long ones, one that allows (RFC 9309 2.2.2)."""
         path = path_and_query(url)
-        for rule in self._rules[field]:
-            if path.startswith(rule.literal) and not self._alone(rule).can_fetch(url, self._token):
-                return rule
-        return None
-
-    def _alone(self, rule: _Rule) -> Protego:
-        """The rule as the only one of a file, so that protego says whether this rule matches."""
-        single = self._single.get(rule.line)
-        if single is None:
-            single = self._single[rule.line] = Protego.parse(f"User-agent: *\nDisallow: {rule.value}")
-        return single
+        if path.partition("?")[0] == "/robots.txt":
+            return None  # always allowed
+        place = self._index.first(normal_path(path))
+        return None if place is None else self._rules[place]
 
 
 def product_token(user_agent: str) -> str:
@@ -222,25 +213,21 @@ def _decode(body: bytes) -> tuple[str, list[str]]:
     return _not_a_line_end.sub(" ", text), notes
 
 
-def _own_records(lines: list[str], token: str) -> list[tuple[str, str]]:
-    """The field and value of each line, or two empty strings.
+def _records(lines: list[str], token: str) -> Iterator[tuple[int, str, str]]:
+    """The number, field and value of each line that is a record. Other lines end no group (2.2.4).
 
-    A User-agent line has our product token, ``*``, or a name that never matches (2.2.1). Lines that are no rules are
-    empty, because they must not end a group (2.2.4).
+    A User-agent line has our product token, ``*``, or a name that never matches (2.2.1).
     """
-    records = []
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         match = _record(line[:MAX_LINE].partition("#")[0])
         if match is None:
-            records.append(("", ""))
             continue
         name, value = match[1].lower(), match[2].strip()
         if name.startswith("user"):
             name, value = _AGENT, _agent_of(value, token)
         elif name.startswith("di"):
             name = _DISALLOW
-        records.append((name, value))
-    return records
+        yield number, name, value
 
 
 def _agent_of(value: str, token: str) -> str:
@@ -250,30 +237,49 @@ def _agent_of(value: str, token: str) -> str:
     return token if named and named[0].lower() == token else _UNMATCHABLE_AGENT
 
 
-def _group_rules(lines: list[str], records: list[tuple[str, str]], token: str, field: str) -> list[_Rule]:
-    """The rules of one kind in our group, longest first."""
-    groups: dict[str, list[_Rule]] = {}
+def _own_group(records: Iterable[tuple[int, str, str]], token: str) -> tuple[list[_Rule], float | None]:
+    """The rules of our group in their order of precedence, and its Crawl-delay: of ``*`` when no group names us."""
+    rules: dict[str, dict[tuple[str, bool], int]] = {}
+    delays: dict[str, float] = {}
     current: set[str] = set()
     is_open = False  # the record before was a user-agent line
-    for number, (name, value) in enumerate(records, 1):
+    for number, name, value in records:
         if name == _AGENT:
             current = {*current, value} if is_open else {value}
-            groups.setdefault(value, [])
+            if value != _UNMATCHABLE_AGENT:
+                rules.setdefault(value, {})
             is_open = True
-        elif name:
-            is_open = False
-            if name == field and value:
-                shown = _spaces.sub(" ", lines[number - 1]).strip()
-                rule = _Rule(number, shown[:200], value, _literal_start(value))
-                for agent in current:
-                    groups[agent].append(rule)
-    ours = groups.get(token, groups.get("*", []))
-    return sorted(ours, key=lambda rule: -len(rule.value))
+            continue
+        is_open = False
+        for agent in current & rules.keys():
+            if name in (_ALLOW, _DISALLOW):
+                for pattern in _patterns(value, allows=name == _ALLOW):
+                    rules[agent].setdefault((pattern, name == _ALLOW), number)
+            elif (delay := _seconds(value)) is not None:
+                delays[agent] = delay
+    ours = token if token in rules else "*"
+    ordered = sorted(rules.get(ours, {}).items(), key=lambda rule: (-len(rule[0][0]), not rule[0][1]))
+    return [_Rule(pattern, allows, line) for (pattern, allows), line in ordered], delays.get(ours)
 
 
-def _literal_start(value: str) -> str:
-    start = _literal.match(value)
-    return start[0] if start and value.startswith("/") else ""
+def _patterns(value: str, *, allows: bool) -> Iterator[str]:
+    """The patterns of one rule. A ``$`` may also be meant literally, and an allowed index.html allows its directory."""
+    if not value:
+        return
+    if "$" in value:
+        yield normal_pattern(value.replace("$", "%24"))
+    pattern = normal_pattern(value)
+    yield pattern
+    if allows and pattern.endswith("/index.html"):
+        yield pattern.removesuffix("index.html") + "$"
+
+
+def _seconds(value: str) -> float | None:
+    try:
+        delay = float(value)
+    except ValueError:
+        return None
+    return delay if 0 <= delay < float("inf") else None
 
 
 def _sitemaps(texts: Iterable[str]) -> tuple[tuple[Url, ...], tuple[str, ...]]:

@@ -1,0 +1,176 @@
+"""The path patterns of robots.txt (RFC 9309 2.2.2 and 2.2.3): their normal form, and matching of many at once. Pure."""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+_MAX_PIECE: Final = 16
+"""Characters of the longest pieces that wildcard patterns are indexed by; shorter ones are powers of two."""
+_MAX_KEYS: Final = 4
+"""Pieces of one pattern that it is indexed by, one after the other while too many patterns share them."""
+_LEAF: Final = 4
+"""So many patterns are tried without another piece between them."""
+_NO_MATCH: Final = 1 << 31
+
+_plain_path = re.compile(r"[A-Za-z0-9_.~/=-]*").fullmatch
+_plain_pattern = re.compile(r"(?:[A-Za-z0-9_.~/=*-]|%24)*+\$?").fullmatch
+_escape = re.compile(rb"%([0-9A-Fa-f]{2})")
+_stars = re.compile(r"\*\*+")
+
+
+def normal_path(path: str) -> str:
+    """A path with its query, in the spelling in which patterns are compared."""
+    return path if _plain_path(path) else _normal(path, b"/%")
+
+
+def normal_pattern(value: str) -> str:
+    """The pattern of an Allow or Disallow line in that spelling. A ``$`` at its end and every ``*`` keep their meaning.
+
+    A complete URL is taken for a path that contains it, since no path begins with it.
+    """
+    if _plain_pattern(value):
+        return value
+    if value.startswith(("http://", "https://")):
+        value = f"/{value}"
+    is_anchored = value.endswith("$")
+    return _normal(value.removesuffix("$") if is_anchored else value, b"/%*") + "$" * is_anchored
+
+
+def _normal(text: str, kept: bytes) -> str:
+    """Decode the escapes of all bytes but the kept ones, then escape what is neither unreserved, kept nor ``=``."""
+
+    def decoded(match: re.Match[bytes]) -> bytes:
+        byte = bytes.fromhex(match[1].decode())
+        return match[0].upper() if byte in kept else byte
+
+    return quote(_escape.sub(decoded, text.encode("utf-8", "replace")), safe=kept + b"=")
+
+
+class _Wildcard(NamedTuple):
+    """A pattern with ``*`` between its segments; ``rank`` is its place in the order of precedence."""
+
+    rank: int
+    segments: list[str]
+    is_anchored: bool
+
+    def matches(self, path: str) -> bool:
+        """Whether the segments occur one after the other: the first at the start, an anchored last one at the end."""
+        first, *inner, last = self.segments
+        if not path.startswith(first):
+            return False
+        position = len(first)
+        for segment in inner:
+            found = path.find(segment, position)
+            if found < 0:
+                return False
+            position = found + len(segment)
+        if self.is_anchored:
+            return len(path) - len(last) >= position and path.endswith(last)
+        return path.find(last, position) >= 0
+
+
+_Tree = dict[str, "_Tree | list[_Wildcard]"]
+"""Patterns by one of their pieces, and those that share it by another; "" is for those without another."""
+
+
+class PatternIndex:
+    """Finds the first of many patterns, in their order of precedence, that matches a path.
+
+    A pattern without wildcards is found by bisection. One with wildcards is tried only on a path that contains its
+    rarest pieces, so that tens of thousands of patterns cost microseconds.
+    """
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        prefixes: dict[str, int] = {}
+        wildcards: dict[tuple[bool, str], _Wildcard] = {}
+        self._exact: dict[str, int] = {}
+        for rank, pattern in enumerate(patterns):
+            is_anchored = pattern.endswith("$")
+            segments = _stars.sub("*", pattern.removesuffix("$")).split("*")
+            if len(segments) > 1 and not segments[-1] and not is_anchored:
+                del segments[-1]  # a star at the end means nothing
+            if len(segments) > 1:
+                wildcards.setdefault((is_anchored, "*".join(segments)), _Wildcard(rank, segments, is_anchored))
+            else:
+                (self._exact if is_anchored else prefixes).setdefault(segments[0], rank)
+        self._prefixes = sorted(prefixes)
+        self._parents, self._ranks = _nested(self._prefixes, prefixes)
+        self._tree, self._lengths = _tree_of(list(wildcards.values()))
+
+    def first(self, path: str) -> int | None:
+        """The number of the first pattern that matches a path in normal form, None if none does."""
+        best = min(self._exact.get(path, _NO_MATCH), self._prefix_rank(path))
+        for wildcard in self._candidates(path):
+            if wildcard.rank < best and wildcard.matches(path):
+                best = wildcard.rank
+        return None if best == _NO_MATCH else best
+
+    def _prefix_rank(self, path: str) -> int:
+        place = bisect_right(self._prefixes, path) - 1
+        while place >= 0 and not path.startswith(self._prefixes[place]):
+            place = self._parents[place]
+        return self._ranks[place] if place >= 0 else _NO_MATCH
+
+    def _candidates(self, path: str) -> Iterator[_Wildcard]:
+        if not self._tree:
+            return
+        pieces = {path[at : at + length] for length in self._lengths for at in range(len(path) - length + 1)}
+        pieces.add("")
+        open_trees = [self._tree]
+        while open_trees:
+            tree = open_trees.pop()
+            for piece in tree.keys() & pieces:
+                branch = tree[piece]
+                if isinstance(branch, dict):
+                    open_trees.append(branch)
+                else:
+                    yield from branch
+
+
+def _nested(ordered: list[str], ranks: dict[str, int]) -> tuple[list[int], list[int]]:
+    """For each prefix: the longest other one that it begins with (-1: none), and the best rank of it and all those."""
+    parents: list[int] = []
+    best: list[int] = []
+    place = -1
+    for prefix in ordered:
+        while place >= 0 and not prefix.startswith(ordered[place]):
+            place = parents[place]
+        parents.append(place)
+        best.append(min(ranks[prefix], best[place] if place >= 0 else _NO_MATCH))
+        place = len(parents) - 1
+    return parents, best
+
+
+def _tree_of(wildcards: list[_Wildcard]) -> tuple[_Tree, list[int]]:
+    """The patterns by their rarest pieces, and the lengths of these."""
+    pieces = [_pieces(wildcard.segments) for wildcard in wildcards]
+    uses = Counter(piece for each in pieces for piece in each)
+    keys = [sorted(own, key=uses.__getitem__)[:_MAX_KEYS] for own in pieces]
+    tree = _branches(list(zip(keys, wildcards, strict=True)), 0)
+    return tree, sorted({len(key) for own in keys for key in own})
+
+
+def _branches(wildcards: list[tuple[list[str], _Wildcard]], level: int) -> _Tree:
+    groups: dict[str, list[tuple[list[str], _Wildcard]]] = {}
+    for keyed in wildcards:
+        keys = keyed[0]
+        groups.setdefault(keys[level] if level < len(keys) else "", []).append(keyed)
+    return {
+        key: _branches(group, level + 1)
+        if key and len(group) > _LEAF and level + 1 < _MAX_KEYS
+        else [wildcard for _, wildcard in group]
+        for key, group in groups.items()
+    }
+
+
+def _pieces(segments: list[str]) -> list[str]:
+    """The distinct pieces of all segments, of the greatest length that fits into each."""
+    pieces: set[str] = set()
+    for segment in segments:
+        if segment:
+            length = min(_MAX_PIECE, 1 << len(segment).bit_length() - 1)
+            pieces.update([segment[at : at + length] for at in range(len(segment) - length + 1)])
+    return sorted(pieces)
