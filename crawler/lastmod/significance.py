@@ -46,6 +46,7 @@ from crawler.lastmod.memory import (
 from crawler.parse.snapshot.diff import (
     BEFORE_ALIKE,
     BEHIND_ALIKE,
+    DATED,
     FACT,
     FINGERPRINT,
     FRAME,
@@ -103,6 +104,12 @@ MIN_OF_USUAL: Final = 0.2
 """Share of the usual number of pages on which a slot must move, to move as usual."""
 
 MIN_MOVED_PAGES: Final = 2
+MIN_RUNS_OF_FEW: Final = 2
+"""Runs in which a slot moved on one page, or on some of its pages, before it moves by itself."""
+MAX_CARD_TEXTS: Final = 3
+"""Texts beside a link that rotates, up to which they came with it."""
+MAX_ALONE: Final = 2
+"""Pages with a slot up to which it may move on one of them."""
 MIN_AGAIN_PAGES: Final = 3
 MAX_FIGURE_TEXT: Final = 40
 MAX_BARE_FIGURE: Final = 12
@@ -215,7 +222,8 @@ class SignificanceModel:
         ]
         here: dict[int, list[Difference]] = {}
         for d in left:
-            here.setdefault(d.place, []).append(d)
+            if not d.flags & MOVED:
+                here.setdefault(d.place, []).append(d)
         self._left.update({d.exact for d in left if d.gone})
         _forget_singletons(self._left)
         moved = Counter(d.gone for differences in here.values() if _is_whole(differences) for d in differences)
@@ -264,8 +272,14 @@ class SignificanceModel:
             if n not in reasons and (reason := self._reason(page, d, stamped))
         }
         reasons.update(found)
-        for n in _unbalanced(differences, [n for n, reason in reasons.items() if reason in _ROTATING]):
-            if n in found and found[n] in {USUAL, USUAL_HERE} and not self._is_whole_slot(differences[n]):
+        rotating = [n for n, reason in reasons.items() if reason in _ROTATING]
+        sides = [d.gone for d in differences if not d.flags & LINK]
+        has_more = 2 * sum(sides) < len(sides)
+        for n in _unbalanced(differences, rotating):
+            d, reason = differences[n], reasons[n]
+            is_odd = n in found and reason in {USUAL, USUAL_HERE} and not self._is_whole_slot(d)
+            is_inserted = has_more and (n in found or reason == VARIES_HERE) and self._is_inserted(d, differences)
+            if is_odd or is_inserted:
                 del reasons[n]
         self._explain_by_exchange(differences, reasons)
         self._explain_by_unit(differences, reasons)
@@ -311,7 +325,7 @@ class SignificanceModel:
     def _site_reason(self, d: Difference, stamped: set[int], inserted: set[int], counters: set[int]) -> str:
         if d.flags & FRAME:
             return IN_FRAME
-        if d.shape in stamped and (self._is_counter(d) or (d.shape in counters and not d.flags & FACT)):
+        if d.shape in stamped and (self._is_counter(d) or (d.shape in counters and not d.flags & (FACT | DATED))):
             return COUNTER
         # all prices may rise at once, and all pages may get the same sentence among their own
         if d.flags & FACT or d.place in inserted:
@@ -344,6 +358,8 @@ class SignificanceModel:
     def _reason_of_runs(self, page: int, d: Difference, *, figures: bool) -> str:
         """Why a difference does not count by what earlier runs saw, or ""."""
         slots = list(slots_of(d))
+        if d.flags & MOVED:  # a text of a pool may come back at another position
+            slots += [d.place, d.box]
         if figures:
             slots += [k ^ _FIGURES for k in slots]
         if figures or not self.experiment.is_surprising(d):
@@ -360,7 +376,19 @@ class SignificanceModel:
         if d.flags & MOVED:
             return self._moves_here_again(page, d.place ^ ORDER, 1)
         most = MAX_FIGURE_TEXT if d.shape in self._small_steps else MAX_BARE_FIGURE
-        return figures and d.size <= most and any(self._moves_here_again(page, k ^ _FIGURES, 1) for k in slots_of(d))
+        return (
+            figures
+            and d.size <= most
+            and any(self._moves_here_again(page, k ^ _FIGURES, 1) for k in (d.nth, d.nth_last))
+        )
+
+    def _is_inserted(self, d: Difference, differences: list[Difference]) -> bool:
+        """Whether a text of no pool came to others at a place that lost fewer: a rotation exchanges texts."""
+        if d.gone or d.flags & (LINK | MOVED) or self.experiment.in_pool(d):
+            return False
+        here = [other for other in differences if other.place == d.place and not other.flags & LINK]
+        unknown = sum(not other.gone and not self.experiment.in_pool(other) for other in here)
+        return unknown <= len(here) - 2 * sum(other.gone for other in here) and not _is_whole(here)
 
     def _explain_by_exchange(self, differences: list[Difference], reasons: dict[int, str]) -> None:
         """Explain the other text of each exchange: it may be rare by chance."""
@@ -378,15 +406,24 @@ class SignificanceModel:
 
     @staticmethod
     def _explain_by_unit(differences: list[Difference], reasons: dict[int, str]) -> None:
-        """Explain the links and pictures of cards whose texts rotate: a card is one thing."""
+        """Explain links whose texts rotate, and texts whose links do: a card is one thing."""
         units: dict[int, list[int]] = {}
+        cards: dict[tuple[int, int], list[int]] = {}
         for n, d in enumerate(differences):
             units.setdefault(d.unit, []).append(n)
+            cards.setdefault((d.unit, d.after), []).append(n)
         for here in units.values():
             rest = [n for n in here if n not in reasons]
             rotating = sum(reasons.get(n) in _ROTATING for n in here)
             if rest and rotating >= len(rest) and all(differences[n].flags & LINK for n in rest):
                 reasons.update(dict.fromkeys(rest, IN_CARD))
+        for here in cards.values():
+            rest = [n for n in here if n not in reasons]
+            links = sum(reasons.get(n) in _ROTATING and bool(differences[n].flags & LINK) for n in here)
+            if rest and links * MAX_CARD_TEXTS >= len(rest):
+                sides = [differences[n].gone for n in here]
+                if sum(sides) * 2 == len(sides):
+                    reasons.update(dict.fromkeys(rest, IN_CARD))
 
     def learn(self, deltas: Iterable[tuple[int, Delta]]) -> SiteMemory:
         """The memory of the site after this run. Goes once more through the deltas."""
@@ -421,9 +458,13 @@ class SignificanceModel:
             if _may_be_widget(place):
                 shares[k] = self._share(place.turned, k)
         for k, pages in self._moved.items():
-            if len(pages) >= MIN_MOVED_PAGES and (share := self._moved_share(k)) >= MIN_USUAL_PLACE_SHARE:
+            is_alone = self._held_slots(k) <= MAX_ALONE
+            if (len(pages) >= MIN_MOVED_PAGES or is_alone) and (share := self._moved_share(k)) >= MIN_SHARE:
                 shares[k] = share
-        shares.update({k ^ _POOLED: 1.0 for k, place in self._places.items() if self._is_repeated(place)})
+        for k, place in self._places.items():
+            # one page of many that shows what others show was given another author or topic
+            if self._is_repeated(place) and (share := self._share(place.turned, k)) >= MIN_SHARE:
+                shares[k ^ _POOLED] = share
         for k, n in self._left.items():
             if n >= MIN_AGREEING_PAGES and (share := self._share(n, k)) >= MIN_SHARE:
                 shares[k ^ _TEXT] = share
@@ -457,9 +498,15 @@ class SignificanceModel:
         share = self._share(changed, d.shape)
         history = self._history.get(d.shape)
         if history is not None and history.runs and (d.shape in self._small_steps or self._is_frequent(d.shape)):
-            needed = MIN_USUAL_PLACE_SHARE if d.flags & FACT else history.share * MIN_OF_USUAL
+            is_stated = bool(d.flags & (FACT | DATED))
+            needed = MIN_USUAL_PLACE_SHARE if is_stated else max(MIN_SHARE, history.share) * MIN_OF_USUAL
             runs = MIN_FACT_RUNS if d.flags & FACT else 1
-            if history.moved_share >= MIN_MOVED_RUNS and history.runs >= runs and share >= needed:
+            if (
+                history.share >= MIN_SHARE
+                and history.moved_share >= MIN_MOVED_RUNS
+                and history.runs >= runs
+                and share >= needed
+            ):
                 return True
         if d.flags & FACT or not self._is_unknown(d.shape):
             return False
@@ -520,12 +567,23 @@ class SignificanceModel:
         return restamped >= MIN_AGREEING_PAGES and self._share(restamped, k) >= MIN_RESTAMPED_SHARE
 
     def _moves_as_usual(self, k: int) -> bool:
-        """Whether a slot moves in most runs on most of its pages, and does so now."""
+        """Whether a slot moves in most runs on most of its pages, and does so now.
+
+        Some of its pages are enough if it shows links, or what other pages show, too.
+        """
         history = self._history.get(k)
         if history is None or not history.runs or history.moved_share < MIN_MOVED_RUNS:
             return False
-        now = self._moved_share(k)
-        return history.share >= MIN_USUAL_PLACE_SHARE and now >= history.share * MIN_OF_USUAL
+        place = self._places.get(k)
+        is_linked = place is not None and place.links * 2 > place.turned
+        few = len(self._moved.get(k, ())) < MIN_MOVED_PAGES or history.share < MIN_USUAL_PLACE_SHARE
+        if few and not is_linked and history.runs < MIN_RUNS_OF_FEW:
+            return False
+        if history.share < MIN_USUAL_PLACE_SHARE and not (
+            is_linked or (place is not None and self._is_repeated(place))
+        ):
+            return False
+        return self._moved_share(k) >= history.share * MIN_OF_USUAL
 
     def _is_usual_text(self, d: Difference) -> bool:
         """Whether a text comes and goes in most runs on many pages, and does so now."""
@@ -580,7 +638,11 @@ class SignificanceModel:
     def _moved_share(self, k: int) -> float:
         """The share of the pages with a slot on which its texts, or its figures alone, moved."""
         moved = len(self._moved.get(k, ()))
-        return moved / max(moved, *(self._held[k ^ kind] for kind in (0, _FIGURES, ORDER)), 1)
+        return moved / max(moved, self._held_slots(k), 1)
+
+    def _held_slots(self, k: int) -> float:
+        """The pages that have a slot, given by the key of its texts, its figures or its order."""
+        return max(self._held[k ^ kind] for kind in (0, _FIGURES, ORDER))
 
     def _shows_a_pool(self, k: int, place: _PlaceCounts) -> bool:
         """Whether a slot shows texts of a pool: on several pages now, many different ones, or so in most runs."""

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from crawler.parse.html.text import one_line
 from crawler.parse.snapshot.blocks import (
-    AnyBlock,
     ContentBlock,
     PageVersion,
     parse_blocks,
@@ -20,7 +19,7 @@ from crawler.parse.snapshot.blocks import (
     stable_hash,
     statement_place,
 )
-from crawler.parse.snapshot.text import Memo, has_fingerprint, mask_variable_text
+from crawler.parse.snapshot.text import Memo, has_date, has_fingerprint, mask_variable_text
 
 MAX_DIFFERENCES = 200
 MAX_TEXT = 120
@@ -49,6 +48,8 @@ MOVED = 16
 """Flag of a difference: the page lost and gained the text, which moved among the others of its place."""
 FINGERPRINT = 8
 """Flag of a difference: it has the URL of an asset whose fingerprint does not count."""
+DATED = 128
+"""Flag of a difference: it has a day or a year beside the name of a month."""
 
 
 class Difference(Struct, frozen=True, array_like=True):
@@ -102,12 +103,15 @@ def compare(before: bytes, after: bytes) -> Delta:
     if before == after:
         return Delta(known=bool(before))
     versions = parse_changed_blocks(before, after)
-    if versions is None or not all(any(map(_read_block, version.entries)) for version in versions):
+    if versions is None or not all(version.blocks for version in versions):
         return Delta(known=False)
     in_old, in_new = (Counter([block.compared_text for block in version.differing]) for version in versions)
     moved = _moved(versions[0].differing, versions[1].differing)
-    lost = _differences(versions[0], _surplus(in_old, in_new), moved, True)
-    gained = _differences(versions[1], _surplus(in_new, in_old), moved, False)
+    in_lost = _changed(versions[0], _surplus(in_old, in_new), moved)
+    in_gained = _changed(versions[1], _surplus(in_new, in_old), moved)
+    _drop_divided_anew(in_lost, in_gained)
+    lost = _differences(versions[0], in_lost, moved, True)
+    gained = _differences(versions[1], in_gained, moved, False)
     listed = lost[: max(MAX_DIFFERENCES // 2, MAX_DIFFERENCES - len(gained))]
     listed += gained[: MAX_DIFFERENCES - len(listed)]
     return Delta(listed, more=len(listed) < len(lost) + len(gained))
@@ -157,8 +161,7 @@ def _unique_texts(blocks: list[ContentBlock]) -> dict[bytes, list[str]]:
     for block in blocks:
         is_free = block.is_link or block.is_frame or len(block.text) < MIN_MOVED_TEXT or block.place[:1] == b"="
         if not is_free and count[block.compared_text] == 1:
-            container = block.place.partition(b"\x1f")[0]
-            texts.setdefault(container, []).append(block.compared_text)
+            texts.setdefault(_container(block), []).append(block.compared_text)
     return texts
 
 
@@ -178,60 +181,83 @@ def _longest_increasing(numbers: list[int]) -> list[int]:
     return chain
 
 
-def _differences(version: PageVersion, surplus: dict[str, int], moved: set[str], gone: bool) -> list[Difference]:
-    """The blocks in surplus and those that moved, in document order; of equal blocks the last.
-
-    One more than a delta lists, at most.
-    """
-    if not surplus and not moved:
-        return []
+def _changed(version: PageVersion, surplus: dict[str, int], moved: set[str]) -> dict[int, ContentBlock]:
+    """The blocks in surplus and those that moved, by index, in document order; of equal blocks the last."""
     changed: dict[int, ContentBlock] = {}
-    for at in reversed(version.own):
-        block = version.entries[at]
-        if not isinstance(block, ContentBlock):
-            continue
-        if surplus.get(block.compared_text):
-            surplus[block.compared_text] -= 1
-            changed[at] = block
-        elif block.compared_text in moved:
-            changed[at] = block
+    if surplus or moved:
+        for at in reversed(version.own):
+            block = version.blocks[at]
+            if surplus.get(block.compared_text):
+                surplus[block.compared_text] -= 1
+                changed[at] = block
+            elif block.compared_text in moved:
+                changed[at] = block
+    return dict(reversed(changed.items()))
+
+
+def _drop_divided_anew(lost: dict[int, ContentBlock], gained: dict[int, ContentBlock]) -> None:
+    """Drop blocks that follow each other and say the same as some of the other version: only inline tags changed."""
+    if len(lost) == len(gained):  # then the same text would be divided into as many blocks
+        return
+    old, new = ({_joined(run): run for run in _runs(changed)} for changed in (lost, gained))
+    for text in old.keys() & new.keys():
+        for changed, run in ((lost, old[text]), (gained, new[text])):
+            for at in run:
+                del changed[at]
+
+
+def _runs(changed: dict[int, ContentBlock]) -> list[dict[int, ContentBlock]]:
+    """The changed blocks that follow each other in one container."""
+    runs: list[dict[int, ContentBlock]] = []
+    for at, block in changed.items():
+        before = changed.get(at - 1)
+        if before is None or _container(before) != _container(block):
+            runs.append({})
+        runs[-1][at] = block
+    return runs
+
+
+def _joined(run: dict[int, ContentBlock]) -> str:
+    return "".join("".join(block.compared_text.split()) for block in run.values())
+
+
+def _container(block: ContentBlock) -> bytes:
+    return block.place.partition(b"\x1f")[0]
+
+
+def _differences(
+    version: PageVersion, changed: dict[int, ContentBlock], moved: set[str], gone: bool
+) -> list[Difference]:
+    """The changed blocks as differences: one more than a delta lists, at most."""
     places = {block.place for block in changed.values()}
     among: Counter[tuple[bytes, str]] = Counter()
     count: Counter[bytes] = Counter()
     nth: dict[int, int] = {}
-    for at, entry in enumerate(version.entries):
-        if entry.place in places and _read_block(entry):
-            among[entry.place, entry.spot] += 1
-            nth[at] = count[entry.place]
-            count[entry.place] += 1
+    for at, block in enumerate(version.blocks):
+        if block.place in places:
+            among[block.place, block.spot] += 1
+            nth[at] = count[block.place]
+            count[block.place] += 1
     differences: list[Difference] = []
     following = -1
-    for at in sorted(changed)[: MAX_DIFFERENCES + 1]:
+    for at, block in islice(changed.items(), MAX_DIFFERENCES + 1):
         if at > following:
             preceding, after = _unchanged_neighbour(version, changed, at, -1)
             following, ahead = _unchanged_neighbour(version, changed, at, 1)
-        block = changed[at]
         numbers = nth[at], nth[at] - count[block.place]
         flags = MOVED if block.compared_text in moved else 0
-        flags |= BEHIND_ALIKE * (after != 0 and version.entries[preceding].place == block.place)
-        flags |= BEFORE_ALIKE * (ahead != 0 and version.entries[following].place == block.place)
+        flags |= BEHIND_ALIKE * (after != 0 and version.blocks[preceding].place == block.place)
+        flags |= BEFORE_ALIKE * (ahead != 0 and version.blocks[following].place == block.place)
         differences.append(_difference(block, gone, after, ahead, among[block.place, block.spot], numbers, flags))
     return differences
 
 
 def _unchanged_neighbour(version: PageVersion, changed: Container[int], at: int, step: int) -> tuple[int, int]:
-    """The index of the nearest unchanged entry with a text in one direction, and its key, or 0 at the end."""
+    """The index of the nearest unchanged block in one direction, and its key, or 0 at the end."""
     at += step
-    while 0 <= at < len(version.entries):
-        block = None if at in changed else _read_block(version.entries[at])
-        if block:
-            return at, _key_at_place(block)
+    while at in changed:
         at += step
-    return at, 0
-
-
-def _read_block(entry: AnyBlock) -> ContentBlock | None:
-    return entry if isinstance(entry, ContentBlock) else entry.read()
+    return at, _key_at_place(version.blocks[at]) if 0 <= at < len(version.blocks) else 0
 
 
 def _difference(  # noqa: PLR0913 - the fields of a difference
@@ -241,6 +267,7 @@ def _difference(  # noqa: PLR0913 - the fields of a difference
     flags |= FRAME * block.is_frame | FACT * block.is_fact | LINK * block.is_link
     if has_fingerprint(block.compared_text):
         flags |= FINGERPRINT
+    flags |= DATED * has_date(block.text)
     text = one_line(block.text, MAX_TEXT)
     nth, nth_last = (_nth_key(place, number) for number in numbers)
     unit = block.box.partition(b"\x1f")[0]
