@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from run import Ran, crawl, listed, published, siteatlas
-from scripted import Answer, Site, links, scripted
+from scripted import Answer, Route, Site, links, scripted
 
 
 def states(ran: Ran) -> dict[str, dict[str, str]]:
@@ -213,6 +213,23 @@ def test_ours_lastmod_is_what_the_server_says_and_never_now(tmp_path: Path) -> N
         for policy, count in (("none", 0), ("header", 1), ("page", 1)):
             crawl(tmp_path, site.url, "--lastmod", policy)
             assert published(tmp_path)["sitemap.xml"].count(b"<lastmod>") == count, policy
+
+
+def test_google_a_logo_is_an_image_of_the_start_page_only(tmp_path: Path) -> None:
+    def images(*words: str) -> dict[str, int]:
+        assert crawl(tmp_path, site.url, *words).code == 0
+        xml = published(tmp_path)["sitemap.xml"].decode()
+        return {name: xml.count(f"<image:loc>{site.url}{name}</image:loc>") for name in ("logo.svg", "1.jpg", "9.jpg")}
+
+    paths = [f"/{n}" for n in range(10)]
+    logo = "<header><a href=/><img src=/logo.svg></a></header>"
+    pages: dict[str, Route] = {path: f"<p>Page {path}</p><img src={path}.jpg>{logo}" for path in paths}
+    with scripted({"/": links(*paths) + logo, **pages}) as site:
+        assert images() == {"logo.svg": 1, "1.jpg": 1, "9.jpg": 1}
+        assert images("--max-image-share", "1") == {"logo.svg": 11, "1.jpg": 1, "9.jpg": 1}
+        for path in paths[:6]:  # 5 of 11 pages have it now: not enough for a new one
+            site.routes[path] = f"<p>Page {path}</p><img src={path}.jpg>"
+        assert images() == {"logo.svg": 5, "1.jpg": 1, "9.jpg": 1}
 
 
 def test_ours_images_videos_and_alternates_are_listed_and_can_be_turned_off(tmp_path: Path) -> None:

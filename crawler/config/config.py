@@ -186,6 +186,9 @@ class ContentConfig(ConfigSection):
     page. none: no lastmod."""
     images: bool = True
     """Include the images of each page in the sitemap."""
+    max_image_share: float = Field(default=0.5, ge=0, le=1)
+    """List an image only for the start page if more than this share of the pages have it, such as a logo (0.5 is
+    50%)."""
     videos: bool = True
     """Include the videos of each page in the sitemap."""
     alternates: bool = True
