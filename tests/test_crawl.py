@@ -387,3 +387,17 @@ def test_ours_a_page_that_is_labelled_as_compressed_and_is_not_is_left_out(tmp_p
         assert paths(tmp_path, site) == ["/", "/b"]
         reason = "body.decode_error: labelled gzip, but not compressed: browsers cannot show it"
         assert states(ran)["bad answer"] == {"/a": reason}
+
+
+def test_ours_a_proxy_in_the_environment_is_not_used_and_that_is_said_once(tmp_path: Path) -> None:
+    with scripted({"/": "<title>A</title>"}) as site:
+        ran = crawl(tmp_path, site.url, anew=True, HTTPS_PROXY="http://user:secret@127.0.0.1:9/", NO_PROXY="x")
+        assert ran.code == 0
+        assert ran.err.count("HTTPS_PROXY is set, but Siteatlas uses no proxy: --proxy URL sets one") == 1
+        assert "secret" not in ran.err
+        assert "proxy" not in crawl(tmp_path, site.url, anew=True).err.lower()
+        told = crawl(
+            tmp_path, site.url, "--proxy", "http://user:secret@127.0.0.1:9/", "-v", "--retries", "0", anew=True
+        )
+        assert told.err.count("the proxy 127.0.0.1:9, which resolves the host names") == 1
+        assert "secret" not in told.err + told.out

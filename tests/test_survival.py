@@ -190,7 +190,7 @@ def test_ours_bad_input_gets_one_clear_line_and_its_exit_code(
     (tmp_path / "unknown.toml").write_text("[pace]\nconcurency = 3\n")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "sitemap.xml").write_text("the old one")
-    ran = crawl(tmp_path, url.replace("{closed}", str(closed_port())), *words)
+    ran = crawl(tmp_path, url.replace("{closed}", str(closed_port())), "--replace", *words)
     assert ran.code == code, ran.err
     assert said in ran.err
     assert ran.out == ""

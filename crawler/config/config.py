@@ -116,7 +116,8 @@ class FetchConfig(ConfigSection):
     cookies: dict[str, str] = Field(default={})
     """Request cookies. Siteatlas sends them only to the origin of the start URL."""
     proxy: str = ""
-    """Proxy for all requests (http://host:port). Siteatlas ignores environment variables such as HTTP_PROXY."""
+    """Proxy for all requests (http://host:port). The proxy resolves host names, so Siteatlas cannot refuse private
+    addresses. Siteatlas ignores environment variables such as HTTP_PROXY."""
     transport: Literal["fast", "httpx"] = "fast"
     """HTTP library: fast (reqwest, or httpx where reqwest cannot be loaded), or httpx."""
     http2: bool = False

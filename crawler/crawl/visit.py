@@ -281,7 +281,8 @@ async def visit(  # noqa: PLR0913 - three of them have a default
                 engine.tally.bytes += again.bytes
     if engine.rejection:  # outside of the task groups, which would wrap it in a group
         raise engine.rejection
-    notes = (*robots.notes, *filter(None, [files_note]), *frontier.notes.values(), *suspect_notes)
+    robots_notes = (*robots.notes, *robots.delay_note(plan.config.obey.max_crawl_delay))
+    notes = (*robots_notes, *filter(None, [files_note]), *frontier.notes.values(), *suspect_notes)
     return VisitResult(ending, engine.tally, notes)
 
 
