@@ -124,7 +124,7 @@ def parser_options(plan: CrawlPlan) -> ParserOptions:
         max_links=parse.max_links,
         token=product_token(plan.config.fetch.user_agent),
     )
-    return ParserOptions(options, plan.params, parse.timeout, parse.memory)
+    return ParserOptions(options, plan.params, parse.timeout, parse.memory, parse.max_link_bytes)
 
 
 def build_robots_cache(plan: CrawlPlan, store: Store, fetcher: Fetcher, clock: Clock) -> RobotsCache:
@@ -161,7 +161,9 @@ def _throttle(plan: CrawlPlan) -> Throttle:
 
 def _limits(config: Config) -> CrawlLimits:
     scope, pace = config.scope, config.pace
-    return CrawlLimits(scope.max_pages, scope.max_time, pace.max_retry_after, pace.max_error_time)
+    return CrawlLimits(
+        scope.max_pages, scope.max_time, pace.max_retry_after, pace.max_error_time, config.state.max_size
+    )
 
 
 def _worker(plan: CrawlPlan, fetcher: PageFetcher, pool: ParsePool, frontier: SqliteFrontier) -> PageWorker:
@@ -221,7 +223,13 @@ async def visit(  # noqa: PLR0913 - three of them have a default
                 engine.tally.bytes += again.bytes
     if engine.rejection:  # outside of the task groups, which would wrap it in a group
         raise engine.rejection
-    return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values()))
+    return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values(), *_scope_notes(plan)))
+
+
+def _scope_notes(plan: CrawlPlan) -> list[str]:
+    if not plan.scope.has_more_hosts:
+        return []
+    return [f"the crawl is limited to {plan.scope.bounds.max_hosts:,} more hosts (--max-hosts), so some were left out"]
 
 
 async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.time) -> None:

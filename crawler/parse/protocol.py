@@ -12,6 +12,7 @@ import msgspec
 from crawler.model import FetchedDocument, Page
 from crawler.parse.html.page import ReadOptions
 from crawler.url.params import UrlParams
+from crawler.url.resolve import DOCUMENT_BYTES
 
 
 class ParserOptions(msgspec.Struct, frozen=True, array_like=True):
@@ -21,6 +22,7 @@ class ParserOptions(msgspec.Struct, frozen=True, array_like=True):
     params: UrlParams
     deadline: float  # seconds after which the worker ends itself, should the pool not have done so
     memory: int  # bytes of address space
+    link_bytes: int = DOCUMENT_BYTES  # of the URLs of one document
 
 
 class ParseJob(msgspec.Struct, frozen=True, array_like=True):

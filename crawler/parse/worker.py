@@ -43,7 +43,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _tune_heap()
-    resolver = UrlResolver(options.params)
+    resolver = UrlResolver(options.params, document_bytes=options.link_bytes)
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)  # pages make much garbage but few cycles
     while (frame := read_message(source)) is not None:
