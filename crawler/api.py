@@ -17,7 +17,7 @@ def _ignore_progress(_: Tally) -> None:
     pass
 
 
-async def crawl_site(
+async def crawl_site(  # noqa: PLR0913 - the choices of a person, each with a default
     config: Config,
     *,
     name: str = "",
@@ -25,13 +25,15 @@ async def crawl_site(
     begin: Resume = Resume.ALWAYS,
     dry_run: bool = False,
     accept_shrink: bool = False,
+    replace_foreign: bool = False,
 ) -> Report:
     """Do what ``siteatlas crawl`` does: crawl a site, publish its sitemap, and notify the configured channels.
 
     Runs on asyncio, in the caller's event loop. ``config.site.url`` and ``config.output.directory`` are required.
     ``name`` is the name of the site in notifications, its host by default. ``watch`` gets the progress a few times a
-    second. ``begin`` says whether to resume an earlier run, ``accept_shrink`` lets a smaller set through the gate, and
-    ``dry_run`` publishes nothing and notifies nobody. In the main thread SIGINT and SIGTERM end the crawl as they end
+    second. ``begin`` says whether to resume an earlier run, ``accept_shrink`` lets a smaller set through the gate,
+    ``replace_foreign`` overwrites a sitemap that no run with this state wrote, and ``dry_run`` publishes nothing and
+    notifies nobody. In the main thread SIGINT and SIGTERM end the crawl as they end
     the command; in any thread it can be cancelled. Either way the next call resumes it.
 
     Raises UsageError for an invalid configuration, NothingCrawlable, StateInUse and StorageError, all of them
@@ -46,6 +48,7 @@ async def crawl_site(
         begin=begin,
         dry_run=dry_run,
         accept_shrink=accept_shrink,
+        replace_foreign=replace_foreign,
     )
 
 

@@ -59,6 +59,10 @@ class StorageError(SiteatlasError):
     exit_code = 7
 
 
+class DamagedFile(StorageError):
+    """A file of the state is damaged: its content is not what SQLite or Siteatlas wrote."""
+
+
 class FindingsFound(SiteatlasError):
     """A check has findings at or over the threshold."""
 

@@ -7,8 +7,9 @@ from enum import IntEnum, StrEnum
 from typing import Final, NewType, Self
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
-from sitemap import Alternate, Video
+from sitemap import Alternate, Video, shorten
 
 Url = NewType("Url", str)
 """A URL in canonical form, made by :func:`crawler.url.normalize.normalize_url` and ``join_url``."""
@@ -148,6 +149,9 @@ class Failure(Struct, frozen=True):
     transient: bool
     elapsed: float = 0.0
 
+    def __post_init__(self) -> None:
+        force_setattr(self, "message", shorten(self.message))
+
 
 class Request(Struct, frozen=True):
     """One request of a URL and its answer, as in the trail of a visit.
@@ -251,6 +255,9 @@ class Verdict(Struct, frozen=True):
     state: State
     reason: str = ""
     target: Url | None = None  # where a redirect or a canonical leads
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "reason", shorten(self.reason))
 
 
 class ResponseMetadata(Struct, frozen=True):

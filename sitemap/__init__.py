@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.errors import SitemapError as SitemapError
     from sitemap.errors import SourceError as SourceError
     from sitemap.escape import safe as safe
+    from sitemap.escape import shorten as shorten
     from sitemap.finding import Finding as Finding
     from sitemap.linter.lint import Linter as Linter
     from sitemap.linter.lint import LintReport as LintReport
@@ -88,6 +89,10 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.writer.destination import Stage as Stage
     from sitemap.writer.encoder import Encoder as Encoder
     from sitemap.writer.feeds import Channel as Channel
+    from sitemap.writer.files import create_file as create_file
+    from sitemap.writer.files import is_planted as is_planted
+    from sitemap.writer.files import make_directory as make_directory
+    from sitemap.writer.files import replacement as replacement
     from sitemap.writer.generations import Generations as Generations
     from sitemap.writer.index import write_index as write_index
     from sitemap.writer.layout import encoder as encoder
@@ -108,7 +113,7 @@ _MODULES: Final = {
     "errors": (
         "DestinationError EmptySitemap InvalidEntry InvalidLocation LimitExceeded NotASitemap SitemapError SourceError"
     ),
-    "escape": "safe",
+    "escape": "safe shorten",
     "finding": "Finding",
     "linter.lint": "LintReport Linter lint",
     "linter.report_json": "as_json",
@@ -130,6 +135,7 @@ _MODULES: Final = {
     "writer.destination": "Destination Directory Stage",
     "writer.encoder": "Encoder",
     "writer.feeds": "Channel",
+    "writer.files": "create_file is_planted make_directory replacement",
     "writer.generations": "Generations",
     "writer.index": "write_index",
     "writer.layout": "encoder",

@@ -6,6 +6,7 @@ from typing import Final
 _USERINFO: Final = re.compile(r"//[^/?#]*@")
 
 _MAX_QUOTED: Final = 200  # characters
+_MAX_WORD: Final = 100  # characters of a word in a sentence of more than _MAX_QUOTED
 
 # Control characters (C0, C1), soft hyphens, direction marks, line ends, invisible characters (zero width space, word
 # joiner, byte order mark, tags), surrogates and noncharacters. Joiners stay: some languages need them.
@@ -18,6 +19,19 @@ _UNSAFE = re.compile(
 def quote_text(text: str) -> str:
     """Text of a document or caller for use in a message: quoted, on one line, cut to 200 characters, no password."""
     return repr(_USERINFO.sub("//***@", text)[:_MAX_QUOTED])
+
+
+def shorten(sentence: str, longest: int = _MAX_WORD) -> str:
+    """A sentence without endless URLs: one of more than 200 characters loses the middle of each word over ``longest``.
+
+    Whoever makes a sentence cuts text with blanks, by :func:`quote_text`.
+    """
+    if len(sentence) <= _MAX_QUOTED:
+        return sentence
+    end = longest // 4
+    return " ".join(
+        word if len(word) <= longest else f"{word[: longest - end - 1]}…{word[-end:]}" for word in sentence.split(" ")
+    )
 
 
 def safe(text: str) -> str:

@@ -4,7 +4,9 @@ import sys
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
+from sitemap.escape import shorten
 from sitemap.rules import RULES, Severity
 
 MAX_FINDINGS: Final = 20  # kept per rule and document, by default
@@ -25,6 +27,10 @@ class Finding(Struct, frozen=True):
     line: int = 0
     url: str = ""
     times: int = 1
+
+    def __post_init__(self) -> None:
+        if len(short := shorten(self.sentence)) < len(self.sentence):
+            force_setattr(self, "sentence", short)
 
     @property
     def severity(self) -> Severity:

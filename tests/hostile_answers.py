@@ -4,7 +4,7 @@ import gzip
 from dataclasses import dataclass
 
 import brotli  # type: ignore[import-untyped]
-import zstandard
+from backports import zstd
 from hostile import Step, answer, chunked, drip, fin, repeat, rst, send, sleep
 from hostile_crawl import HTML, html, page
 
@@ -143,7 +143,7 @@ BODIES = [  # the slow ones first: the others are asked for while they are waite
     trap("/gzip-bomb", coded(gzip.compress(_zeros), "gzip"), ends="bad answer|indexable"),
     trap("/gzip-gzip-bomb", coded(gzip.compress(gzip.compress(_zeros)), "gzip, gzip"), ends="bad answer|indexable"),
     trap("/br-bomb", coded(brotli.compress(_zeros, quality=5), "br"), ends="bad answer|indexable"),
-    trap("/zstd-bomb", coded(zstandard.compress(_zeros), "zstd"), ends="bad answer|indexable"),
+    trap("/zstd-bomb", coded(zstd.compress(_zeros), "zstd"), ends="bad answer|indexable"),
     trap("/zstd-window", coded(bytes.fromhex("28b52ffd00f8") + b"\0" * 20, "zstd"), ends="bad answer"),
     trap("/many-codings", coded(b"x", *["gzip"] * 50), ends="bad answer", said="body.too_many_codings"),
     trap("/unknown-coding", coded(_plain, "rot13"), ends="bad answer|indexable"),

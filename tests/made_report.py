@@ -1,6 +1,7 @@
 """Makes audits up: a report and its findings, as large as wanted, the same for the same number, none of it measured."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -20,6 +21,7 @@ from crawler.audit.finding import (
     RuleTrend,
     SiteSection,
 )
+from crawler.audit.report.html import write_html
 from crawler.audit.rules import RULES, needs_complete
 from crawler.audit.source_record import SourceKind, SourceReport
 from crawler.model import State
@@ -217,3 +219,9 @@ def inputs() -> list[SourceReport]:
         SourceReport(source=SourceKind.BACKLINKS, name="backlinks.csv", format="column Target URL", rows=3_310, used=3_120,
                 foreign=190, bytes=402_110, urls=811),
     ]  # fmt: skip
+
+
+def write_page(report: AuditReport, findings: AuditFindings, path: Path, **options: int) -> None:
+    """Write the HTML report to a path."""
+    with path.open("wb") as file:
+        write_html(report, findings, file, **options)

@@ -64,7 +64,7 @@ class Site:
 
 
 @contextmanager
-def scripted(routes: dict[str, Route], authorization: str = "") -> Iterator[Site]:
+def scripted(routes: dict[str, Route], authorization: str = "", port: int = 0) -> Iterator[Site]:
     """Serve a scripted site. ``{url}`` in a body or header is the site's own URL."""
     site = Site(routes, authorization)
 
@@ -102,7 +102,7 @@ def scripted(routes: dict[str, Route], authorization: str = "") -> Iterator[Site
             """Clients that vanish are what these tests are about."""
 
     open_sockets: list[socket.socket] = []
-    with Server(("127.0.0.1", 0), Handler) as server:
+    with Server(("127.0.0.1", port), Handler) as server:
         site.url = f"http://127.0.0.1:{server.server_address[1]}/"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()

@@ -186,6 +186,17 @@ def test_ours_both_transports_give_the_same_sitemap(tmp_path: Path, transport: s
         assert len(listed(tmp_path)) == 31
 
 
+def test_ours_crawl_goes_by_httpx_where_reqwest_cannot_be_loaded(tmp_path: Path) -> None:
+    (tmp_path / "hidden").mkdir()
+    broken = 'print("asked for"); raise ImportError("no build for this machine")'
+    (tmp_path / "hidden" / "pyreqwest.py").write_text(broken, encoding="utf-8")
+    with scripted({"/": links("/page"), "/page": links("/")}) as site:
+        ran = crawl(tmp_path, site.url, PYTHONPATH=str(tmp_path / "hidden"))
+        assert ran.code == 0, ran.err
+        assert "asked for" in ran.out
+        assert paths(tmp_path, site) == ["/", "/page"]
+
+
 def test_ours_lastmod_is_what_the_server_says_and_never_now(tmp_path: Path) -> None:
     from email.utils import formatdate
 

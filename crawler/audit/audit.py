@@ -33,7 +33,15 @@ from crawler.config.deprecated import KEYS
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.crawl.visit import Clock, VisitResult, build_robots_cache, check_reachable, open_frontier, visit
+from crawler.crawl.visit import (
+    Clock,
+    VisitResult,
+    build_robots_cache,
+    check_reachable,
+    known_public,
+    open_frontier,
+    visit,
+)
 from crawler.errors import NothingCrawlable, StorageError, single_error
 from crawler.state.migrations import STATE_DB
 from crawler.state.store import Resume, Store
@@ -144,10 +152,11 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
         return result, CheckedMedia(0, [], [])
     visits, aliases = VisitLookup(db), alias_origins(plan.seed)
     listed = PublishedEntries(db, visits, plan.params)
-    async with fetching.build_fetcher(plan.config, [origin_of(plan.seed), *aliases], clock, plan.source) as fetcher:
+    origins, public = [origin_of(plan.seed), *aliases], known_public(plan)
+    async with fetching.build_fetcher(plan.config, origins, clock, plan.source, public) as fetcher:
         robots = build_robots_cache(plan, store, fetcher, clock)
         others = dict.fromkeys([*listed.alias_urls(MAX_ALIAS_URLS), *visits.behind_aliases(aliases, MAX_ALIAS_URLS)])
         if others:
             watches.on_stage("fetching URLs under other names of the site")
-            listed.store_alias_results(await check_host_aliases(plan, fetcher, robots, others, clock))
-        return result, await check_media(plan.config, fetcher, robots, listed.media(), clock, on_media)
+            listed.store_alias_results(await check_host_aliases(plan, fetcher, robots, others))
+        return result, await check_media(plan.config, fetcher, robots, listed.media(), on_media)

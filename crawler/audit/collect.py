@@ -165,7 +165,9 @@ def _refuse_url(url: str) -> bytes:
 
 def _log_options(plan: CrawlPlan) -> LogOptions:
     audit = plan.config.audit
-    return LogOptions(format=audit.log_format, verify=audit.verify_bots, processes=plan.processes)
+    return LogOptions(
+        format=audit.log_format, verify=audit.verify_bots, processes=plan.processes, keep_tokens=audit.keep_tokens
+    )
 
 
 def _export_options(config: Config) -> ExportOptions:

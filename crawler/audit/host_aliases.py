@@ -1,6 +1,6 @@
 """Fetches URLs that sitemaps list under another name of the site: other scheme, with or without ``www.``."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from crawler.audit.health.visit import VisitedUrl
@@ -23,14 +23,14 @@ _OWN_FAILURES: Final = ("policy.", "internal.")
 
 
 async def check_host_aliases(
-    plan: CrawlPlan, fetcher: Fetcher, robots_cache: RobotsCache, urls: Iterable[Url], clock: Callable[[], float]
+    plan: CrawlPlan, fetcher: Fetcher, robots_cache: RobotsCache, urls: Iterable[Url]
 ) -> list[VisitedUrl]:
-    """Fetch the URLs and judge each, without those that robots.txt forbids. ``clock`` gives Unix time.
+    """Fetch the URLs and judge each, without those that robots.txt forbids.
 
     Obeys the robots.txt of each host, follows no redirects. With ``--source`` it fetches nothing: the public host may
     differ from the source. Raises StorageError.
     """
-    requests = MediaRequests(plan.config, fetcher, robots_cache, clock)
+    requests = MediaRequests(plan.config, fetcher, robots_cache)
     judge, visited = IndexabilityJudge(plan.scope, plan.params), []
     for url in urls if plan.source is None else ():
         answer = await requests.get(url, _LIMITS)

@@ -1,6 +1,5 @@
 """Checks whether the images and videos in sitemaps can be fetched: one request at a time to each host, throttled."""
 
-import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -53,16 +52,14 @@ async def check_media(
     fetcher: Fetcher,
     robots_cache: RobotsCache,
     media: Iterable[ListedMedia],
-    clock: Callable[[], float] = time.time,
     watch: Callable[[int, int], object] = lambda _done, _total: None,
 ) -> CheckedMedia:
     """Fetch each distinct URL in order, up to ``audit.max_media``; none if ``audit.media`` is off.
 
-    Obeys the robots.txt of each host. ``clock`` gives Unix time; ``watch`` gets the number done and the total after
-    each. Raises StorageError.
+    Obeys the robots.txt of each host. ``watch`` gets the number done and the total after each. Raises StorageError.
     """
     media_urls, more = _choose(media, config.audit.max_media if config.audit.media else 0)
-    requests = MediaRequests(config, fetcher, robots_cache, clock, lambda done: watch(done, len(media_urls)))
+    requests = MediaRequests(config, fetcher, robots_cache, lambda done: watch(done, len(media_urls)))
     by_origin: dict[str, list[ListedMedia]] = {}
     for medium in media_urls:
         by_origin.setdefault(origin_of(Url(medium.url)), []).append(medium)
@@ -112,7 +109,6 @@ class MediaRequests:
         config: Config,
         fetcher: Fetcher,
         robots_cache: RobotsCache,
-        clock: Callable[[], float],
         watch: Callable[[int], object] = lambda _: None,
     ) -> None:
         self.requested = 0
@@ -123,9 +119,8 @@ class MediaRequests:
         self._robots_cache = robots_cache
         self._watch = watch
         self._done = 0
-        self._paced = PacedFetcher(
-            fetcher, ThrottleOptions(1, config.pace.rate, config.pace.delay), config.fetch.retries, clock
-        )
+        pace = ThrottleOptions(1, config.pace.rate, config.pace.delay)
+        self._paced = PacedFetcher(fetcher, pace, config.fetch.retries)
         self._blocked = 0
         self._silent: dict[str, int] = {}  # hosts that asked to wait, and how many URLs were left
         self._private: set[str] = set()

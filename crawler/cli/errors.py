@@ -13,10 +13,11 @@ from rich.text import Text
 from crawler.audit.report.layout import wrap
 from crawler.cli.options import misspelt_variables, renamed
 from crawler.errors import Incomplete, SiteatlasError
-from sitemap import safe
+from sitemap import safe, shorten
 
 log = logging.getLogger(__name__)
 _LEVEL: Final = 9  # characters of the level of a log line, with the blank after it
+_MAX_WORD: Final = 200  # characters: a path may be long, and a URL from the web has no limit
 INTERRUPTED: Final = "interrupted; the state is saved, run the same command again to continue"
 
 
@@ -102,5 +103,5 @@ class SafeLogFormatter(logging.Formatter):
 
 
 def _lines(text: str, width: int) -> str:
-    lines = map(safe, text.split("\n"))
+    lines = (safe(shorten(line, _MAX_WORD)) for line in text.split("\n"))
     return "\n".join(part for line in lines for part in wrap(line, width, rest="  "))

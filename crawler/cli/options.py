@@ -86,7 +86,12 @@ OneSiteOption = Annotated[
     typer.Option("--site", metavar="NAME", help="Name of one site in the configuration.", show_default=False),
 ]
 FreshOption = Annotated[
-    bool, typer.Option("--fresh", help="Delete what earlier runs stored about the pages, and fetch all pages again.")
+    bool,
+    typer.Option(
+        "--fresh",
+        help="Delete what earlier runs stored about the pages, and fetch all pages again. A damaged state is kept "
+        "under another name, and a new state begins with the published sitemap.",
+    ),
 ]
 
 RestartOption = Annotated[
@@ -107,6 +112,13 @@ AcceptShrinkOption = Annotated[
     ),
 ]
 
+ReplaceOption = Annotated[
+    bool,
+    typer.Option(
+        "--replace", help="Overwrite a sitemap in the output directory that Siteatlas has not written with this state."
+    ),
+]
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 TraceOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
@@ -118,6 +130,7 @@ RUN_OPTIONS: Final = {  # the fields of crawler.run.options.RunOptions
     "restart": RestartOption,
     "dry_run": DryRun,
     "accept_shrink": AcceptShrinkOption,
+    "replace": ReplaceOption,
     "as_json": JsonOption,
     "quiet": QuietOption,
     "verbose": Verbose,
@@ -213,6 +226,7 @@ FLAGS: Final = (
     Flag("--crawl", "audit.crawls", "DIR|FILE", many=True),
     Flag("--url-column", "audit.url_column", "NAME"),
     Flag("--verify-bots/--no-verify-bots", "audit.verify_bots"),
+    Flag("--keep-tokens/--no-keep-tokens", "audit.keep_tokens"),
     Flag("--max-crawl-age", "audit.max_crawl_age", "SECONDS"),
     Flag("--max-unlinked", "audit.max_unlinked", "N"),
     Flag("--min-visits", "audit.min_visits", "N"),

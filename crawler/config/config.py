@@ -120,7 +120,7 @@ class FetchConfig(ConfigSection):
     proxy: str = ""
     """Proxy for all requests (http://host:port). Siteatlas ignores environment variables such as HTTP_PROXY."""
     transport: Literal["fast", "httpx"] = "fast"
-    """HTTP library: fast (reqwest), or httpx."""
+    """HTTP library: fast (reqwest, or httpx where reqwest cannot be loaded), or httpx."""
     http2: bool = False
     """Use HTTP/2 if the server supports it."""
     ca_file: str = ""
@@ -200,7 +200,7 @@ class OutputConfig(ConfigSection):
     """Where and how the sitemap is written."""
 
     directory: str = ""
-    """Directory to publish the sitemap in."""
+    """Directory of the published sitemap."""
     gzip: bool = False
     """Compress the sitemap files with gzip. A sitemap index is never compressed."""
     max_urls: int = Field(default=50_000, ge=1, le=50_000)

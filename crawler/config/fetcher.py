@@ -19,11 +19,16 @@ from crawler.fetch.transports import HttpxTransports, ReqwestTransports, Transpo
 
 
 def build_fetcher(
-    config: Config, origins: Sequence[str], clock: Callable[[], float] = time.time, source: SiteSource | None = None
+    config: Config,
+    origins: Sequence[str],
+    clock: Callable[[], float] = time.time,
+    source: SiteSource | None = None,
+    public: frozenset[str] = frozenset(),
 ) -> Fetcher:
     """The Fetcher for the ``origins`` that the operator names; the first gets the secrets. Raises UsageError.
 
-    With a ``source``, its origin replaces these, and it alone gets the secrets.
+    With a ``source``, its origin replaces these, and it alone gets the secrets. ``public`` holds the ``host:port`` that
+    had a public address in an earlier run: see :func:`crawler.state.store.public_hosts`.
     """
     fetch = config.fetch
     limits = FetchLimits(
@@ -53,7 +58,9 @@ def build_fetcher(
         # hosts that the operator names may be at a private address; other hosts may not
         hosts = [host for host in config.scope.hosts if "*" not in host]
         named = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
-        policy = AddressPolicy.for_seeds(origins, [*named, *(f"http://{target}" for target in overrides)])
+        policy = AddressPolicy.for_seeds(
+            origins, [*named, *(f"http://{target}" for target in overrides)], public=public
+        )
         if source:
             transports = source.transports(transports)
         return Fetcher(transports, identity, policy, limits, resolver_with_overrides(overrides), clock)

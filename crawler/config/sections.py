@@ -52,6 +52,9 @@ class AuditConfig(ConfigSection):
     """Name of the column that contains the URLs, in tables. Default: detected."""
     verify_bots: bool = False
     """Check by reverse and forward DNS whether requests that claim to come from a search engine really do."""
+    keep_tokens: bool = False
+    """Store and report the URLs of access logs with all parameter values. Default: *** replaces values that look like
+    secrets, such as tokens, keys, passwords and session ids."""
     max_crawl_age: Duration = 86_400.0
     """Maximum age of the last run (seconds, or 24h). If the last run is not older, the audit uses its crawl and
     requests only the URLs that this crawl did not see. 0: the audit always crawls the site."""
@@ -151,7 +154,7 @@ class WebhookConfig(ConfigSection):
     """URLs to send the message to. Write env:NAME or file:PATH to keep a secret URL, such as the URL of a chat, out of
     the configuration."""
     secret: str = ""
-    """Secret that signs each message: HMAC-SHA256 of the body, in the header X-Siteatlas-Signature."""
+    """Secret that signs each message. The header X-Siteatlas-Signature has the HMAC-SHA256 of the body."""
     template: str = ""
     """Jinja2 template of the body, for receivers that need other JSON, such as chats."""
     on: tuple[OccasionName, ...] = ("changes", "trouble", "findings")

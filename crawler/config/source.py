@@ -143,9 +143,7 @@ def _own_names(server: Url, host: str) -> Iterator[str]:
         try:
             bare = host_of(normalize_url(f"http://{host}/"))
         except InvalidUrl:
-            raise UsageError(
-                "-H 'Host: …' does not name a host, such as www.example.com or www.example.com:8080"
-            ) from None
+            raise UsageError("-H 'Host: …' must name a host, such as www.example.com or www.example.com:8080") from None
         # Some add their port to any name, as nginx does when it redirects to a directory with a slash.
         yield from (host, bare + port)
 

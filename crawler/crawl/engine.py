@@ -9,6 +9,7 @@
 import asyncio
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,6 +23,7 @@ from crawler.errors import SiteatlasError, StorageError
 from crawler.fetch.retry import FAILURES, is_failure
 from crawler.fetch.throttle import Throttle
 from crawler.model import DiscoveredBy, Done, Lease, Outcome, Retry, State, Verdict, Wait
+from crawler.url.normalize import origin_of
 
 log = logging.getLogger(__name__)
 TICK_SECONDS = 0.1  # between updates of the display, commits and checks of the limits
@@ -112,6 +114,7 @@ class CrawlEngine:
         self._fatal: StorageError | None = None
         self._started = time.monotonic()
         self._error_budget = ErrorBudget(limits.max_error_time, self._started)
+        self._unanswered: defaultdict[str, list[Lease]] = defaultdict(list)  # by origin, since its last response
         self.tally = Tally()
 
     def stop(self, ending: FinishReason) -> None:
@@ -149,7 +152,7 @@ class CrawlEngine:
             if self._out >= self._slots:
                 await self._change()
                 continue
-            now = time.time()
+            now = self._throttle.clock()
             try:
                 answer = self._next(now)
             except StorageError as error:
@@ -190,7 +193,7 @@ class CrawlEngine:
         if self._limits.max_pages and self._leased >= self._limits.max_pages:
             # the limit ends the crawl only when more is left, which the last pages may decide
             await self._wait_for_leases()
-            if not isinstance(self._next(time.time()), Done):
+            if not isinstance(self._next(self._throttle.clock()), Done):
                 self.stop(FinishReason.MAX_PAGES)
 
     async def _wait_for_leases(self) -> None:
@@ -205,7 +208,7 @@ class CrawlEngine:
             if seconds > self._limits.max_retry_after:
                 return self.stop(FinishReason.PARKED)
             if self._error_budget.is_spent(time.monotonic(), seconds):
-                return self.stop(FinishReason.TROUBLED)
+                return self._stop_on_errors()
             if seconds > 2:
                 self.tally.paused = self._pause_text(seconds)
         with anyio.move_on_after(min(seconds, RECHECK_SECONDS)):
@@ -214,7 +217,7 @@ class CrawlEngine:
         return None
 
     def _pause_text(self, seconds: float) -> str:
-        asked = ", as the server requested" if self._throttle.has_retry_after(time.time()) else ""
+        asked = ", as the server requested" if self._throttle.has_retry_after(self._throttle.clock()) else ""
         error = f": {self._error_budget.last_error}" if self._error_budget.last_error else ""
         return f"waiting {seconds:.0f} s{asked}{error}"
 
@@ -225,6 +228,8 @@ class CrawlEngine:
     async def _process(self, lease: Lease) -> None:
         try:
             outcome = await self._worker.process(lease)
+        except StorageError as error:
+            return self._stop_on_storage_error(error)
         except Exception as error:
             log.exception("internal error on %s", lease.url)
             self.tally.internal_errors += 1
@@ -237,6 +242,7 @@ class CrawlEngine:
             if self.rejection:
                 return self.stop(FinishReason.INTERRUPTED)
         self._settle(outcome)
+        self._requeue_if_unreachable(outcome)
         self._count_error_time(outcome)
         return None
 
@@ -262,7 +268,26 @@ class CrawlEngine:
         else:
             return self._error_budget.record_success(now, own_delay, had_failed=lease.attempts > 0)
         if self._error_budget.is_spent(now):
-            self.stop(FinishReason.TROUBLED)
+            self._stop_on_errors()
+        return None
+
+    def _stop_on_errors(self) -> None:
+        self.stop(FinishReason.SITE_DOWN if self._throttle.are_all_unreachable() else FinishReason.TROUBLED)
+
+    def _requeue_if_unreachable(self, outcome: Outcome | Retry) -> None:
+        """Fetch the pages again that failed while their origin cannot be connected to, as if they never had."""
+        lease = outcome.lease
+        leases = self._unanswered[origin_of(lease.url)]
+        if not self._throttle.is_silent(lease.url):
+            return leases.clear()
+        if isinstance(outcome, Retry) or is_failure(outcome.verdict.state, outcome.status):
+            leases.append(lease)
+        if self._throttle.is_unreachable(lease.url):
+            try:
+                self._frontier.requeue(leases)
+            except StorageError as error:
+                self._stop_on_storage_error(error)
+            leases.clear()
         return None
 
     def _stop_on_storage_error(self, error: StorageError) -> None:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from crawler.fetch.media_type import FEED_TYPES, is_html_type, parse_media_type
+from crawler.fetch.media_type import FEED_TYPES, is_html_type, may_be_page, parse_media_type
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.model import Failure, Page, Reply, State, Verdict
 from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl
@@ -77,8 +77,7 @@ class IndexabilityJudge:
 
 def is_readable(reply: Reply) -> bool:
     """Whether to parse the body: status 200, and a Content-Type of HTML, of a feed, or unknown."""
-    label = parse_media_type(reply.header("content-type") or "")
-    return reply.status == 200 and (label in FEED_TYPES or is_html_type(label) is not False)
+    return reply.status == 200 and may_be_page(reply.header("content-type") or "")
 
 
 def indexability_table() -> str:

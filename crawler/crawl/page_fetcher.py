@@ -1,7 +1,8 @@
 """The fetch step of one URL: its robots.txt rule, the answer of an earlier crawl, or one request."""
 
+import sqlite3
 import time
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -10,11 +11,17 @@ from crawler.crawl.revalidation import PreviousVisits, conditional_headers, requ
 from crawler.fetch.challenge import Challenge, detect_challenge
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits
+from crawler.fetch.retry import WAIT_STATUSES, parse_retry_after
 from crawler.fetch.throttle import Throttle
 from crawler.model import DocumentKind, Failure, Lease, PreviousVisit, Reply, Request, State, Url, Verdict
 from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Blocked, Robots
+from crawler.state.database import storage_errors
 from crawler.url.normalize import origin_of
+
+MAX_KEPT_PAUSE: Final = 24 * 3600.0
+"""Seconds."""
+_PAUSE_KEY: Final = "pause "
 
 
 class FetchOptions(Struct, frozen=True):
@@ -23,6 +30,32 @@ class FetchOptions(Struct, frozen=True):
     page_body: BodyLimits = PAGE_BODY
     sitemap_body: BodyLimits = SITEMAP_BODY
     max_crawl_delay: float = 60.0
+
+
+class PauseStore:
+    """The pauses that origins requested by Retry-After, in the state: a run that is killed owes them to the next one.
+
+    Times are Unix times; no pause is kept for more than ``MAX_KEPT_PAUSE``. Every method may raise StorageError.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def put(self, origin: str, until: float) -> None:
+        """Store a pause, durable at once."""
+        with storage_errors():
+            self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (f"{_PAUSE_KEY}{origin}", f"{until:.3f}"))
+            if self._db.in_transaction:
+                self._db.execute("COMMIT")
+
+    def left(self, now: float) -> dict[str, float]:
+        """The seconds that are left of each pause, by origin. Forgets those that are over."""
+        with storage_errors():
+            rows = self._db.execute("SELECT key, value FROM about WHERE key GLOB ?", (f"{_PAUSE_KEY}*",)).fetchall()
+            pauses = {key: min(float(until) - now, MAX_KEPT_PAUSE) for key, until in rows}
+            over = [(key,) for key, seconds in pauses.items() if seconds <= 0]
+            self._db.executemany("DELETE FROM about WHERE key = ?", over)
+        return {key.removeprefix(_PAUSE_KEY): seconds for key, seconds in pauses.items() if seconds > 0}
 
 
 class FetchedPage(NamedTuple):
@@ -37,12 +70,13 @@ class FetchedPage(NamedTuple):
 class PageFetcher:
     """Fetches the URL of a lease within the rules of its origin. ``earlier`` answers in place of the server."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a collaborator
         self,
         fetcher: Fetcher,
         robots_cache: RobotsCache,
         throttle: Throttle,
         previous_visits: PreviousVisits,
+        pauses: PauseStore,
         earlier: EarlierCrawl | None,
         options: FetchOptions,
     ) -> None:
@@ -50,6 +84,7 @@ class PageFetcher:
         self._robots_cache = robots_cache
         self._throttle = throttle
         self._previous_visits = previous_visits
+        self._pauses = pauses
         self._earlier = earlier
         self._options = options
 
@@ -75,7 +110,9 @@ class PageFetcher:
             answer = await self._fetcher.fetch(lease.url, headers=headers, body=body)
             challenge = detect_challenge(answer) if isinstance(answer, Reply) else None
         finally:
-            self._throttle.finish(lease.url, time.time(), None if challenge else answer)
+            self._throttle.finish(lease.url, self._throttle.clock(), None if challenge else answer)
+        if isinstance(answer, Reply) and not challenge:
+            self._keep_pause(origin, answer)
         return FetchedPage(answer, previous, request_record(answer, bool(headers), time.time()), challenge)
 
     async def fetch_again(self, url: Url) -> Reply | Failure:
@@ -84,8 +121,14 @@ class PageFetcher:
         try:
             answer = await self._fetcher.fetch(url, body=self._options.page_body)
         finally:
-            self._throttle.finish(url, time.time(), answer)
+            self._throttle.finish(url, self._throttle.clock(), answer)
         return answer
+
+    def _keep_pause(self, origin: str, reply: Reply) -> None:
+        now = time.time()
+        seconds = parse_retry_after(reply.header("retry-after"), now) if reply.status in WAIT_STATUSES else None
+        if seconds and seconds >= 1.0:
+            self._pauses.put(origin, now + seconds)
 
     def _known(self, lease: Lease, robots: Robots, now: float) -> Verdict | EarlierAnswer | None:
         rule = robots.can_fetch(lease.url)

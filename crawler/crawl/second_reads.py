@@ -70,13 +70,13 @@ class SecondReads:
         """Fetch pages at the pace of the crawl. False when that stopped early."""
         async with anyio.create_task_group() as tasks:
             for page in pages:
-                while (pause := self.throttle.seconds_until_ready(origin_of(page.url), time.time())) > 0:
+                while (pause := self.throttle.seconds_until_ready(origin_of(page.url), self.throttle.clock())) > 0:
                     if pause > MAX_PAUSE or is_stopping():
                         return False
                     await anyio.sleep(min(pause, 1.0))
                 if is_stopping():
                     return False
-                self.throttle.start(page.url, time.time())
+                self.throttle.start(page.url, self.throttle.clock())
                 tasks.start_soon(self._fetch, page)
         return True
 

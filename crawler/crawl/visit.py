@@ -1,15 +1,19 @@
 """One visit of a site: builds the parts of the crawl from its plan, and runs the engine until the crawl ends."""
 
+import contextlib
+import dataclasses
 import hashlib
 import logging
 import os
+import resource
 import signal
 import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import anyio
@@ -25,13 +29,15 @@ from crawler.crawl.engine import CrawlEngine, CrawlLimits, FinishReason, RejectS
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
-from crawler.crawl.page_fetcher import FetchOptions, PageFetcher
+from crawler.crawl.page_fetcher import FetchOptions, PageFetcher, PauseStore
 from crawler.crawl.revalidation import PreviousVisits
 from crawler.crawl.second_reads import SecondReads
 from crawler.crawl.worker import PageParser, PageWorker
-from crawler.errors import NothingCrawlable
+from crawler.errors import NothingCrawlable, StorageError, UsageError
+from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
+from crawler.fetch.paced_fetcher import steady_clock
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.throttle import Throttle, ThrottleOptions
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Verdict
@@ -42,7 +48,8 @@ from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Robots, RobotsAccess, product_token
 from crawler.robots.store import RobotsStore
 from crawler.state.runs import Completeness, Run
-from crawler.state.store import Store
+from crawler.state.store import Store, public_hosts
+from crawler.units import count_text, span
 from crawler.url.normalize import normalize_url, origin_of
 from crawler.version import __version__
 
@@ -53,6 +60,9 @@ Clock = Callable[[], float]
 HasMore = Callable[[SqliteFrontier], bool]
 """Admits more URLs to a frontier in which nothing is left; False when there are no more."""
 
+OWN_FILES: Final = 24  # that a run opens: state, journals, output, event loop, the server's name
+FILES_PER_PROCESS: Final = 6  # pipes of a parser process, most while it starts
+_SUSPECT_NOTE: Final = "{} was being fetched when Siteatlas died three times in a row, so it is fetched last, and alone"
 SPARE_LEASES: Final = 4  # for each parser process, beyond the requests in flight: keeps it busy
 
 
@@ -107,7 +117,7 @@ def fetch_options(config: Config) -> FetchOptions:
     """The limits of the fetch step."""
     fetch = config.fetch
     return FetchOptions(
-        BodyLimits(wire=fetch.max_download, decoded=fetch.max_body),
+        BodyLimits(wire=fetch.max_download, decoded=fetch.max_body, pages_only=True),
         BodyLimits(wire=fetch.max_sitemap, decoded=fetch.max_sitemap),
         config.obey.max_crawl_delay,
     )
@@ -152,11 +162,45 @@ def open_frontier(plan: CrawlPlan, store: Store) -> SqliteFrontier:
     )
 
 
+def _with_open_files(plan: CrawlPlan) -> tuple[CrawlPlan, str]:
+    """The plan with as many requests in flight as the limit of open files allows, and a note when these are fewer.
+
+    Raises the limit of the process first (https://docs.python.org/3/library/resource.html#resource.RLIMIT_NOFILE).
+    Raises UsageError when not even one request fits.
+    """
+    wanted, processes = plan.config.pace.concurrency, plan.processes
+    least = sum(1 for _ in Path("/dev/fd").iterdir()) + OWN_FILES
+    own = least + processes * FILES_PER_PROCESS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY != soft < own + wanted:
+        limit = own + wanted if hard == resource.RLIM_INFINITY else min(own + wanted, hard)
+        with suppress(OSError, ValueError):  # the kernel may allow fewer than the hard limit
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, limit), hard))
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= own + wanted:
+        return plan, ""
+    if soft <= own:
+        processes, own = 1, least + FILES_PER_PROCESS
+    if soft <= own:
+        raise UsageError(
+            f"only {soft} files may be open at the same time, but a crawl needs {own + 1}: raise the limit, for "
+            f"example with ulimit -n {own + wanted}"
+        )
+    concurrency = min(wanted, soft - own)
+    note = (
+        f"only {soft} files may be open at the same time (ulimit -n), so Siteatlas sends at most "
+        f"{count_text(concurrency, 'request')} at the same time, not {wanted} (-c)"
+    )
+    pace = plan.config.pace.model_copy(update={"concurrency": concurrency})
+    parse = plan.config.parse.model_copy(update={"processes": processes})
+    return dataclasses.replace(plan, config=plan.config.model_copy(update={"pace": pace, "parse": parse})), note
+
+
 def _throttle(plan: CrawlPlan) -> Throttle:
     pace = plan.config.pace
     folder = origin_of(plan.seed) if plan.source and plan.source.folder else ""
     options = ThrottleOptions(pace.concurrency, pace.rate, pace.delay)
-    return Throttle(options, plan.processes * SPARE_LEASES, folder)
+    return Throttle(options, plan.processes * SPARE_LEASES, steady_clock(), folder)
 
 
 def _limits(config: Config) -> CrawlLimits:
@@ -166,7 +210,9 @@ def _limits(config: Config) -> CrawlLimits:
     )
 
 
-def _worker(plan: CrawlPlan, fetcher: PageFetcher, pool: ParsePool, frontier: SqliteFrontier) -> PageWorker:
+def _worker(
+    plan: CrawlPlan, fetcher: PageFetcher, pool: ParsePool, frontier: SqliteFrontier, clock: Clock
+) -> PageWorker:
     config = plan.config
     options = OutcomeOptions(config.fetch.max_redirects, config.obey.nofollow, config.scope.sitemap_seeds)
     return PageWorker(
@@ -175,6 +221,7 @@ def _worker(plan: CrawlPlan, fetcher: PageFetcher, pool: ParsePool, frontier: Sq
         OutcomeBuilder(build_judge(plan), frontier, options),
         RetryPolicy(config.fetch.retries, longest_asked=config.pace.max_retry_after),
         config.output.keep_failed,
+        clock,
     )
 
 
@@ -195,27 +242,40 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     pages that differ from the run before are fetched a second time. Raises NothingCrawlable when robots.txt allows
     nothing, the error of ``reject`` for the start URL, and StorageError.
     """
+    plan, files_note = _with_open_files(plan)
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(_fetcher(plan, clock))
-        robots_cache = build_robots_cache(plan, store, fetcher, clock)
-        robots = await _seed_robots(plan, robots_cache)
-        pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
         throttle = _throttle(plan)
+        pauses = PauseStore(store.db)
+        for origin, seconds in pauses.left(time.time()).items():
+            throttle.pause(origin, throttle.clock(), seconds)
+        if parked := await _wait_out_pause(plan, pauses):
+            return VisitResult(parked, Tally(), ())
+        robots_cache = build_robots_cache(plan, store, fetcher, clock)
+        robots = await _seed_robots(plan, store, fetcher, robots_cache)
+        pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
         previous_visits = PreviousVisits(
             store.db, store.run.number, parse_settings_key(plan), source_key(plan), plan.config.fetch.refetch_every
         )
         page_fetcher = PageFetcher(
-            fetcher, robots_cache, throttle, previous_visits, earlier, fetch_options(plan.config)
+            fetcher, robots_cache, throttle, previous_visits, pauses, earlier, fetch_options(plan.config)
         )
-        worker = _worker(plan, page_fetcher, pool, frontier)
+        worker = _worker(plan, page_fetcher, pool, frontier, throttle.clock)
 
         def further() -> bool:
             return frontier.review_postponed() or more(frontier) or frontier.review_postponed()
 
         engine = CrawlEngine(frontier, worker, throttle, _limits(plan.config), watch, further, reject)
         frontier.admit(seed_urls(plan, robots))
+        suspect_notes = [_SUSPECT_NOTE.format(url) for url in frontier.crash_suspects()]
+        for note in suspect_notes:
+            log.warning("%s", note)
         async with _stop_on_signals(engine):
-            ending = await engine.run()
+            try:
+                ending = await engine.run()
+            finally:
+                with contextlib.suppress(StorageError):  # of which the caller hears already
+                    frontier.land()
             if ending is FinishReason.COMPLETE and second_reads:
                 again = SecondReads(page_fetcher, throttle, pool)
                 await again.run(store.db, store.run.number, second_reads, lambda: engine.stopping)
@@ -223,28 +283,60 @@ async def visit(  # noqa: PLR0913 - three of them have a default
                 engine.tally.bytes += again.bytes
     if engine.rejection:  # outside of the task groups, which would wrap it in a group
         raise engine.rejection
-    return VisitResult(ending, engine.tally, (*robots.notes, *frontier.notes.values(), *_scope_notes(plan)))
-
-
-def _scope_notes(plan: CrawlPlan) -> list[str]:
-    if not plan.scope.has_more_hosts:
-        return []
-    return [f"the crawl is limited to {plan.scope.bounds.max_hosts:,} more hosts (--max-hosts), so some were left out"]
+    notes = (
+        *robots.notes,
+        *filter(None, [files_note]),
+        *frontier.notes.values(),
+        *suspect_notes,
+        *filter(None, [plan.scope.note]),
+    )
+    return VisitResult(ending, engine.tally, notes)
 
 
 async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.time) -> None:
     """Check early whether the site can be crawled at all. Raises NothingCrawlable, StorageError."""
+    if await _wait_out_pause(plan, PauseStore(store.db)):
+        return  # the visit ends for the same reason
     async with _fetcher(plan, clock) as fetcher:
-        await _seed_robots(plan, build_robots_cache(plan, store, fetcher, clock))
+        await _seed_robots(plan, store, fetcher, build_robots_cache(plan, store, fetcher, clock))
+
+
+async def _wait_out_pause(plan: CrawlPlan, pauses: PauseStore) -> FinishReason | None:
+    """Wait until the pause is over that the site requested in an earlier run; the reason when that is too long."""
+    origin, limits = origin_of(plan.seed), _limits(plan.config)
+    seconds = pauses.left(time.time()).get(origin, 0.0)
+    if seconds > limits.max_retry_after:
+        return FinishReason.PARKED
+    if seconds > limits.max_error_time:
+        return FinishReason.TROUBLED
+    if seconds:
+        log.warning("%s requested a pause in an earlier run; Siteatlas waits for %s", origin, span(max(1.0, seconds)))
+        await anyio.sleep(seconds)
+    return None
 
 
 def _fetcher(plan: CrawlPlan, clock: Clock) -> Fetcher:
-    return build_fetcher(plan.config, [origin_of(plan.seed)], clock, plan.source)
+    return build_fetcher(plan.config, [origin_of(plan.seed)], clock, plan.source, known_public(plan))
 
 
-async def _seed_robots(plan: CrawlPlan, robots_cache: RobotsCache) -> Robots:
+def known_public(plan: CrawlPlan) -> frozenset[str]:
+    """The ``host:port`` that had a public address in an earlier run or, for an audit, in a run or an audit."""
+    return public_hosts(plan.state) | public_hosts(plan.state.parent)
+
+
+async def _seed_robots(plan: CrawlPlan, store: Store, fetcher: Fetcher, robots_cache: RobotsCache) -> Robots:
+    """The robots.txt of the start URL. Records whether its address is public. Raises NothingCrawlable."""
     origin = origin_of(plan.seed)
     robots = await robots_cache.get(origin)
+    source = plan.source.secret_origin if plan.source else origin
+    place = OriginTarget.of(source).host_port
+    if addresses := fetcher.became_private(source):
+        raise NothingCrawlable(
+            f"{place} had a public address in an earlier run and now has the private address {addresses}, so Siteatlas "
+            f"did not connect: correct its DNS records, or add --resolve {place}:{addresses.partition(', ')[0]} if "
+            "that is intended"
+        )
+    store.record_public(known_public(plan) | fetcher.public_hosts & {place})
     if robots.access is RobotsAccess.NOTHING:
         raise NothingCrawlable(f"nothing can be crawled on {origin}: {robots.reason}")
     return robots

@@ -1,6 +1,6 @@
 """The road of one URL: fetch, parse, judge, outcome. Each step is a collaborator; this file holds their order."""
 
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -61,12 +61,21 @@ class PageParser:
 class PageWorker:
     """Takes leases from fetch to outcome. ``patience`` is how often in a row half a page is a failure.
 
+    ``clock`` gives the Unix time of retries.
+
     Counts requests (``fetched``), bytes received (``bytes``) and answers without news (``unchanged``).
     """
 
     def __init__(
-        self, fetcher: PageFetcher, parser: PageParser, outcomes: OutcomeBuilder, retry: RetryPolicy, patience: int
+        self,
+        fetcher: PageFetcher,
+        parser: PageParser,
+        outcomes: OutcomeBuilder,
+        retry: RetryPolicy,
+        patience: int,
+        clock: Callable[[], float],
     ) -> None:
+        self._clock = clock
         self._fetcher = fetcher
         self._parser = parser
         self._outcomes = outcomes
@@ -93,7 +102,7 @@ class PageWorker:
             if fetched.challenge:  # a retry would be one more reason to suspect us
                 verdict = Verdict(State.CHALLENGED, fetched.challenge.reason)
                 return self._outcomes.failed(lease, fetched, answer, verdict)
-        now = time.time()
+        now = self._clock()
         pause = retry_pause(answer, self._retry, lease.attempts, lease.url, now)
         if pause is not None:
             reason = answer.message if isinstance(answer, Failure) else f"answered {answer.status}"

@@ -176,21 +176,33 @@ class AddressPolicy(Struct, frozen=True):
     """The rule that public pages never lead to private addresses, for one crawl.
 
     ``private`` holds ``host:port`` of the seed and of other hosts that may be at a private address, in lower case, an
-    IPv6 host in brackets (``intranet.example:80``, ``[::1]:8000``); they may be public too. ``metadata`` allows these
-    hosts metadata addresses. ``is_named``: the operator names every host and port, so all may be private, and no port
-    is blocked.
+    IPv6 host in brackets (``intranet.example:80``, ``[::1]:8000``); they may be public too. ``public`` holds those of
+    them that had a public address in an earlier run, and so cannot become private: whoever controls the DNS of a public
+    site could otherwise have a private server read and published ("DNS rebinding"). ``metadata`` allows private hosts
+    metadata addresses. ``is_named``: the operator names every host and port, so all may be private, and no port is
+    blocked.
     """
 
     private: frozenset[str] = frozenset()
     metadata: bool = False
     is_named: bool = False
+    public: frozenset[str] = frozenset()
 
     @classmethod
     def for_seeds(
-        cls, origins: Iterable[str], allowed: Iterable[str] = (), *, metadata: bool = False
+        cls,
+        origins: Iterable[str],
+        allowed: Iterable[str] = (),
+        *,
+        metadata: bool = False,
+        public: frozenset[str] = frozenset(),
     ) -> "AddressPolicy":
-        """The policy of a crawl that starts at these origins; ``allowed`` are further origins that may be private."""
-        return cls(frozenset(OriginTarget.of(origin).host_port for origin in (*origins, *allowed)), metadata)
+        """The policy of a crawl that starts at these origins; ``allowed`` are further origins that may be private.
+
+        Those may be private even if they are ``public``: the operator names them.
+        """
+        seeds, named = ({OriginTarget.of(origin).host_port for origin in group} for group in (origins, allowed))
+        return cls(frozenset(seeds | named), metadata, public=(public & seeds) - named)
 
     def check_port(self, port: int) -> None:
         """Raise FetchError for a blocked port."""
@@ -204,8 +216,8 @@ class AddressPolicy(Struct, frozen=True):
     def permit(self, host_port: str, addresses: list[str], was_public: bool = False) -> list[str]:
         """The permitted addresses of a host, in their order.
 
-        If one address is public, the others are dropped. ``was_public``: the host had a public address earlier in this
-        crawl, so it cannot become private. Raises FetchError when no address is left.
+        If one address is public, the others are dropped. ``was_public``: the host had a public address earlier, so it
+        cannot become private. Raises FetchError when no address is left.
         """
         kinds = {address: address_kind(address) for address in addresses}
         public = [address for address in addresses if kinds[address] is AddressKind.PUBLIC]
@@ -218,5 +230,9 @@ class AddressPolicy(Struct, frozen=True):
         if rest:
             return rest
         metadata = any(kind is AddressKind.METADATA for kind in kinds.values())
-        code = FailureCode.METADATA_ADDRESS if metadata else FailureCode.PRIVATE_ADDRESS
+        code = FailureCode.PRIVATE_ADDRESS
+        if metadata:
+            code = FailureCode.METADATA_ADDRESS
+        elif host_port in self.private:
+            code = FailureCode.BECAME_PRIVATE
         raise FetchError(code, ", ".join(addresses))

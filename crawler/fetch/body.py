@@ -1,13 +1,22 @@
 """Decodes a body from its chunks, within limits. Pure (sans-I/O)."""
 
 import re
+from typing import Final
 
+from msgspec.structs import replace
+
+from crawler.fetch.challenge import MAX_BYTES
 from crawler.fetch.encodings import Coding, decoder_for
 from crawler.fetch.errors import FailureCode, FetchError
 from crawler.fetch.limits import BodyLimits
+from crawler.fetch.media_type import may_be_page
 
 ACCEPTED = "gzip, deflate, br, zstd"
 """The Accept-Encoding: the content codings that this module decodes."""
+
+DRAIN_BYTES: Final = 8 * 1024
+"""Bytes of an unwanted body that are received, so that its connection can be used again."""
+DRAIN_SECONDS: Final = 0.2
 
 _SLICE_BYTES = 8 * 1024  # of input between two checks of the ratio
 _SNIFF_BYTES = 1024
@@ -24,6 +33,20 @@ def split_codings(values: list[str]) -> list[str]:
 def looks_like_text(body: bytes) -> bool:
     """Whether the first KiB has no byte that text never has (WHATWG MIME Sniffing, section 7.2)."""
     return body.startswith(_BOMS) or not _BINARY_BYTES.search(body[:_SNIFF_BYTES])
+
+
+def limits_of_wanted(status: int, content_type: str, limits: BodyLimits) -> BodyLimits | None:
+    """The limits of a body that has a use, None for a body that is not read.
+
+    The body of a redirect has no use, nor one that is no page when ``limits`` are those of pages. The body of an error
+    is read only as far as a challenge of a firewall may be (:mod:`crawler.fetch.challenge`).
+    """
+    if 300 <= status < 400 or (status == 200 and limits.pages_only and not may_be_page(content_type)):
+        return None
+    if status == 200:
+        return limits
+    most = MAX_BYTES + 1
+    return replace(limits, wire=min(limits.wire, most), decoded=min(limits.decoded, most))
 
 
 class BodyDecoder:

@@ -54,7 +54,10 @@ class OriginConnections:
         self._limit = limit
         self._connections: dict[str, OriginConnection] = {}
         self._opening: dict[str, anyio.Lock] = {}
-        self._public: set[str] = set()  # host:port that had a public address: they cannot become private
+        self.public = set(policy.public)
+        """The ``host:port`` that have or had a public address: they cannot become private."""
+        self.became_private: dict[str, str] = {}
+        """Those of them that now have private addresses only, with these."""
 
     async def acquire(self, origin: str) -> OriginConnection:
         """The connection of an origin in canonical form. Raises FetchError."""
@@ -113,9 +116,14 @@ class OriginConnections:
             raise FetchError(FailureCode.OPTIONS) from error
 
     def _permitted(self, target: OriginTarget, addresses: list[str]) -> list[str]:
-        permitted = self._policy.permit(target.host_port, addresses, target.host_port in self._public)
+        try:
+            permitted = self._policy.permit(target.host_port, addresses, target.host_port in self.public)
+        except FetchError as error:
+            if error.code is FailureCode.BECAME_PRIVATE:
+                self.became_private[target.host_port] = error.detail
+            raise
         if self._policy.is_public(permitted):
-            self._public.add(target.host_port)
+            self.public.add(target.host_port)
         return permitted
 
     async def _lookup(self, target: OriginTarget) -> list[str]:

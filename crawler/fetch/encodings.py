@@ -1,26 +1,28 @@
 """The content codings of HTTP, each as a decompressor with bounded steps. Pure."""
 
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import brotli
-import zstandard
 from isal import igzip_lib, isal_zlib
 
 from crawler.fetch.errors import FailureCode, FetchError
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 PIECE_BYTES = 256 * 1024
-"""Bytes of the largest piece of output (zstd: a few times that)."""
+"""Bytes of the largest piece of output."""
 
 _FREE_PARTS = 1_000
 _PART_BYTES = 512
 
 _DECODE_ERRORS: tuple[type[Exception], ...] = (igzip_lib.IsalError, zlib.error)  # type: ignore[assignment]
 _GZIP = b"\x1f\x8b"  # RFC 1952, section 2.3.1
-# zstd returns all output at once. A block is at least 4 bytes and gives at most 128 KiB (RFC 8878, section 3.1.1.2),
-# so this much input is at most 4 MiB of output.
-_ZSTD_SLICE = 128
 
 
 class Coding(Protocol):
@@ -137,35 +139,41 @@ class Brotli:
 
 
 class Zstd:
-    """RFC 8878: all frames. A frame with a window over the limit is refused as a bomb."""
+    """RFC 8878: all frames. A frame with a window over the limit is refused as a bomb, and so are many empty frames."""
 
     def __init__(self, window: int) -> None:
-        self._context = zstandard.ZstdDecompressor(max_window_size=window)
-        self._stream = self._context.decompressobj()
+        self._window = window
+        self._stream = zstd_decompressor(window)
         self._parts = _Parts()
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """Decode; see :class:`Coding`."""
-        for start in range(0, len(data), _ZSTD_SLICE):
-            rest = data[start : start + _ZSTD_SLICE]
-            while rest:
-                if self._stream.eof:
-                    self._parts.begin()
-                    self._stream = self._context.decompressobj()
-                try:
-                    out = self._stream.decompress(rest)
-                except zstandard.ZstdError as error:
-                    if "memory" in str(error):
-                        raise FetchError(FailureCode.BODY_BOMB, "zstd window too large") from error
-                    raise FetchError(FailureCode.BODY_DECODE_ERROR, "zstd") from error
-                rest = self._stream.unused_data
-                if out:
-                    self._parts.add(len(out))
-                    yield out
+        while data or not (self._stream.needs_input or self._stream.eof):
+            if self._stream.eof:
+                self._parts.begin()
+                self._stream = zstd_decompressor(self._window)
+            try:
+                out = self._stream.decompress(data, PIECE_BYTES)
+            except ZstdError as error:
+                if "memory" in str(error):
+                    raise FetchError(FailureCode.BODY_BOMB, "zstd window too large") from error
+                raise FetchError(FailureCode.BODY_DECODE_ERROR, "zstd") from error
+            data = self._stream.unused_data if self._stream.eof else b""
+            if out:
+                self._parts.add(len(out))
+                yield out
 
     def complete(self) -> bool:
         """Whether the last frame is whole."""
-        return bool(self._stream.eof)
+        return self._stream.eof
+
+
+ZstdError = zstd.ZstdError
+
+
+def zstd_decompressor(window: int) -> zstd.ZstdDecompressor:
+    """A decompressor of one frame, whose window may have at most ``window`` bytes, a power of two."""
+    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: window.bit_length() - 1})
 
 
 def _inflate(stream: isal_zlib.Decompress, data: bytes) -> Iterator[bytes]:

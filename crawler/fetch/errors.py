@@ -79,6 +79,14 @@ class FailureCode(StrEnum):
             "intended"
         ),
     )
+    BECAME_PRIVATE = (
+        "policy.became_private",
+        False,
+        (
+            "{host} had a public address before and now has a private one, so Siteatlas does not connect to it; "
+            "correct its DNS records, or name the address with --resolve"
+        ),
+    )
     BLOCKED_PORT = "policy.blocked_port", False, "{host} has a port that web clients never connect to"
     METADATA_ADDRESS = (
         "policy.metadata_address",

@@ -1,5 +1,6 @@
 """One HTTP exchange: sends the request, reads head and body within the limits."""
 
+import contextlib
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import NamedTuple
@@ -7,12 +8,12 @@ from typing import NamedTuple
 import anyio
 import httpx
 
-from crawler.fetch.body import BodyDecoder, looks_like_text, split_codings
+from crawler.fetch.body import DRAIN_BYTES, DRAIN_SECONDS, BodyDecoder, limits_of_wanted, looks_like_text, split_codings
 from crawler.fetch.deadline import Deadline
 from crawler.fetch.dns import OriginConnection
 from crawler.fetch.errors import FailureCode, FetchError, diagnose
 from crawler.fetch.identity import Header
-from crawler.fetch.limits import FetchLimits
+from crawler.fetch.limits import BodyLimits, FetchLimits
 from crawler.model import Url
 
 _KEPT_HEADERS = frozenset(
@@ -22,7 +23,7 @@ _KEPT_HEADERS = frozenset(
 )
 """The header fields that later stages read; the others are dropped before they are decoded."""
 _NO_BODY = httpx.ByteStream(b"")  # saves httpx the search for the fields of a body
-_LENGTH = re.compile(rb"[0-9]{1,18}")
+_LENGTH = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
 class HttpResponse(NamedTuple):
@@ -62,6 +63,7 @@ class HttpExchange:
         self._first = b""  # the first bytes of the body as received
         self._head: tuple[int, tuple[Header, ...]] | None = None
         self._body: BodyDecoder | None = None
+        self._is_body_optional = limits.body.is_optional
 
     async def run(self, connection: OriginConnection) -> HttpResponse:
         """Send the request and read the response. Raises FetchError only."""
@@ -80,7 +82,7 @@ class HttpExchange:
 
     def arrived(self) -> HttpResponse | None:
         """The response without the rest of its body, after a failure, if the limits allow that."""
-        if not self._limits.body.is_optional or self._head is None:
+        if not self._is_body_optional or self._head is None:
             return None
         body = self._body.so_far() if self._body else b""
         return HttpResponse(*self._head, body, self._body.wire if self._body else 0, "the rest did not arrive")
@@ -119,10 +121,7 @@ class HttpExchange:
             if isinstance(error, Exception):
                 raise diagnose(error, tls=tls, in_body=True) from error
             raise
-        if answer.cut:
-            with anyio.CancelScope(shield=True):
-                await stream.aclose()
-        else:
+        with anyio.CancelScope(shield=True):  # this closes the connection if some of the body is left
             await stream.aclose()
         return answer
 
@@ -130,24 +129,48 @@ class HttpExchange:
         self._deadline.head_received(anyio.current_time())
         headers = self._headers(response)
         self._head, self._body = (response.status_code, headers), None
+        values = dict(reversed(headers))  # the first value of each field
+        stated = _LENGTH.fullmatch(values.get("content-length", ""))
+        length = int(stated[0]) if stated else 0
+        limits: BodyLimits | None = self._limits.body
+        if self._method == "GET":
+            limits = limits_of_wanted(response.status_code, values.get("content-type", ""), self._limits.body)
+        if limits is None:
+            self._is_body_optional = True
+            return HttpResponse(response.status_code, headers, b"", await self._drain(chunks, length), "")
+        if length > limits.refuse:
+            raise FetchError(FailureCode.BODY_TOO_LARGE, f"{length:,} bytes")
         codings = [value for name, value in headers if name == "content-encoding"]
         decoder: BodyDecoder | None = None
         async for chunk in chunks:
             self._deadline.body_received(len(chunk), anyio.current_time())
             if decoder is None:
-                decoder = self._body = self._decoder(codings, chunk)
+                decoder = self._body = self._decoder(codings, chunk, limits)
             if not decoder.feed(chunk):
                 break
         if decoder is None:
             return HttpResponse(response.status_code, headers, b"", 0, "")
-        return HttpResponse(response.status_code, headers, decoder.finish(), decoder.wire, decoder.cut)
+        cut = decoder.cut if limits is self._limits.body else ""  # a challenge is smaller
+        return HttpResponse(response.status_code, headers, decoder.finish(), decoder.wire, cut)
 
-    def _decoder(self, codings: list[str], first: bytes) -> BodyDecoder:
+    async def _drain(self, chunks: AsyncIterator[bytes], length: int) -> int:
+        """Receive a small unwanted body, and return the number of its bytes; what is left ends with the connection."""
+        received = 0
+        if length > DRAIN_BYTES:
+            return received
+        with anyio.move_on_after(DRAIN_SECONDS), contextlib.suppress(Exception):  # the head is all that counts
+            async for chunk in chunks:
+                received += len(chunk)
+                if received > DRAIN_BYTES:
+                    break
+        return received
+
+    def _decoder(self, codings: list[str], first: bytes, limits: BodyLimits) -> BodyDecoder:
         self._first = first
         names = split_codings(codings) if codings else []
         if self._plain and looks_like_text(first):
             names = []
-        return BodyDecoder(names, self._limits.body)
+        return BodyDecoder(names, limits)
 
     def _headers(self, response: httpx.Response) -> tuple[Header, ...]:
         size, headers = 0, []
@@ -159,12 +182,6 @@ class HttpExchange:
             if name in _KEPT_HEADERS:
                 # RFC 9110, section 5.5: bytes over 127 are opaque; latin-1 keeps them as they are
                 headers.append((name.decode("ascii"), value.decode("latin-1")))
-            if name == b"content-length" and response.status_code != 304:
-                self._check_length(value)
         if size > self._limits.headers:
             raise FetchError(FailureCode.HEADER_TOO_LARGE, f"{size:,} bytes")
         return tuple(headers)
-
-    def _check_length(self, value: bytes) -> None:
-        if _LENGTH.fullmatch(value) and int(value) > self._limits.body.refuse:
-            raise FetchError(FailureCode.BODY_TOO_LARGE, f"{int(value):,} bytes")

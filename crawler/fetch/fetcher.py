@@ -8,7 +8,7 @@ import anyio
 import httpx
 from msgspec.structs import replace
 
-from crawler.fetch.address_policy import AddressPolicy
+from crawler.fetch.address_policy import AddressPolicy, OriginTarget
 from crawler.fetch.body import ACCEPTED
 from crawler.fetch.deadline import Deadline
 from crawler.fetch.dns import HostResolver, OriginConnections, system_resolver
@@ -64,6 +64,15 @@ class Fetcher:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+    @property
+    def public_hosts(self) -> frozenset[str]:
+        """The ``host:port`` that have or had a public address."""
+        return frozenset(self._origins.public)
+
+    def became_private(self, origin: str) -> str:
+        """The private addresses of an origin that was public, "" if it is still public or not known yet."""
+        return self._origins.became_private.get(OriginTarget.of(origin).host_port, "")
 
     async def aclose(self) -> None:
         """Close all connections."""

@@ -15,7 +15,8 @@ class BodyLimits(Struct, frozen=True):
     ``refuse`` is not read at all. More than ``ratio`` decoded bytes for each byte received, once ``ratio_after`` bytes
     are decoded, is a bomb. ``codings`` is how many content codings may be stacked; ``zstd_window`` the largest window
     a zstd frame may have (8 MiB by RFC 8878, section 3.1.1.1.2, and RFC 9659). With ``is_optional`` a response is
-    good once its head has arrived: a body that fails is cut there.
+    good once its head has arrived: a body that fails is cut there. ``pages_only``: the body of a good response is read
+    only if its Content-Type is HTML, a feed or unknown.
     """
 
     wire: int = 20 * MIB
@@ -26,9 +27,10 @@ class BodyLimits(Struct, frozen=True):
     codings: int = 2
     zstd_window: int = 8 * MIB
     is_optional: bool = False
+    pages_only: bool = False
 
 
-PAGE_BODY = BodyLimits()
+PAGE_BODY = BodyLimits(pages_only=True)
 SITEMAP_BODY = BodyLimits(wire=64 * MIB, decoded=64 * MIB)
 ROBOTS_BODY = BodyLimits(wire=MIB, decoded=500 * KIB)
 
@@ -51,7 +53,7 @@ class FetchLimits(Struct, frozen=True):
     reads: int = 20_000
     read_size: int = 128
     headers: int = 100 * KIB
-    body: BodyLimits = PAGE_BODY
+    body: BodyLimits = BodyLimits()
 
 
 class TransportOptions(Struct, frozen=True):

@@ -29,6 +29,12 @@ def is_html_type(name: str) -> bool | None:
     return None if name in _UNKNOWN_TYPES else False
 
 
+def may_be_page(content_type: str) -> bool:
+    """Whether a body of this Content-Type is parsed: HTML, a feed, or an unknown type."""
+    name = parse_media_type(content_type)
+    return name in FEED_TYPES or is_html_type(name) is not False
+
+
 _TYPE_BY_SUFFIX: Final = {
     ".xml": "application/xml",
     ".txt": "text/plain; charset=utf-8",

@@ -1,8 +1,11 @@
-"""Fetches URLs outside the crawl: throttled for each origin, with retries, and along redirects."""
+"""Fetches URLs outside the crawl: throttled for each origin, with retries, along redirects; the clock of all pauses.
+
+:class:`Retries` is the loop of everything that waits in place. Frontier and schedule retry later, by the same policy.
+"""
 
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
 import anyio
 
@@ -11,7 +14,6 @@ from crawler.fetch.identity import Header
 from crawler.fetch.limits import BodyLimits
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.fetch.retry import RetryPolicy, is_transient
-from crawler.fetch.retry_loop import Retries
 from crawler.fetch.throttle import Throttle, ThrottleOptions
 from crawler.model import Failure, Reply, Url
 from crawler.url.normalize import InvalidUrl, origin_of
@@ -19,38 +21,73 @@ from crawler.url.params import UrlParams
 
 MAX_WAIT: Final = 60.0  # the longest pause in seconds that an origin may request
 AnswerT = TypeVar("AnswerT", bound=Reply | Failure | None)
+Sleep = Callable[[float], Awaitable[None]]
+"""Waits for so many seconds."""
+Clock = Callable[[], float]
+"""Gives Unix time in seconds."""
+
+
+def steady_clock() -> Clock:
+    """A clock that gives Unix time now, and from then on follows the monotonic clock.
+
+    So a pause keeps its length when the clock of the machine is set. That clock dates, but measures nothing.
+    """
+    offset = time.time() - time.monotonic()
+    return lambda: offset + time.monotonic()
 
 
 class AskedToWait(Exception):
     """An origin requests a pause of more than ``MAX_WAIT``. The text is a sentence."""
 
 
-class PacedFetcher:
-    """Sends requests to each origin at ``pace``, with retries. ``clock`` gives Unix time."""
+class Retries:
+    """Attempts with pauses: the body of ``async for _ in Retries(policy)`` is one attempt; leave it on success.
 
-    def __init__(
-        self, fetcher: Fetcher, pace: ThrottleOptions, retries: int, clock: Callable[[], float] = time.time
-    ) -> None:
-        self.throttle = Throttle(pace, 0)
+    Set ``asked`` to the seconds of a Retry-After before the next attempt, None for our own pause.
+    """
+
+    def __init__(self, policy: RetryPolicy, key: str = "", sleep: Sleep = anyio.sleep) -> None:
+        self.asked: float | None = None
+        self._policy, self._key, self._sleep = policy, key, sleep
+        self._failures = 0
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> int:
+        """The number of failed attempts so far."""
+        if self._failures:
+            pause = self._policy.delay(self._failures - 1, self._key, self.asked)
+            if pause is None:
+                raise StopAsyncIteration
+            await self._sleep(pause)
+        self._failures += 1
+        return self._failures - 1
+
+
+class PacedFetcher:
+    """Sends requests to each origin at ``pace``, with retries."""
+
+    def __init__(self, fetcher: Fetcher, pace: ThrottleOptions, retries: int) -> None:
+        self.throttle = Throttle(pace, 0, steady_clock())
         self._fetcher = fetcher
         self._policy = RetryPolicy(retries, first=0.5, longest=150.0)
-        self._clock = clock
 
     async def fetch(self, url: Url, headers: Iterable[Header] = (), body: BodyLimits | None = None) -> Reply | Failure:
         """The answer, after retries. Raises AskedToWait."""
         origin = origin_of(url)
         async for _ in Retries(self._policy, url):
-            while (wait := self.throttle.seconds_until_ready(origin, self._clock())) > 0:
+            while (wait := self.throttle.seconds_until_ready(origin, self.throttle.clock())) > 0:
                 if wait > MAX_WAIT:
                     raise AskedToWait(f"{origin} requested a pause of {wait:,.0f} seconds: try again later")
                 await anyio.sleep(wait)
-            self.throttle.start(url, self._clock())
+            self.throttle.start(url, self.throttle.clock())
             try:
                 answer = await self._fetcher.fetch(url, headers=headers, body=body)
             except BaseException:
-                self.throttle.finish(url, self._clock(), None)
+                self.throttle.finish(url, self.throttle.clock(), None)
                 raise
-            self.throttle.finish(url, self._clock(), answer)
+            self.throttle.finish(url, self.throttle.clock(), answer)
             if not is_transient(answer):
                 break
         return answer

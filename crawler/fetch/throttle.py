@@ -1,4 +1,4 @@
-"""The throttle: when the next request to an origin may start. Pure. Every time is an argument.
+"""The throttle: when the next request to an origin may start. Pure. Every time is an argument, by one steady clock.
 
 What slows the requests to an origin, from the mildest to the strongest:
 
@@ -8,10 +8,12 @@ What slows the requests to an origin, from the mildest to the strongest:
   multiplicative decrease). Server errors count as slow answers.
 - 429 and 503: no request starts until Retry-After has passed, or else 1, 2, 4 … 300 seconds; and fewer are in flight.
   When that fails eight times in a row, over five minutes, the origin is ``down``.
-- Failures to connect: after five in a row no request starts for 2, 4, 8 … seconds, then one probes. When that fails
-  several times the origin is ``down``.
+- Requests without a response: after five in a row no request starts for 2, 4, 8 … 60 seconds, then one probes. When
+  not even a connection is possible, the origin is unreachable: it restarts, or our own network is away, which says
+  nothing about the pages. When connections break without a response several times, the origin is ``down``.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
@@ -30,8 +32,9 @@ WAITED_TO_BE_DOWN: Final = 300.0  # seconds; Retry-After may be short
 SLOW_FACTOR: Final = 3.0  # times the usual latency
 MIN_SLOWDOWN_SECONDS: Final = 0.1  # seconds above the usual latency; less is noise
 _REFUSED: Final = RetryPolicy()  # pauses after 429 and 503 without a Retry-After
-_NOT_CONNECTED: Final = RetryPolicy(first=2.0, longest=600.0)
+_NOT_CONNECTED: Final = RetryPolicy(first=2.0, longest=60.0)
 _NO_CONNECTION_CODES: Final = ("net.", "tls.", "time.connect", "time.tls", "time.first_byte")
+_UNREACHABLE_CODES: Final = ("net.refused", "net.unreachable", "net.dns", "net.proxy", "time.connect")
 _CONNECTED_CODES: Final = ("http.", "body.", "time.")
 
 
@@ -54,7 +57,7 @@ class OriginThrottle:
 
     Public state: ``paused_until`` (no request starts before), ``asked_until`` (the same by Retry-After only), ``delay``
     (the minimum between two starts), ``in_flight``, ``allowed`` (the present limit of requests in flight) and ``down``
-    (the origin has stopped answering).
+    (the origin has stopped responding).
     """
 
     def __init__(self, pace: ThrottleOptions) -> None:
@@ -75,6 +78,7 @@ class OriginThrottle:
         self._failed_in_a_row = 0
         self._openings = 0
         self._opened_at = 0.0
+        self._is_cut_off = False  # the last failure says that no connection was possible
 
     @property
     def allowed(self) -> int:
@@ -85,6 +89,16 @@ class OriginThrottle:
     def is_stuck(self) -> bool:
         """Whether several waits in a row were in vain."""
         return self._asked_in_a_row >= WAITS_UNTIL_STUCK
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Whether no connection is possible, so that single requests probe when it is again."""
+        return self._openings > 0 and self._is_cut_off
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the last request had no response."""
+        return self._failed_in_a_row > 0 or self._openings > 0
 
     def set_crawl_delay(self, seconds: float) -> None:
         """Obey a Crawl-delay of robots.txt: one request at a time, and so far apart."""
@@ -97,6 +111,10 @@ class OriginThrottle:
         if self.in_flight >= self.allowed:
             return max(FULL_WAIT_SECONDS, self.paused_until - now)
         return max(0.0, self.paused_until - now, self._next - now)
+
+    def pause(self, until: float) -> None:
+        """Start no request before this time, as the server requested."""
+        self.asked_until = self.paused_until = max(self.paused_until, until)
 
     def start(self, now: float) -> None:
         """A request starts."""
@@ -111,6 +129,7 @@ class OriginThrottle:
         started = now - answer.elapsed
         if isinstance(answer, Failure):
             if answer.code.startswith(_NO_CONNECTION_CODES):
+                self._is_cut_off = answer.code.startswith(_UNREACHABLE_CODES)
                 self._not_connected(now, started)
             elif answer.code.startswith(_CONNECTED_CODES):
                 self._connected(started)
@@ -127,7 +146,7 @@ class OriginThrottle:
         # Answers to requests that were in flight already repeat the same demand.
         is_news = started >= self._asked_at
         if retry_after is not None and retry_after >= 1.0:
-            self.asked_until = self.paused_until = max(self.paused_until, now + retry_after)
+            self.pause(now + retry_after)
         elif is_news:
             self.paused_until = max(self.paused_until, now + _REFUSED.pause(self._asked_in_a_row))
         if is_news:
@@ -151,7 +170,7 @@ class OriginThrottle:
             self._openings += 1
             self._opened_at = now
             self._failed_in_a_row = 0
-            self.down = self._openings >= OPENINGS_TO_BE_DOWN
+            self.down = self._openings >= OPENINGS_TO_BE_DOWN and not self._is_cut_off
             self.paused_until = max(self.paused_until, now + _NOT_CONNECTED.pause(self._openings - 1))
 
     def _adapt(self, now: float, answer: Reply) -> None:
@@ -210,10 +229,12 @@ class _LatencyControl:
 class Throttle:
     """The throttles of all origins. ``spare`` leases may be out beyond the connections of one origin, for parsing.
 
-    ``folder`` is the origin whose pages are read from a folder, without a throttle.
+    ``clock`` gives the times of all calls: Unix time that no setting of the machine's clock changes. ``folder`` is the
+    origin whose pages are read from a folder, without a throttle.
     """
 
-    def __init__(self, pace: ThrottleOptions, spare: int, folder: str = "") -> None:
+    def __init__(self, pace: ThrottleOptions, spare: int, clock: Callable[[], float], folder: str = "") -> None:
+        self.clock = clock
         self._pace = pace
         self._folder = folder
         self._throttles: dict[str, OriginThrottle] = {}
@@ -237,6 +258,10 @@ class Throttle:
         if origin != self._folder:
             self._origin_throttle(origin).set_crawl_delay(seconds)
 
+    def pause(self, origin: str, now: float, seconds: float) -> None:
+        """Obey a Retry-After of an origin that an earlier run received: start no request for so many seconds."""
+        self._origin_throttle(origin).pause(now + seconds)
+
     def own_delay(self, url: Url) -> float:
         """Seconds between two requests to the origin of a URL by our own pace: rate, delay or Crawl-delay."""
         return self._origin_throttle(origin_of(url)).delay
@@ -250,8 +275,21 @@ class Throttle:
         return any(throttle.is_stuck for throttle in self._throttles.values())
 
     def are_all_down(self) -> bool:
-        """Whether every origin has stopped answering."""
-        return bool(self._throttles) and all(throttle.down for throttle in self._throttles.values())
+        """Whether every origin has stopped responding, but not all are unreachable."""
+        throttles = self._throttles.values()
+        return any(each.down for each in throttles) and all(each.down or each.is_unreachable for each in throttles)
+
+    def are_all_unreachable(self) -> bool:
+        """Whether no origin can be connected to."""
+        return bool(self._throttles) and all(throttle.is_unreachable for throttle in self._throttles.values())
+
+    def is_unreachable(self, url: Url) -> bool:
+        """Whether the origin of a URL cannot be connected to."""
+        return self._origin_throttle(origin_of(url)).is_unreachable
+
+    def is_silent(self, url: Url) -> bool:
+        """Whether the last request to the origin of a URL had no response."""
+        return self._origin_throttle(origin_of(url)).is_silent
 
     def _origin_throttle(self, origin: str) -> OriginThrottle:
         throttle = self._throttles.get(origin)

@@ -9,7 +9,6 @@ from typing_extensions import override
 from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.folder_transport import FolderTransport
 from crawler.fetch.limits import FetchLimits, TransportOptions
-from crawler.fetch.reqwest_transport import ReqwestTransport
 from crawler.model import Url
 from crawler.url.params import Mirror
 
@@ -49,10 +48,14 @@ class _OwnTransports(Transports):
 
 
 class ReqwestTransports(_OwnTransports):
-    """Connections by the Rust client ``reqwest``; needs asyncio."""
+    """Connections by the Rust client ``reqwest``, which needs asyncio; by httpx where that client cannot be loaded."""
 
     @override
     def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
+        try:
+            from crawler.fetch.reqwest_transport import ReqwestTransport  # noqa: PLC0415 - only there
+        except ImportError:  # no build for this machine
+            return HttpxTransports(self._options, self._limits).open(target)
         return ReqwestTransport(target, self._options, self._limits)
 
 

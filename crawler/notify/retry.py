@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from crawler.config.sections import NotifyConfig
+from crawler.fetch.paced_fetcher import Retries
 from crawler.fetch.retry import RetryPolicy
-from crawler.fetch.retry_loop import Retries
 from crawler.notify.notice import SendResult, SendStatus
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ A document on which its process hangs or crashes affects no other document.
 """
 
 import asyncio
-import sys
+import logging
 import time
 from collections import deque
 from contextlib import suppress
@@ -16,8 +16,17 @@ from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from crawler.model import DocumentKind, FetchedDocument, Page
-from crawler.parse.protocol import LENGTH_PREFIX, ParseJob, ParserOptions, decode_page, encode_message
+from crawler.parse.protocol import (
+    LENGTH_PREFIX,
+    ParseJob,
+    ParserOptions,
+    bare_environment,
+    decode_page,
+    encode_message,
+    worker_command,
+)
 
+log = logging.getLogger(__name__)
 PARSE_TIMEOUT = "parse.timeout"
 PARSE_CRASH = "parse.crash"
 _READ_SIZE = 1 << 18
@@ -62,10 +71,11 @@ class _ParserProcess:
         """
         while True:
             await self._wait_for_document()
-            # -P: Python must not import a folder named crawler in the working directory
-            command = (sys.executable, "-P", "-m", "crawler.parse.worker")
+            command = worker_command("crawler.parse.worker")
             pipe = asyncio.subprocess.PIPE
-            process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=_READ_SIZE)
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=pipe, stdout=pipe, limit=_READ_SIZE, env=bare_environment()
+            )
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._feed, process)
@@ -143,6 +153,11 @@ class ParsePool:
     """Reads documents in ``processes`` parser processes. Use it as an async context manager."""
 
     def __init__(self, processes: int, options: ParserOptions) -> None:
+        if log.isEnabledFor(logging.INFO):
+            from crawler.parse.sandbox import missing_protection  # noqa: PLC0415 - ctypes takes 5 ms
+
+            if gap := missing_protection():
+                log.info(gap)
         self._deadline = options.deadline
         # a worker ends itself well after the pool would have killed it
         options = replace(options, deadline=options.deadline * 2 + 1)

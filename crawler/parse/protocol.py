@@ -1,11 +1,14 @@
-"""The messages between the pool and its workers, which travel through pipes.
+"""How processes that read outsiders' bytes are started, and the messages in their pipes.
 
 A worker reads one :class:`ParserOptions`, then any number of :class:`ParseJob`. It answers each job with a ``Page``, in
 the same order.
 """
 
+import os
 import struct
-from typing import IO
+import sys
+from collections.abc import Mapping
+from typing import IO, Final
 
 import msgspec
 
@@ -13,6 +16,19 @@ from crawler.model import FetchedDocument, Page
 from crawler.parse.html.page import ReadOptions
 from crawler.url.params import UrlParams
 from crawler.url.resolve import DOCUMENT_BYTES
+
+# What Python needs to start and to find its modules and libraries.
+_KEPT_VARIABLES: Final = ("PYTHONHOME", "PYTHONPATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+
+
+def worker_command(module: str) -> tuple[str, ...]:
+    """The command that runs a module in another process."""
+    return sys.executable, "-P", "-m", module  # -P: never import a folder named crawler in the working directory
+
+
+def bare_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment of such a process, without any secret: what Python needs to find its modules."""
+    return {name: environment[name] for name in _KEPT_VARIABLES if name in environment}
 
 
 class ParserOptions(msgspec.Struct, frozen=True, array_like=True):

@@ -1,4 +1,4 @@
-"""The parser process: reads documents from standard input and writes pages to standard output.
+"""The parser process: reads documents from standard input and writes pages to standard output, in a sandbox.
 
 It ends with its parent: its input ends, or its output pipe breaks.
 """
@@ -6,18 +6,26 @@ It ends with its parent: its input ends, or its output pipe breaks.
 import ctypes
 import gc
 import os
+import pkgutil
 import resource
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
+from encodings import normalize_encoding
+from encodings.aliases import aliases
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
+from webencodings import PYTHON_NAMES
+from webencodings.labels import LABELS
 
+import sitemap
 from crawler.model import DocumentKind, FetchedDocument, Page
 from crawler.parse.html.page import read_page, scan_page
 from crawler.parse.protocol import ParseJob, ParserOptions, decode_job, decode_options, encode_message, read_message
+from crawler.parse.sandbox import lock_down
 from crawler.parse.snapshot.cut import why_cut
 from crawler.parse.snapshot.diff import compare
 from crawler.parse.snapshot.snapshot import digest, take_document_snapshot
@@ -27,13 +35,21 @@ from crawler.url.resolve import UrlResolver
 # the heap shrinks and grows again around every page, which takes longer than reading some pages. The tree of a page of
 # 1 MB takes 20 MB.
 _HEAP_OPTIONS: Final = {-1: 32_000_000, -2: 4_000_000, -3: 1_000_000}
+_RARE_MODULES: Final = (  # few documents need them
+    *("crawler.parse.sitemap", "crawler.parse.html.scanner", "html.entities", "webencodings.x_user_defined"),
+    *("pyexpat", "xml.parsers.expat", "dataclasses", "difflib", "heapq", "unicodedata", "zlib"),
+    *("_multibytecodec", "_codecs_cn", "_codecs_hk", "_codecs_iso2022", "_codecs_jp", "_codecs_kr", "_codecs_tw"),
+)
+_NOT_FOR_READING: Final = ("sitemap.linter", "sitemap.writer")
 _encode = msgspec.msgpack.Encoder().encode
 
 
 def main() -> None:
     """Serve until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides when to stop
+    gc.set_threshold(50_000, 20, 50)  # pages make much garbage but few cycles
     source, sink = sys.stdin.buffer, sys.stdout.buffer
+    lock_down(rare_modules())
     frame = read_message(source)
     if frame is None:
         return
@@ -41,11 +57,9 @@ def main() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)  # a process cannot raise its hard limit
     memory = options.memory if hard == resource.RLIM_INFINITY else min(options.memory, hard)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _tune_heap()
     resolver = UrlResolver(options.params, document_bytes=options.link_bytes)
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)  # pages make much garbage but few cycles
     while (frame := read_message(source)) is not None:
         # The default action of the alarm ends the process even inside a native parser that hangs, and even when the
         # parent no longer exists.
@@ -60,6 +74,16 @@ def main() -> None:
             sink.flush()
         except BrokenPipeError:  # the parent no longer exists
             os._exit(0)
+
+
+def rare_modules() -> Iterator[str]:
+    """The modules that are imported when a document needs them: readers of sitemaps, encodings, the scanner."""
+    yield from _RARE_MODULES
+    modules = pkgutil.walk_packages(sitemap.__path__, "sitemap.")
+    yield from (each.name for each in modules if not each.ispkg and not each.name.startswith(_NOT_FOR_READING))
+    for label in dict.fromkeys(LABELS.values()):
+        codec = normalize_encoding(PYTHON_NAMES.get(label, label)).lower()
+        yield f"encodings.{aliases.get(codec, codec)}"
 
 
 def _tune_heap() -> None:

@@ -1,6 +1,5 @@
 """The change feed: finds what each run changed in the published set, stores it, and writes it to files."""
 
-import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -22,6 +21,7 @@ from crawler.publish.changes import (
 )
 from crawler.state.database import storage_errors
 from crawler.units import w3c
+from sitemap import make_directory, replacement
 
 # The runs that have a feed: those that published their set, and rollbacks.
 _PUBLISHING: Final = "SELECT number FROM run WHERE outcome IN ('published', 'unchanged', 'rolled back') ORDER BY 1"
@@ -231,7 +231,7 @@ class ChangeFeed:
 
 FEED_DIRECTORY: Final = "changes"
 
-_feed_name = re.compile(r"(\d{6,})\.(jsonl|draft)").fullmatch
+_feed_name = re.compile(r"(\d{6,})\.(jsonl|draft)").fullmatch  # a draft: of an earlier version that was killed
 
 
 def feed_file(state: Path, run: int) -> Path:
@@ -249,7 +249,7 @@ def write_feeds(changes: ChangeFeed, state: Path) -> None:
     runs = set(changes.publishing())
     folder = state / FEED_DIRECTORY
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        make_directory(folder, 0o700)
         for path in list(folder.iterdir()):
             match = _feed_name(path.name)
             if match and (match[2] == "draft" or int(match[1]) not in runs):
@@ -268,15 +268,6 @@ def write_feeds(changes: ChangeFeed, state: Path) -> None:
 def _write_feed(path: Path, changes: Iterable[Change]) -> None:
     """Write the file whole and durably, or not at all."""
     encoder = msgspec.json.Encoder()
-    draft = path.with_suffix(".draft")
-    with draft.open("wb") as file:
+    with replacement(path, 0o600) as file:
         for change in changes:
             file.write(encoder.encode(change) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

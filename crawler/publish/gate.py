@@ -64,15 +64,17 @@ class LostPages(Struct, frozen=True, kw_only=True):
 
 
 class AlikePages(Struct, frozen=True):
-    """Published pages whose own text is gone: their number, and one of them.
+    """Published pages whose own text is gone, or that gained the same text: their number, and one of them.
 
-    ``has_start``: the start URL is one. ``held`` of them were held by the last run.
+    ``has_start``: the own text of the start URL is gone. ``held`` of them were held by the last run. ``gained`` is what
+    they gained, "" when their own text is gone.
     """
 
     count: int
     url: Url
     has_start: bool = False
     held: int = 0
+    gained: str = ""
 
 
 class ChallengedPages(Struct, frozen=True):
@@ -129,11 +131,11 @@ class GateLimits(Struct, frozen=True):
 
 
 class Refusal(Struct, frozen=True):
-    """Why nothing is published: a sentence with its remedy, and the exit code. ``is_doubt``: it is a landslide."""
+    """Why nothing is published: a sentence with its remedy, and the exit code. ``states`` are those of a landslide."""
 
     sentence: str
     exit_code: int = PublishRefused.exit_code
-    is_doubt: bool = False
+    states: frozenset[State] = frozenset()
 
 
 class Hold(Struct, frozen=True):
@@ -155,22 +157,21 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
         return Refusal(_with_challenges(sentence, facts, limits))
     if limits.accept_shrink:
         return None
-    if sentence := _start_delisted(facts.start):
-        return Refusal(f"{sentence}; if this is intended, {_ACCEPT}", is_doubt=True)
     landslide = _landslide(facts, limits.max_shrink)
+    states = frozenset(lost.state for lost in landslide.lost)
+    if facts.start.verdict and (sentence := _start_delisted(facts.start)):
+        return Refusal(f"{sentence}; if this is intended, {_ACCEPT}", states=states | {facts.start.verdict.state})
     if landslide.breaks_crawl:
-        return Refusal(
-            f"{'; '.join(_sentences(facts, landslide, limits))}; if this is intended, {_ACCEPT}", is_doubt=True
-        )
+        sentence = "; ".join(_sentences(facts, landslide, limits))
+        return Refusal(f"{sentence}; if this is intended, {_ACCEPT}", states=states)
     held = [lost for lost in landslide.rest if lost.are_held]
     if not landslide.lost and not held and not landslide.alike:
         return None
     sentence = "; ".join((*_sentences(facts, landslide, limits), *_still_held(held, landslide)))
     until = "" if landslide.alike else _until([*landslide.lost, *held], limits.accept_after)
     # links of the held pages may be what led to others
-    states = frozenset(lost.state for lost in landslide.lost) | LINK_STATES
     text = f"{sentence}. Their entries stay as they were. If this is intended, {_ACCEPT}.{until}"
-    return Hold(text, states, landslide.is_over_alike)
+    return Hold(text, states | LINK_STATES, landslide.is_over_alike)
 
 
 _ACCEPT: Final = "run once with --accept-shrink"
@@ -262,7 +263,12 @@ def _sentences(facts: GateFacts, landslide: _Landslide, limits: GateLimits) -> I
             f"{count:,} {published} would leave, over the {limits.max_shrink:.0%} that --max-shrink allows: "
             f"{', '.join(_causes(landslide.lost))}"
         )
-    if landslide.alike and landslide.is_over_alike:
+    if landslide.alike and landslide.is_over_alike and landslide.alike.gained:
+        yield (
+            f"{landslide.alike.count:,} {published} gained the same text (such as {landslide.alike.url}: "
+            f"{landslide.alike.gained}), as with an error message or a notice"
+        )
+    elif landslide.alike and landslide.is_over_alike:
         yield (
             f"{landslide.alike.count:,} {published} lost their main text, and are alike or nearly empty now (such as "
             f"{landslide.alike.url}), as with a login, a maintenance page, a firewall or an empty template"
@@ -274,7 +280,8 @@ def _still_held(held: Sequence[LostPages], landslide: _Landslide) -> Iterator[st
         count = sum(lost.count for lost in held)
         yield f"{count_text(count, 'page')} that the last run held would still leave: {', '.join(_causes(held))}"
     if landslide.alike and not landslide.is_over_alike:
-        yield f"{count_text(landslide.alike.held, 'page')} that the last run held still lack their main text"
+        state = "show the same new text" if landslide.alike.gained else "lack their main text"
+        yield f"{count_text(landslide.alike.held, 'page')} that the last run held still {state}"
 
 
 def _until(doubtful: Sequence[LostPages], accept_after: int) -> str:

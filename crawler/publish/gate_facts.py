@@ -4,7 +4,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ from crawler.fetch.retry import is_failure
 from crawler.model import State, Url, Verdict
 from crawler.publish.completeness import Coverage
 from crawler.publish.gate import MIN_LOST, AlikePages, ChallengedPages, GateFacts, LostPages, StartUrlStatus
-from crawler.publish.own_text import OwnText, shingles
+from crawler.publish.own_text import GainedText, OwnText, shingles
 from crawler.publish.store import CAUSE_SQL, IS_WITHOUT_ROBOTS, LOST_SQL, AcceptAfter, accepted
 from crawler.state.database import storage_errors
 
@@ -25,9 +25,10 @@ _SELECT_START: Final = """SELECT v.state, v.reason, v.target, v.status,
 
 _COUNT_STATES: Final = "SELECT state, status, count(*) FROM visit GROUP BY state, status"
 
-# Two tables that live as long as the connection: lost pages whose loss is believed, and pages whose own text is gone.
+# Two tables that live as long as the connection: lost pages whose loss is believed, and pages whose own text is gone,
+# or that gained the same text.
 _CREATE_TABLES: Final = """CREATE TEMP TABLE IF NOT EXISTS believed (id INTEGER PRIMARY KEY);
-CREATE TEMP TABLE IF NOT EXISTS alike (id INTEGER PRIMARY KEY, is_held INTEGER);
+CREATE TEMP TABLE IF NOT EXISTS alike (id INTEGER PRIMARY KEY, is_held INTEGER, is_gained INTEGER);
 DELETE FROM believed; DELETE FROM alike;"""
 
 # With min(), the other columns are those of the row that has the minimum: https://www.sqlite.org/lang_select.html
@@ -40,23 +41,31 @@ _SELECT_LOST: Final = f"""SELECT coalesce(v.state, '{State.UNLINKED}'), v.status
   GROUP BY 1, 2, 3, 4"""  # noqa: S608
 
 # Permanent redirects, each to a new page of the set to which nothing else redirects
-_FROM_MOVED: Final = f"""FROM published p JOIN visit v ON v.id = p.id JOIN url t ON t.url = v.target
+_FROM_MOVED: Final = f"""FROM published p JOIN url u ON u.id = p.id JOIN visit v ON v.id = p.id
+    JOIN url t ON t.url = v.target
     JOIN listing l ON l.id = t.id JOIN content was ON was.id = p.content JOIN content now ON now.id = l.content
   WHERE v.state = '{State.REDIRECT}' AND v.status IN (301, 308)
     AND NOT EXISTS (SELECT 1 FROM published e WHERE e.id = t.id)
   GROUP BY t.id HAVING count(*) = 1"""  # noqa: S608
 _FROM_CHANGED: Final = """FROM published p JOIN listing l ON l.id = p.id AND NOT l.kept
+    JOIN url u ON u.id = p.id LEFT JOIN visit v ON v.id = p.id
     JOIN content was ON was.id = p.content JOIN content now ON now.id = l.content
   WHERE l.content != p.content AND now.digest != was.digest AND length(was.text) > 0 AND length(now.text) > 0"""
+_IS_DATED: Final = "(v.changed = 1 AND l.lastmod != p.lastmod)"
+_COUNT_DATED: Final = f"coalesce(sum({_IS_DATED}), 0)"
+_COUNT_HELD: Final = "coalesce(sum(p.kept = 2), 0)"
 _ANY_ORDER: Final = "ORDER BY p.id * 2654435761 & 4294967295"
-_SELECT_NEW: Final = """SELECT l.id, now.text, now.text FROM listing l JOIN content now ON now.id = l.content
+_SELECT_NEW: Final = """SELECT l.id, u.url, now.text, now.text
+  FROM listing l JOIN url u ON u.id = l.id JOIN content now ON now.id = l.content
   WHERE NOT l.kept AND NOT EXISTS (SELECT 1 FROM published p WHERE p.id = l.id)"""
-_SELECT_ALIKE: Final = """SELECT count(*), coalesce(min(u.url), ''), coalesce(max(u.url = ?), 0),
-  coalesce(sum(a.is_held), 0) FROM alike a JOIN url u ON u.id = a.id"""
+_SELECT_ALIKE: Final = """SELECT a.is_gained, count(*), min(u.url), max(u.url = ?), sum(a.is_held), v.evidence
+  FROM alike a JOIN url u ON u.id = a.id JOIN visit v ON v.id = a.id GROUP BY 1"""
 _SAMPLE: Final = 300
 """Pages whose texts are compared to find out whether many lost their own text."""
 _MAX_COMPARED: Final = 20_000
 """Pages that are compared one by one when they did; beyond that, every changed page counts as one that did."""
+_MIN_GAINED: Final = 1 / 3
+"""Share of the published pages that must gain the same text: fewer may share a template that an editor changed."""
 _NEARLY_ALL: Final = 0.9
 """Share of the moved pages of the sample that must say the same at their new URL, for all to count as moved."""
 
@@ -97,7 +106,7 @@ def gate_facts(db: sqlite3.Connection, start: Url, max_shrink: float, after: Acc
             _believe_moved(db)
             gone = _lost_pages(db)
         return GateFacts(
-            alike=_alike_pages(db, start, max_shrink * published - sum(lost.count for lost in gone)),
+            alike=_alike_pages(db, start, published, max_shrink * published - sum(lost.count for lost in gone)),
             start=_start_url_status(db, start),
             published=published,
             listed=_count(db, "SELECT count(*) FROM listing"),
@@ -184,43 +193,71 @@ def _lost_pages(db: sqlite3.Connection) -> Sequence[LostPages]:
 
 def _believe_moved(db: sqlite3.Connection) -> None:
     """Believe the loss of pages that moved, each to a new URL of its own that says the same."""
-    sample = list(_versions(db, f"SELECT p.id, was.text, now.text {_FROM_MOVED} {_ANY_ORDER} LIMIT {_SAMPLE}"))
-    texts = OwnText(((before, now) for _, before, now in sample), _many(sample))
-    same = sum(texts.is_same(before, now) and not texts.is_lost(before, now) for _, before, now in sample)
+    sample = list(_versions(db, f"SELECT p.id, u.url, was.text, now.text {_FROM_MOVED} {_ANY_ORDER} LIMIT {_SAMPLE}"))
+    texts = OwnText(((page.before, page.now) for page in sample), _many(sample))
+    same = sum(texts.is_same(page.before, page.now) and not texts.is_lost(page.before, page.now) for page in sample)
     if sample and same >= _NEARLY_ALL * len(sample):
         db.execute(f"INSERT OR IGNORE INTO believed SELECT p.id {_FROM_MOVED}")
 
 
-def _alike_pages(db: sqlite3.Connection, start: Url, room: float) -> AlikePages | None:
-    """The pages that lost their own text, if so many may have that ``room`` is too small for them, or if the last run
-    held any. Fills the table ``alike``.
+def _alike_pages(db: sqlite3.Connection, start: Url, published: int, room: float) -> AlikePages | None:
+    """The pages that lost their own text, if they may be more than there is ``room`` for; those that gained the same
+    text, if that dates many of the ``published`` pages anew; and such pages that the last run held.
+
+    Fills the table ``alike``.
     """
-    changed, held = db.execute(f"SELECT count(*), coalesce(sum(p.kept = 2), 0) {_FROM_CHANGED}").fetchone()
-    if not held and (changed < MIN_LOST or changed <= room):
+    changed, dated, held = db.execute(f"SELECT count(*), {_COUNT_DATED}, {_COUNT_HELD} {_FROM_CHANGED}").fetchone()
+    room, many = max(room, MIN_LOST - 1), max(published * _MIN_GAINED, MIN_LOST - 1)
+    if not held and changed <= room and dated <= many:
         return None
-    sample = list(_versions(db, f"SELECT p.id, was.text, now.text {_FROM_CHANGED} {_ANY_ORDER} LIMIT {_SAMPLE}"))
-    texts = OwnText(((before, now) for _, before, now in sample), _many(sample))
-    lost = sum(texts.is_lost(before, now) for _, before, now in sample)
-    if not held and lost * changed <= room / 2 * len(sample):
+    sample = list(_changed_pages(db, f"{_ANY_ORDER} LIMIT {_SAMPLE}"))
+    texts = OwnText(((page.before, page.now) for page in sample), _many(sample))
+    weight = changed / len(sample)
+    gained = GainedText(((page.before, page.now) for page in sample if page.is_dated), many / weight / 2)
+    lost = weight * sum(texts.is_lost(page.before, page.now) for page in sample)
+    repeated = weight * sum(page.is_dated and gained.is_repeated(page.before, page.now) for page in sample)
+    if not held and lost <= room / 2 and repeated <= many / 2:
         return None
     if changed > _MAX_COMPARED:
-        db.execute(f"INSERT INTO alike SELECT p.id, p.kept = 2 {_FROM_CHANGED}")
+        only = "" if lost > room / 2 else f"AND {_IS_DATED}"
+        db.execute(f"INSERT INTO alike SELECT p.id, p.kept = 2, ? {_FROM_CHANGED} {only}", (bool(only),))
     else:
-        rows = db.execute(f"SELECT p.id, p.kept = 2, was.text, now.text {_FROM_CHANGED}")
-        lost_ids, also = [], []  # the others are doubtful only beside a landslide
-        for number, is_held, *snapshots in rows:
-            before, now = map(shingles, snapshots)
-            if texts.is_lost(before, now):
-                lost_ids.append((number, is_held))
-            elif texts.is_like_them(now) and not texts.is_same(before, now):
-                also.append((number, is_held))
-        db.executemany(
-            "INSERT INTO alike VALUES (?, ?)", lost_ids + also if len(lost_ids) > max(room, MIN_LOST - 1) else lost_ids
-        )
-    count, url, has_start, held = db.execute(_SELECT_ALIKE, (start,)).fetchone()
-    new = [(number,) for number, page, _ in _versions(db, _SELECT_NEW) if texts.is_like_them(page)]
-    db.executemany("INSERT INTO alike VALUES (?, 0)", new)
-    return AlikePages(count, Url(url), bool(has_start), held) if count else None
+        _compare_all(db, texts, gained, room, many)
+    new = [(page.id,) for page in _versions(db, _SELECT_NEW) if texts.is_like_them(page.now)]
+    found = _read_alike(db, start)
+    db.executemany("INSERT INTO alike VALUES (?, 0, 0)", new)
+    return found
+
+
+def _compare_all(db: sqlite3.Connection, texts: OwnText, gained: GainedText, room: float, many: float) -> None:
+    """Fill the table ``alike`` with pages that are compared one by one."""
+    lost, also, repeated = [], [], []  # also: doubtful only beside a landslide
+    for page in _changed_pages(db):
+        if texts.is_lost(page.before, page.now):
+            lost.append((page.id, page.is_held, False))
+        elif texts.is_like_them(page.now) and not texts.is_same(page.before, page.now):
+            also.append((page.id, page.is_held, False))
+        elif page.is_dated and gained.is_repeated(page.before, page.now):
+            repeated.append((page.id, page.is_held, True))
+    is_slide = len(lost) > room
+    if not is_slide and len(repeated) <= many:
+        repeated = [row for row in repeated if row[1]]
+    db.executemany("INSERT INTO alike VALUES (?, ?, ?)", lost + repeated + (also if is_slide else []))
+
+
+def _read_alike(db: sqlite3.Connection, start: Url) -> AlikePages | None:
+    """The pages of the table ``alike``, with the most frequent kind as the example."""
+    kinds = {bool(kind): row for kind, *row in db.execute(_SELECT_ALIKE, (start,))}
+    if not kinds:
+        return None
+    is_gained, (_, url, _, _, evidence) = max(kinds.items(), key=lambda item: item[1][0])
+    return AlikePages(
+        sum(count for count, *_ in kinds.values()),
+        Url(url),
+        bool(False in kinds and kinds[False][2]),
+        sum(held for _, _, _, held, _ in kinds.values()),
+        evidence if is_gained else "",
+    )
 
 
 def _many(sample: Sequence[object]) -> int:
@@ -228,7 +265,22 @@ def _many(sample: Sequence[object]) -> int:
     return max(MIN_LOST, len(sample) // 20)
 
 
-def _versions(db: sqlite3.Connection, query: str) -> Iterator[tuple[int, frozenset[int], frozenset[int]]]:
-    """The shingles of two versions of each page, with its id."""
-    for number, before, now in db.execute(query):
-        yield number, shingles(before), shingles(now)
+class _Versions(NamedTuple):
+    """A page with its shingles before and now. ``is_dated``: it changed, and its lastmod would move."""
+
+    id: int
+    before: frozenset[int]
+    now: frozenset[int]
+    is_held: bool = False
+    is_dated: bool = False
+
+
+def _versions(db: sqlite3.Connection, query: str) -> Iterator[_Versions]:
+    for number, url, before, now, *rest in db.execute(query):
+        yield _Versions(number, shingles(before, url), shingles(now, url), *map(bool, rest))
+
+
+def _changed_pages(db: sqlite3.Connection, order: str = "") -> Iterator[_Versions]:
+    return _versions(
+        db, f"SELECT p.id, u.url, was.text, now.text, p.kept = 2, coalesce({_IS_DATED}, 0) {_FROM_CHANGED} {order}"
+    )

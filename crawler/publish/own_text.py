@@ -1,16 +1,20 @@
-"""Own text: which pages lost what only they say, and now say what many pages say, or hardly anything. Pure.
+"""Own text: which pages lost what only they say, or gained what many pages say now. Pure.
 
 A login, a maintenance page, an empty template or a firewall that nobody has named yet give many URLs the same document,
 perhaps with the page's own title. Its words are new on the page and the same on many pages. So a page is compared with
 itself and with the others: runs of three words (shingles, Broder 1997, https://doi.org/10.1109/SEQUEN.1997.666900) that
 many of the compared pages share belong to the site; the rest is the page's own. A redesign, new prices, or another
 language change the own text of many pages, but each page keeps about as much of it.
+
+The message of an error, a warning, or a notice also comes to many pages at once, above or below their own text. It may
+name the page, so the address of a page does not count in its texts.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from crawler.parse.snapshot.blocks import parse_blocks
 
@@ -32,15 +36,33 @@ MIN_REWRITTEN_SHARE: Final = 0.5
 """... when they are at least this share of all that it says now: so the good page that follows a bad one is no loss."""
 MIN_SHARED: Final = 0.5
 """Share of a new page that the pages without own text have in common, from which on it is one of them."""
+MIN_REPEATED: Final = 0.5
+"""Share of what a page gained that other pages gained too, from which on it gained nothing of its own."""
+MIN_ADDRESS: Final = 4
+"""Characters of a path from which on it hardly occurs in a text by chance."""
 
 _words = re.compile(r"\w+").findall
 
 
-def shingles(snapshot: bytes) -> frozenset[int]:
-    """The shingles of the texts of a page outside its frame (nav, footer), as hashes of this process."""
+def shingles(snapshot: bytes, url: str = "") -> frozenset[int]:
+    """The shingles of the texts of a page outside its frame (nav, footer), as hashes of this process.
+
+    The path of ``url``, its last segment and the query do not count where a text names them.
+    """
     blocks = parse_blocks(snapshot, MAX_CHARACTERS) or ()
     words = [word for block in blocks if not block.is_frame for word in _words(block.text.casefold())]
+    for address in _addresses(url):
+        words = f" {' '.join(words)} ".replace(f" {address} ", " ").split()
     return frozenset(hash(tuple(words[at : at + SHINGLE])) for at in range(max(1, len(words) - SHINGLE + 1)) if words)
+
+
+def _addresses(url: str) -> list[str]:
+    """The words by which a text may name the page at a URL, the longest first."""
+    parts = urlsplit(url)
+    path = unquote(parts.path)
+    named = (f"{path}?{parts.query}", path, path.rstrip("/").rpartition("/")[2])
+    found = {" ".join(_words(name.casefold())) for name in named if len(name) >= MIN_ADDRESS}
+    return sorted(found, key=len, reverse=True)
 
 
 class OwnText:
@@ -79,3 +101,18 @@ class OwnText:
         """Whether a page says at another URL what it said before."""
         own = before - self._shared_before or before
         return len(own & now) >= MIN_KEPT * len(own)
+
+
+class GainedText:
+    """What at least ``many`` pages, or half of them, gained at once. ``versions`` are their shingles before and now."""
+
+    def __init__(self, versions: Iterable[tuple[frozenset[int], frozenset[int]]], many: float) -> None:
+        pages = [now - before for before, now in versions]
+        gained = Counter(shingle for page in pages for shingle in page)
+        most = max(2, min(many, len(pages) / 2))
+        self._repeated = frozenset(shingle for shingle, count in gained.items() if count >= most)
+
+    def is_repeated(self, before: frozenset[int], now: frozenset[int]) -> bool:
+        """Whether a page gained little else than these pages."""
+        gained = now - before
+        return bool(gained) and len(gained & self._repeated) >= MIN_REPEATED * len(gained)

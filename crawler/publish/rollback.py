@@ -1,5 +1,6 @@
 """The rollback: publishes an earlier set again, as a whole."""
 
+import contextlib
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
@@ -13,13 +14,16 @@ from crawler.errors import StorageError, UsageError
 from crawler.model import Url
 from crawler.publish.change_feed import ChangeFeed, write_feeds
 from crawler.publish.changes import ChangeCounts, ChangeKind
-from crawler.publish.write import build_destination, moved_note, published_files
+from crawler.publish.write import PublishedDigests, build_destination, moved_note, published_files, sitemap_names
 from crawler.state.database import storage_errors, transaction
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import ROLLED_BACK, Run, RunStore
-from crawler.state.store import GENERATIONS_DIRECTORY, lock_state
+from crawler.state.runs import ROLLED_BACK, PublishedFile, Run, RunStore
+from crawler.state.store import BASELINE_KEY, GENERATIONS_DIRECTORY, lock_state
 from crawler.version import __version__
 from sitemap import Entry, Generations, Published, SitemapError, SitemapReader
+
+MAX_FILES: Final = 50_000
+"""Files of a set that are read: an index lists at most so many (https://www.sitemaps.org/protocol.html#index)."""
 
 _CREATE_RESTORED: Final = "CREATE TEMP TABLE again (url TEXT PRIMARY KEY, lastmod, grp, shard, file) WITHOUT ROWID"
 
@@ -127,8 +131,61 @@ def _record(plan: CrawlPlan, number: int, published: Published) -> Run:
             counts = restore_published(db, record, _published_pages(plan, published), reason)
             record = replace(record, **asdict(counts))
             runs.write(record)
+            PublishedDigests(db, plan.output).store(file.name for file in published.files)
         write_feeds(ChangeFeed(db), plan.state)
         return record
+
+
+_ADOPT: Final = (
+    "INSERT OR IGNORE INTO url (url) SELECT url FROM again ORDER BY url",
+    """INSERT OR REPLACE INTO published (id, content, lastmod, lastmod_source, file)
+  SELECT u.id, 0, a.lastmod, '', a.file FROM again a JOIN url u ON u.url = a.url""",
+    "DROP TABLE again",
+)
+
+
+def adopt_published(plan: CrawlPlan, db: sqlite3.Connection) -> None:
+    """Make the files in the output directory the published set of a new state that replaces a damaged one.
+
+    Does nothing for any other state. Files that cannot be read are left out. Raises StorageError.
+    """
+    with transaction(db):
+        row = db.execute("SELECT value FROM about WHERE key = ?", (BASELINE_KEY,)).fetchone()
+        if row is None:
+            return
+        files: list[PublishedFile] = []
+        db.execute(_CREATE_RESTORED)
+        with contextlib.suppress(SitemapError, OSError):
+            for name in sitemap_names(plan):
+                if (plan.output / name).is_file():
+                    _read_published(plan, name, db, files)
+                    break
+        for statement in _ADOPT:
+            db.execute(statement)
+        run = RunStore(db).get(int(row[0]))
+        (listed,) = db.execute("SELECT count(*) FROM published").fetchone()
+        RunStore(db).write(replace(run, files=files, listed=listed))
+        db.execute("DELETE FROM about WHERE key = ?", (BASELINE_KEY,))
+
+
+def _read_published(plan: CrawlPlan, name: str, db: sqlite3.Connection, files: list[PublishedFile]) -> None:
+    """Read a file of the published set, and the files that it lists, into the table of restored pages."""
+    path = plan.output / name
+    children: list[str] = []
+    count = 0
+    url = plan.sitemap_url.rpartition("/")[0] + f"/{name}"
+    files.append(PublishedFile(name, url, 0, path.stat().st_size))
+    place = len(files) - 1
+    for entry in SitemapReader(path):
+        count += 1
+        if isinstance(entry, Entry):
+            db.execute("INSERT OR REPLACE INTO again VALUES (?, ?, '', 0, ?)", (entry.loc, entry.lastmod or "", name))
+        else:
+            children.append(entry.loc.rpartition("/")[2])
+    files[place] = PublishedFile(name, url, count, path.stat().st_size)
+    for child in children:
+        if len(files) <= MAX_FILES and (plan.output / child).is_file():
+            _read_published(plan, child, db, files)
 
 
 def _published_pages(plan: CrawlPlan, published: Published) -> Iterator[RestoredPage]:

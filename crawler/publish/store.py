@@ -6,8 +6,10 @@ begins anew. A page that only failed keeps its row.
 """
 
 import sqlite3
+from collections.abc import Collection
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from crawler.fetch.retry import FAILURES, TRANSIENT
@@ -75,7 +77,10 @@ UPDATE memory SET content = v.content, source_key = :source, etag = v.etag, last
   changed_run = iif(v.changed = 0, memory.changed_run, :run), full_run = iif(v.whole, :run, memory.full_run)
 FROM visit v WHERE v.id = memory.id AND v.seen_at IS NOT NULL AND memory.first_run != :run
   AND NOT EXISTS (SELECT 1 FROM listing l WHERE l.id = v.id AND l.kept = 2)
+  AND NOT (v.changed = 0 AND v.content != memory.content AND EXISTS (SELECT 1 FROM listing WHERE kept = 2))
 """
+# When pages are held, what did not count on the others may be a part of the same trouble: it must not count when it
+# goes, so their content stays too.
 
 _PURGE: Final = (
     "DELETE FROM memory WHERE last_run < :run - :after AND id NOT IN (SELECT id FROM published)",
@@ -135,7 +140,8 @@ _RECORD: Final = (
     f"""DELETE FROM held WHERE id NOT IN (SELECT id FROM published) OR id IN (SELECT p.id FROM {LOST_SQL}
   JOIN held h ON h.id = p.id WHERE l.kept = 0 OR (coalesce(l.kept, 2) = 2 AND h.cause != {CAUSE_SQL}))""",  # noqa: S608
     f"""INSERT INTO held (id, cause, since, runs)
-  SELECT p.id, {CAUSE_SQL}, :now, 1 FROM {LOST_SQL} WHERE coalesce(l.kept, 2) = 2
+  SELECT p.id, {CAUSE_SQL}, :now, 1 FROM {LOST_SQL} WHERE l.kept = 2 OR (l.id IS NULL AND (
+    p.id IN (SELECT id FROM held) OR coalesce(v.state, '{State.UNLINKED}') IN (SELECT value FROM json_each(:states))))
   ON CONFLICT (id) DO UPDATE SET runs = held.runs + 1""",  # noqa: S608
 )
 
@@ -155,12 +161,14 @@ def accepted(db: sqlite3.Connection, after: AcceptAfter) -> list[tuple[int]]:
         return db.execute(_SELECT_ACCEPTED, {"after": after.runs, "now": after.now}).fetchall()
 
 
-def record_losses(db: sqlite3.Connection, now: float) -> None:
+def record_losses(db: sqlite3.Connection, now: float, states: Collection[State] = ()) -> None:
     """Record what a run that started ``now`` (Unix time) would lose, from the tables ``listing`` and ``published``.
 
+    Of pages that are not listed, only those in ``states`` and those recorded before count: the others leave one by one.
     To be called once in a judged run, before the listing becomes the published set. Part of the caller's transaction.
     Raises StorageError.
     """
+    names = msgspec.json.encode(sorted(states)).decode()
     with storage_errors():
         for statement in _RECORD:
-            db.execute(statement, {"now": now})
+            db.execute(statement, {"now": now, "states": names})

@@ -5,7 +5,14 @@
     gate | assign shards | listing.by_file | entries.build | writer.add | writer.finish
 """
 
-from collections.abc import Collection, Sequence
+import hashlib
+import os
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
 
 from crawler.config.config import OutputConfig
 from crawler.config.plan import CrawlPlan
@@ -14,7 +21,9 @@ from crawler.model import Url
 from crawler.publish.entries import EntryBuilder, EntryCounts
 from crawler.publish.listing import Listing
 from crawler.publish.shards import ShardAssigner
+from crawler.state.database import storage_errors, transaction
 from crawler.state.runs import PublishedFile, Run
+from crawler.state.store import Store
 from sitemap import (
     Assignment,
     DestinationError,
@@ -33,6 +42,10 @@ from sitemap import (
 _GROUPING = {"section": by_section(), "language": by_language(), "type": by_type()}
 
 
+_OUTPUT_KEY: Final = "output"
+_DIGESTS_KEY: Final = "digests"
+
+
 def build_destination(plan: CrawlPlan) -> Directory:
     """The destination of the plan's sitemap. UsageError for file modes that the owner cannot read."""
     output = plan.config.output
@@ -40,6 +53,77 @@ def build_destination(plan: CrawlPlan) -> Directory:
         return Directory(plan.output, mode=int(output.mode, 8), settle=output.swap_delay, grace=output.grace_period)
     except SitemapError as error:
         raise UsageError(str(error)) from error
+
+
+def sitemap_names(plan: CrawlPlan) -> list[str]:
+    """The names that the leading file may have in the output directory: plain or compressed."""
+    plain = plan.sitemap_url.partition("?")[0].rpartition("/")[2].removesuffix(".gz")
+    return [plain, f"{plain}.gz"]
+
+
+def check_output_is_ours(plan: CrawlPlan, store: Store) -> None:
+    """Raises UsageError when the output directory has a sitemap that no run of this state wrote."""
+    row = store.db.execute("SELECT value FROM about WHERE key = ?", (_OUTPUT_KEY,)).fetchone()
+    if not store.is_first or (row and row[0] == str(plan.output.resolve())):
+        return
+    for name in sitemap_names(plan):
+        if os.path.lexists(plan.output / name):
+            raise UsageError(
+                f"{plan.output / name} exists, and no run with this state has written it: --replace overwrites it, or "
+                "choose another directory with -o"
+            )
+
+
+class PublishedDigests:
+    """The digests of the published files, in the state, so that a change by somebody else is noticed.
+
+    Also the directory of the files: a run may be killed after it wrote them and before it recorded that.
+    """
+
+    def __init__(self, db: sqlite3.Connection, directory: Path) -> None:
+        self._db = db
+        self._directory = directory
+
+    def begin(self) -> None:
+        """Store, before the files are written, that this state writes to the directory. Raises StorageError."""
+        with transaction(self._db):
+            self._put(_OUTPUT_KEY, str(self._directory.resolve()))
+
+    def store(self, names: Iterable[str]) -> None:
+        """Store the digests of the files of these names. Part of the caller's transaction. Raises StorageError."""
+        known = self._known()
+        with storage_errors():
+            self._put(_DIGESTS_KEY, msgspec.json.encode({name: self._digest(name, known) for name in names}).decode())
+
+    def changed_note(self) -> tuple[str, ...]:
+        """A note on the files that differ from what was published."""
+        known = self._known()
+        changed = [name for name, digest in known.items() if self._digest(name, known)[2] not in ("", digest[2])]
+        if not changed:
+            return ()
+        names = ", ".join(sorted(changed)[:5]) + (f" and {len(changed) - 5:,} more" if len(changed) > 5 else "")
+        verb = "was" if len(changed) == 1 else "were"
+        return (f"{names} {verb} changed by somebody else since the last run; this run replaces such changes",)
+
+    def _put(self, key: str, value: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
+
+    def _known(self) -> dict[str, tuple[int, int, str]]:
+        with storage_errors():
+            row = self._db.execute("SELECT value FROM about WHERE key = ?", (_DIGESTS_KEY,)).fetchone()
+        return msgspec.json.decode(row[0], type=dict[str, tuple[int, int, str]]) if row else {}
+
+    def _digest(self, name: str, known: Mapping[str, tuple[int, int, str]]) -> tuple[int, int, str]:
+        """Modification time in nanoseconds, size in bytes and SHA-256 of a file; "" for one that cannot be read."""
+        try:
+            with (self._directory / name).open("rb") as file:
+                status = os.fstat(file.fileno())
+                before = known.get(name)
+                if before and before[:2] == (status.st_mtime_ns, status.st_size):
+                    return before
+                return status.st_mtime_ns, status.st_size, hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return 0, 0, ""
 
 
 def writer_options(plan: CrawlPlan, today: str = "") -> WriterOptions:

@@ -10,9 +10,8 @@ import anyio
 
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY
-from crawler.fetch.paced_fetcher import follow
+from crawler.fetch.paced_fetcher import Retries, follow
 from crawler.fetch.retry import RetryPolicy
-from crawler.fetch.retry_loop import Retries
 from crawler.model import Failure, Reply
 from crawler.robots.rules import Robots, RobotsAccess, allow_all, previous_or_fresh, robots_from_response
 from crawler.robots.store import RobotsStore

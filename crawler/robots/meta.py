@@ -21,7 +21,7 @@ _RESTRICTING: Final = frozenset({"noindex", "none", "nofollow", "noimageindex"})
 _PLAIN: Final = _RESTRICTING | {"all", "index", "follow", "noarchive", "nocache", "nosnippet", "notranslate"}
 _OTHER_PLAIN: Final = frozenset({"indexifembedded", "nositelinkssearchbox", "noodp", "noydir", "noai", "noimageai"})
 _KNOWN: Final = _PLAIN | _OTHER_PLAIN
-_prefix = re.compile(r"\s*([A-Za-z][A-Za-z0-9_.\-]*)\s*:").match
+_prefix = re.compile(r"\s*([A-Za-z][A-Za-z0-9_.\-]*|\*)\s*:").match
 _separator = re.compile(r"[,;]")
 _unprintable = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+|\s+")
 

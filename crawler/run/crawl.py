@@ -18,8 +18,9 @@ from crawler.errors import NothingCrawlable, StorageError, single_error
 from crawler.publish.gate import reject_start
 from crawler.publish.listing import published_not_visited
 from crawler.publish.recent_feed import recent_feed_url
+from crawler.publish.rollback import adopt_published
 from crawler.publish.store import requeue_failed
-from crawler.publish.write import build_destination, build_writer
+from crawler.publish.write import build_destination, build_writer, check_output_is_ours
 from crawler.run.finish import RunFinisher
 from crawler.run.report import Report, build_report
 from crawler.state.store import Resume, Store
@@ -35,14 +36,15 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
     begin: Resume = Resume.ALWAYS,
     dry_run: bool = False,
     accept_shrink: bool = False,
+    replace_foreign: bool = False,
     all_left_out: bool = False,
     clock: Clock = time.time,
 ) -> Report:
     """Crawl, publish and report. ``all_left_out`` names every omitted URL, not a few of each state.
 
-    ``begin`` says whether to resume an earlier run, ``accept_shrink`` accepts a smaller set than before. ``clock``
-    gives Unix time for the run and its responses. Raises SiteatlasError when nothing could be done; every other ending
-    is in the report.
+    ``begin`` says whether to resume an earlier run, ``accept_shrink`` accepts a smaller set than before, and
+    ``replace_foreign`` overwrites a sitemap that no run with this state wrote. ``clock`` gives Unix time for the run
+    and its responses. Raises SiteatlasError when nothing could be done; every other ending is in the report.
     """
     destination = build_destination(plan)
     try:
@@ -52,6 +54,9 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
             recent_feed_url(plan)
         settings = planning.result_settings(plan.config)
         with Store(plan.state, settings, begin=begin, about=plan.about, now=clock(), renamed=KEYS) as store:
+            adopt_published(plan, store.db)
+            if not (dry_run or replace_foreign):
+                check_output_is_ours(plan, store)
             frontier = open_frontier(plan, store)
 
             def admit_published(known: SqliteFrontier) -> bool:

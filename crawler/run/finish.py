@@ -93,6 +93,9 @@ class RunFinisher:
         today = format_date(datetime.fromtimestamp(run.started, UTC).date())
         previous = RunStore(db).published()
         former_names = [file.name for file in previous.files] if previous else []
+        digests = write.PublishedDigests(db, self._destination.path)
+        run = replace(run, notes=[*run.notes, *digests.changed_note()])
+        digests.begin()
         published = write.write_sitemap(
             self._plan, self._listing, self._entries, self._destination, today, former_names
         )
@@ -123,8 +126,8 @@ class RunFinisher:
         code = refusal.exit_code if is_over else Incomplete.exit_code
         run = replace(run, outcome="refused", refusal=refusal.sentence, exit_code=code)
         with transaction(self._store.db):
-            if refusal.is_doubt and is_over and self._destination is not None:
-                record_losses(self._store.db, run.started)
+            if refusal.states and is_over and self._destination is not None:
+                record_losses(self._store.db, run.started, refusal.states)
             return self._end(run, verdict, is_over=is_over)
 
     def _finish_dry_run(self, run: Run, verdict: Completeness) -> FinishedRun:
@@ -163,6 +166,7 @@ class RunFinisher:
                 **msgspec.structs.asdict(counts),
             )
             sample = () if self._store.is_first else tuple(ChangeSample(changes.of_run(run.number), MAX_SHOWN_CHANGES))
+            write.PublishedDigests(db, self._plan.output).store(file.name for file in published.files)
             ended = self._end(run, verdict, is_over=True, sample=sample, published=published)
             changes.forget(run.number, self._plan.config.state.keep_runs)
         write_feeds(changes, self._store.directory)

@@ -22,8 +22,7 @@ from crawler.notify.ledger_status import NotifyResult
 from crawler.notify.notify import register_channels, send_notifications
 from crawler.publish.upload.upload import check_upload, upload
 from crawler.run.crawl import crawl
-from crawler.run.event_loop import loop_options, tune_garbage_collector
-from crawler.run.options import RunOptions
+from crawler.run.options import RunOptions, loop_options, tune_garbage_collector
 from crawler.run.outcome import run_result, run_result_of_error
 from crawler.run.report import Report
 from crawler.state.migrations import STATE_DB
@@ -42,6 +41,7 @@ async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with
     begin: Resume = Resume.ALWAYS,
     dry_run: bool = False,
     accept_shrink: bool = False,
+    replace_foreign: bool = False,
     all_left_out: bool = False,
 ) -> Report:
     """Crawl, publish, upload and send notifications. ``name`` is the name of the site in messages.
@@ -54,7 +54,13 @@ async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with
         register_channels(plan)
     try:
         report = await crawl(
-            plan, watch, begin=begin, dry_run=dry_run, accept_shrink=accept_shrink, all_left_out=all_left_out
+            plan,
+            watch,
+            begin=begin,
+            dry_run=dry_run,
+            accept_shrink=accept_shrink,
+            replace_foreign=replace_foreign,
+            all_left_out=all_left_out,
         )
     except SiteatlasError as error:
         if not dry_run and not isinstance(error, StateInUse):  # the process that uses it reports
@@ -113,6 +119,7 @@ def crawl_and_report(name: str, plan: CrawlPlan, options: RunOptions, watch: Wat
         begin=resume_mode(options),
         dry_run=options.dry_run,
         accept_shrink=options.accept_shrink,
+        replace_foreign=options.replace,
         all_left_out=options.verbose,
     )
     tune_garbage_collector()

@@ -9,25 +9,33 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
-from crawler.errors import StorageError, UsageError
+from crawler.errors import DamagedFile, StorageError, UsageError
 from crawler.version import __version__
+from sitemap import create_file
+
+_STATE: Final = "the state"
+FRESH_REMEDY: Final = (
+    "crawl or run with --fresh moves the damaged file aside and starts again from the published sitemap"
+)
 
 
 @contextmanager
-def storage_errors(what: str = "the state") -> Iterator[None]:
+def storage_errors(what: str = _STATE) -> Iterator[None]:
     """Turns errors of SQLite into a StorageError that names the fault and the remedy."""
     try:
         yield
-    except sqlite3.Error as error:
-        fault = _fault(error, "run again; if that does not help, move the file away")
-        raise StorageError(f"{what} cannot be written or read: {fault}") from error
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite quotes damaged text in its messages
+        remedy = FRESH_REMEDY if what == _STATE else "run again; if that does not help, move the file away"
+        fault = _fault(error, remedy)
+        raise _kind_of(error)(f"{what} cannot be written or read: {fault}") from error
 
 
 @contextmanager
-def transaction(db: sqlite3.Connection, what: str = "the state") -> Iterator[None]:
+def transaction(db: sqlite3.Connection, what: str = _STATE) -> Iterator[None]:
     """One durable transaction: all of it, or none when anything is raised. Raises StorageError."""
     with storage_errors(what), _begin_immediate(db):
         yield
@@ -108,12 +116,11 @@ class Database:
         """Turns errors of a file, and damaged values in it, into a StorageError that names the file and the remedy."""
         try:
             yield
-        except (sqlite3.Error, msgspec.MsgspecError, OSError) as error:
+        except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
             if isinstance(error, PermissionError) or (isinstance(error, sqlite3.Error) and not _may_use(path)):
-                reason = f"this account has no access to {path}: run as the account that owns it"
-            else:
-                reason = f"{path} cannot be used as {self.description}: {_fault(error, self.remedy)}"
-            raise StorageError(reason) from None
+                raise StorageError(f"this account has no access to {path}: run as the account that owns it") from None
+            reason = f"{path} cannot be used as {self.description}: {_fault(error, self.remedy)}"
+            raise _kind_of(error)(reason) from None
 
     def _prepare(self, db: sqlite3.Connection, path: Path, *, is_durable: bool) -> None:
         is_empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
@@ -137,7 +144,7 @@ class Database:
         (application_id,) = db.execute("PRAGMA application_id").fetchone()
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if application_id != self.application_id:
-            raise StorageError(f"{path} is a database of another program; {self.remedy}")
+            raise DamagedFile(f"{path} is a database of another program; {self.remedy}")
         if version > self.version:
             raise UsageError(
                 f"{path} was written by a newer version of siteatlas (format {version}, this is {__version__} with "
@@ -189,6 +196,14 @@ def _opened(path: Path, timeout: float = 5.0, mode: str = "rw") -> Iterator[sqli
         raise
 
 
+def _kind_of(error: Exception) -> type[StorageError]:
+    """DamagedFile for an error that only another content of the file can cause."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
+    is_bad_file = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    is_bad_value = isinstance(error, msgspec.MsgspecError | UnicodeDecodeError) or "decode to UTF-8" in str(error)
+    return DamagedFile if is_bad_file or is_bad_value else StorageError
+
+
 def _fault(error: Exception, remedy: str) -> str:
     """The fault and its remedy: ``remedy`` when the file itself is bad."""
     match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF:
@@ -198,8 +213,8 @@ def _fault(error: Exception, remedy: str) -> str:
             return f"{error}; free space, then run again"
         case sqlite3.SQLITE_READONLY:
             return "it is read-only; run as the account that owns it, on a writable disk"
-        case sqlite3.SQLITE_CORRUPT:
-            return f"it is damaged ({error}); {remedy}"
+    if _kind_of(error) is DamagedFile:
+        return f"it is damaged ({ascii(str(error))[1:-1][:200]}); {remedy}"
     return f"{error.strerror if isinstance(error, OSError) else error}; {remedy}"
 
 
@@ -231,9 +246,9 @@ def _begin_immediate(db: sqlite3.Connection) -> Iterator[None]:
 def _back_up(db: sqlite3.Connection, copy: Path) -> None:
     draft = copy.with_name(copy.name + ".draft")
     draft.unlink(missing_ok=True)
+    create_file(draft, 0o600).close()
     with closing(sqlite3.connect(draft)) as target:
         db.backup(target)
-    draft.chmod(0o600)
     descriptor = os.open(draft, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from crawler.errors import StateInUse, StorageError
+from sitemap import make_directory
 
 LOCK: Final = "lock"
 
@@ -16,7 +17,7 @@ def hold_lock(directory: Path, name: str = LOCK, flag: str = "--state") -> int:
     Returns the file descriptor that holds the lock. Raises StateInUse, and StorageError that names the ``flag``.
     """
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(directory, 0o700)
         descriptor = os.open(directory / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise StorageError(

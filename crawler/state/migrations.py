@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final
 
-from crawler.state.database import Database
+from crawler.state.database import FRESH_REMEDY, Database
 from crawler.state.schema import STATE_TABLES, STATE_VERSION
 
 
@@ -70,7 +70,7 @@ STATE_DB: Final = Database(
     version=STATE_VERSION,
     tables=STATE_TABLES,
     description="state",
-    remedy="move the file away, or choose another directory with --state",
+    remedy=f"{FRESH_REMEDY}, or choose another directory with --state",
     absent_message="there is no state in {}: no run has crawled yet, or the state is in another directory (--state "
     "DIR)",
     migrations=MIGRATIONS,

@@ -6,9 +6,13 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from crawler.errors import PublishRefused, UsageError
 from crawler.state.database import storage_errors
+from sitemap import shorten
+
+_MAX_WORD: Final = 200  # characters: a note may have a regular expression to copy
 
 
 class PublishedFile(Struct, frozen=True):
@@ -49,6 +53,11 @@ class Run(Struct, frozen=True, kw_only=True):
     deindexed: int = 0
     notes: list[str] = []
     files: list[PublishedFile] = []
+
+    def __post_init__(self) -> None:
+        for name in ("because", "refusal"):
+            force_setattr(self, name, shorten(getattr(self, name), _MAX_WORD))
+        force_setattr(self, "notes", [shorten(note, _MAX_WORD) for note in self.notes])
 
     @property
     def sitemap_url(self) -> str:

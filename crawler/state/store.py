@@ -1,25 +1,28 @@
 """The state of one site: locks its directory, opens its database, and begins or resumes a run."""
 
+import contextlib
 import hashlib
 import os
 import re
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
 from enum import Enum, auto
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Self
 
 import msgspec
 from msgspec.structs import replace
 
-from crawler.errors import SiteatlasError, UsageError
+from crawler.errors import DamagedFile, SiteatlasError, UsageError, single_error
 from crawler.model import Url
-from crawler.state.database import storage_errors, transaction
+from crawler.state.database import FRESH_REMEDY, storage_errors, transaction
 from crawler.state.lock import hold_lock
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import PUBLISHING_OUTCOMES, RunStore
+from crawler.state.runs import PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore
 from crawler.version import __version__
 
 PURGE_CONTENT: Final = (
@@ -36,7 +39,7 @@ _FORGET_PAGES: Final = (
     "DELETE FROM second_read",
     "DELETE FROM robots",
     "DELETE FROM run WHERE ended IS NULL",
-    "DELETE FROM about",
+    "DELETE FROM about WHERE key != 'public'",
     "DELETE FROM content WHERE id NOT IN (SELECT content FROM published)",
     "UPDATE published SET grp = '', shard = 0",
 )
@@ -65,7 +68,67 @@ def state_directory(root: Path, sitemap_url: Url) -> Path:
     return root / f"{readable[:60] or 'site'}-{digest}"
 
 
+def public_hosts(directory: Path) -> frozenset[str]:
+    """The ``host:port`` of the start URL if it had a public address in a run, none without a state.
+
+    Raises StorageError, UsageError.
+    """
+    if not STATE_DB.is_in(directory):
+        return frozenset()
+    with STATE_DB.reading(directory) as db:
+        row = db.execute("SELECT value FROM about WHERE key = 'public'").fetchone()
+    return frozenset(row[0].split() if row else ())
+
+
 GENERATIONS_DIRECTORY: Final = "generations"
+BASELINE_KEY: Final = "baseline"
+"""The key in ``about`` of a new state that replaces a damaged one, until it knows the published set."""
+_DAMAGED: Final = "damaged"
+"""The file that marks a state in which some command met damage, which a check may not find."""
+
+
+class _Damage:
+    """The damage of the state in a directory, whose lock the caller holds."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._path = directory / STATE_DB.file
+        self._mark = directory / _DAMAGED
+
+    def mark(self) -> None:
+        """Note for the next ``--fresh`` that the file is damaged."""
+        with contextlib.suppress(OSError):  # the same disk may be the cause
+            self._mark.touch(mode=0o600)
+
+    def is_lost(self) -> bool:
+        """Whether the file is missing or empty, although a run published from it."""
+        is_gone = not self._path.exists() or self._path.stat().st_size == 0
+        return is_gone and any((self._directory / GENERATIONS_DIRECTORY).glob("*.json"))
+
+    def is_found(self) -> bool:
+        """Whether the file is damaged: by its mark, or by a check of all of it. Raises StorageError, UsageError."""
+        if self._mark.exists() or self.is_lost():
+            return True
+        try:
+            with STATE_DB.used(self._path), closing(STATE_DB.open(self._path)) as db:
+                return bool(db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",))
+        except DamagedFile:
+            return True
+
+    def set_aside(self, now: float) -> str:
+        """Rename the file, with the files that SQLite keeps beside it; returns the new name."""
+        name = f"{STATE_DB.file}.damaged-{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%SZ}"
+        with STATE_DB.used(self._path):
+            for suffix in ("-shm", "-wal", ""):
+                with contextlib.suppress(FileNotFoundError):
+                    self._path.with_name(STATE_DB.file + suffix).replace(self._path.with_name(name + suffix))
+            self._mark.unlink(missing_ok=True)
+        return name
+
+    def last_number(self) -> int:
+        """The number of the last run that left a file in the directory: run numbers must not repeat."""
+        stems = (path.stem for path in self._directory.glob("*/*.json*"))
+        return max((int(stem) for stem in stems if stem.isdecimal()), default=0)
 
 
 @contextmanager
@@ -117,24 +180,44 @@ class Store:
     ) -> None:
         self.directory = directory
         self.resumed = False
+        self._damage = _Damage(directory)
         self._settings = settings
         self._renamed = renamed or {}
         self._begin = begin
         self._about = about or {}
         self._now = time.time() if now is None else now
-        self.is_first = True  # nothing was published when the state was opened
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
             opened.callback(os.close, hold_lock(self.directory))
+            aside = self._set_damage_aside()
             self.db = opened.enter_context(closing(STATE_DB.open(self.directory / STATE_DB.file)))
-            self._begin_or_resume()
+            if aside:
+                self._record_damage(aside)
+            try:
+                self._begin_or_resume()
+            except Exception as error:
+                self._look_for_damage(error)
+                raise
             self._opened = opened.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error:
+            self._look_for_damage(single_error(error))
         with storage_errors(f"the state in {self.directory}"):
             self._opened.close()
+
+    def record_public(self, hosts: Iterable[str]) -> None:
+        """Record the ``host:port`` of start URLs that have a public address: see :func:`public_hosts`."""
+        with transaction(self.db):
+            self.db.execute("INSERT OR REPLACE INTO about VALUES ('public', ?)", (" ".join(sorted(hosts)),))
+
+    @cached_property
+    def is_first(self) -> bool:
+        """Whether nothing was published when this was first read, before the run publishes."""
+        with storage_errors():
+            return self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None
 
     def record_failure(self, error: SiteatlasError, now: float) -> None:
         """Record that the run came to nothing. A resumed run stays open, to be resumed again."""
@@ -145,12 +228,46 @@ class Store:
         )
         RunStore(self.db).write(record)
 
-    def _begin_or_resume(self) -> None:
+    def _set_damage_aside(self) -> str:
+        """With Resume.FRESH, rename a damaged file; returns its new name, or "". Otherwise raises DamagedFile."""
         if self._begin is Resume.FRESH:
+            return self._damage.set_aside(self._now) if self._damage.is_found() else ""
+        if self._damage.is_lost():
+            path = self.directory / STATE_DB.file
+            raise DamagedFile(f"{path} is missing or empty, although earlier runs published a sitemap; {FRESH_REMEDY}")
+        return ""
+
+    def _look_for_damage(self, error: BaseException) -> None:
+        """Mark a damaged state. Raises DamagedFile for an unexpected error when the state is why."""
+        if isinstance(error, DamagedFile):
+            self._damage.mark()
+        elif isinstance(error, Exception) and not isinstance(error, SiteatlasError):
+            self._damage.mark()
+            with STATE_DB.used(self.directory / STATE_DB.file):
+                found = str(self.db.execute("PRAGMA integrity_check(1)").fetchone()[0])
+            if found != "ok":
+                text = " ".join(found.split())
+                raise DamagedFile(f"the state in {self.directory} is damaged ({text}); {FRESH_REMEDY}") from error
+
+    def _record_damage(self, aside: str) -> None:
+        """Begin the history of a new state. :mod:`crawler.publish.rollback` completes it with the published set."""
+        record = Run(
+            number=self._damage.last_number() + 1,
+            started=self._now,
+            ended=self._now,
+            version=__version__,
+            outcome=ROLLED_BACK,
+            refusal=f"the state was damaged and is kept as {aside}; the published sitemap is the new baseline",
+            exit_code=0,
+        )
+        with transaction(self.db):
+            RunStore(self.db).write(record)
+            self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (BASELINE_KEY, str(record.number)))
+
+    def _begin_or_resume(self) -> None:
+        if self._begin is Resume.FRESH and not self._lacks_baseline():
             forget_pages(self.db)
         runs = RunStore(self.db)
-        with storage_errors():
-            self.is_first = self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None
         self.resumed = self._is_begun() and self._has_same_settings()
         if self.resumed:
             self.run = runs.begin(self._now, __version__)
@@ -166,6 +283,10 @@ class Store:
             settings = msgspec.json.encode(self._settings, order="deterministic").decode()
             for key, value in {**self._about, "settings": settings}.items():
                 self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
+
+    def _lacks_baseline(self) -> bool:
+        with storage_errors():
+            return self.db.execute("SELECT 1 FROM about WHERE key = ?", (BASELINE_KEY,)).fetchone() is not None
 
     def _is_begun(self) -> bool:
         """Whether there is an unfinished run to resume, with at least one URL."""

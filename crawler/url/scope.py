@@ -73,8 +73,8 @@ class Scope:
         self._named = tuple(_named_host(text) for text in hosts)
         self._origins: dict[str, str] = {self.origin: "own"}
         self._crawled: set[str] = set()  # other origins that are crawled
-        self.has_more_hosts = False
-        """Whether a URL was refused for the limit of hosts."""
+        self.note = ""
+        """One sentence when a URL was refused for the limit of hosts."""
 
     def admit(self, url: Url, depth: int, found: int, kind: DocumentKind = DocumentKind.PAGE) -> Verdict | None:
         """None when the URL is crawled, else the verdict with the rule that refuses it.
@@ -143,7 +143,7 @@ class Scope:
         origin = origin_of(url)
         if origin not in self._crawled:
             if len(self._crawled) >= self.bounds.max_hosts:
-                self.has_more_hosts = True
+                self.note = f"only {self.bounds.max_hosts:,} more hosts are crawled; raise --max-hosts to crawl all"
                 return True
             self._crawled.add(origin)
         return False

@@ -33,10 +33,13 @@ from sitemap.errors import DestinationError, SitemapError
 from sitemap.writer.files import (
     StageLock,
     copy_ownership,
+    create_file,
     destination_error,
     explain_errors,
+    is_planted,
     is_same_content,
     link_or_copy,
+    make_directory,
     sha256_of,
     sync_to_disk,
 )
@@ -69,7 +72,7 @@ def recover_stages(target: Path, rules: PublishOptions, own: Path | None = None)
         except OSError:  # not a stage, or one of another user
             continue
         with lock:
-            if lock.held and stage != own:
+            if lock.held and stage != own and not is_planted(stage):
                 if swap := Swap.recover(stage):
                     swap.resume(rules.settle, rules.grace)
                 shutil.rmtree(stage, ignore_errors=True)
@@ -92,7 +95,7 @@ class DirectoryStage:
         if name in {"", ".", ".."} or "/" in name or "\0" in name or name.startswith(HIDDEN_PREFIX):
             raise DestinationError(f"{name[:200]!r} cannot be the name of a file: use one plain path segment")
         with explain_errors(f"{self._target / name} cannot be staged"):
-            return (self._path / NEW_DIRECTORY / name).open("xb")
+            return create_file(self._path / NEW_DIRECTORY / name, 0o600)
 
     def scratch(self) -> BinaryIO:
         """A temporary file in the stage, opened for writing and reading."""
@@ -272,7 +275,7 @@ class Directory:
     def stage(self) -> DirectoryStage:
         """Begin a new set, after finishing or removing the sets of killed processes."""
         with explain_errors(f"the directory {self.path} cannot be used"):
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_directory(self.path)
             root = self.path.resolve()
             with StageLock(root):  # so that no other process removes a new stage before it is locked
                 recover_stages(root, self._rules)

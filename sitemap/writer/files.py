@@ -1,10 +1,15 @@
-"""File operations for publishing: sync, compare, link, copy ownership, lock; and errors with remedies."""
+"""File operations for publishing: create, replace, sync, compare, link, lock; and errors with remedies.
+
+Other accounts of the machine may write to the same directory, such as ``/tmp``. So nothing here writes through a link
+that somebody else planted, or uses a directory that somebody else made, and no file is writable for others.
+"""
 
 import contextlib
 import errno
 import hashlib
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +18,68 @@ from typing import BinaryIO, Final, Self
 from sitemap.errors import DestinationError
 
 _PIECE: Final = 1024 * 1024  # bytes
+
+
+_OPEN_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def create_file(path: Path, mode: int = 0o644) -> BinaryIO:
+    """A new file, open for writing. The umask may take permissions from the ``mode``. FileExistsError, also for a link.
+
+    https://pubs.opengroup.org/onlinepubs/9799919799/functions/open.html: with O_EXCL, links are not followed.
+    """
+    return os.fdopen(os.open(path, _OPEN_NEW, mode), "wb")
+
+
+@contextlib.contextmanager
+def replacement(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
+    """A file that takes the place of ``path``, whole and durable, when the block ends; after an error, nothing changes.
+
+    It is written as ``.NAME.draft`` beside it. A draft that is there already is of a killed process, or a trap, and is
+    removed.
+    """
+    draft = path.with_name(f".{path.name}.draft")
+    draft.unlink(missing_ok=True)
+    try:
+        with create_file(draft, mode) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
+    sync_to_disk(path.parent)
+
+
+def is_planted(path: Path) -> bool:
+    """Whether another account may have put a file, a link or a directory there for us to use. OSError.
+
+    The rule is that of Linux for links in directories that everyone may write to:
+    https://docs.kernel.org/admin-guide/sysctl/fs.html#protected-symlinks
+    """
+    if sys.platform == "win32":
+        return False
+    directory = path.parent.stat()
+    return bool(directory.st_mode & stat.S_IWOTH) and path.lstat().st_uid not in {os.geteuid(), 0, directory.st_uid}
+
+
+def make_directory(path: Path, mode: int = 0o775) -> None:
+    """Create a directory with its parents, or check that another account has not planted it. OSError.
+
+    No umask lets everyone write to it.
+    """
+    if not path.parent.exists():
+        make_directory(path.parent)
+    try:
+        path.mkdir(mode)
+    except FileExistsError:
+        if not path.is_dir():
+            raise
+    if is_planted(path):
+        reason = "another account made it, in a directory that everyone may write to"
+        raise PermissionError(errno.EPERM, reason, str(path))
 
 
 def sync_to_disk(path: Path) -> None:

@@ -12,11 +12,10 @@ import msgspec
 
 from sitemap.errors import DestinationError, SitemapError
 from sitemap.writer.destination import Destination, Directory
-from sitemap.writer.files import StageLock, explain_errors, sha256_of, sync_to_disk
+from sitemap.writer.files import StageLock, explain_errors, make_directory, replacement, sha256_of, sync_to_disk
 from sitemap.writer.staged import FileFacts, FileKind, Published, commit_set, verify
 
 _OBJECTS: Final = "objects"
-_DRAFT: Final = ".draft"
 _PIECE: Final = 1024 * 1024  # bytes
 
 
@@ -93,8 +92,8 @@ class Generations:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         with explain_errors(f"the generations in {self._root} cannot be used"):
-            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._objects.mkdir(mode=0o700, exist_ok=True)
+            make_directory(self._root, 0o700)
+            make_directory(self._objects, 0o700)
             with StageLock(self._root.resolve()):
                 yield
 
@@ -141,12 +140,8 @@ class Generations:
 
     def _write(self, file: Path, pieces: Iterator[bytes] | bytes) -> None:
         """Write a file completely and durably before it gets its name."""
-        draft = file.with_name(_DRAFT)
-        with draft.open("wb") as content:
+        with replacement(file, 0o600) as content:
             content.writelines([pieces] if isinstance(pieces, bytes) else pieces)
-        sync_to_disk(draft)
-        draft.replace(file)
-        sync_to_disk(file.parent)
 
     def _forget(self) -> None:
         """Remove generations beyond the last, and then files without a generation."""

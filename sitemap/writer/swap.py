@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from sitemap.writer.files import is_same_content, link_or_copy, sha256_of, sync_to_disk
+from sitemap.writer.files import is_planted, is_same_content, link_or_copy, replacement, sha256_of, sync_to_disk
 
 REMOVAL_FILE: Final = ".siteatlas-waiting"
 
@@ -46,24 +46,22 @@ def remove_unlisted(target: Path, grace: float, leaving: Iterable[str] = (), lis
 
 
 def _load(target: Path) -> dict[str, _PendingRemoval]:
-    draft = target / (REMOVAL_FILE + ".draft")
-    draft.unlink(missing_ok=True)
+    file = target / REMOVAL_FILE
     try:
-        pending = msgspec.json.decode((target / REMOVAL_FILE).read_bytes(), type=dict[str, _PendingRemoval])
+        pending = {} if is_planted(file) else msgspec.json.decode(file.read_bytes(), type=dict[str, _PendingRemoval])
     except (FileNotFoundError, ValueError):
         return {}
     return {name: removal for name, removal in pending.items() if name == Path(name).name}
 
 
 def _store(target: Path, pending: dict[str, _PendingRemoval]) -> None:
-    file, draft = target / REMOVAL_FILE, target / (REMOVAL_FILE + ".draft")
+    file = target / REMOVAL_FILE
     if pending:
-        draft.write_bytes(msgspec.json.encode(pending))
-        sync_to_disk(draft)
-        draft.replace(file)
+        with replacement(file) as content:
+            content.write(msgspec.json.encode(pending))
     else:
         file.unlink(missing_ok=True)
-    sync_to_disk(target)
+        sync_to_disk(target)
 
 
 def _mtime(file: Path) -> int:

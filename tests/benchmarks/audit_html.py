@@ -17,9 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from made_report import made
-
-from crawler.audit.report.html import write_html
+from made_report import made, write_page
 
 TYPING = 150  # milliseconds after which a search begins
 # Both are told by the page itself: when the first rows were there, and when all were.
@@ -101,7 +99,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as drivers:
         path = Path(folder) / "audit.html"
         start = time.process_time()
-        write_html(*made(told.findings, is_compared=True), path)
+        write_page(*made(told.findings, is_compared=True), path)
         print(f"written in {time.process_time() - start:.2f} s of CPU, with the making of what it tells")
         print(
             f"{path.stat().st_size / 1e6:.1f} MB, {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB"
@@ -112,7 +110,7 @@ def main() -> None:
                 f"CPU {slower} times slower:", *(f"{what} {each:.2f} s" for what, each in waits(browser, path, slower))
             )
         if told.axe:
-            write_html(*made(1_000, is_complete=False, is_compared=True), path)
+            write_page(*made(1_000, is_complete=False, is_compared=True), path)
             print(*axe(browser, path, told.axe.read_text()), "axe has nothing more to say", sep="\n")
         browser.close()
 

@@ -56,6 +56,7 @@ def test_ours_readers_of_a_server_see_one_generation_during_200_publishes(tmp_pa
             all_readers.enter_context(watching(place, found))
         for generation in range(1, 201):
             publish(tmp_path, generation)
+    assert len(found) == 2
     for reads, faults in found:
         assert reads > 200
         assert faults == []

@@ -278,6 +278,7 @@ def test_sitemaps_org_an_empty_set_is_never_published(tmp_path: Path) -> None:
 def test_ours_the_same_entries_give_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         publish(tmp_path / folder, plain(5), gzip=True, max_urls=2)
+    assert len(names(tmp_path / "a")) == 4
     for name in names(tmp_path / "a"):
         data = (tmp_path / "a" / name).read_bytes()
         assert data == (tmp_path / "b" / name).read_bytes()

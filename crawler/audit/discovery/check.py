@@ -10,6 +10,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from crawler.config.config import Config
 from crawler.config.plan import plan_scope
@@ -33,6 +34,7 @@ from sitemap import (
     form,
     iter_entries,
     missing_lines,
+    shorten,
     sitemaps_in,
 )
 
@@ -52,6 +54,9 @@ class DiscoveryCheck(Struct, frozen=True):
     status: CheckStatus
     message: str
     remedy: str = ""
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "message", shorten(self.message))
 
 
 class Declaration(Struct, frozen=True, kw_only=True):

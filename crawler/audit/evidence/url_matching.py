@@ -16,6 +16,7 @@ from crawler.parse.snapshot.diff import Delta, compare
 from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import origin_of
+from crawler.url.params import MASK, mask_secrets
 from crawler.url.scope import alias_origins
 
 MAX_HOPS: Final = 10  # redirects and canonicals in a row
@@ -40,6 +41,9 @@ _COUNT_REQUESTED: Final = "SELECT count(*) FROM site.visit WHERE found & ?"
 _MATCH_SAME_URL: Final = """INSERT OR IGNORE INTO home SELECT DISTINCT c.url, v.id FROM claim c
   JOIN site.url u ON u.url = c.url JOIN site.visit v ON v.id = u.id WHERE v.state = ?"""
 # Requests that all failed are no visits to the page with a similar spelling.
+_PAGES_WITH_QUERY: Final = """SELECT v.id, u.url FROM site.visit v JOIN site.url u ON u.id = v.id
+  WHERE v.state = ? AND instr(u.url, '?')"""
+_MATCH_MASKED_URL: Final = "INSERT OR IGNORE INTO home SELECT DISTINCT url, ?1 FROM claim WHERE url = ?2"
 _UNMATCHED_URLS: Final = """SELECT DISTINCT c.url, v.id, v.state, v.target FROM claim c
   LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
   WHERE NOT EXISTS (SELECT 1 FROM home h WHERE h.url = c.url)
@@ -138,6 +142,8 @@ class UrlMatcher:
                 known = frozenset(SourceKind(source) for source in sources.split(","))
                 is_linked = state == nofollow or url in behind
                 behind.discard(url)
+                if f"={MASK}" in url and known == {SourceKind.LOG}:
+                    continue  # it is no URL to request
                 yield UncrawledUrl(Url(url), known, people, requests, ok, moved, other, is_linked)
             for url in self._nofollowed():
                 yield UncrawledUrl(url, is_linked=True)
@@ -177,10 +183,19 @@ class UrlMatcher:
         self.learn_spellings()
         with transaction(self._db):
             self._db.execute(_MATCH_SAME_URL, (_INDEXABLE,))
+            self._db.executemany(_MATCH_MASKED_URL, self._masked_pages())
             # inserting while the query runs is safe: each insert is for a URL that was already read
             rows = self._db.execute(_UNMATCHED_URLS)
             matches = ((url, self._match(Url(url), *row)) for url, *row in rows)
             self._db.executemany("INSERT INTO home VALUES (?, ?)", (row for row in matches if row[1] is not None))
+
+    def _masked_pages(self) -> list[tuple[int, str]]:
+        """The ids of pages whose URL is masked in logs, with the masked URL; none that several pages share."""
+        pages: dict[str, list[int]] = {}
+        for number, url in self._db.execute(_PAGES_WITH_QUERY, (_INDEXABLE,)):
+            if (masked := mask_secrets(url)) != url:
+                pages.setdefault(masked, []).append(number)
+        return [(numbers[0], url) for url, numbers in pages.items() if len(numbers) == 1]
 
     def _match(self, url: Url, number: int | None, state: str | None, target: str | None) -> int | None:
         if number is None:

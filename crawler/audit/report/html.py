@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.resources import files
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from msgspec import Struct
 
@@ -156,7 +155,7 @@ class KeyFigure(Struct, frozen=True):
     tone: str = ""
 
 
-def write_html(report: AuditReport, findings: AuditFindings, path: Path, *, limit: int = MAX_FINDINGS) -> None:
+def write_html(report: AuditReport, findings: AuditFindings, file: BinaryIO, *, limit: int = MAX_FINDINGS) -> None:
     """Write the page, with the ``limit`` most important findings in it. Raises OSError when the disk refuses."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only the HTML report needs it
 
@@ -167,8 +166,7 @@ def write_html(report: AuditReport, findings: AuditFindings, path: Path, *, limi
     page = environment.get_template("report.html").stream(_template_values(report, findings, limit))
     page.enable_buffering()
     # A path of the command line may hold bytes that are no text: the page shows them as escapes.
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-        file.writelines(page)
+    file.writelines(part.encode("utf-8", "backslashreplace") for part in page)
 
 
 def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -> dict[str, Any]:

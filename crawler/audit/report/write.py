@@ -1,6 +1,5 @@
 """Writes all reports of an audit into a directory: each file atomically, and no stale table of an earlier audit."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -17,6 +16,7 @@ from crawler.audit.report.junit import as_junit
 from crawler.audit.report.sarif import write_sarif
 from crawler.audit.rule_groups import REPORTED_RULES, reported_counts
 from crawler.errors import StorageError
+from sitemap import make_directory, replacement
 
 CSV_DIRECTORY: Final = "csv"  # the folder of the tables, one for each rule with findings
 RESOLVED_FILE: Final = f"{CSV_DIRECTORY}/mended.csv"
@@ -33,8 +33,9 @@ def write_reports(
     UsageError for a bad ``fail_on``.
     """
     junit = as_junit(report, findings, fail_on).encode()
-    written = [_write_atomically(directory / "audit.html", lambda path: write_html(report, findings, path))]
+    written = []
     streams: dict[str, Callable[[BinaryIO], object]] = {
+        "audit.html": partial(write_html, report, findings),
         "audit.json": partial(write_json, report, findings),
         "audit.sarif": partial(write_sarif, report, findings),
         "audit.junit.xml": lambda file: file.write(junit),
@@ -46,7 +47,7 @@ def write_reports(
     for rule in (count.rule for count in reported_counts(report)):
         streams[f"{CSV_DIRECTORY}/{rule}.csv"] = lambda file, rule=rule: write_csv(findings(rule), file)  # type: ignore[misc]
     for name, write in streams.items():
-        written.append(_write_atomically(directory / name, partial(_write_stream, write)))
+        written.append(_write(directory / name, write))
     for name in {RESOLVED_FILE, *(f"{CSV_DIRECTORY}/{rule}.csv" for rule in REPORTED_RULES)} - streams.keys():
         path = directory / name
         with _storage(path, "removed"):
@@ -57,7 +58,7 @@ def write_reports(
 def prepare_directory(directory: Path) -> None:
     """Create a directory for reports, and check that it is writable. Raises StorageError, which names it."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         TemporaryFile(dir=directory).close()
     except OSError as error:
         raise StorageError(
@@ -65,25 +66,12 @@ def prepare_directory(directory: Path) -> None:
         ) from None
 
 
-def _write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
-    """Write a draft, sync it to the disk, and rename it."""
-    draft = path.with_name(f".{path.name}.draft")
+def _write(path: Path, write: Callable[[BinaryIO], object]) -> Path:
     with _storage(path, "written"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            write(draft)
-            with draft.open("rb") as file:
-                os.fsync(file.fileno())
-            draft.replace(path)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
+        make_directory(path.parent)
+        with replacement(path) as file:
+            write(file)
     return path
-
-
-def _write_stream(write: Callable[[BinaryIO], object], path: Path) -> None:
-    with path.open("wb") as file:
-        write(file)
 
 
 @contextmanager

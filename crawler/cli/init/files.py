@@ -23,6 +23,7 @@ from crawler.errors import StorageError, UsageError
 from crawler.url.normalize import host_of
 from crawler.url.params import UrlParams
 from crawler.version import __version__
+from sitemap import create_file, is_planted, make_directory
 
 Step = tuple[str, str]
 
@@ -219,8 +220,12 @@ def write_files(files: dict[Path, str], *, replaces: bool) -> None:
         )
     for path, text in files.items():
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            make_directory(path.parent)
+            if replaces and path.exists() and not is_planted(path):
+                path.write_text(text, encoding="utf-8")  # the file keeps its mode and its owner
+            else:
+                with create_file(path) as file:
+                    file.write(text.encode())
         except OSError as error:
             raise StorageError(f"{path} cannot be written: {error.strerror or error}") from None
 

@@ -38,7 +38,7 @@ OutputOption = Annotated[
         "-o",
         "--output",
         metavar="DIR",
-        help="Directory to publish the sitemap in. Each of several sites gets its own subdirectory.  [default: public]",
+        help="Directory to publish the sitemap in. Several sites get a subdirectory each.  [default: public]",
     ),
 ]
 ConfigFileOption = Annotated[

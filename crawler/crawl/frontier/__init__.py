@@ -41,6 +41,9 @@ class Frontier(Protocol):
     def retry(self, retry: Retry) -> None:
         """End a lease, and lease its URL again when it is due."""
 
+    def requeue(self, leases: Iterable[Lease]) -> None:
+        """Make URLs pending again whose leases ended, with as many attempts as these began with."""
+
     def commit(self) -> None:
         """Make everything settled so far durable."""
 

@@ -4,9 +4,11 @@ import sqlite3
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
+import msgspec
+
 from crawler.crawl.frontier import Admit, ReadyIn
 from crawler.crawl.frontier.cache import StateCounts, UrlCache
-from crawler.crawl.frontier.storage import ContentStore, WriteBatch
+from crawler.crawl.frontier.storage import ContentStore, CrashCounter, WriteBatch
 from crawler.crawl.frontier.traps import TrapDetector
 from crawler.model import (
     DiscoveredBy,
@@ -38,9 +40,12 @@ _INSERT_VISIT = """INSERT INTO visit (id, origin, kind, state, found, depth, sou
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _SELECT_PENDING = """SELECT v.id, u.url, v.depth, v.attempts, v.kind, v.found FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = 'pending' AND v.origin = ? AND v.due <= ? ORDER BY v.depth, v.id LIMIT ?"""
+_SELECT_CLEAR = _SELECT_PENDING.replace("ORDER BY", "AND v.id NOT IN (SELECT value FROM json_each(?)) ORDER BY")
 _SETTLE_VISIT = """UPDATE visit SET state = ?, reason = ?, status = ?, target = ?, attempts = ?, trail = trail || ?,
   content = ?, etag = ?, last_modified = ?, header_date = ?, page_date = ?, page_date_source = ?, seen_at = ?, whole = ?
   WHERE id = ?"""
+
+_REQUEUE = "UPDATE visit SET state = 'pending', reason = '', status = NULL, attempts = ?, due = 0 WHERE id = ?"
 
 
 class SqliteFrontier:
@@ -71,6 +76,7 @@ class SqliteFrontier:
         self._out: dict[int, Lease] = {}
         with storage_errors():
             self._state_counts = StateCounts(db)
+            self._crash_counter = CrashCounter(db)
             self._trap_detector = TrapDetector(db, self._state_counts, self._out, patience)
         self.notes = self._trap_detector.notes
         """Notes on crawler traps that were left out, by path."""
@@ -171,8 +177,7 @@ class SqliteFrontier:
     def _first_due(self, origin: str, now: float, far: bool) -> Lease | None:
         ahead = self._ahead.setdefault(origin, deque())
         if not ahead:
-            with storage_errors():
-                rows = self._db.execute(_SELECT_PENDING, (origin, now, READ_AHEAD + len(self._out))).fetchall()
+            rows = self._read_pending(origin, now)
             ahead.extend(
                 Lease(number, url, depth, attempts, DocumentKind(kind), found)
                 for number, url, depth, attempts, kind, found in rows
@@ -184,6 +189,30 @@ class SqliteFrontier:
             return None
         is_deeper = self._by_level and ahead[-1].depth > ahead[0].depth
         return ahead.pop() if far and not is_deeper else ahead.popleft()
+
+    def _read_pending(self, origin: str, now: float) -> list[tuple[int, Url, int, int, int, int]]:
+        """The rows of the next pending URLs. Suspects of a crash come when nothing else is left, each alone."""
+        limit, suspects = READ_AHEAD + len(self._out), self._crash_counter.suspects
+        with storage_errors():
+            if not suspects:
+                return self._db.execute(_SELECT_PENDING, (origin, now, limit)).fetchall()
+            listed = msgspec.json.encode(sorted(suspects)).decode()
+            rows = self._db.execute(_SELECT_CLEAR, (origin, now, listed, limit)).fetchall()
+            if rows or self._out:
+                return rows
+            return self._db.execute(_SELECT_PENDING, (origin, now, 1)).fetchall()
+
+    def crash_suspects(self) -> list[Url]:
+        """The URLs that come last, because the process died several times in a row while they were in flight."""
+        listed = msgspec.json.encode(sorted(self._crash_counter.suspects)).decode()
+        with storage_errors():
+            rows = self._db.execute("SELECT url FROM url WHERE id IN (SELECT value FROM json_each(?))", (listed,))
+            return [Url(url) for (url,) in rows]
+
+    def land(self) -> None:
+        """The process ends in order: what is still in flight is no suspect of a crash."""
+        self._out.clear()
+        self.commit()
 
     def _until_due(self, origin: str, now: float) -> float:
         """Seconds until a URL of this origin is due, when none is due now."""
@@ -221,6 +250,7 @@ class SqliteFrontier:
             after = self._requeue_as_page(lease) or verdict.state
             self._state_counts.move(origin, State.PENDING, after)
         del self._out[lease.id]
+        self._crash_counter.suspects.discard(lease.id)
 
     def _requeue_as_page(self, lease: Lease) -> State | None:
         """Make a sitemap pending again that was discovered as a page while it was out."""
@@ -243,12 +273,23 @@ class SqliteFrontier:
             )
         del self._out[lease.id]
 
+    def requeue(self, leases: Iterable[Lease]) -> None:
+        with self._batch.change():
+            for lease in leases:
+                (state,) = self._db.execute("SELECT state FROM visit WHERE id = ?", (lease.id,)).fetchone()
+                self._db.execute(_REQUEUE, (lease.attempts, lease.id))
+                if state != State.PENDING:
+                    self._state_counts.move(origin_of(lease.url), State(state), State.PENDING)
+                self._drop_read_ahead(origin_of(lease.url), lease.depth)
+
     def review_postponed(self) -> bool:
         """Whether some postponed URLs are visited after all, now that nothing else is left."""
         with self._batch.change():
             return self._trap_detector.review_postponed()
 
     def commit(self) -> None:
+        with storage_errors():
+            self._crash_counter.put(self._out)
         self._batch.commit()
 
     def size(self) -> int:

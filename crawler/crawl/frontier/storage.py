@@ -1,7 +1,7 @@
 """The frontier's writes: each change as a whole or not at all, many changes in one durable commit; page content."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -55,6 +55,39 @@ class WriteBatch:
             with storage_errors():
                 self._db.execute("COMMIT")
         self._unsaved = 0
+
+
+CRASHES_TO_COME_LAST: Final = 3
+_IN_FLIGHT_KEY: Final = "in flight"
+
+
+class CrashCounter:
+    """How often in a row the process died while a URL was in flight, by id; in the state, with the other changes.
+
+    ``suspects`` are the ids that come last, because the process died ``CRASHES_TO_COME_LAST`` times.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        row = db.execute("SELECT value FROM about WHERE key = ?", (_IN_FLIGHT_KEY,)).fetchone()
+        self._before = msgspec.json.decode(row[0], type=dict[int, int]) if row else {}
+        self._stored = self._before
+        self.suspects = {number for number, crashes in self._before.items() if crashes >= CRASHES_TO_COME_LAST}
+
+    def put(self, out: Collection[int]) -> None:
+        """Store which URLs are in flight. Part of the running transaction, which this may begin."""
+        crashes = {number: self._before.get(number, 0) + 1 for number in out}
+        crashes |= {number: self._before[number] for number in self.suspects.difference(out)}
+        if crashes == self._stored:
+            return
+        if not self._db.in_transaction:
+            self._db.execute("BEGIN IMMEDIATE")
+        if crashes:
+            value = msgspec.json.encode(crashes).decode()
+            self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (_IN_FLIGHT_KEY, value))
+        else:
+            self._db.execute("DELETE FROM about WHERE key = ?", (_IN_FLIGHT_KEY,))
+        self._stored = crashes
 
 
 _PUT_CONTENT: Final = """INSERT INTO content (run, reading, digest, type, links, page, text, delta)

@@ -173,7 +173,7 @@ def render_body(template: MessageTemplate, notice: Notice, key: str) -> bytes:
         msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         problem = str(error).removesuffix(".")
-        raise template.error(f"its output is not JSON ({problem}): insert texts with {{{{ name | tojson }}}}") from None
+        raise template.error(f"its output is not JSON ({problem}): write values as {{{{ name | tojson }}}}") from None
     return text.encode()
 
 

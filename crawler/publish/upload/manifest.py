@@ -4,7 +4,6 @@ It is a file beside the state of the site, written before anything is sent: a ki
 sitemap lists, but none that the manifest does not know.
 """
 
-import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 
 from crawler.errors import StorageError
 from crawler.publish.upload.target import FileDigests, LocalFile, RemoteFile
+from sitemap import replacement
 
 _MANIFEST_FILE: Final = "record.json"
 _MAX_FORMER: Final = 8  # killed uploads of one file in a row that are all remembered
@@ -100,18 +100,9 @@ class UploadManifest:
         encoded = self._encoded()
         if encoded == self._saved:
             return
-        draft = self._file.with_suffix(".draft")
         try:
-            with draft.open("wb") as file:
+            with replacement(self._file, 0o600) as file:
                 file.write(encoded)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self._file)
-            folder = os.open(self._file.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
         except OSError as error:
             raise self._refused(error) from None
         self._saved = encoded

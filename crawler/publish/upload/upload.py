@@ -20,8 +20,8 @@ from msgspec import Struct
 from crawler.config.plan import CrawlPlan
 from crawler.config.sections import UploadConfig
 from crawler.errors import StorageError, UsageError, single_error
+from crawler.fetch.paced_fetcher import Retries, Sleep
 from crawler.fetch.retry import RetryPolicy
-from crawler.fetch.retry_loop import Retries, Sleep
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.publish.upload.files import digests_of, lead_file_name, local_files
 from crawler.publish.upload.manifest import UploadManifest

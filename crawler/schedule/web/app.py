@@ -17,7 +17,7 @@ from crawler.schedule.web.files import OpenPublishedFile, PublishedFiles, find_p
 from crawler.schedule.web.metrics import exposition
 from crawler.schedule.web.pages import overview_page, render_page, site_page, w3c_time
 from crawler.schedule.web.request_guard import RequestGuard, is_own_host
-from crawler.schedule.web.server import UNIX_PREFIX
+from crawler.schedule.web.server import HEALTH_PATH, UNIX_PREFIX
 from crawler.schedule.web.snapshots import SiteSnapshot, StatusCache
 
 
@@ -59,7 +59,7 @@ def build_app(
         Route("/", endpoints.all_sites),
         Route("/sites/{name}", endpoints.site),
         Route("/sites/{name}/audit/{file:path}", endpoints.audit),
-        Route("/healthz", endpoints.healthz),
+        Route(HEALTH_PATH, endpoints.healthz),
         Route("/metrics", endpoints.metrics),
         Route("/favicon.ico", _no_icon),  # browsers ask for it beside files that name no icon
     ]

@@ -15,13 +15,17 @@ from urllib.parse import urlsplit
 
 import anyio
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from crawler.config.sections import DaemonConfig
 from crawler.errors import UsageError
 
 UNIX_PREFIX: Final = "unix:"
+HEALTH_PATH: Final = "/healthz"
+HEALTH_RESERVE: Final = 16
+"""Connections beyond ``max_clients`` that get answers for ``HEALTH_PATH`` only."""
 MAX_HEAD: Final = 16 * 2**10  # bytes of a request line and its headers
 _TIMEOUT: Final = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _SERVICE_UNAVAILABLE: Final = (
@@ -125,6 +129,11 @@ class _ClientProtocol(H11Protocol):
         return self._cycle is not None and self._is_requesting and is_quiet
 
     @property
+    def is_waited_for(self) -> bool:
+        """Whether we wait for the client: to send its request, to read its answer, or to close the connection."""
+        return self._is_requesting or self.flow.write_paused or self.transport.is_closing()
+
+    @property
     def _is_requesting(self) -> bool:
         """Whether the next request is not complete yet."""
         return self._cycle is None or self._cycle.response_complete
@@ -135,22 +144,32 @@ class _ClientProtocol(H11Protocol):
         return cast("RequestResponseCycle | None", self.cycle)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the client in, in place of an idle one if need be, or refuse it."""
-        is_full = len(self.connections) >= self._settings.max_clients and not self._replace_idle()
+        """Take the client in, in place of another that we wait for if need be, or refuse it."""
+        beyond = len(self.connections) - self._settings.max_clients
+        is_full = beyond >= 0 and not self._replace_waiting()
         super().connection_made(transport)
         self.waited_since = self.loop.time()
-        if is_full:
+        if is_full and beyond < HEALTH_RESERVE:
+            self.app = _health_only(self.app)
+        elif is_full:
             transport.write(_SERVICE_UNAVAILABLE)
             transport.close()
 
-    def _replace_idle(self) -> bool:
+    def _replace_waiting(self) -> bool:
+        """Drop an idle client, else the one that has been sending its request, or reading its answer, the longest.
+
+        So slow clients, whatever their number, never keep a client out that sends its request at once.
+        """
         clients = cast("set[_ClientProtocol]", self.connections)
-        idle = min(
-            (client for client in clients if client.is_idle), key=lambda client: client.waited_since, default=None
+        waiting = min(
+            (client for client in clients if client.is_waited_for),
+            key=lambda client: (not client.is_idle, client.waited_since),
+            default=None,
         )
-        if idle is not None:
-            idle.drop()
-        return idle is not None
+        if waiting is not None:
+            waiting.drop()
+            clients.discard(waiting)
+        return waiting is not None
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP. A request before it that has no answer yet gets none; uvicorn would send both."""
@@ -184,6 +203,16 @@ class _ClientProtocol(H11Protocol):
     def drop(self) -> None:
         """Close the connection at once, whatever is left to send."""
         self.transport.abort()
+
+
+def _health_only(application: Any) -> ASGIApp:
+    """The application of a client that came when the server was full of answers in progress."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = PlainTextResponse("too many clients\n", 503, {"retry-after": "1", "connection": "close"})
+        await (application if scope["path"] == HEALTH_PATH else refusal)(scope, receive, send)
+
+    return answer
 
 
 @contextlib.contextmanager

@@ -161,7 +161,7 @@ def test_ours_wrong_types_and_parse_failures_are_told_apart() -> None:
     assert "Content-Type is text/html" in judge(reply(), Page(is_html=False)).reason
     failed = judge(reply(), Page(is_html=False, faults=["could not be read (parse.crash)"], fallback="parse.crash"))
     assert failed == Verdict(State.PARSE_FAILED, "could not be read (parse.crash)")
-    assert judge(reply(), None).state is State.PARSE_FAILED
+    assert judge(reply(), None) == Verdict(State.PARSE_FAILED, "the page was not read")
     scanned = judge(reply(), Page(fallback="parse.timeout"))
     assert scanned.state is State.INDEXABLE
     assert "parse.timeout" in scanned.reason
@@ -171,6 +171,15 @@ def test_google_noindex_is_quoted() -> None:
     page = Page(noindex='meta robots "noindex"', canonicals=[OTHER])
     assert judge(reply(), page) == Verdict(State.NOINDEX, 'meta robots "noindex"')
     assert judge(reply(), page, IndexabilityJudge(SCOPE, respect_noindex=False)).state is State.CANONICAL_ELSEWHERE
+
+
+@pytest.mark.parametrize(("expires", "state"), [(-1.0, State.NOINDEX), (0.0, State.INDEXABLE), (1.0, State.INDEXABLE)])
+def test_google_a_page_is_unavailable_after_its_date(expires: float, state: State) -> None:
+    evidence = 'meta robots "unavailable_after: 1969-12-31"'
+    verdict = judge(reply(), Page(expires=expires, expires_evidence=evidence))
+    assert verdict == Verdict(state, evidence if state is State.NOINDEX else "")
+    obeying = IndexabilityJudge(SCOPE, respect_noindex=False)
+    assert judge(reply(), Page(expires=-1.0, expires_evidence=evidence), obeying).state is State.INDEXABLE
 
 
 def test_google_one_canonical_elsewhere_keeps_the_page_out() -> None:
@@ -211,12 +220,14 @@ def test_ours_rules_are_tried_in_order_and_can_be_printed() -> None:
     assert len(lines) == len(INDEXABILITY_RULES)
     assert lines[0].split()[:2] == ["1.", "3xx"]
     assert lines[-1].endswith("indexable")
+    assert [line[:2].strip() for line in lines] == [str(number) for number in range(1, len(lines) + 1)]
 
 
 def test_ours_failures_have_states() -> None:
     assert JUDGE.failure(Failure("net.refused", "refused", True)) == Verdict(State.UNREACHABLE, "net.refused: refused")
     assert JUDGE.failure(Failure("body.bomb", "x", False)).state is State.BAD_ANSWER
     assert JUDGE.failure(Failure("http.bad_response", "x", True)).state is State.BAD_ANSWER
+    assert JUDGE.failure(Failure("redirect.loop", "x", False)).state is State.BAD_ANSWER
     assert JUDGE.failure(Failure("time.total_deadline", "x", True)).state is State.UNREACHABLE
     assert JUDGE.failure(Failure("policy.private_address", "x", False)).state is State.UNREACHABLE
     assert JUDGE.failure(Failure("internal.error", "x", False)).state is State.INTERNAL_ERROR
@@ -225,3 +236,58 @@ def test_ours_failures_have_states() -> None:
 def test_ours_a_cut_body_is_said() -> None:
     cut = Reply(HERE, 200, (), b"", 0.0, 0.1, cut="larger than 10 MiB")
     assert judge(cut, Page()) == Verdict(State.INDEXABLE, "only the beginning was read: larger than 10 MiB")
+
+
+def test_rfc9110_a_status_that_has_a_name_is_told_by_it() -> None:
+    assert judge(reply(404)).reason == "answered 404, not found"
+    assert judge(reply(418)).reason == "answered 418"
+    assert judge(reply(599)).reason == "answered 599"
+
+
+def test_ours_a_body_that_is_not_html_is_told_by_its_label() -> None:
+    assert judge(reply(), Page(is_html=False)).reason == "the body is not HTML, although its Content-Type is text/html"
+    unlabelled = Reply(HERE, 200, (), b"", 0.0, 0.1)
+    assert judge(unlabelled, Page(is_html=False)) == Verdict(State.WRONG_TYPE, "no HTML")
+    assert is_readable(unlabelled)
+
+
+@pytest.mark.parametrize(("headers", "label"), [((("content-encoding", "br"),), "br"), ((), "compressed")])
+def test_rfc9110_8_4_a_body_that_is_not_compressed_as_labelled_is_no_page(
+    headers: tuple[tuple[str, str], ...], label: str
+) -> None:
+    answer = Reply(HERE, 200, headers, b"", 0.0, 0.1, is_miscoded=True)
+    reason = f"body.decode_error: labelled {label}, but not compressed: browsers cannot show it"
+    assert judge(answer, Page()) == Verdict(State.BAD_ANSWER, reason)
+
+
+def test_ours_a_page_that_no_parser_could_read_has_its_first_three_faults() -> None:
+    page = Page(is_html=False, faults=["a", "b", "c", "d"], fallback="parse.crash")
+    assert judge(reply(), page) == Verdict(State.PARSE_FAILED, "a; b; c")
+    assert judge(reply(), Page(is_html=False, fallback="parse.crash")) == Verdict(State.PARSE_FAILED, "parse.crash")
+
+
+def test_ours_the_part_that_was_not_read_is_told_of_every_page() -> None:
+    cut = Reply(HERE, 200, (), b"", 0.0, 0.1, cut="larger than 10 MiB")
+    unread = "only the beginning was read: larger than 10 MiB"
+    elsewhere = judge(cut, Page(canonicals=[OTHER]))
+    assert elsewhere == Verdict(State.CANONICAL_ELSEWHERE, f"canonical is {OTHER}; {unread}", OTHER)
+    assert judge(cut, Page(noindex="x")) == Verdict(State.NOINDEX, f"x; {unread}")
+    assert judge(cut, Page(is_html=False)) == Verdict(State.WRONG_TYPE, "no HTML")
+    assert judge(reply(), Page(noindex="x", faults=["bad image"])) == Verdict(State.NOINDEX, "x")
+
+
+def test_ours_an_indexable_page_has_two_notes_of_each_kind() -> None:
+    page = Page(
+        canonicals=[OTHER, HERE, Url("https://h.test/docs/third")],
+        canonical_faults=["c1", "c2", "c3"],
+        faults=["f1", "f2", "f3"],
+        video_faults=["v1", "v2", "v3"],
+        refresh=HERE,
+        fallback="parse.timeout",
+    )
+    contradiction = f"3 canonicals contradict one another, so none of them counts: {OTHER} and {HERE}"
+    assert judge(reply(), page) == Verdict(
+        State.INDEXABLE,
+        f"{contradiction}; c1; c2; f1; f2; v1; v2; the page refreshes itself; read by the simple scanner: "
+        "parse.timeout",
+    )

@@ -4,7 +4,7 @@ import gc
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from fetching import CASES, IDENTITY, LIMITS, policy
+from fetching import CASES, IDENTITY, LIMITS, SHORT, policy
 from hostile import HostileServer
 
 import crawler.fetch.httpx_transport  # noqa: F401 - it loads late, which the short deadlines here must not pay for
@@ -42,4 +42,11 @@ def server() -> Iterator[HostileServer]:
 @pytest.fixture
 async def fetcher(case: tuple[type, str], server: HostileServer) -> AsyncIterator[Fetcher]:
     async with Fetcher(case[0](limits=LIMITS), IDENTITY, policy(server), LIMITS) as fetcher:
+        yield fetcher
+
+
+@pytest.fixture
+async def hurried(case: tuple[type, str], server: HostileServer) -> AsyncIterator[Fetcher]:
+    """A fetcher with short limits of time."""
+    async with Fetcher(case[0](limits=SHORT), IDENTITY, policy(server), SHORT) as fetcher:
         yield fetcher

@@ -12,7 +12,9 @@ from crawler.fetch.transports import HttpxTransports, ReqwestTransports
 from crawler.model import Failure, Reply, Url
 
 OK = b"HTTP/1.1 200 OK\r\n"
-LIMITS = FetchLimits(connect=1, first_byte=0.4, idle=0.35, total=0.9, rate=1000, rate_window=0.35)
+LIMITS = FetchLimits(connect=10, first_byte=10, idle=10, total=30)
+SHORT = FetchLimits(connect=1, first_byte=0.4, idle=0.35, total=0.9, rate=1000, rate_window=0.35)
+"""The limits of tests in which one of them ends the fetch; the others are not late on a busy machine."""
 PAGE = b"<!doctype html><title>A page</title>" + b"<p>of some length" * 200
 IDENTITY = Identity(user_agent="TestBot/1.0 (+https://bot.example/)")
 

@@ -156,7 +156,7 @@ def test_ours_refused_addresses(host_port: str, addresses: list[str], code: Fail
 def test_ours_seed_that_was_public_cannot_turn_private() -> None:
     with pytest.raises(FetchError) as caught:
         SEEDED.permit("localhost:8000", ["127.0.0.1"], was_public=True)
-    assert caught.value.code is FailureCode.PRIVATE_ADDRESS
+    assert caught.value.code is FailureCode.BECAME_PRIVATE
 
 
 def test_ours_metadata_address_needs_its_own_permission() -> None:

@@ -8,12 +8,13 @@ import anyio
 import brotli
 import psutil
 import pytest
-import zstandard
+from backports import zstd
 from fetching import IDENTITY, LIMITS, OK, PAGE, all_closed, code, failed, policy, reply
 from hostile import HostileServer, Step, Wire, answer, chunked, drip, fin, repeat, rst, send, sleep
 
+from crawler.fetch.challenge import MAX_BYTES
 from crawler.fetch.fetcher import Fetcher
-from crawler.fetch.limits import BodyLimits
+from crawler.fetch.limits import PAGE_BODY, BodyLimits
 from crawler.model import Failure, Reply, Url
 
 pytestmark = pytest.mark.anyio
@@ -85,11 +86,11 @@ async def test_rfc9110_what_is_no_get_arrives_whole_and_is_never_repeated(
     ],
 )
 async def test_ours_a_head_is_an_answer_where_the_body_is_optional(
-    fetcher: Fetcher, server: HostileServer, steps: tuple[Step, ...], body: bytes
+    hurried: Fetcher, server: HostileServer, steps: tuple[Step, ...], body: bytes
 ) -> None:
     server.route("/", *steps)
     limits = BodyLimits(is_optional=True)
-    got = await fetcher.fetch(Url(server.url()), method="POST", body=limits)
+    got = await hurried.fetch(Url(server.url()), method="POST", body=limits)
     assert isinstance(got, Reply)
     assert (got.status, got.body, bool(got.cut)) == (200, body, True)
 
@@ -104,55 +105,59 @@ async def test_ours_connections_are_kept_alive(fetcher: Fetcher, server: Hostile
 # --- time
 
 
-async def test_ours_no_answer_is_first_byte(fetcher: Fetcher, server: HostileServer) -> None:
+async def test_ours_no_answer_is_first_byte(hurried: Fetcher, server: HostileServer) -> None:
     server.route("/", sleep(3))
-    got = await failed(fetcher, server.url())
+    got = await failed(hurried, server.url())
     assert got.code == "time.first_byte"
-    assert 0.38 < got.elapsed < 0.8
+    assert got.elapsed > 0.38
     await all_closed(server)
 
 
-async def test_ours_head_byte_by_byte_is_first_byte(fetcher: Fetcher, server: HostileServer) -> None:
+async def test_ours_head_byte_by_byte_is_first_byte(hurried: Fetcher, server: HostileServer) -> None:
     server.route("/", drip(OK + b"Content-Length: 1\r\n\r\nx", 0.1))
-    assert await code(fetcher, server.url()) == "time.first_byte"
+    assert await code(hurried, server.url()) == "time.first_byte"
 
 
-async def test_ours_stalled_body_is_idle(fetcher: Fetcher, server: HostileServer) -> None:
+async def test_ours_stalled_body_is_idle(hurried: Fetcher, server: HostileServer) -> None:
     server.route("/", send(OK + b"Content-Length: 100\r\n\r\n" + b"x" * 99), sleep(3))
-    got = await failed(fetcher, server.url())
+    got = await failed(hurried, server.url())
     assert (got.code, got.transient) == ("time.idle", True)
-    assert 0.3 < got.elapsed < 0.8
+    assert got.elapsed > 0.3
     await all_closed(server)
 
 
-async def test_ours_dripping_body_is_too_slow(fetcher: Fetcher, server: HostileServer) -> None:
+async def test_ours_dripping_body_is_too_slow(hurried: Fetcher, server: HostileServer) -> None:
     server.route("/", send(OK + b"\r\n"), drip(b"x" * 100, 0.05))
-    got = await failed(fetcher, server.url())
-    assert got.code == "time.too_slow"
-    assert got.elapsed < 1
+    assert await code(hurried, server.url()) == "time.too_slow"
 
 
 async def test_ours_endless_body_within_the_rate_ends_at_the_total_deadline(
-    fetcher: Fetcher, server: HostileServer
+    hurried: Fetcher, server: HostileServer
 ) -> None:
     server.route("/", send(OK + b"\r\n"), *[step for _ in range(100) for step in (send(b"x" * 500), sleep(0.05))])
-    got = await failed(fetcher, server.url())
+    got = await failed(hurried, server.url())
     assert got.code == "time.total_deadline"
-    assert 0.85 < got.elapsed < 1.3
+    assert got.elapsed > 0.85
 
 
 async def test_ours_slow_host_does_not_hold_up_another(case: tuple[type, str], server: HostileServer) -> None:
-    server.route("*", sleep(3))
+    server.route("*", sleep(60))
+    ended: list[object] = []
     with HostileServer() as healthy:
         healthy.route("/", answer(PAGE))
         async with (
             Fetcher(case[0](limits=LIMITS), IDENTITY, policy(server, healthy), LIMITS) as fetcher,
             anyio.create_task_group() as group,
         ):
+
+            async def wait() -> None:
+                ended.append(await fetcher.fetch(Url(server.url("/slow"))))
+
             for _ in range(8):
-                group.start_soon(fetcher.fetch, Url(server.url("/slow")))
+                group.start_soon(wait)
             for _ in range(50):
-                assert (await reply(fetcher, healthy.url())).elapsed < 0.5
+                assert (await reply(fetcher, healthy.url())).body == PAGE
+            assert ended == []
             group.cancel_scope.cancel()
 
 
@@ -171,7 +176,7 @@ CODED = {
     "gzip without trailer": ("gzip", gzip.compress(PAGE)[:-8]),
     "gzip second member cut": ("gzip", gzip.compress(PAGE) + gzip.compress(PAGE)[:-9]),
     "br cut": ("br", brotli.compress(os.urandom(5000))[:-10]),
-    "zstd cut": ("zstd", zstandard.compress(os.urandom(5000))[:-10]),
+    "zstd cut": ("zstd", zstd.compress(os.urandom(5000))[:-10]),
     "deflate cut": ("deflate", zlib.compress(PAGE)[:-4]),
 }
 
@@ -199,7 +204,7 @@ async def test_ours_incomplete_codings_are_failures(fetcher: Fetcher, server: Ho
 async def test_rfc9110_coded_bodies_are_decoded(
     fetcher: Fetcher, server: HostileServer, coding: str, framing: str
 ) -> None:
-    compress = {"br": brotli.compress, "zstd": zstandard.compress}.get(coding, gzip.compress)
+    compress = {"br": brotli.compress, "zstd": zstd.compress}.get(coding, gzip.compress)
     data, field = compress(PAGE), f"Content-Encoding: {coding}"
     steps: dict[str, tuple[Step, ...]] = {
         "length": (answer(data, field),),
@@ -261,27 +266,86 @@ async def test_ours_endless_body_is_cut_and_the_connection_closed(fetcher: Fetch
 
 
 async def test_ours_huge_content_length_is_refused_unread(fetcher: Fetcher, server: HostileServer) -> None:
-    server.route("/", send(OK + b"Content-Length: 10737418240\r\n\r\n"), sleep(2))
+    server.route("/", send(OK + b"Content-Length: 10737418240\r\n\r\n"), sleep(60))
     got = await failed(fetcher, server.url())
     assert (got.code, got.transient) == ("body.too_large", False)
-    assert got.elapsed < 0.4
 
 
 # --- cancellation
 
 
-async def test_ours_cancelling_leaks_nothing(fetcher: Fetcher, server: HostileServer) -> None:
+async def test_ours_cancelling_leaks_nothing(hurried: Fetcher, server: HostileServer) -> None:
     server.route("/head", sleep(9))
     server.route("/body", send(OK + b"Content-Length: 90\r\n\r\nx"), sleep(9))
     server.route("/chunk", chunked(b"x" * 5000, last=False), sleep(9))
     server.route("/", answer(PAGE))
-    await reply(fetcher, server.url())
+    await reply(hurried, server.url())
     for turn in range(60):
         with anyio.move_on_after(0.001 * (turn % 12)):
             async with anyio.create_task_group() as group:
                 for path in ("/head", "/body", "/chunk", "/"):
-                    group.start_soon(fetcher.fetch, Url(server.url(path)))
+                    group.start_soon(hurried.fetch, Url(server.url(path)))
     await all_closed(server, most=4)
     ours = [entry for entry in psutil.Process().net_connections() if entry.raddr and entry.raddr.port == server.port]
     assert len(ours) <= 4
-    assert (await reply(fetcher, server.url())).body == PAGE
+    assert (await reply(hurried, server.url())).body == PAGE
+
+
+# --- bodies that are not wanted
+
+
+LONG = 15_000_000
+PDF = b"Content-Type: application/pdf\r\n"
+UNWANTED = {
+    "redirect": b"HTTP/1.1 301 Moved\r\nLocation: /other\r\n",
+    "pdf": OK + PDF,
+    "not found": b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n",
+    "error": b"HTTP/1.1 500 Oops\r\nContent-Type: text/html\r\n",
+}
+
+
+@pytest.mark.parametrize("framing", ["length", "chunked", "end"])
+@pytest.mark.parametrize("kind", UNWANTED)
+async def test_ours_a_body_without_use_is_not_received(
+    fetcher: Fetcher, server: HostileServer, kind: str, framing: str
+) -> None:
+    fields = {"length": b"Content-Length: %d\r\n" % LONG, "chunked": b"Transfer-Encoding: chunked\r\n", "end": b""}
+    piece = b"10000\r\n" + b"x" * 65536 + b"\r\n" if framing == "chunked" else b"x" * 65536
+    server.route("/", send(UNWANTED[kind] + fields[framing] + b"\r\n"), repeat(piece, LONG // 65536), fin())
+    got = await fetcher.fetch(Url(server.url()), body=PAGE_BODY)
+    assert isinstance(got, Reply)
+    assert got.status == int(UNWANTED[kind].split()[1])
+    assert not got.cut
+    # a read of a socket brings up to 64 KiB, or as much as the first read of hyper
+    most = 2 * MAX_BYTES + 65536 if got.status >= 400 else 128 * 1024
+    assert got.wire_bytes <= most
+    await all_closed(server)
+
+
+async def test_ours_a_small_body_without_use_keeps_its_connection(fetcher: Fetcher, server: HostileServer) -> None:
+    server.route("/moved", answer(b"<p>Over there" * 20, "Location: /", status="302 Found"))
+    server.route("/paper", answer(b"%PDF" * 1000, "Content-Type: application/pdf"))
+    for path in ("/moved", "/paper", "/moved"):
+        got = await fetcher.fetch(Url(server.url(path)), body=PAGE_BODY)
+        assert isinstance(got, Reply)
+        assert got.body == b""
+    assert len({request.connection for path in ("/moved", "/paper") for request in server.seen(path)}) == 1
+
+
+async def test_ours_a_body_without_use_that_never_ends_holds_up_nothing(
+    fetcher: Fetcher, server: HostileServer
+) -> None:
+    server.route("/", send(UNWANTED["redirect"] + b"Content-Length: 9\r\n\r\nx"), sleep(9))
+    got = await reply(fetcher, server.url())
+    assert got.status == 301
+    await all_closed(server)
+
+
+async def test_ours_a_redirect_with_a_broken_body_is_a_redirect(fetcher: Fetcher, server: HostileServer) -> None:
+    server.route("/", send(UNWANTED["redirect"] + b"Content-Encoding: gzip\r\nContent-Length: 9\r\n\r\nx"), fin())
+    assert (await reply(fetcher, server.url())).status == 301
+
+
+async def test_ours_only_pages_are_read_by_their_type(fetcher: Fetcher, server: HostileServer) -> None:
+    server.route("/", answer(b"%PDF", "Content-Type: application/pdf"))
+    assert (await reply(fetcher, server.url())).body == b"%PDF"  # a sitemap may have any type

@@ -19,13 +19,14 @@ pytestmark = pytest.mark.anyio
 
 async def test_rfc9110_plain_answer(fetcher: Fetcher, server: HostileServer) -> None:
     server.route("/a?b=c|d", answer(PAGE, "Content-Type: text/html", "X-Other: 1", 'ETag: "1"'))
+    before = time.time()
     got = await reply(fetcher, server.url("/a?b=c|d"))
     assert (got.status, got.body, got.wire_bytes, got.cut) == (200, PAGE, len(PAGE), "")
     assert got.header("content-type") == "text/html"
     assert got.header("etag") == '"1"'
     assert got.header("x-other") is None
-    assert 0 < got.elapsed < 1
-    assert abs(got.fetched_at - time.time()) < 10
+    assert got.elapsed > 0
+    assert before - 1 <= got.fetched_at <= time.time()
     request = server.requests[0]
     assert request.header("user-agent") == IDENTITY.user_agent
     assert request.header("accept-encoding") == "gzip, deflate, br, zstd"
@@ -139,10 +140,10 @@ async def test_ours_headers_over_the_limit_are_refused(fetcher: Fetcher, server:
     assert (await reply(fetcher, server.url("/fine"))).body == b"x"
 
 
-async def test_ours_endless_interim_answers_end_at_the_deadline(fetcher: Fetcher, server: HostileServer) -> None:
+async def test_ours_endless_interim_answers_end_at_the_deadline(hurried: Fetcher, server: HostileServer) -> None:
     early = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
     server.route("/", *[step for _ in range(300) for step in (send(early), sleep(0.02))])
-    assert await code(fetcher, server.url()) == "time.first_byte"
+    assert await code(hurried, server.url()) == "time.first_byte"
 
 
 async def test_rfc9110_a_few_interim_answers_are_passed_over(fetcher: Fetcher, server: HostileServer) -> None:

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.fetch.retry import RetryPolicy, parse_retry_after
 from crawler.fetch.throttle import OriginThrottle, ThrottleOptions
 from crawler.model import Failure, Reply, Url
 
 NOW = 1_800_000_000.0
 URL = Url("https://h.test/")
 REFUSED = Failure("net.refused", "h.test refused the connection", True, 0.01)
+BROKEN = Failure("net.reset", "h.test closed the connection without a response", True, 0.01)
 
 
 def reply(status: int = 200, elapsed: float = 0.05, wait: str = "", at: float = NOW) -> Reply:
@@ -212,12 +212,25 @@ def test_ours_five_failures_to_connect_open_the_circuit_and_one_request_tries() 
     assert lane.allowed == 8
 
 
-def test_ours_a_dead_origin_is_down_after_growing_pauses_and_alive_when_it_answers() -> None:
+def test_ours_an_unreachable_origin_is_probed_at_growing_pauses_of_a_minute_at_most() -> None:
     run = Simulation(OriginThrottle(ThrottleOptions(4, 0)), lambda now, out: REFUSED)
+    run.run(20)
+    assert run.lane.is_unreachable
+    assert not run.lane.down
+    assert [round(gap) for gap in run.gaps if gap > 1][:8] == [2, 4, 8, 16, 32, 60, 60, 60]
+    later = run.lane.paused_until + 1
+    run.lane.start(later)
+    run.lane.finish(later + 0.1, reply(200, 0.1))
+    assert not run.lane.is_unreachable
+
+
+def test_ours_an_origin_that_breaks_every_connection_is_down_after_growing_pauses() -> None:
+    run = Simulation(OriginThrottle(ThrottleOptions(4, 0)), lambda now, out: BROKEN)
     run.run(8 + 3)
     assert not run.lane.down
     run.run(len(run.starts) + 1)
     assert run.lane.down
+    assert not run.lane.is_unreachable
     assert [round(gap) for gap in run.gaps if gap > 1] == [2, 4, 8, 16]
     later = run.lane.paused_until + 1
     run.lane.start(later)
@@ -252,42 +265,3 @@ def test_ours_a_request_that_was_not_sent_gives_its_place_back() -> None:
     assert 0 < lane.seconds_until_start(NOW) < 1
     lane.finish(NOW, None)
     assert lane.seconds_until_start(NOW) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("120", 120.0),
-        (" 0 ", 0.0),
-        ("999999999", 999_999_999.0),
-        (formatdate(NOW + 60, usegmt=True), 60.0),
-        ("Friday, 15-Jan-27 08:01:00 GMT", 60.0),
-        ("Fri Jan 15 08:01:00 2027", 60.0),
-        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
-        *[
-            (bad, None)
-            for bad in ("", "-5", "+5", "5.5", "1e9", "nan", "inf", "0x10", "1_000", "120, 120", "٣", "soon")
-        ],
-        *[("9" * 5_000, None), ("\uff11\uff12", None), ("Wed, 21 Oct 99999 07:28:00 GMT", None)],
-        *[("Wed, 32 Dec 2026 07:28:00 GMT", None), ("Wed, 21 Oct 2026 07:28:00 +9999", None)],
-        (None, None),
-    ],
-)
-def test_rfc9110_10_2_3_retry_after(value: str | None, seconds: float | None) -> None:
-    assert parse_retry_after(value, NOW) == seconds
-
-
-def test_ours_retries_are_spread_and_repeatable() -> None:
-    delays = {RetryPolicy().pause(2, f"https://h.test/{number}") for number in range(200)}
-    assert len(delays) > 150
-    assert 3.0 <= min(delays) < 3.3
-    assert 4.7 < max(delays) <= 5.0
-    assert RetryPolicy().pause(2, "a") == RetryPolicy().pause(2, "a")
-    assert 225 <= RetryPolicy().pause(10**6, "\ud800") <= 375
-
-
-def test_ours_a_retry_policy_counts_doubles_and_does_as_it_is_asked_within_bounds() -> None:
-    policy = RetryPolicy(4, first=2.0, longest=10.0, longest_asked=60.0)
-    assert [policy.delay(attempt) for attempt in range(5)] == [2.0, 4.0, 8.0, 10.0, None]
-    assert [policy.delay(0, "key", asked) for asked in (0.0, 60.0, 61.0)] == [0.0, 60.0, None]
-    assert RetryPolicy().delay(0) is None

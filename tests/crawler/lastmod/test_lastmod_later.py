@@ -114,3 +114,30 @@ def test_ours_a_header_that_moves_while_the_content_does_not_is_distrusted_for_t
     assert why_distrusted(200, 5) == ""
     assert "3 of 3 pages" in why_distrusted(3, 3)
     assert "1,000 of 2,000 pages" in why_distrusted(2_000, 1_000)
+    assert why_distrusted(30, 3) != ""
+    assert why_distrusted(31, 3) == ""
+    assert why_distrusted(3, 3) == (
+        "Last-Modified changed on 3 of 3 pages with unchanged content, so it is ignored for the whole site"
+    )
+
+
+def test_ours_a_stated_day_lasts_until_it_ends_in_the_west() -> None:
+    """The visit before was on 14 January at 8:00 UTC: on 13 January's end in the west it was 12:00 UTC on the 14th."""
+    before = SourcedDate("2026-03-04", PAGE)
+    assert changed(page="2027-01-13", before=before) == SourcedDate("2027-01-13", PAGE)
+    assert changed(page="2027-01-12", before=before) == SourcedDate("2027-01-15", SEEN_TO_CHANGE)
+
+
+def test_ours_evidence_of_the_moment_of_the_last_visit_counts() -> None:
+    assert changed(w3c(YESTERDAY)) == SourcedDate(w3c(YESTERDAY), "Last-Modified")
+    assert changed(w3c(YESTERDAY - 1)) == SourcedDate("2027-01-15", SEEN_TO_CHANGE)
+    published = SourcedDate(w3c(NOW - 1_000), "Last-Modified")
+    assert changed(w3c(NOW - 1_000), before=published).source == SEEN_TO_CHANGE
+
+
+def test_ours_an_unchanged_page_moves_on_with_a_later_statement_only() -> None:
+    stated = SourcedDate("2026-03-04", PAGE)
+    assert date_of_known_page(stated, said(page="2026-03-05"), None, NOW, "page") == SourcedDate("2026-03-05", PAGE)
+    assert date_of_known_page(SourcedDate(), said(page="2026-03-05"), None, NOW, "page").lastmod == "2026-03-05"
+    same = SourcedDate("2026-03-04", "meta article:modified_time")
+    assert date_of_known_page(same, said(page="2026-03-04"), None, NOW, "page") == same

@@ -6,8 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.fetch import http_date
-from crawler.lastmod.policy import LastmodPolicy, SourcedDate, credible_last_modified, date_of_new_page, schema_form
+from crawler.lastmod.policy import (
+    LastmodPolicy,
+    SourcedDate,
+    build_of,
+    credible_last_modified,
+    date_of_new_page,
+    schema_form,
+)
 from crawler.model import ResponseMetadata
+from sitemap import BuildTime
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
 
@@ -83,6 +91,47 @@ def test_ours_a_date_in_the_page_that_is_the_time_of_the_answer_tells_nothing() 
     assert see(None, w3c(NOW)[:10])[0] == "2027-01-15"
 
 
+def test_ours_the_time_of_a_build_is_a_date_from_its_first_to_its_last_second() -> None:
+    builds = [BuildTime(NOW - 900, NOW - 800, 7), BuildTime(NOW - 500, NOW - 500, 5)]
+    assert build_of(w3c(NOW - 900), builds) is builds[0]
+    assert build_of(w3c(NOW - 800), builds) is builds[0]
+    assert build_of(w3c(NOW - 500), builds) is builds[1]
+    for moment in (NOW - 901, NOW - 799, NOW - 501, NOW - 499):
+        assert build_of(w3c(moment), builds) is None
+    assert build_of("", builds) is None
+    assert build_of(w3c(NOW - 900), []) is None
+
+
+def test_ours_a_header_that_is_the_time_of_a_build_gives_way_to_the_date_in_the_page() -> None:
+    built = [BuildTime(NOW - 900, NOW - 800, 7)]
+    header, page = w3c(NOW - 850), "2020-05-06"
+    stated = seen(http(NOW - 850), page)
+    assert date_of_new_page(stated, "observed", builds=built) == SourcedDate(page, "JSON-LD dateModified")
+    assert date_of_new_page(seen(http(NOW - 850)), "observed", builds=built) == SourcedDate(header, "Last-Modified")
+    assert date_of_new_page(seen(http(NOW - 950), page), "observed", builds=built).source == "Last-Modified"
+    assert date_of_new_page(stated, "header", builds=built) == SourcedDate(header, "Last-Modified")
+
+
+def test_ours_a_header_that_is_distrusted_dates_no_new_page() -> None:
+    assert date_of_new_page(seen(http(NOW - 900)), "observed", trusted=False) == SourcedDate()
+    assert date_of_new_page(seen(http(NOW - 900), "2020-05-06"), "observed", trusted=False).lastmod == "2020-05-06"
+    assert date_of_new_page(seen(http(NOW - 900)), "header", trusted=False).source == "Last-Modified"
+
+
+@pytest.mark.parametrize(
+    ("text", "credible"),
+    [
+        ("Sun, 01 Jan 1995 00:00:00 GMT", True),
+        ("Sat, 31 Dec 1994 23:59:59 GMT", False),
+        (http(NOW - 6), True),
+        (http(NOW - 5), True),
+        (http(NOW - 4), False),
+    ],
+)
+def test_ours_a_header_is_credible_from_1995_to_five_seconds_before_the_request(text: str, credible: bool) -> None:
+    assert (credible_last_modified(text, "", NOW, 0.0) is not None) is credible
+
+
 def test_ours_policies() -> None:
     header, in_page = "Wed, 21 Oct 2015 07:28:00 GMT", "2020-05-06"
     assert see(header, in_page)[0] == "2015-10-21T07:28:00+00:00"
@@ -115,7 +164,16 @@ def test_ours_policies() -> None:
         ("1970-01-01T00:00:00Z", ""),
         ("2027-01-15T08:00:01Z", ""),
         ("2027-01-15", "2027-01-15"),
+        ("2027-01-16", ""),
         ("2027-01-17", ""),
+        ("1995-01-01", "1995-01-01"),
+        ("1994-12-31", ""),
+        ("1995-01-01T00:00:00Z", "1995-01-01T00:00:00+00:00"),
+        ("2020-05-06t07:08:09z", "2020-05-06T07:08:09+00:00"),
+        ("2020-05-06T07:08:09+0530", "2020-05-06T07:08:09+05:30"),
+        ("2020-05-06T07:08:09+14:00", "2020-05-06T07:08:09+14:00"),
+        ("2020-05-06T07:08:09-14:00", "2020-05-06T07:08:09-14:00"),
+        ("2020-05-06T07:08:61", ""),
         ("May 6, 2020", ""),
         ("", ""),
     ],
@@ -166,3 +224,9 @@ def test_rfc9110_5_6_7_the_three_forms(text: str, moment: int) -> None:
 )
 def test_rfc9110_5_6_7_anything_else_is_no_date(text: str) -> None:
     assert http_date.parse_http_date(text, NOW) is None
+
+
+def test_ours_a_slow_answer_is_no_reason_to_distrust_what_is_older_than_its_request() -> None:
+    assert credible_last_modified(http(NOW - 20), "", NOW, 30.0) == NOW - 20
+    assert credible_last_modified(http(NOW - 3_600), http(NOW - 3_595), NOW, 0.0) == NOW - 3_600
+    assert credible_last_modified(http(NOW - 3_600), http(NOW - 3_596), NOW, 0.0) is None

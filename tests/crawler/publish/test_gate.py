@@ -94,24 +94,24 @@ def test_ours_a_site_in_trouble_is_refused_whatever_is_accepted(refused: GateFac
 
 
 @pytest.mark.parametrize(
-    ("refused", "said"),
+    ("refused", "said", "doubted"),
     [
-        (facts(start=start(State.NOINDEX)), "was published and is noindex now (the evidence)"),
-        (facts(start=start(State.REDIRECT, 302, Url("https://b.example/"))), "is redirect now"),
-        (facts(start=start(State.CLIENT_ERROR, 404)), "is client error now"),
-        (facts(start=start(State.ROBOTS, None)), "is blocked by robots.txt now"),
-        (facts(gone=[gone(State.UNLINKED, 21)]), "21 no longer linked"),
-        (facts(gone=[gone(State.TOO_DEEP, 21)]), "21 too deep"),
-        (facts(gone=[gone(State.NOFOLLOW, 21)]), "21 linked by nofollow only"),
-        (facts(alike=AlikePages(21, PAGE, has_start=True)), "21 of the 100 published pages lost their main text"),
+        (facts(start=start(State.NOINDEX)), "was published and is noindex now (the evidence)", State.NOINDEX),
+        (facts(start=start(State.REDIRECT, 302, Url("https://b.example/"))), "is redirect now", State.REDIRECT),
+        (facts(start=start(State.CLIENT_ERROR, 404)), "is client error now", State.CLIENT_ERROR),
+        (facts(start=start(State.ROBOTS, None)), "is blocked by robots.txt now", State.ROBOTS),
+        (facts(gone=[gone(State.UNLINKED, 21)]), "21 no longer linked", State.UNLINKED),
+        (facts(gone=[gone(State.TOO_DEEP, 21), gone(State.REDIRECT, 3, 301)]), "21 too deep", State.TOO_DEEP),
+        (facts(gone=[gone(State.NOFOLLOW, 21)]), "21 linked by nofollow only", State.NOFOLLOW),
+        (facts(alike=AlikePages(21, PAGE, has_start=True)), "21 of the 100 published pages lost their main text", None),
     ],
 )
 def test_ours_when_the_crawl_cannot_be_believed_nothing_is_published_until_it_is_accepted(
-    refused: GateFacts, said: str
+    refused: GateFacts, said: str, doubted: State | None
 ) -> None:
     told = judge(refused, GateLimits())
     assert isinstance(told, Refusal)
-    assert told.is_doubt
+    assert told.states == ({doubted} if doubted else set())
     assert said in told.sentence
     assert "--accept-shrink" in told.sentence
     assert told.exit_code == 3
@@ -203,6 +203,19 @@ def test_ours_pages_that_lost_their_own_text_are_held() -> None:
     assert held.alike
     assert "21 of the 100 published pages lost their main text" in held.sentence
     assert judge(facts(alike=AlikePages(21, PAGE)), GateLimits(accept_shrink=True)) is None
+
+
+def test_ours_pages_that_gained_the_same_text_are_held_and_the_sentence_quotes_it() -> None:
+    held = judge(facts(alike=AlikePages(57, PAGE, gained="+ Warning: no database")), GateLimits())
+    assert isinstance(held, Hold)
+    assert held.alike
+    assert (
+        "57 of the 100 published pages gained the same text (such as https://a.example/p: + Warning: no database), "
+        "as with an error message or a notice" in held.sentence
+    )
+    held = judge(facts(alike=AlikePages(2, PAGE, held=2, gained="+ Warning: no database")), GateLimits())
+    assert isinstance(held, Hold)
+    assert "2 pages that the last run held still show the same new text" in held.sentence
 
 
 def test_ours_the_limits_hold_for_small_sites_too() -> None:

@@ -20,6 +20,7 @@ from crawler.url.scope import Scope
 
 HOME = Url("https://a.example/")
 DAY = 86_400.0
+LOST = (State.NOINDEX, State.CANONICAL_ELSEWHERE)
 
 
 def gate_facts(db: sqlite3.Connection, start: Url, now: float = 0.0, limit: float = 0.2) -> GateFacts:
@@ -144,6 +145,35 @@ def test_ours_pages_that_lost_their_own_text_are_counted_and_redesigned_ones_are
     assert gate_facts(tables.db, HOME, limit=0.9).alike == AlikePages(6, Url(f"{HOME}p0"), held=1)
 
 
+@pytest.mark.parametrize("hit", [5, 9, 20])
+def test_ours_pages_that_gain_the_same_text_with_their_own_address_in_it_are_counted(tables: Tables, hit: int) -> None:
+    for n in range(20):
+        path, page = f"boats/of-{n}.html", f"<title>Page {n}</title><h1>Page {n}</h1><p>{prose(n)}</p>"
+        error = f"<p>Warning: the query failed for '/{path}' in db.php" if n < hit else f"<p>{prose(100 + n)}"
+        was, is_ = tables.content(f"was {n}", page), tables.content(f"is {n}", f"{page}{error}")
+        tables.put("published", path, was)
+        tables.put("listing", path, is_)
+        tables.saw(path, is_)
+    tables.db.execute("UPDATE visit SET changed = 1, evidence = '+ Warning'")
+    assert gate_facts(tables.db, HOME).alike is None  # no date moves
+    tables.db.execute("UPDATE listing SET lastmod = '2026-01-02'")
+    start = Url(f"{HOME}boats/of-0.html")
+    found = AlikePages(hit, start, gained="+ Warning")  # the text of the start page itself is still there
+    assert gate_facts(tables.db, start).alike == (found if hit > 6 else None)
+
+
+def test_ours_a_refused_run_records_only_the_losses_that_are_in_doubt(tables: Tables) -> None:
+    page = tables.content("page")
+    for path, state in (("one", State.REDIRECT), ("many", State.UNLINKED)):
+        tables.put("published", path, page)
+        tables.visit(path, state)
+    record_losses(tables.db, 0.0, [State.UNLINKED])
+    assert {lost.state: lost.are_held for lost in gate_facts(tables.db, HOME).gone} == {
+        State.REDIRECT: False,
+        State.UNLINKED: True,
+    }
+
+
 def test_ours_variants_that_say_what_the_lost_pages_say_are_lost_with_them(tables: Tables) -> None:
     for n in range(20):
         page = f"<title>Page {n}</title><h1>Page {n} of the shop</h1>{{}}"
@@ -178,7 +208,7 @@ def test_ours_an_explicit_cause_is_believed_when_it_stood_long_enough(tables: Ta
         lost = {group.state: group for group in gate_facts(tables.db, HOME, night * DAY).gone}
         assert (lost[State.NOINDEX].count, lost[State.NOINDEX].runs) == (5, night + 1)
         assert lost[State.NOINDEX].are_held == (night > 0)
-        record_losses(tables.db, night * DAY)
+        record_losses(tables.db, night * DAY, LOST)
     tables.db.execute("UPDATE visit SET state = 'client error', status = 404 WHERE id = ?", (tables.url("p1"),))
     lost = {group.state: group for group in gate_facts(tables.db, HOME, 3 * DAY).gone}
     assert {state: (group.count, group.runs) for state, group in lost.items()} == {
@@ -192,7 +222,7 @@ def test_ours_a_page_that_failed_keeps_its_streak_and_one_that_was_found_ends_it
     for path in ("failed", "found"):
         tables.put("published", path, page)
         tables.visit(path, State.NOINDEX)
-    record_losses(tables.db, 0.0)
+    record_losses(tables.db, 0.0, LOST)
     tables.put("listing", "failed", page, kept=1)
     tables.put("listing", "found", page)
     record_losses(tables.db, DAY)

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from crawler.robots.meta import NO_DIRECTIVES, read_header, read_meta
@@ -46,6 +48,11 @@ def test_google_what_asks_nothing_of_us(value: str) -> None:
         ("noindex, otherbot: nofollow", True, False),
         ("otherbot: noindex, robots: nofollow", False, True),
         ("max-snippet: 20, noindex", True, False),
+        ("*: noindex", True, False),
+        ("otherbot: none, *: nofollow", False, True),
+        ("noindex: nofollow", True, True),
+        ("siteatlas: noindex: nofollow", True, True),
+        ("noimageindex, nofollow", False, True),
     ],
 )
 def test_google_header_lists_and_robot_names(value: str, noindex: bool, nofollow: bool) -> None:
@@ -58,6 +65,8 @@ def test_google_meta_for_another_robot_is_not_for_us() -> None:
     assert read_meta("description", "noindex", US) == NO_DIRECTIVES
     assert read_meta("", "noindex", "") == NO_DIRECTIVES
     assert read_meta("SITEATLAS", "noindex", US).noindex == 'meta siteatlas "noindex"'
+    assert read_meta("robots", "siteatlas: noindex", US).noindex == 'meta robots "siteatlas: noindex"'
+    assert read_meta("XXXX", "noindex") == NO_DIRECTIVES
 
 
 @pytest.mark.parametrize(
@@ -78,7 +87,7 @@ def test_google_unavailable_after(date: str) -> None:
         asked = read_header(value, US, NOW)
         assert asked.expires == 1_445_412_480
         assert asked.noindex == ""
-        assert asked.noindex_at(1_445_412_479) == ""
+        assert asked.noindex_at(1_445_412_480) == ""
         assert date in asked.noindex_at(1_445_412_481)
         assert asked.nofollow == value.endswith("nofollow")
 
@@ -110,3 +119,59 @@ def test_ours_evidence_is_short_and_printable() -> None:
     asked = read_header("noindex, \x1b[31m\x00" + "x" * 10_000, US)
     assert len(asked.noindex) < 200
     assert asked.noindex.isprintable()
+
+
+@pytest.mark.parametrize("value", ["nofollow", "none", "noindex"])
+def test_google_images_are_kept_out_by_their_own_directive_only(value: str) -> None:
+    assert not read_header(value, US).noimageindex
+    assert read_header(f"{value}, NoImageIndex", US).noimageindex
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "unavailable_after: 2015-10-21, unavailable_after: 2030-01-01",
+        "unavailable_after: 2030-01-01, unavailable_after: 2015-10-21",
+        "unavailable_after: 2015-10-21, unavailable_after: never",
+        "unavailable_after: never, unavailable_after: 2015-10-21",
+        "siteatlas: unavailable_after: 2015-10-21",
+        "otherbot: unavailable_after: 2010-01-01, siteatlas: unavailable_after: 2015-10-21",
+    ],
+)
+def test_google_the_earliest_date_for_us_wins(value: str) -> None:
+    assert read_header(value, US, NOW).expires == 1_445_385_600
+
+
+def test_google_of_two_equal_dates_the_first_is_the_evidence() -> None:
+    first, second = (read_header(f"unavailable_after: 2020-01-01, {more}", US, NOW) for more in ("all", "nofollow"))
+    assert first.merge(second).expires_evidence == first.expires_evidence
+    assert second.merge(first).expires_evidence == second.expires_evidence
+
+
+def test_rfc9110_5_6_7_a_year_of_two_digits_is_placed_by_the_time_of_the_fetch() -> None:
+    date = "unavailable_after: Thursday, 01-Jan-76 00:00:00 GMT"
+    assert read_meta("robots", date, US, NOW).expires == read_header(date, US, NOW).expires == 3_345_062_400
+
+
+def test_google_a_date_without_a_zone_is_utc_wherever_the_crawl_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        for date in ("2015-10-21T07:28:00", "21 Oct 2015 07:28:00 -0000"):
+            assert read_header(f"unavailable_after: {date}", US, NOW).expires == 1_445_412_480
+    time.tzset()
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(64, True), (65, False)])
+def test_ours_no_date_has_more_than_64_characters(length: int, is_read: bool) -> None:
+    date = "21 Oct 2015 07:28:00 GMT ("
+    asked = read_header(f"unavailable_after: {date}{'x' * (length - len(date) - 1)})", US, NOW)
+    assert (asked.expires == 1_445_412_480) is is_read
+
+
+def test_ours_evidence_has_at_most_160_characters_of_the_author() -> None:
+    for length in (159, 160):
+        value = "noindex," + "x" * (length - 8)
+        assert read_header(value, US).noindex == f'X-Robots-Tag "{value}"'
+    value = "noindex," + "x" * 200
+    assert read_header(value, US).noindex == f'X-Robots-Tag "{value[:160]}…"'

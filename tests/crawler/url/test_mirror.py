@@ -104,3 +104,11 @@ def test_ours_what_is_asked_for_is_what_was_public_and_a_public_url_stays_itself
     assert normalize_url(url, params) == url
     if url.startswith(params.mirror.public):
         assert normalize_url(params.mirror.request_url(url), params) == url
+
+
+def test_ours_a_body_of_the_source_is_compared_by_its_public_urls() -> None:
+    made = mirror("https://www.example.com/", "http://staging.example.com")
+    body = b'<a href="http://staging.example.com/a">http://staging.example.com/b</a> http://other.example/'
+    assert made.rewrite(body) == (
+        b'<a href="https://www.example.com/a">https://www.example.com/b</a> http://other.example/'
+    )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from crawler.model import DiscoveredBy, DocumentKind, State, Url
 from crawler.url.normalize import normalize_url
 from crawler.url.patterns import ScopeError
-from crawler.url.scope import CrawlBounds, Scope, registrable_domain, why_path_is_trap
+from crawler.url.scope import CrawlBounds, Scope, alias_origins, registrable_domain, why_path_is_trap
 
 LINK = DiscoveredBy.LINK
 
@@ -50,7 +50,61 @@ def test_ours_each_refusal_says_why() -> None:
     scope = Scope(Url("https://h.test/docs/s.xml"))
     assert admit(scope, "https://h.test/x")[1] == "outside https://h.test/docs/, where the sitemap is"
     assert admit(scope, "https://g.test/docs/")[1] == "another host: g.test"
-    assert "another scheme or port: http://h.test" in admit(scope, "http://h.test/docs/")[1]
+    assert admit(scope, "http://h.test/docs/") == (
+        "out of scope",
+        "another scheme or port: http://h.test is not https://h.test",
+    )
+
+
+def listing(scope: Scope, url: str) -> tuple[str, str]:
+    verdict = scope.may_list(Url(url))
+    return (verdict.state.value, verdict.reason) if verdict else ("", "")
+
+
+def test_ours_each_url_that_cannot_be_listed_says_why() -> None:
+    scope = Scope(Url("https://www.example.org/docs/s.xml"), subdomains=True)
+    why = "https://a.example.org is crawled for its links; a sitemap in https://www.example.org/docs/ cannot list it"
+    assert listing(scope, "https://a.example.org/x") == ("out of scope", f"{why} unless you add the host with --host")
+    assert listing(scope, "https://www.example.org/x") == (
+        "out of scope",
+        "outside https://www.example.org/docs/, where the sitemap is",
+    )
+    assert listing(scope, "https://example.com/docs/") == ("out of scope", "another host: example.com")
+    assert listing(scope, "https://h.test/".ljust(2_048, "a")) == (
+        "too long",
+        "2,048 characters long; the limit in a sitemap is 2,047",
+    )
+    assert admit(scope, "https://h.test/".ljust(8_193, "a")) == (
+        "too long",
+        "8,193 characters long; the limit for fetching is 8,192",
+    )
+    assert listing(Scope(Url("http://h/")), "http://h/ab") == (
+        "out of scope",
+        "the sitemap schema requires at least 12 characters",
+    )
+
+
+def test_ours_a_url_that_no_pattern_includes_names_the_first_three() -> None:
+    def reason(*include: str) -> str:
+        return admit(Scope(Url("https://h.test/s.xml"), include=include), "https://h.test/x")[1]
+
+    assert reason("/a", "/b", "/c") == 'matches no include pattern ("/a", "/b", "/c")'
+    assert reason("/a", "/b", "/c", "/d", "/e") == 'matches no include pattern ("/a", "/b", "/c" and 2 more)'
+
+
+@pytest.mark.parametrize(
+    ("start", "others"),
+    [
+        ("https://example.org/a", ["https://www.example.org", "http://example.org", "http://www.example.org"]),
+        ("http://www.example.org/", ["https://example.org", "https://www.example.org", "http://example.org"]),
+        (
+            "http://example.org:8080/",
+            ["https://example.org:8080", "https://www.example.org:8080", "http://www.example.org:8080"],
+        ),
+    ],
+)
+def test_ours_the_other_names_of_a_site(start: str, others: list[str]) -> None:
+    assert alias_origins(Url(start)) == others
 
 
 def test_ours_patterns() -> None:
@@ -70,6 +124,11 @@ def test_ours_patterns() -> None:
     assert admit(scope, normalize_url("https://h.test/blog/größe"))[0] == "excluded"
     assert admit(scope, "https://h.test/blog/ac")[0] == "excluded"
     assert admit(scope, "https://h.test/blog/PRINT/x")[0] == ""
+    begins = Scope(Url("https://h.test/s.xml"), include=("?ttps://h.test/a*", "[h]ttps://h.test/b", "http://h.test/*"))
+    admitted = [admit(begins, f"https://h.test/{path}")[0] for path in ("ab", "b", "c")]
+    assert admitted == ["", "", "excluded"]
+    with pytest.raises(ScopeError, match=r'^include: "print" cannot match'):
+        Scope(Url("https://h.test/s.xml"), include=("print",))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +171,10 @@ def test_ours_depth_and_nofollow() -> None:
     scope = Scope(Url("https://h.test/s.xml"), bounds=CrawlBounds(max_depth=2))
     assert admit(scope, "https://h.test/a", 2) == ("", "")
     assert admit(scope, "https://h.test/a", 3) == ("too deep", "3 clicks from the start; the limit is 2")
-    assert admit(scope, "https://h.test/a", 1, DiscoveredBy.NOFOLLOW)[0] == State.NOFOLLOW
+    assert admit(scope, "https://h.test/a", 1, DiscoveredBy.NOFOLLOW) == (
+        "linked by nofollow only",
+        "only nofollow links lead to it",
+    )
     assert admit(scope, "https://h.test/a", 1, DiscoveredBy.NOFOLLOW | LINK) == ("", "")
     assert admit(scope, "https://h.test/a", 1, DiscoveredBy.NOFOLLOW | DiscoveredBy.SITEMAP) == ("", "")
 
@@ -147,6 +209,14 @@ def test_ours_trap_limits_can_be_set_and_the_reason_names_them() -> None:
         why_path_is_trap("/a/a", CrawlBounds(max_repeats=1)) == 'trap.path_repetition: "/a" more than 1 times in a row'
     )
     assert why_path_is_trap("/a/a/a/a/a", CrawlBounds(max_repeats=5)) == ""
+    assert (
+        why_path_is_trap("/a/b/c/b/c", CrawlBounds(max_repeats=1))
+        == 'trap.path_repetition: "/b/c" more than 1 times in a row'
+    )
+    long = "/".join(["a" * 100] * 5)
+    assert why_path_is_trap(f"/{long}", CrawlBounds()) == (
+        f'trap.path_repetition: "/{"a" * 80}" more than 3 times in a row'
+    )
     assert (
         why_path_is_trap("/a/b/c", CrawlBounds(max_segments=2)) == "trap.path_segments: 3 path segments; the limit is 2"
     )
@@ -212,8 +282,16 @@ def test_sitemaps_org_named_hosts_are_listed_and_need_a_cross_submit() -> None:
     ):
         assert admit(scope, url)[0] == State.OUT_OF_SCOPE
     assert not scope.needs_cross_submit(Url("https://h.test/docs/a"))
-    with pytest.raises(ScopeError, match="is not a host name"):
+    assert not scope.needs_cross_submit(Url("https://example.com/"))
+    spelled = Scope(Url("https://h.test/docs/s.xml"), hosts=("https://example.org:8443/", "http://example.com"))
+    assert spelled.needs_cross_submit(Url("https://example.org:8443/"))
+    assert spelled.needs_cross_submit(Url("https://example.com/"))
+    assert not spelled.needs_cross_submit(Url("https://example.org/"))
+    sitemap = admit(scope, "https://example.org/sitemap.xml", 0, DiscoveredBy.SITEMAP, DocumentKind.SITEMAP)
+    assert sitemap == ("", "")
+    with pytest.raises(ScopeError) as caught:
         Scope(Url("https://h.test/"), hosts=("not a host",))
+    assert str(caught.value) == ('hosts: "not a host" is not a host name, such as www.example.org or example.org:8443')
 
 
 def test_ours_the_suffix_list_is_offline_and_loaded_only_when_asked_for() -> None:

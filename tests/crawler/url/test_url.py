@@ -195,6 +195,11 @@ def test_whatwg_query_is_in_the_encoding_of_the_page() -> None:
     assert join_url(base, "?я&é", encoding="windows-1251") == "http://h.test/?%FF&%26%23233%3B"
     assert join_url(base, "?é", encoding="utf-16le") == "http://h.test/?%C3%A9"
     assert join_url(base, "?é", encoding="no-such-encoding") == "http://h.test/?%C3%A9"
+    assert join_url(base, "?é", encoding="x-user-defined") == "http://h.test/?%C3%A9"
+    assert join_url(base, "?é", encoding="iso-2022-kr") == "http://h.test/?%C3%A9"
+    assert join_url(base, "é?a?é=яb#é?é", encoding="windows-1251") == ("http://h.test/%C3%A9?a?%26%23233%3B=%FFb")
+    assert join_url(base, "?一二", encoding="gbk") == "http://h.test/?%D2%BB%B6%FE"
+    assert join_url(base, "?é") == "http://h.test/?%C3%A9"
     resolver = UrlResolver()
     assert resolver.resolve(base, "?é", "iso-8859-1") == "http://h.test/?%E9"
     assert resolver.resolve(base, "?é") == "http://h.test/?%C3%A9"
@@ -208,6 +213,9 @@ def test_ours_parts_of_a_canonical_url() -> None:
     assert path_and_query(full) == "/a/b?c=/d"
     assert host_of(normalize_url("https://h.test:8443/?x")) == "h.test"
     assert path_of(normalize_url("http://h/?x")) == "/"
+    assert path_of(normalize_url("https://h/a?x?y")) == "/a"
+    assert (host_of(normalize_url("http://a/b")), origin_of(normalize_url("http://a/b"))) == ("a", "http://a")
+    assert host_of(normalize_url("http://[::1]/]")) == "[::1]"
 
 
 def test_ours_too_long_a_text_is_not_parsed() -> None:
@@ -292,3 +300,66 @@ def test_ours_the_resolver_answers_as_join_does(hrefs: list[str], base: str) -> 
             expected.append(None)
     assert resolver.resolve_all(base, hrefs) == expected
     assert [resolver.resolve(base, href) for href in hrefs] == expected
+
+
+def test_ours_a_refusal_names_the_reference_as_it_was_written() -> None:
+    with pytest.raises(InvalidUrl) as caught:
+        join_url("https://h.test/a", "//a`b/c")
+    assert caught.value.message == "'a`b' is not a valid host name: '//a`b/c'"
+
+
+def test_ours_every_refused_reference_counts() -> None:
+    resolver = UrlResolver()
+    assert resolver.resolve_all("https://h.test/", ["mailto:a@b.c", "tel:1", "https://h.test:x/"]) == [None] * 3
+    assert resolver.refused == {"url.scheme": 2, "url.invalid": 1}
+    refusal = resolver.refusal("https://h.test/", "tel:1")
+    assert refusal is not None
+    assert refusal.code == "url.scheme"
+
+
+def test_ours_a_slash_in_the_query_of_a_page_makes_no_directory() -> None:
+    resolver = UrlResolver()
+    for base in ("https://h.test/a/b?q=/c/d?e", "https://h.test/a/b?x=/y"):
+        assert resolver.resolve_all(base, ["x", "../x", "?y", ""]) == [
+            "https://h.test/a/x", "https://h.test/x", "https://h.test/a/b?y", base
+        ]  # fmt: skip
+
+
+def test_ours_what_is_resolved_without_dropping_keeps_every_parameter() -> None:
+    resolver = UrlResolver()
+    assert resolver.resolve("https://h.test/", "/?utm_source=x&a") == "https://h.test/?a"
+    assert resolver.keeping_all.resolve("https://h.test/", "/?utm_source=x&a") == "https://h.test/?utm_source=x&a"
+    assert resolver.keeping_all is resolver.keeping_all
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(BASES[:5]), PLAIN, st.sampled_from(["", "gbk", "utf-8"])), max_size=30))
+def test_ours_the_memory_of_a_resolver_is_what_it_counts(asked: list[tuple[str, str, str]]) -> None:
+    resolver = UrlResolver(memory=3_000)
+    for base, href, encoding in asked:
+        try:
+            expected: str | None = join_url(base, href, encoding=encoding)
+        except InvalidUrl:
+            expected = None
+        assert resolver.resolve(base, href, encoding) == expected
+        assert resolver._size == sum(table.size for table in resolver._tables.values())
+        assert resolver._size <= 3_000 + 2 * 256
+
+
+@pytest.mark.parametrize(
+    "href", [" ?q", "\x01?q", "\x02#f", "\x03", "https:?q", "HTTPS:", "ht\ntps:?q", "https:#f", " "]
+)
+def test_whatwg_a_reference_to_the_page_itself_is_not_that_of_its_neighbour(href: str) -> None:
+    resolver = UrlResolver()
+    for base in ("https://h.test/a/1", "https://h.test/a/2?x"):
+        assert resolver.resolve(base, href) == join_url(base, href)
+
+
+def test_whatwg_a_reference_with_the_scheme_of_the_page_alone_is_relative_in_both_schemes() -> None:
+    resolver = UrlResolver()
+    for base in ("http://h.test/a/1", "http://h.test/a/2", "https://h.test/a/1", "https://h.test/a/2"):
+        own, other = base.partition("//")[0], "https:" if base.startswith("http:") else "http:"
+        assert resolver.resolve(base, f"{own}?q") == f"{base}?q"
+        assert resolver.resolve(base, f"{own}x") == f"{own}//h.test/a/x"
+        assert resolver.resolve(base, f"{other}x") == f"{other}//x/"
+        assert resolver.resolve(base, f"{other}?q") is None

@@ -79,6 +79,6 @@ def read_state(path: Path, report: SourceReport, addresses: SourceUrlParser) -> 
 
 def _note_incomplete_run(report: SourceReport, run: tuple[str, float | None] | None) -> None:
     if run is None or run[1] is None:
-        report.notes.append("that crawl is still running: it may find more pages")
+        report.notes.append("the crawl that wrote this file is still running: it may find more pages")
     elif run[0] and run[0] != "complete":
-        report.notes.append(f"that crawl was {run[0]}: it may not have found every page")
+        report.notes.append(f"the crawl that wrote this file was {run[0]}: it may not have found every page")

@@ -10,6 +10,7 @@ from crawler.audit.sources.logs.bots import OUR_BOT, SEARCH_ENGINES, bot_name
 from crawler.audit.sources.logs.fields import DayCache, LogRow, request_target, target_text
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.model import Url
+from crawler.url.params import mask_secrets
 
 _MAX_AGENTS: Final = 10_000  # agents in the cache
 _MAX_AGENT_LENGTH: Final = 1_000  # bytes of an agent that is cached, and of a longer one that are examined
@@ -214,15 +215,26 @@ _NO_AGENTS: Final[dict[str, int]] = {}
 
 
 class LogClaimBuilder:
-    """Makes claims from ``counts``, and updates the ``report`` of the source."""
+    """Makes claims from ``counts``, and updates the ``report`` of the source.
+
+    Values of parameters that look like secrets are masked, unless ``keep_tokens``: visitors make these URLs.
+    """
 
     def __init__(
-        self, addresses: SourceUrlParser, report: SourceReport, counts: RequestCounts, most: int = MAX_TARGETS
+        self,
+        addresses: SourceUrlParser,
+        report: SourceReport,
+        counts: RequestCounts,
+        most: int = MAX_TARGETS,
+        *,
+        keep_tokens: bool = False,
     ) -> None:
+        self._keep_tokens = keep_tokens
         self.counts = counts
         self._addresses = addresses
         self._report = report
         self._most = most
+        self.masked = 0  # requests for URLs with a masked value
         self.files = 0  # requests for files that are no pages
         self.hosts: dict[str, int] = {}
 
@@ -258,7 +270,9 @@ class LogClaimBuilder:
             self.files += requests * (url is RejectReason.NOT_A_PAGE)
         else:
             report.used += requests
-            yield self._claim(url, count)
+            shown = url if self._keep_tokens else Url(mask_secrets(url))
+            self.masked += requests * (shown != url)
+            yield self._claim(shown, count)
 
     def _claim(self, url: Url, count: RequestCount) -> SourceRecord:
         report, many = self._report, count.packed

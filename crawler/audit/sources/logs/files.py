@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import IO, Any, Final, Protocol, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-import zstandard
 from isal.isal_zlib import IsalError, decompressobj
 
 from crawler.audit.sources.urls import files_in, find_files, rotation_key
 from crawler.errors import UsageError
+from crawler.fetch.encodings import ZstdError, zstd_decompressor
 
 _READ_SIZE: Final = 2_048  # compressed bytes at a time; they unpack to 64 MiB at worst
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an empty archive
@@ -26,7 +26,7 @@ UNPACK_ERRORS: Final[tuple[type[Exception], ...]] = (
     zlib.error,
     cast("type[Exception]", IsalError),
     lzma.LZMAError,
-    zstandard.ZstdError,
+    ZstdError,
     BadZipFile,
     NotImplementedError,  # a rare compression method in a zip archive
 )
@@ -46,13 +46,9 @@ class _Decompressor(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-def _zstd() -> _Decompressor:
-    return zstandard.ZstdDecompressor(max_window_size=_MAX_MEMORY).decompressobj()
-
-
 _DECOMPRESSORS: Final[dict[bytes, Callable[[], _Decompressor]]] = {
     b"\x1f\x8b": lambda: decompressobj(wbits=31),
-    b"\x28\xb5\x2f\xfd": _zstd,
+    b"\x28\xb5\x2f\xfd": lambda: zstd_decompressor(_MAX_MEMORY),
     b"BZh": bz2.BZ2Decompressor,
     b"\xfd7zXZ": lambda: lzma.LZMADecompressor(memlimit=_MAX_MEMORY),
 }

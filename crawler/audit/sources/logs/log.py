@@ -11,8 +11,9 @@ from crawler.audit.sources.logs.claims import MAX_TARGETS, LogClaimBuilder
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
 from crawler.audit.sources.logs.formats import LogReader
 from crawler.audit.sources.logs.w3c_format import W3cLogReader
-from crawler.audit.sources.logs.worker import CountedLines, LineCounter, quote_line
+from crawler.audit.sources.logs.worker import CountedLines, LineCounter, line_form, quote_line
 from crawler.audit.sources.urls import SourceUrlParser
+from crawler.units import count_text
 
 
 class LogOptions(Struct, frozen=True, kw_only=True):
@@ -21,7 +22,7 @@ class LogOptions(Struct, frozen=True, kw_only=True):
     ``format`` is a name of :data:`crawler.audit.sources.logs.formats.NAMES`, nginx's log_format, Apache's LogFormat
     or a ``#Fields:`` line; "" detects it. ``verify`` verifies bots by DNS (``resolver``, or the system's). ``most``
     limits the different requests that are counted at a time, about 300 bytes each. So many ``processes`` count the
-    lines of long logs; with ``verify`` it is one.
+    lines of long logs; with ``verify`` it is one. ``keep_tokens`` keeps values of parameters that look like secrets.
     """
 
     format: str = ""
@@ -29,6 +30,7 @@ class LogOptions(Struct, frozen=True, kw_only=True):
     resolver: DnsResolver | None = None
     most: int = MAX_TARGETS
     processes: int = 1
+    keep_tokens: bool = False
 
 
 class LogBlock(NamedTuple):
@@ -55,7 +57,9 @@ class AccessLog:
         self._reader = reader
         self._verifier = BotVerifier(options.resolver or SystemDnsResolver()) if options.verify else None
         self._counter = LineCounter(reader, self._verifier)
-        self._tally = LogClaimBuilder(addresses, self.report, self._counter.counts, options.most)
+        self._tally = LogClaimBuilder(
+            addresses, self.report, self._counter.counts, options.most, keep_tokens=options.keep_tokens
+        )
 
     @property
     def names(self) -> list[str]:
@@ -116,7 +120,7 @@ class AccessLog:
         if file.read_error:
             yield (f"{file.name} is damaged, so only its first {report.rows:,} lines were read ({file.read_error})")
         if report.unread * 2 > report.rows:
-            example = f", for example {quote_line(odd)}" if odd else ""
+            example = f", for example of the form {line_form(odd)}" if odd else ""
             yield (
                 f"{report.unread:,} of {report.rows:,} lines of {file.name} are not in the format"
                 f" {report.format}{example}; give the right format (--log-format)"
@@ -134,6 +138,11 @@ class AccessLog:
             yield f"{file.name} is empty"
         if 0 < report.unread * 2 <= report.rows and odd:
             yield f"{report.unread:,} lines could not be read, for example {quote_line(odd)}"
+        if masked := self._tally.masked:
+            yield (
+                f"{count_text(masked, 'request')} had values that look like secrets, so *** replaces these values, and "
+                f"the audit does not request such URLs (--keep-tokens keeps the values)"
+            )
         if file.too_long:
             yield f"{file.too_long:,} lines are longer than {BLOCK_SIZE:,} bytes"
         if file.is_cut and not file.read_error:

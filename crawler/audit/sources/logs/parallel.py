@@ -2,7 +2,6 @@
 
 import fcntl
 import subprocess
-import sys
 from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +13,7 @@ import msgspec
 from crawler.audit.sources.logs.log import AccessLog, LogBlock
 from crawler.audit.sources.logs.worker import CountedLines, CountJob
 from crawler.errors import Incomplete
-from crawler.parse.protocol import LENGTH_PREFIX, encode_message, read_message
+from crawler.parse.protocol import LENGTH_PREFIX, bare_environment, encode_message, read_message, worker_command
 
 BLOCKS_BEFORE_WORKERS: Final = 16
 """Blocks that this process counts first: starting workers takes as long."""
@@ -100,13 +99,12 @@ class _CountProcess:
     """One worker process. It reads a whole job before it answers, so that no two writers block each other."""
 
     def __init__(self) -> None:
-        # -P: a folder named crawler in the working directory must not shadow the package. The own process group keeps
-        # Ctrl-C from the worker.
-        self._process = subprocess.Popen(
-            (sys.executable, "-P", "-m", "crawler.audit.sources.logs.worker"),
+        self._process = subprocess.Popen(  # noqa: S603 - our own worker
+            worker_command("crawler.audit.sources.logs.worker"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            process_group=0,
+            process_group=0,  # Ctrl-C does not reach the worker
+            env=bare_environment(),
         )
         assert self._process.stdin  # noqa: S101 - started with pipes
         assert self._process.stdout  # noqa: S101 - started with pipes

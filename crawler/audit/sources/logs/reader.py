@@ -12,7 +12,7 @@ from crawler.audit.sources.logs.formats import NAMES, LogReader, choose_reader
 from crawler.audit.sources.logs.log import AccessLog, LogBlock, LogOptions
 from crawler.audit.sources.logs.log_format import LogFormatError
 from crawler.audit.sources.logs.parallel import count_in_parallel
-from crawler.audit.sources.logs.worker import MAX_SHOWN, quote_line
+from crawler.audit.sources.logs.worker import MAX_SHOWN, line_form, quote_line
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import UsageError
 
@@ -78,7 +78,7 @@ def _open_reader(file: LogFile, format_text: str) -> LogReader:
         reader = choose_reader(format_text, sample)
         if reader and format_text and sample:
             if len(reader.rows(b"\n".join(sample))[1]) == len(sample):
-                raise UsageError(f"the log {file.name} does not match --log-format; it begins {quote_line(sample[0])}")
+                raise UsageError(f"the log {file.name} does not match --log-format; {_first_line(sample)}")
             reader = choose_reader(format_text, sample)  # a fresh one: the first lines are read again
     except LogFormatError as error:
         raise UsageError(f"--log-format {quote_line(format_text.encode())} does not fit {file.name}: {error}") from None
@@ -87,6 +87,10 @@ def _open_reader(file: LogFile, format_text: str) -> LogReader:
     if b"\0" in sample[0] or _binary(sample[0][:MAX_SHOWN]):
         raise UsageError(f"the log {file.name} is neither text nor compressed as .gz, .zst, .bz2, .xz or .zip")
     raise UsageError(
-        f"the format of the log {file.name} is unknown; it begins {quote_line(sample[0])}; name the format"
+        f"the format of the log {file.name} is unknown; {_first_line(sample)}; name the format"
         f" (--log-format: {', '.join(NAMES)}, or the value of nginx's log_format or Apache's LogFormat)"
     )
+
+
+def _first_line(sample: Sequence[bytes]) -> str:
+    return f"its first line has the form {line_form(sample[0])} (a for letters, 0 for digits)"

@@ -1,7 +1,8 @@
-"""Counts the lines of one log, in this process or in a worker process."""
+"""Counts the lines of one log, in this process or in a worker process, which has a sandbox."""
 
 import gc
 import os
+import re
 import sys
 from collections import deque
 from typing import Final
@@ -13,15 +14,26 @@ from crawler.audit.sources.logs.bots import BotVerifier
 from crawler.audit.sources.logs.claims import PackedCounts, RequestCounts
 from crawler.audit.sources.logs.formats import LogReader, choose_reader
 from crawler.parse.protocol import encode_message, read_message
+from crawler.parse.sandbox import lock_down
+from crawler.url.params import mask_secrets
 
 MAX_SHOWN: Final = 160
 """Bytes of a line in a message."""
 
 
 def quote_line(line: bytes) -> str:
-    """The beginning of a line, quoted and without control characters."""
-    cut = line[:MAX_SHOWN]
-    return ascii(cut.decode("utf-8", "replace")) + ("…" if len(line) > MAX_SHOWN else "")
+    """The beginning of a line, quoted and without control characters and secrets."""
+    cut = mask_secrets(line[:MAX_SHOWN].decode("utf-8", "replace"))
+    return ascii(cut) + ("…" if len(line) > MAX_SHOWN else "")
+
+
+def line_form(line: bytes) -> str:
+    """The form of the beginning of a line: letters as ``a``, digits as ``0``, so that the message shows no content.
+
+    A file that is no log may be any file: another account may have put a link to a secret in its place.
+    """
+    masked = re.sub(r"[^\W\d]+", "a", re.sub(r"\d+", "0", line[:MAX_SHOWN].decode("utf-8", "replace")))
+    return ascii(masked) + ("…" if len(line) > MAX_SHOWN else "")
 
 
 class CountJob(Struct, array_like=True, frozen=True):
@@ -89,6 +101,7 @@ def main() -> None:
     """Serve until standard input ends."""
     gc.disable()  # there are many rows, and no cycles
     source, sink = sys.stdin.buffer, sys.stdout.buffer
+    lock_down()
     counter: LineCounter | None = None
     while packed := read_message(source):
         job = _decode(packed)

@@ -161,7 +161,9 @@ def test_ours_columns_wrap_what_is_piped_only_if_they_are_named(monkeypatch: pyt
 @pytest.mark.parametrize("width", [80, 40, 20])
 def test_ours_lines_fit_the_terminal_and_addresses_stay_whole(width: int) -> None:
     found = [*findings(), AuditFinding(rule="reach.few", url=f"{SITE}{'x' * 90}", sentence="漢字 " * 60)]
-    for line in report_lines(audit(found, (DOUBT,)), of(found), TextFormatter(width), verbose=True):
+    lines = list(report_lines(audit(found, (DOUBT,)), of(found), TextFormatter(width), verbose=True))
+    assert len(lines) > len(found)
+    for line in lines:
         assert _columns(line) <= width or " " not in line.strip().removeprefix("(inconclusive)"), line
 
 
@@ -182,7 +184,9 @@ def test_ours_no_hostile_string_reaches_the_terminal(page: TextFormatter, verbos
             SourceReport(source=SourceKind.LOG, name=text, format=text, rows=number, faults=[text], notes=[text])
         )
         report.notes.append(text)
-    for line in report_lines(report, of(found), page, verbose=verbose, written=[Path("a\x1b[2J/b.html")]):
+    lines = list(report_lines(report, of(found), page, verbose=verbose, written=[Path("a\x1b[2J/b.html")]))
+    assert len(lines) > len(NAUGHTY)
+    for line in lines:
         bare = PAINT.sub("", line) if page.colour else line
         assert bare == safe(bare)
         assert "\n" not in bare

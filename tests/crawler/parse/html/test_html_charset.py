@@ -169,3 +169,68 @@ def test_ours_text_with_a_few_control_characters_is_html() -> None:
 )
 def test_whatwg_mimesniff_labels(label: str, body: bytes, answer: bool) -> None:
     assert is_html(label, body) is answer
+
+
+@pytest.mark.parametrize(
+    "label", ["", "; charset=utf-8", "; charset=iso-8859-1", "; charset=UTF-8", "; charset=koi8-r"]
+)
+def test_whatwg_ascii_is_itself_in_every_encoding_that_pages_use(label: str) -> None:
+    for body in (b"<p>plain words</p>", b"<meta charset=koi8-r><p>plain"):
+        assert encoding.to_utf8(body, f"text/html{label}").body == body
+
+
+def test_whatwg_escapes_of_iso_2022_jp_are_not_ascii() -> None:
+    body = "<meta charset=iso-2022-jp><p>東京".encode("iso-2022-jp")
+    assert body.isascii()
+    assert decoded(body).endswith("東京")
+
+
+@pytest.mark.parametrize(
+    ("body", "label", "name"),
+    [
+        (b"<p>\xe9", "", "windows-1252"),
+        ("<p>é".encode(), "", ""),
+        ("<p>é".encode()[:-1] + b"x", "", "windows-1252"),
+        (b"<p>\xe9", "; charset=koi8-r", "koi8-r"),
+        ("<p>é".encode("utf-16le"), "; charset=utf-16", ""),
+        (b"\xc3", "", "windows-1252"),
+    ],
+)
+def test_whatwg_url_queries_are_in_the_encoding_of_their_page(body: bytes, label: str, name: str) -> None:
+    assert encoding.to_utf8(body, f"text/html{label}").encoding == name
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        (b"<meta http-equiv=content-type><meta charset=koi8-r>", "koi8-r"),
+        (b"<meta content='charset=koi8-r'>", ""),
+        (b"<meta http-equiv=content-type content='charset=\"koi8-r\"; charset=gbk'>", "koi8-r"),
+        (b"<a title=<meta charset=koi8-r>", ""),
+        (b"</a title=x><meta charset=koi8-r>", "koi8-r"),
+        (b"</a title='>'><meta charset=koi8-r>", "koi8-r"),
+        (b"<a x=''y='>'><meta charset=koi8-r>", "koi8-r"),
+    ],
+)
+def test_whatwg_prescan_of_attributes(head: bytes, name: str) -> None:
+    assert encoding.prescan(head) == name
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_whatwg_mimesniff_utf16_with_its_mark_is_html_by_its_markup(codec: str) -> None:
+    mark = "\ufeff".encode(codec)
+    assert is_html("", mark + "<html><p>é".encode(codec))
+    assert is_html("application/xml", mark + "\n<?xml version='1.0'?><html >".encode(codec))
+    assert not is_html("", mark + "hello <html>".encode(codec))
+
+
+def test_whatwg_mimesniff_xml_is_html_only_if_it_says_so() -> None:
+    assert is_html("text/xml", b"\n <?xml version='1.0'?><html>")
+    assert not is_html("text/xml", b"<html>")
+    assert not is_html("application/xml", b"<html>")
+    assert is_html("", b"<html>")
+
+
+@pytest.mark.parametrize(("controls", "answer"), [(8, True), (9, False)])
+def test_ours_eight_control_characters_are_blemishes_in_a_short_body(controls: int, answer: bool) -> None:
+    assert is_html("text/html", b"<p>words</p>" * 10 + b"\x01" * controls) is answer

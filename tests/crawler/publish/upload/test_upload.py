@@ -77,7 +77,7 @@ def test_ours_each_place_is_remembered_for_itself(site: Site, bucket: Bucket) ->
 
 def test_ours_what_cannot_be_remembered_is_not_sent(site: Site, bucket: Bucket) -> None:
     site.publish(*PAGES)
-    (site.plan.state / UPLOAD_DIRECTORY / "record.draft").mkdir(parents=True)
+    (site.plan.state / UPLOAD_DIRECTORY / ".record.json.draft").mkdir(parents=True)
     with pytest.raises(StorageError, match=r"record\.json, in which uploads are recorded, cannot be used"):
         site.send()
     assert bucket.asked("PUT") == []

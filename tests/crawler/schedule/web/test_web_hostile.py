@@ -230,18 +230,40 @@ def test_ours_an_idle_client_makes_room_for_another(tmp_path: Path) -> None:
 
 
 def test_ours_there_are_never_more_clients_than_may_be(tmp_path: Path) -> None:
-    with serving(board(usual(tmp_path)), patience=1.0, max_clients=5) as served:
-        with contextlib.ExitStack() as stack:
-            idle = stack.enter_context(served.wire())
-            idle.sendall(b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert b"404" in idle.recv(10_000)
-            wires = [stack.enter_context(served.wire()) for _ in range(40)]
-            refused = [wire for wire in wires[5:] if b"503" in drained(wire)]
-            assert len(refused) == 35
-        deadline = time.monotonic() + 20
-        while status(served.send(OK)) != 200:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+    with serving(board(usual(tmp_path)), patience=1.0, max_clients=5) as served, contextlib.ExitStack() as stack:
+        idle = stack.enter_context(served.wire())
+        idle.sendall(b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b"404" in idle.recv(10_000)
+        wires = [stack.enter_context(served.wire()) for _ in range(40)]
+        gone = [wire for wire in wires[:35] if not drained(wire)]
+        assert len(gone) == 35, "those that wait for longest make room"
+        open_wires = [each for each in psutil.Process().net_connections() if each.laddr[1:] == (served.port,)]
+        assert len([each for each in open_wires if each.status == psutil.CONN_ESTABLISHED]) <= 5
+        assert status(served.send(OK)) == 200
+
+
+BIG_FILE = b"GET /published/shop/sitemap-1.xml HTTP/1.1\r\n" + LINES
+
+
+@pytest.mark.parametrize("sends", [b"", b"GET /healthz HTTP/1.1\r\nX: ", BIG_FILE], ids=["silent", "begins", "no read"])
+def test_ours_slow_clients_never_keep_healthz_from_answering(tmp_path: Path, sends: bytes) -> None:
+    """200 clients, with the limits of the configuration, that send nothing, a part of a request, or do not read."""
+    shop = usual(tmp_path)
+    (shop.output / "sitemap-1.xml").write_text(urlset(300_000))
+    with (
+        serving(board(shop), patience=10.0, max_clients=64, serve_sitemaps=True) as served,
+        contextlib.ExitStack() as stack,
+    ):
+        for number in range(200):
+            wire = stack.enter_context(socket.socket())
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
+            wire.connect(("127.0.0.1", served.port))
+            with contextlib.suppress(OSError):
+                wire.sendall(sends)
+            if number % 20 == 19:
+                begun = time.monotonic()
+                assert b" 200 OK" in served.send(b"GET /healthz HTTP/1.1\r\n" + LINES)
+                assert time.monotonic() - begun < 5
 
 
 def test_ours_a_stop_waits_for_who_is_being_answered_but_not_for_long(tmp_path: Path) -> None:

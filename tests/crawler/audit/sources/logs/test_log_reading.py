@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-import zstandard
+from backports import zstd
 
 from crawler.audit.source_record import SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
@@ -30,7 +30,7 @@ PACKED = {
     "gz": lambda data: gzip.compress(data[:5_000]) + gzip.compress(data[5_000:]),
     "bz2": lambda data: bz2.compress(data, 1),
     "xz": lambda data: lzma.compress(data, preset=0),
-    "zst": lambda data: zstandard.compress(data[:5_000]) + zstandard.compress(data[5_000:]),
+    "zst": lambda data: zstd.compress(data[:5_000]) + zstd.compress(data[5_000:]),
 }
 
 
@@ -163,7 +163,7 @@ def test_ours_a_log_that_is_mostly_something_else_is_a_fault(tmp_path: Path) -> 
     assert account.faults == [
         (
             f"500 of 800 lines of {log} are not in the format combined, for example"
-            " '\\x1b]0;title\\x07 an error'; give the right format (--log-format)"
+            " of the form '\\x1b]0;a\\x07 a a'; give the right format (--log-format)"
         )
     ]
 
@@ -203,8 +203,24 @@ def test_ours_what_cannot_be_read_is_refused_with_a_remedy(tmp_path: Path) -> No
     log.write_bytes(b"\x1b[2Jwhat is this\nand this\n")
     with pytest.raises(UsageError) as raised:
         check_logs([str(log)], LogOptions())
-    assert str(raised.value).startswith(f"the format of the log {log} is unknown; it begins '\\x1b[2Jwhat is")
+    assert str(raised.value).startswith(
+        f"the format of the log {log} is unknown; its first line has the form '\\x1b[0a a a"
+    )
     assert "--log-format" in str(raised.value)
+
+
+@pytest.mark.parametrize("log_format", ["", "combined", '%h %l %u %t "%r" %>s %b'])
+def test_ours_no_content_of_a_file_that_is_no_log_is_printed(tmp_path: Path, log_format: str) -> None:
+    """Another account may have put a link to a secret in place of a log."""
+    secret = tmp_path / "secret"
+    secret.write_text("root:x:0:0:hunter2éß token=abc123def456:/root:/bin/bash\n" * 3)
+    log = tmp_path / "access.log"
+    log.symlink_to(secret)
+    with pytest.raises(UsageError) as raised:
+        check_logs([str(log)], LogOptions(format=log_format))
+    said = str(raised.value).replace(str(log), "")
+    assert not [word for word in ("root", "hunter", "abc", "123", "token", "bash", "éß", "\\xe9") if word in said]
+    assert "'a:a:0:0:a0a a=a" in said
 
 
 def test_ours_what_is_no_text_is_never_printed(tmp_path: Path) -> None:
