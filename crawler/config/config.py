@@ -69,6 +69,8 @@ class ScopeConfig(ConfigSection):
     hosts: tuple[str, ...] = ()
     """More hosts to crawl. A registrable domain (example.com) includes its subdomains. These hosts may have private
     addresses."""
+    max_hosts: PositiveInt = 1_000
+    """Crawl at most this many hosts besides the host of the sitemap."""
     sitemap_seeds: bool = True
     """Also crawl the pages in the site's existing sitemaps (the sitemaps in robots.txt, and /sitemap.xml)."""
 
@@ -177,6 +179,8 @@ class ParseConfig(ConfigSection):
     """Maximum bytes of memory (address space) for one parser process."""
     max_links: PositiveInt = 20_000
     """Maximum links to take from one page."""
+    max_link_bytes: Size = 4 * 2**20
+    """Maximum bytes of URLs to take from one page."""
 
 
 class ContentConfig(ConfigSection):
@@ -261,6 +265,9 @@ class StateConfig(ConfigSection):
 
     directory: str = Field(default=".siteatlas", min_length=1)
     """Directory of the state. It must not be inside the published directory."""
+    max_size: Size = 20 * 2**30
+    """Stop the crawl when the state of the site has this many bytes. Everything that was crawled is kept. Run again
+    with a higher limit to continue."""
     keep_runs: PositiveInt = 365
     """Number of runs to keep in the state, with their changes. Siteatlas always keeps the last run that published."""
 

@@ -69,7 +69,7 @@ def plan_scope(config: Config) -> tuple[Url, Url, Scope]:
     text = config.site.sitemap_url
     sitemap_url = parse_url_setting(text, "--sitemap-url", params) if text else _default_sitemap_url(seed)
     section = config.scope
-    bounds = CrawlBounds(section.max_depth, section.max_segments, section.max_repeats)
+    bounds = CrawlBounds(section.max_depth, section.max_segments, section.max_repeats, section.max_hosts)
     try:
         scope = Scope(sitemap_url, section.include, section.exclude, bounds, section.subdomains, section.hosts)
     except ScopeError as error:
@@ -115,7 +115,7 @@ def _checked_scope(config: Config) -> tuple[Url, Url, Scope]:
 
 def result_settings(config: Config) -> dict[str, object]:
     """The settings that decide the result of a crawl. A resumed run may change pace, limits and output."""
-    scope = config.scope.model_dump(mode="json", exclude={"max_pages", "max_time"})
+    scope = config.scope.model_dump(mode="json", exclude={"max_pages", "max_time", "max_hosts"})
     sections = {"site": config.site, "urls": config.urls, "obey": config.obey, "content": config.content}
     dumped = {name: section.model_dump(mode="json") for name, section in sections.items()} | {"scope": scope}
     settings = {f"{name}.{key}": value for name, section in dumped.items() for key, value in section.items()}

@@ -37,6 +37,7 @@ class FinishReason(StrEnum):
 
     COMPLETE = "everything was visited"
     MAX_PAGES = "the limit of pages (--max-pages) was reached"
+    MAX_STATE = "the state of the site reached its maximum size (raise --max-state)"
     MAX_TIME = "the limit of time (--max-time) was reached"
     INTERRUPTED = "it was interrupted"
     SITE_DOWN = "the site stopped responding"
@@ -46,12 +47,16 @@ class FinishReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CrawlLimits:
-    """The limits of a run: pages fetched; seconds of the whole run, of one Retry-After, and lost to server errors."""
+    """The limits of a run: pages fetched; seconds of the whole run, of one Retry-After, and lost to server errors.
+
+    ``max_state`` is in bytes.
+    """
 
     max_pages: int | None = None
     max_time: float | None = None
     max_retry_after: float = 3600.0
     max_error_time: float = 900.0
+    max_state: int | None = None
 
 
 @dataclass(slots=True)
@@ -308,6 +313,8 @@ class CrawlEngine:
                 committed = now
                 try:
                     self._frontier.commit()
+                    if self._limits.max_state and self._frontier.size() >= self._limits.max_state:
+                        self.stop(FinishReason.MAX_STATE)
                 except StorageError as error:
                     self._stop_on_storage_error(error)
             self._count()

@@ -134,7 +134,7 @@ def parser_options(plan: CrawlPlan) -> ParserOptions:
         max_links=parse.max_links,
         token=product_token(plan.config.fetch.user_agent),
     )
-    return ParserOptions(options, plan.params, parse.timeout, parse.memory)
+    return ParserOptions(options, plan.params, parse.timeout, parse.memory, parse.max_link_bytes)
 
 
 def build_robots_cache(plan: CrawlPlan, store: Store, fetcher: Fetcher, clock: Clock) -> RobotsCache:
@@ -205,7 +205,9 @@ def _throttle(plan: CrawlPlan) -> Throttle:
 
 def _limits(config: Config) -> CrawlLimits:
     scope, pace = config.scope, config.pace
-    return CrawlLimits(scope.max_pages, scope.max_time, pace.max_retry_after, pace.max_error_time)
+    return CrawlLimits(
+        scope.max_pages, scope.max_time, pace.max_retry_after, pace.max_error_time, config.state.max_size
+    )
 
 
 def _worker(
@@ -282,7 +284,8 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     if engine.rejection:  # outside of the task groups, which would wrap it in a group
         raise engine.rejection
     robots_notes = (*robots.notes, *robots.delay_note(plan.config.obey.max_crawl_delay))
-    notes = (*robots_notes, *filter(None, [files_note]), *frontier.notes.values(), *suspect_notes)
+    limits = filter(None, (files_note, plan.scope.note))
+    notes = (*robots_notes, *limits, *frontier.notes.values(), *suspect_notes)
     return VisitResult(ending, engine.tally, notes)
 
 

@@ -15,6 +15,7 @@ import msgspec
 from crawler.model import FetchedDocument, Page
 from crawler.parse.html.page import ReadOptions
 from crawler.url.params import UrlParams
+from crawler.url.resolve import DOCUMENT_BYTES
 
 # What Python needs to start and to find its modules and libraries.
 _KEPT_VARIABLES: Final = ("PYTHONHOME", "PYTHONPATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
@@ -37,6 +38,7 @@ class ParserOptions(msgspec.Struct, frozen=True, array_like=True):
     params: UrlParams
     deadline: float  # seconds after which the worker ends itself, should the pool not have done so
     memory: int  # bytes of address space
+    link_bytes: int = DOCUMENT_BYTES  # of the URLs of one document
 
 
 class ParseJob(msgspec.Struct, frozen=True, array_like=True):

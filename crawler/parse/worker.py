@@ -58,7 +58,7 @@ def main() -> None:
     memory = options.memory if hard == resource.RLIM_INFINITY else min(options.memory, hard)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     _tune_heap()
-    resolver = UrlResolver(options.params)
+    resolver = UrlResolver(options.params, document_bytes=options.link_bytes)
     gc.freeze()
     while (frame := read_message(source)) is not None:
         # The default action of the alarm ends the process even inside a native parser that hangs, and even when the

@@ -1,6 +1,7 @@
 """The robots.txt of every origin: fetched once, and again when it expires. ``rules.py`` decides what answers mean."""
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -18,6 +19,8 @@ from crawler.url.normalize import DEFAULT_PARAMS, normalize_url
 from crawler.url.params import UrlParams
 
 MAX_REDIRECTS = 5  # RFC 9309 2.3.1.2
+MAX_WEIGHT: Final = 48 * 2**20
+"""Bytes of rules in memory, roughly: those of tens of thousands of origins, or of two of the largest robots.txt."""
 MAX_RETRIES: Final = RetryPolicy(2, first=0.5, longest=150.0)
 
 
@@ -26,6 +29,9 @@ class RobotsCache:
 
     ``kept`` stores every answer across runs. Each run fetches anew; for an unreachable origin the stored copy holds for
     24 hours (RFC 9309 2.3.1.4 and 2.4). ``params`` normalize the URLs of the crawl; ``clock`` gives Unix time.
+
+    Memory holds the rules of the origins used last (:data:`MAX_WEIGHT`). Those of the others are read from ``kept``
+    again, or fetched again without it.
     """
 
     def __init__(
@@ -44,13 +50,18 @@ class RobotsCache:
         self._kept = kept
         self._clock = clock
         self._params = params.keeping_all
-        self._cache: dict[str, Robots] = {}
+        self._cache: OrderedDict[str, Robots] = OrderedDict()  # the origin used last is the last
+        self._weight = 0
+        self._expiries: dict[str, float] = {}  # of what this run fetched, and kept
         self._locks: dict[str, anyio.Lock] = {}
 
     def cached(self, origin: str, now: float) -> Robots | None:
         """The rules of an origin, None when they are unknown or expired."""
         robots = self._cache.get(origin)
-        return robots if robots and robots.expires > now else None
+        if robots is None or robots.expires <= now:
+            return None
+        self._cache.move_to_end(origin)
+        return robots
 
     async def get(self, origin: str) -> Robots:
         """The rules of an origin, fetched when they are unknown. Raises StorageError, but nothing for a bad server."""
@@ -60,10 +71,34 @@ class RobotsCache:
             now = self._clock()
             known = self.cached(origin, now)
             if known is None:
-                stored = self._kept.get(origin) if self._kept and self._obey else None
-                copy = stored.last_readable(self._user_agent) if stored else None
-                known = self._cache[origin] = previous_or_fresh(await self._fetch(origin), copy, now)
+                known = self._read_again(origin, now) or await self._fetch_anew(origin, now)
+                self._put(origin, known)
             return known
+
+    def _put(self, origin: str, robots: Robots) -> None:
+        """Remember rules, and forget those used longest ago; never the last ones, however large."""
+        if earlier := self._cache.pop(origin, None):
+            self._weight -= earlier.weight
+        self._cache[origin] = robots
+        self._weight += robots.weight
+        while self._weight > MAX_WEIGHT and len(self._cache) > 1:
+            self._weight -= self._cache.popitem(last=False)[1].weight
+
+    def _read_again(self, origin: str, now: float) -> Robots | None:
+        """The rules that this run has fetched before, and forgotten."""
+        stored = self._kept.get(origin) if self._kept and self._expiries.get(origin, 0.0) > now else None
+        if stored is None:
+            return None
+        robots = stored.current(self._user_agent)
+        return robots if self._obey else _allow_all(robots)
+
+    async def _fetch_anew(self, origin: str, now: float) -> Robots:
+        stored = self._kept.get(origin) if self._kept and self._obey else None
+        copy = stored.last_readable(self._user_agent) if stored else None
+        robots = previous_or_fresh(await self._fetch(origin), copy, now)
+        if self._kept:
+            self._expiries[origin] = robots.expires
+        return robots
 
     async def _fetch(self, origin: str) -> Robots:
         async for _ in Retries(MAX_RETRIES, origin):

@@ -22,8 +22,7 @@ from crawler.notify.ledger_status import NotifyResult
 from crawler.notify.notify import register_channels, send_notifications
 from crawler.publish.upload.upload import check_upload, upload
 from crawler.run.crawl import crawl
-from crawler.run.event_loop import loop_options, tune_garbage_collector
-from crawler.run.options import RunOptions
+from crawler.run.options import RunOptions, loop_options, tune_garbage_collector
 from crawler.run.outcome import run_result, run_result_of_error
 from crawler.run.report import Report
 from crawler.state.migrations import STATE_DB

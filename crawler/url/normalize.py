@@ -57,6 +57,8 @@ def encode_query(href: str, encoding: str) -> str:
     return f"{before}{mark}{_beyond_ascii.sub(escaped, query)}"
 
 
+MAX_FETCHED_LENGTH: Final = 8_192
+"""Characters of the longest URL that is fetched."""
 MAX_INPUT: Final = 65_536
 """Characters of the longest text that is parsed. No server accepts longer URLs."""
 

@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from crawler.model import Url
-from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, join_url
+from crawler.url.normalize import DEFAULT_PARAMS, MAX_FETCHED_LENGTH, InvalidUrl, join_url
 from crawler.url.params import UrlParams
 
 ENTRY_BYTES: Final = 256
 """Bytes of one cache entry besides its texts, roughly."""
 _MAX_CACHED_LENGTH: Final = 2_048  # characters of a reference in the cache
+DOCUMENT_BYTES: Final = 4 * 2**20
+"""Bytes of the URLs of one document."""
 _MAX_STEPS: Final = 64  # slashes of a directory whose steps are computed
 _REFUSED: Final = Url("")  # in the cache, for a reference that is refused
 
@@ -45,11 +47,19 @@ class UrlResolver:
     An answer is cached per directory of the base, or per origin when the reference does not depend on the directory,
     so that a menu costs one resolution for a whole site. ``memory`` limits the bytes of the cache, roughly; the oldest
     directories are dropped first. ``refused`` counts the distinct refusals by their code.
+
+    A short reference to a long base makes a long URL, and a small document thousands of them. So a URL that is too long
+    to be fetched is refused, and so is every URL of a document after its first ``document_bytes``; ``is_over`` says
+    whether that happened since :meth:`begin`.
     """
 
-    def __init__(self, params: UrlParams = DEFAULT_PARAMS, memory: int = 16 * 2**20) -> None:
+    def __init__(
+        self, params: UrlParams = DEFAULT_PARAMS, memory: int = 16 * 2**20, document_bytes: int = DOCUMENT_BYTES
+    ) -> None:
         self.params = params
         self.refused: Counter[str] = Counter()
+        self.document_bytes = document_bytes
+        self._left = document_bytes
         self._memory = memory
         self._size = 0
         self._tables: dict[str, _AnswerCache] = {}
@@ -62,8 +72,19 @@ class UrlResolver:
     def keeping_all(self) -> "UrlResolver":
         """The same without dropping parameters, for URLs that are shown and not crawled."""
         if self._whole is None:
-            self._whole = UrlResolver(self.params.keeping_all, self._memory // 8)
+            self._whole = UrlResolver(self.params.keeping_all, self._memory // 8, self.document_bytes)
         return self._whole
+
+    def begin(self) -> None:
+        """Begin another document."""
+        self._left = self.document_bytes
+        if self._whole is not None:
+            self._whole.begin()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the URLs of the document have more bytes than it may have."""
+        return self._left < 0
 
     def resolve(self, base: str, href: str, encoding: str = "") -> Url | None:
         """The canonical form of ``href`` in a document with this base and encoding, or None if refused."""
@@ -74,7 +95,19 @@ class UrlResolver:
         if base is not self._base or encoding != self._encoding:
             self._enter(base, encoding)
         near, far, ask = self._near.answers.get, self._far.answers.get, self._first_time
-        return [near(href) or far(href) or ask(href) for href in hrefs]
+        urls = [near(href) or far(href) or ask(href) for href in hrefs]
+        self._left -= sum(map(len, filter(None, urls)))
+        return urls if self._left >= 0 else self._within_bound(urls)
+
+    def _within_bound(self, urls: list[Url | None]) -> list[Url | None]:
+        """The URLs that fit, those over the bound replaced by None."""
+        over = -self._left
+        for place in range(len(urls) - 1, -1, -1):
+            if over <= 0:
+                break
+            over -= len(urls[place] or "")
+            urls[place] = None
+        return urls
 
     def refusal(self, base: str, href: str, encoding: str = "") -> InvalidUrl | None:
         """Why ``href`` is refused, None when it is not."""
@@ -122,7 +155,7 @@ class UrlResolver:
 
     def _plainly(self, href: str) -> tuple[_AnswerCache, Url] | None:
         """The answer for most references: the start of the base and then the reference as it is."""
-        if len(href) > _MAX_CACHED_LENGTH:
+        if len(href) > _MAX_CACHED_LENGTH or len(self._directory) > _MAX_CACHED_LENGTH:
             return None
         steps = self._near.steps
         if steps is None:
@@ -175,10 +208,14 @@ class UrlResolver:
 
     def _join(self, href: str) -> Url:
         try:
-            return join_url(self._base, href, self.params, self._encoding)
+            url = join_url(self._base, href, self.params, self._encoding)
         except InvalidUrl as error:
             self.refused[error.code] += 1
             return _REFUSED
+        if len(url) > MAX_FETCHED_LENGTH:
+            self.refused["url.too_long"] += 1
+            return _REFUSED
+        return url
 
     def _forget(self) -> None:
         for name, table in list(self._tables.items()):

@@ -17,11 +17,9 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from crawler.model import DiscoveredBy, DocumentKind, State, Url, Verdict
-from crawler.url.normalize import InvalidUrl, host_of, normalize_url, origin_of, path_of
+from crawler.url.normalize import MAX_FETCHED_LENGTH, InvalidUrl, host_of, normalize_url, origin_of, path_of
 from crawler.url.patterns import ScopeError, compile_patterns
 
-MAX_FETCHED_LENGTH: Final = 8_192
-"""Characters of the longest URL that is fetched."""
 MAX_LISTED_LENGTH: Final = 2_047
 """Characters of the longest URL in a sitemap: "less than 2,048" (https://www.sitemaps.org/protocol.html#locdef)."""
 
@@ -30,15 +28,17 @@ _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 
 
 class CrawlBounds(Struct, frozen=True):
-    """Bounds of depth and path, for crawler traps.
+    """Bounds of depth, path and hosts, for crawler traps.
 
     ``max_depth`` counts clicks from the start URL. A path with more than ``max_segments`` segments, or that repeats one
-    segment, or a sequence of them, more than ``max_repeats`` times in a row, is a trap.
+    segment, or a sequence of them, more than ``max_repeats`` times in a row, is a trap. ``max_hosts`` limits the hosts
+    besides the sitemap's own: a DNS wildcard makes any number of subdomains.
     """
 
     max_depth: int | None = None
     max_segments: int = 32
     max_repeats: int = 3
+    max_hosts: int = 1_000
 
 
 class _NamedHost(NamedTuple):
@@ -72,6 +72,9 @@ class Scope:
         self._subdomains = subdomains
         self._named = tuple(_named_host(text) for text in hosts)
         self._origins: dict[str, str] = {self.origin: "own"}
+        self._crawled: set[str] = set()  # other origins that are crawled
+        self.note = ""
+        """One sentence when a URL was refused for the limit of hosts."""
 
     def admit(self, url: Url, depth: int, found: int, kind: DocumentKind = DocumentKind.PAGE) -> Verdict | None:
         """None when the URL is crawled, else the verdict with the rule that refuses it.
@@ -90,6 +93,8 @@ class Scope:
             return self._foreign(url)
         if found & DiscoveredBy.SEED:
             return None
+        if relation != "own" and self._is_one_host_more(url):
+            return Verdict(State.OUT_OF_SCOPE, f"more than {self.bounds.max_hosts:,} hosts (--max-hosts)")
         if relation == "own" and not url.startswith(self.directory):
             return Verdict(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
         return self._refused_by_pattern(url) or self._refused_by_bound(url, depth, found)
@@ -133,6 +138,15 @@ class Scope:
             if len(self._origins) < 10_000:
                 self._origins[origin] = relation
         return relation
+
+    def _is_one_host_more(self, url: Url) -> bool:
+        origin = origin_of(url)
+        if origin not in self._crawled:
+            if len(self._crawled) >= self.bounds.max_hosts:
+                self.note = f"only {self.bounds.max_hosts:,} more hosts are crawled; raise --max-hosts to crawl all"
+                return True
+            self._crawled.add(origin)
+        return False
 
     def _judge_origin(self, url: Url) -> str:
         name, (scheme, port) = host_of(url), _scheme_and_port(url)

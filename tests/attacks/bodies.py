@@ -9,7 +9,7 @@ from typing import Final
 
 import anyio
 import psutil
-import zstandard
+from backports import zstd
 from hostile import HostileServer, send
 
 from crawler.fetch.address_policy import AddressPolicy
@@ -34,7 +34,7 @@ def crumbs(rng: random.Random) -> bytes:
 def members(rng: random.Random) -> bytes:
     """A million members or frames, empty or nearly so."""
     content = b"a" * rng.choice((0, 0, 1, 30))
-    coding, part = rng.choice((("gzip", gzip.compress(content)), ("zstd", zstandard.compress(content))))
+    coding, part = rng.choice((("gzip", gzip.compress(content)), ("zstd", zstd.compress(content))))
     return _whole(coding, part * (18 * 2**20 // len(part)))
 
 

@@ -47,6 +47,9 @@ class Frontier(Protocol):
     def commit(self) -> None:
         """Make everything settled so far durable."""
 
+    def size(self) -> int:
+        """Bytes of the state on disk, without its free space."""
+
     def counts(self) -> Mapping[State, int]:
         """The number of URLs in each state."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from crawler.model import CLICK_WAYS, DiscoveredBy, DiscoveredUrl, Lease, State, Url
 
 MAX_CACHED = 100_000  # URLs, about 250 bytes each
+MAX_CACHED_BYTES = 20_000_000  # of their texts
 _FLAG_BITS = DiscoveredBy.SPELLING.bit_length()  # the last flag of DiscoveredBy
 _DEPTH_BITS = 20  # bits of depth behind them; the id is the rest
 
@@ -19,6 +20,7 @@ class UrlCache:
 
     def __init__(self) -> None:
         self._packed: dict[Url, int] = {}
+        self._bytes = 0
 
     def get(self, url: Url) -> tuple[int, int, int] | None:
         """Id, flags and depth of a URL."""
@@ -29,13 +31,15 @@ class UrlCache:
 
     def put(self, url: Url, number: int, found: int, depth: int) -> None:
         """Remember a URL."""
-        if len(self._packed) >= MAX_CACHED:
-            self._packed.clear()
+        if len(self._packed) >= MAX_CACHED or self._bytes >= MAX_CACHED_BYTES:
+            self.clear()
+        self._bytes += len(url)
         self._packed[url] = (number << _DEPTH_BITS | min(depth, _DEPTH_MASK)) << _FLAG_BITS | found
 
     def clear(self) -> None:
         """Forget everything."""
         self._packed.clear()
+        self._bytes = 0
 
     def link_ids(
         self, lease: Lease, links: list[tuple[Url, int]], know: Callable[[DiscoveredUrl], int]

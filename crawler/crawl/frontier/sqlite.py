@@ -34,6 +34,8 @@ IDLE_SECONDS = 60.0  # to wait when only leases that are out can bring more
 # states that more evidence may revise
 _REVISABLE = {State.NOFOLLOW, State.TOO_DEEP, State.UNLINKED, State.TRAP}
 _SELECT_URL = "SELECT u.id, v.found, v.depth, v.state FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"
+_SELECT_SIZE = """SELECT (pages.page_count - free.freelist_count) * size.page_size
+  FROM pragma_page_count pages, pragma_freelist_count free, pragma_page_size size"""
 _INSERT_VISIT = """INSERT INTO visit (id, origin, kind, state, found, depth, source, reason)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _SELECT_PENDING = """SELECT v.id, u.url, v.depth, v.attempts, v.kind, v.found FROM visit v JOIN url u ON u.id = v.id
@@ -289,6 +291,11 @@ class SqliteFrontier:
         with storage_errors():
             self._crash_counter.put(self._out)
         self._batch.commit()
+
+    def size(self) -> int:
+        with storage_errors():
+            (size,) = self._db.execute(_SELECT_SIZE).fetchone()
+        return int(size)
 
     def counts(self) -> Mapping[State, int]:
         return self._state_counts.counts

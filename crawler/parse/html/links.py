@@ -5,6 +5,7 @@ https://www.rfc-editor.org/rfc/rfc8288 defines the Link header.
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import islice
 from typing import Final
 
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from crawler.model import Url
 from crawler.parse.html.outline import CANONICAL, LINK, Outline, link_flags
+from crawler.url.normalize import InvalidUrl, join_url
 from crawler.url.resolve import UrlResolver
 
 MAX_FAULTS: Final = 50
@@ -46,10 +48,9 @@ class PageUrls(Struct, frozen=True):
 def base_url(outline: Outline, page: Url, resolver: UrlResolver) -> Url:
     """The first ``base`` that names an http(s) URL, or the page's own URL."""
     for element in outline.named("base"):
-        href = element.get("href")
-        base = resolver.resolve(page, href) if href else None
-        if base is not None:
-            return base
+        with suppress(InvalidUrl):  # however long, it applies: what is relative to it is then too long to be fetched
+            if href := element.get("href"):
+                return join_url(page, href, resolver.params)
     return page
 
 

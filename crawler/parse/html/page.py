@@ -69,15 +69,16 @@ def _read(
         return Page(is_html=False)  # an empty response is often labelled as HTML
     decoded = to_utf8(body, document.content_type)
     outline = build_outline(decoded.body)
+    resolver.begin()
     urls = PageUrls(document.url, base_url(outline, document.url, resolver), decoded.encoding, resolver)
     media_urls = replace(urls, resolver=resolver.keeping_all)  # a parameter may choose the size of a picture
     headers = read_link_headers(document.links, urls)
+    canonicals, canonical_faults = read_canonicals(outline, headers, urls)
+    redirect, refresh_links = read_refresh(document.refresh, outline, urls, options.refresh_limit)
     targets = LinkTargets(urls, options.max_links)
     targets.add_links(outline.links)
     targets.add_anchors(outline.anchors)
     targets.add_headers(headers)
-    canonicals, canonical_faults = read_canonicals(outline, headers, urls)
-    redirect, refresh_links = read_refresh(document.refresh, outline, urls, options.refresh_limit)
     for url in refresh_links:
         targets.add(url, REFRESH)
     alternates, faults = read_alternates(outline, headers, urls) if options.alternates else ([], [])
@@ -88,6 +89,8 @@ def _read(
     modified, source = dates.modified_date(outline, nodes) if options.dates else ("", "")
     if targets.left_out:
         faults.insert(0, f"links cut at {options.max_links:,} (--max-links)")
+    elif resolver.is_over:
+        faults.insert(0, f"links cut at {resolver.document_bytes:,} bytes of URLs (--max-link-bytes)")
     return Page(
         links=list(targets.flags.items()),
         canonicals=canonicals,
