@@ -11,7 +11,7 @@ import anyio
 from crawler.cli.run_sites import check_site, site_plans
 from crawler.cli.sites import history_directory, shared_config
 from crawler.errors import UsageError, single_error
-from crawler.run.event_loop import loop_options
+from crawler.run.options import loop_options
 from crawler.schedule.daemon import ConfigWatcher, DaemonProcess
 from crawler.schedule.history import History
 from crawler.schedule.site import LoadedConfig, scheduled_site

@@ -27,7 +27,7 @@ from crawler.crawl.engine import FinishReason
 from crawler.errors import Incomplete, SiteatlasError, StateInUse
 from crawler.notify.ledger_status import NotifyResult
 from crawler.notify.notify import send_audit_notifications
-from crawler.run.event_loop import loop_options, tune_garbage_collector
+from crawler.run.options import loop_options, tune_garbage_collector
 from crawler.run.outcome import run_result
 from crawler.run.report import Report
 from crawler.state.runs import RunStatus

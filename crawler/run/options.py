@@ -1,4 +1,6 @@
-"""Command-line choices for one run, beyond the configuration."""
+"""What one run needs beyond the configuration: choices of the command line, and settings of its process."""
+
+import gc
 
 from msgspec import Struct
 
@@ -28,3 +30,18 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             )
         if self.fresh and self.restart:
             raise UsageError("--fresh deletes results of earlier runs, but --restart keeps them: use only one of them")
+
+
+def tune_garbage_collector() -> None:
+    """Freeze what is imported by now, and collect rarely: reference counts free what a page leaves behind."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
+def loop_options() -> dict[str, bool]:
+    """The options of the event loop: uvloop where it is installed."""
+    try:
+        import uvloop  # noqa: F401, PLC0415 - optional: it does not exist everywhere
+    except ImportError:
+        return {"use_uvloop": False}
+    return {"use_uvloop": True}

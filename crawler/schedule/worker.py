@@ -31,8 +31,7 @@ from crawler.errors import Incomplete, SiteatlasError
 from crawler.notify.ledger_status import NotifyResult, NotifyStatus, notify_status
 from crawler.notify.notify import send_notifications
 from crawler.publish.upload.upload import why_not_uploaded
-from crawler.run.event_loop import loop_options
-from crawler.run.options import RunOptions
+from crawler.run.options import RunOptions, loop_options
 from crawler.run.outcome import run_result, run_result_of_error
 from crawler.run.regenerate import crawl_and_report
 from crawler.run.report import Report
@@ -98,6 +97,7 @@ def _run_job(job: SiteJob) -> RunResult:
         options = RunOptions(quiet=True, unattended=True)
         watch = ProgressLogger().watch if job.is_verbose else _ignore_progress
         report = crawl_and_report(job.name, plan, options, watch)
+        plan = plan_crawl(plan.config)  # the run may have found that the start URL has moved
         if report.ending == FinishReason.INTERRUPTED.value and _exceeds_time_limit(plan, job):
             _record_timeout(plan, report.run)
         _log_news(report.announced, status)
