@@ -164,7 +164,6 @@ BAD_INPUT = [
     ("http://no-such-host.invalid/", (), 5, "no-such-host.invalid"),
     ("http://127.0.0.1:{closed}/", (), 5, "refused"),
     ("not a url", (), 2, '"not a url"'),
-    ("example.com", (), 2, "https://example.com"),
     ("ftp://example.com/", (), 2, "http"),
     ("http://127.0.0.1:{closed}/", ("-c", "0"), 2, "--concurrency"),
     ("http://127.0.0.1:{closed}/", ("--rate", "quick"), 2, "--rate"),

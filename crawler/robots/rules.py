@@ -85,14 +85,15 @@ class Robots:
     """The rules of one origin for us. Made by :func:`robots_from_response` or :func:`parse_robots`.
 
     ``access`` says what decides, ``reason`` why, in a sentence. ``expires`` is the Unix time until which this holds.
-    ``sitemaps`` are the URLs of its Sitemap lines, ``notes`` its faults, each a sentence. ``weight`` is roughly the
-    memory of the rules in bytes.
+    ``sitemaps`` are the URLs of its Sitemap lines, ``notes`` its faults, each a sentence. ``failure_code`` is that of
+    the failure to fetch it, or "". ``weight`` is roughly the memory of the rules in bytes.
     """
 
     def __init__(self, access: RobotsAccess, reason: str, expires: float, text: str = "", token: str = "") -> None:
         self.access = access
         self.reason = reason
         self.expires = expires
+        self.failure_code = ""
         self.notes: tuple[str, ...] = ()
         self.sitemaps: tuple[Url, ...] = ()
         self._delay: float | None = None
@@ -172,7 +173,9 @@ def robots_from_response(answer: Reply | Failure, user_agent: str, now: float) -
     429, 5xx, every other status and every failure: unreachable, nothing is allowed.
     """
     if isinstance(answer, Failure):
-        return disallow_all(f"robots.txt cannot be fetched: {answer.message}", now)
+        robots = disallow_all(f"robots.txt cannot be fetched: {answer.message}", now)
+        robots.failure_code = answer.code
+        return robots
     status = answer.status
     if status == 429 or status >= 500 or status < 200 or status == 304:
         return disallow_all(f"robots.txt answered {status}", now)
