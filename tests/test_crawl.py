@@ -223,12 +223,13 @@ def test_google_a_logo_is_an_image_of_the_start_page_only(tmp_path: Path) -> Non
 
     paths = [f"/{n}" for n in range(10)]
     logo = "<header><a href=/><img src=/logo.svg></a></header>"
-    pages: dict[str, Route] = {path: f"<p>Page {path}</p><img src={path}.jpg>{logo}" for path in paths}
+    texts = {path: "".join(f"<p>Boat {path} is {n} feet long" for n in range(9)) for path in paths}
+    pages: dict[str, Route] = {path: f"{texts[path]}<img src={path}.jpg>{logo}" for path in paths}
     with scripted({"/": links(*paths) + logo, **pages}) as site:
         assert images() == {"logo.svg": 1, "1.jpg": 1, "9.jpg": 1}
         assert images("--max-image-share", "1") == {"logo.svg": 11, "1.jpg": 1, "9.jpg": 1}
         for path in paths[:6]:  # 5 of 11 pages have it now: not enough for a new one
-            site.routes[path] = f"<p>Page {path}</p><img src={path}.jpg>"
+            site.routes[path] = f"{texts[path]}<img src={path}.jpg>"
         assert images() == {"logo.svg": 5, "1.jpg": 1, "9.jpg": 1}
 
 
