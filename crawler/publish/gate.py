@@ -41,6 +41,11 @@ LINK_STATES: Final = frozenset({State.UNLINKED, State.NOFOLLOW, State.TOO_DEEP})
 """What the links of other pages decide."""
 
 
+def kind_of(state: State, status: int | None) -> str:
+    """What is judged together: the state with the status. Only what links decide has no status of its own."""
+    return state.value if state in LINK_STATES else f"{state.value} {status or ''}"
+
+
 class LostPages(Struct, frozen=True, kw_only=True):
     """Published pages that the new set lacks for the same cause: their number, and one of them with its reason.
 
@@ -61,6 +66,11 @@ class LostPages(Struct, frozen=True, kw_only=True):
     def is_explicit(self) -> bool:
         """Whether the site says for good that these pages are not to be listed."""
         return (self.state, self.status) in EXPLICIT
+
+    @property
+    def kind(self) -> str:
+        """What is judged together."""
+        return kind_of(self.state, self.status)
 
 
 class AlikePages(Struct, frozen=True):
@@ -131,21 +141,21 @@ class GateLimits(Struct, frozen=True):
 
 
 class Refusal(Struct, frozen=True):
-    """Why nothing is published: a sentence with its remedy, and the exit code. ``states`` are those of a landslide."""
+    """Why nothing is published: a sentence with its remedy, and the exit code. ``kinds`` are those of a landslide."""
 
     sentence: str
     exit_code: int = PublishRefused.exit_code
-    states: frozenset[State] = frozenset()
+    kinds: frozenset[str] = frozenset()
 
 
 class Hold(Struct, frozen=True):
-    """The held pages: those that were held before, lost ones by state, and if ``alike`` those whose text is gone.
+    """The held pages: those that were held before, lost ones by kind, and if ``alike`` those whose text is gone.
 
     ``sentence`` says why, with a remedy.
     """
 
     sentence: str
-    states: frozenset[State] = frozenset()
+    kinds: frozenset[str] = frozenset()
     alike: bool = False
 
 
@@ -158,12 +168,14 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
     if limits.accept_shrink:
         return None
     landslide = _landslide(facts, limits.max_shrink)
-    states = frozenset(lost.state for lost in landslide.lost)
-    if facts.start.verdict and (sentence := _start_delisted(facts.start)):
-        return Refusal(f"{sentence}; if this is intended, {_ACCEPT}", states=states | {facts.start.verdict.state})
+    kinds = frozenset(lost.kind for lost in landslide.lost)
+    start = facts.start
+    if start.verdict and (sentence := _start_delisted(start)):
+        kinds |= {kind_of(start.verdict.state, start.status)}
+        return Refusal(f"{sentence}; if this is intended, {_ACCEPT}", kinds=kinds)
     if landslide.breaks_crawl:
         sentence = "; ".join(_sentences(facts, landslide, limits))
-        return Refusal(f"{sentence}; if this is intended, {_ACCEPT}", states=states)
+        return Refusal(f"{sentence}; if this is intended, {_ACCEPT}", kinds=kinds)
     held = [lost for lost in landslide.rest if lost.are_held]
     if not landslide.lost and not held and not landslide.alike:
         return None
@@ -171,7 +183,7 @@ def judge(facts: GateFacts, limits: GateLimits) -> Refusal | Hold | None:
     until = "" if landslide.alike else _until([*landslide.lost, *held], limits.accept_after)
     # links of the held pages may be what led to others
     text = f"{sentence}. Their entries stay as they were. If this is intended, {_ACCEPT}.{until}"
-    return Hold(text, states | LINK_STATES, landslide.is_over_alike)
+    return Hold(text, kinds | LINK_STATES, landslide.is_over_alike)
 
 
 _ACCEPT: Final = "run once with --accept-shrink"
@@ -239,17 +251,17 @@ def _landslide(facts: GateFacts, limit: float) -> _Landslide:
         (lost for lost in facts.gone if lost.state not in OPERATOR_STATES), key=lambda lost: (-lost.count, lost.url)
     )
     alike = facts.alike.count if facts.alike else 0
-    counts: dict[State | None, int] = {None: alike}
+    counts: dict[str | None, int] = {None: alike}
     for group in lost:
-        counts[group.state] = counts.get(group.state, 0) + group.count
+        counts[group.kind] = counts.get(group.kind, 0) + group.count
     over = {kind for kind, count in counts.items() if _is_over(count, facts.published, limit)}
     rest = sum(count for kind, count in counts.items() if kind not in over)
     if _is_over(rest, facts.published, limit):
         over = {kind for kind, count in counts.items() if count}
     is_doubtful = facts.alike is not None and (None in over or facts.alike.held > 0)
     return _Landslide(
-        [group for group in lost if group.state in over],
-        [group for group in lost if group.state not in over],
+        [group for group in lost if group.kind in over],
+        [group for group in lost if group.kind not in over],
         facts.alike if is_doubtful else None,
         None in over,
     )

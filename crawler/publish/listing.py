@@ -8,7 +8,7 @@ import msgspec
 
 from crawler.model import DiscoveredBy, DiscoveredUrl, ListedPage, Page, State, Url, Verdict
 from crawler.publish.gate import OPERATOR_STATES, Hold
-from crawler.publish.store import keep_listed_sql
+from crawler.publish.store import KIND_SQL, keep_listed_sql
 from crawler.state.database import storage_errors, transaction
 from sitemap import MIN_BUILD_PAGES, majority_build
 
@@ -25,12 +25,12 @@ _INSERT_NOT_YET: Final = """INSERT INTO listing (id, content, lastmod, lastmod_s
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
   FROM published p LEFT JOIN visit v ON v.id = p.id WHERE v.id IS NULL OR v.state = 'pending'"""
 
-_INSERT_HELD: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
+_INSERT_HELD: Final = f"""INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 2
   FROM published p LEFT JOIN visit v ON v.id = p.id WHERE NOT EXISTS (SELECT 1 FROM listing l WHERE l.id = p.id)
     AND p.id NOT IN (SELECT id FROM believed) AND coalesce(v.state, '') NOT IN (SELECT value FROM json_each(:operator))
-    AND (coalesce(v.state, :unlinked) IN (SELECT value FROM json_each(:states))
-      OR p.id IN (SELECT id FROM alike) OR p.id IN (SELECT id FROM held))"""
+    AND ({KIND_SQL} IN (SELECT value FROM json_each(:kinds))
+      OR p.id IN (SELECT id FROM alike) OR p.id IN (SELECT id FROM held))"""  # noqa: S608 - our own
 
 # New pages to which held pages lead are a part of the same landslide.
 _DELETE_TARGETS: Final = """DELETE FROM listing WHERE NOT kept AND id NOT IN (SELECT id FROM published) AND id IN (
@@ -99,12 +99,12 @@ class Listing:
 
         New pages that belong to the same landslide are removed.
         """
-        states, operator = (msgspec.json.encode(sorted(kind)).decode() for kind in (hold.states, OPERATOR_STATES))
+        kinds, operator = (msgspec.json.encode(sorted(names)).decode() for names in (hold.kinds, OPERATOR_STATES))
         with transaction(self._db):
             if not hold.alike:
                 self._db.execute("DELETE FROM alike WHERE NOT is_held")
             self._db.execute("DELETE FROM listing WHERE id IN (SELECT id FROM alike)")
-            self._db.execute(_INSERT_HELD, {"states": states, "operator": operator, "unlinked": State.UNLINKED})
+            self._db.execute(_INSERT_HELD, {"kinds": kinds, "operator": operator})
             self._db.execute(_DELETE_TARGETS)
 
     @property

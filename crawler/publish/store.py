@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from crawler.fetch.retry import FAILURES, TRANSIENT
 from crawler.model import State
-from crawler.publish.gate import EXPLICIT
+from crawler.publish.gate import EXPLICIT, LINK_STATES
 from crawler.state.database import storage_errors, transaction
 from crawler.state.store import PURGE_CONTENT
 
@@ -126,6 +126,13 @@ CAUSE_SQL: Final = (
 )
 """The cause for which a page, with the alias ``v`` of its visit, is lost."""
 
+_LINK_STATES: Final = ", ".join(repr(state.value) for state in sorted(LINK_STATES))
+KIND_SQL: Final = (
+    f"(coalesce(v.state, '{State.UNLINKED}') || iif(coalesce(v.state, '{State.UNLINKED}') IN ({_LINK_STATES}), '',"
+    " ' ' || coalesce(v.status, '')))"
+)
+"""What is judged together: :func:`crawler.publish.gate.kind_of` for a visit with the alias ``v``."""
+
 LOST_SQL: Final = """published p JOIN url u ON u.id = p.id LEFT JOIN visit v ON v.id = p.id
   LEFT JOIN listing l ON l.id = p.id"""
 """The published pages; those where ``coalesce(l.kept, 2) = 2`` are lost."""
@@ -141,7 +148,7 @@ _RECORD: Final = (
   JOIN held h ON h.id = p.id WHERE l.kept = 0 OR (coalesce(l.kept, 2) = 2 AND h.cause != {CAUSE_SQL}))""",  # noqa: S608
     f"""INSERT INTO held (id, cause, since, runs)
   SELECT p.id, {CAUSE_SQL}, :now, 1 FROM {LOST_SQL} WHERE l.kept = 2 OR (l.id IS NULL AND (
-    p.id IN (SELECT id FROM held) OR coalesce(v.state, '{State.UNLINKED}') IN (SELECT value FROM json_each(:states))))
+    p.id IN (SELECT id FROM held) OR {KIND_SQL} IN (SELECT value FROM json_each(:kinds))))
   ON CONFLICT (id) DO UPDATE SET runs = held.runs + 1""",  # noqa: S608
 )
 
@@ -161,14 +168,14 @@ def accepted(db: sqlite3.Connection, after: AcceptAfter) -> list[tuple[int]]:
         return db.execute(_SELECT_ACCEPTED, {"after": after.runs, "now": after.now}).fetchall()
 
 
-def record_losses(db: sqlite3.Connection, now: float, states: Collection[State] = ()) -> None:
+def record_losses(db: sqlite3.Connection, now: float, kinds: Collection[str] = ()) -> None:
     """Record what a run that started ``now`` (Unix time) would lose, from the tables ``listing`` and ``published``.
 
-    Of pages that are not listed, only those in ``states`` and those recorded before count: the others leave one by one.
-    To be called once in a judged run, before the listing becomes the published set. Part of the caller's transaction.
-    Raises StorageError.
+    Of pages that are not listed, only those of the ``kinds`` and those recorded before count: the others leave one by
+    one. To be called once in a judged run, before the listing becomes the published set. Part of the caller's
+    transaction. Raises StorageError.
     """
-    names = msgspec.json.encode(sorted(states)).decode()
+    names = msgspec.json.encode(sorted(kinds)).decode()
     with storage_errors():
         for statement in _RECORD:
-            db.execute(statement, {"now": now, "states": names})
+            db.execute(statement, {"now": now, "kinds": names})

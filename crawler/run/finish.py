@@ -137,8 +137,8 @@ class RunFinisher:
         code = refusal.exit_code if is_over else Incomplete.exit_code
         run = replace(run, outcome="refused", refusal=refusal.sentence, exit_code=code)
         with transaction(self._store.db):
-            if refusal.states and is_over and self._destination is not None:
-                record_losses(self._store.db, run.started, refusal.states)
+            if refusal.kinds and is_over and self._destination is not None:
+                record_losses(self._store.db, run.started, refusal.kinds)
             return self._end(run, verdict, is_over=is_over)
 
     def _finish_dry_run(self, run: Run, verdict: Completeness) -> FinishedRun:

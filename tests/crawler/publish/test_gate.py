@@ -111,7 +111,7 @@ def test_ours_when_the_crawl_cannot_be_believed_nothing_is_published_until_it_is
 ) -> None:
     told = judge(refused, GateLimits())
     assert isinstance(told, Refusal)
-    assert told.states == ({doubted} if doubted else set())
+    assert {kind.rstrip(" 0123456789") for kind in told.kinds} == ({doubted} if doubted else set())
     assert said in told.sentence
     assert "--accept-shrink" in told.sentence
     assert told.exit_code == 3
@@ -144,7 +144,7 @@ def test_ours_a_landslide_is_held_whatever_its_reason(lost: LostPages, said: str
     held = judge(case, GateLimits())
     assert isinstance(held, Hold)
     assert said in held.sentence
-    assert held.states == {lost.state} | LINK_STATES
+    assert held.kinds == {lost.kind} | LINK_STATES
     assert not held.alike
     assert judge(case, GateLimits(accept_shrink=True)) is None
 
@@ -167,12 +167,15 @@ def test_ours_the_sentence_on_a_landslide_names_the_share_the_causes_and_the_rem
 def test_ours_what_is_below_the_limit_in_its_kind_leaves_unless_the_rest_is_over_it() -> None:
     held = judge(facts(gone=[gone(State.NOINDEX, 60), gone(State.CLIENT_ERROR, 15, 404)]), GateLimits())
     assert isinstance(held, Hold)
-    assert held.states - LINK_STATES == {State.NOINDEX}
+    assert held.kinds - LINK_STATES == {"noindex "}
     assert "60 of the 100 published pages would leave" in held.sentence
+    held = judge(facts(gone=[gone(State.CLIENT_ERROR, 60, 403), gone(State.CLIENT_ERROR, 15, 404)]), GateLimits())
+    assert isinstance(held, Hold)
+    assert held.kinds - LINK_STATES == {"client error 403"}
     mixed = [gone(State.NOINDEX, 8), gone(State.CLIENT_ERROR, 8, 404), gone(State.REDIRECT, 8, 301)]
     held = judge(facts(gone=mixed), GateLimits())
     assert isinstance(held, Hold)
-    assert held.states - LINK_STATES == {State.NOINDEX, State.CLIENT_ERROR, State.REDIRECT}
+    assert held.kinds - LINK_STATES == {lost.kind for lost in mixed}
 
 
 def test_ours_kinds_that_are_small_alone_are_too_many_together_and_lost_text_is_a_kind() -> None:
@@ -181,7 +184,7 @@ def test_ours_kinds_that_are_small_alone_are_too_many_together_and_lost_text_is_
     held = judge(facts(gone=lost, alike=AlikePages(9, PAGE)), GateLimits())
     assert isinstance(held, Hold)
     assert held.alike
-    assert held.states - LINK_STATES == {State.NOINDEX, State.CLIENT_ERROR}
+    assert held.kinds - LINK_STATES == {group.kind for group in lost}
 
 
 def test_ours_what_was_held_stays_so_while_its_cause_lasts() -> None:
@@ -189,7 +192,7 @@ def test_ours_what_was_held_stays_so_while_its_cause_lasts() -> None:
     held = judge(facts(gone=[left, gone(State.NOINDEX, 3, 200)]), GateLimits())
     assert isinstance(held, Hold)
     assert "2 pages that the last run held would still leave: 2 trap" in held.sentence
-    assert not held.states - LINK_STATES
+    assert not held.kinds - LINK_STATES
     held = judge(facts(alike=AlikePages(4, PAGE, held=2)), GateLimits())
     assert isinstance(held, Hold)
     assert not held.alike

@@ -12,7 +12,7 @@ from crawler.model import Page, Reply, State, Url, Verdict
 from crawler.parse.snapshot.snapshot import take_snapshot
 from crawler.publish import gate_facts as reading
 from crawler.publish.completeness import Coverage
-from crawler.publish.gate import AlikePages, GateFacts, LostPages, StartUrlStatus
+from crawler.publish.gate import AlikePages, GateFacts, LostPages, StartUrlStatus, kind_of
 from crawler.publish.gate_facts import read_coverage
 from crawler.publish.store import AcceptAfter, record_losses
 from crawler.state.migrations import STATE_DB
@@ -20,7 +20,7 @@ from crawler.url.scope import Scope
 
 HOME = Url("https://a.example/")
 DAY = 86_400.0
-LOST = (State.NOINDEX, State.CANONICAL_ELSEWHERE)
+LOST = (kind_of(State.NOINDEX, 200), kind_of(State.CANONICAL_ELSEWHERE, 200))
 
 
 def gate_facts(db: sqlite3.Connection, start: Url, now: float = 0.0, limit: float = 0.2) -> GateFacts:
