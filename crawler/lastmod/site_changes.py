@@ -259,19 +259,19 @@ class SiteChanges:
     def moves_as_usual(self, k: int) -> bool:
         """Whether a slot moves in most runs on most of its pages, and does so now.
 
-        Some of its pages are enough if it shows links, or what other pages show, too.
+        Some of its pages are enough for an order, for links, and for texts that other pages show, too.
         """
         history = self._history.get(k)
         if history is None or not history.runs or history.moved_share < MIN_MOVED_RUNS:
             return False
         place = self._places.get(k)
         is_linked = place is not None and place.links * 2 > place.turned
+        is_plain = is_linked or self._held[k ^ ORDER] > 0  # links and orders need no other texts to compare with
         few = len(self._moved.get(k, ())) < MIN_MOVED_PAGES or history.share < MIN_USUAL_PLACE_SHARE
-        if few and not is_linked and history.runs < MIN_RUNS_OF_FEW:
+        if few and not is_plain and history.runs < MIN_RUNS_OF_FEW:
             return False
-        if history.share < MIN_USUAL_PLACE_SHARE and not (
-            is_linked or (place is not None and self._is_repeated(place))
-        ):
+        is_pool = place is not None and self._is_repeated(place)
+        if history.share < MIN_USUAL_PLACE_SHARE and not (is_plain or is_pool):
             return False
         return self._moved_share(k) >= history.share * MIN_OF_USUAL
 
@@ -416,6 +416,8 @@ def _exchanged_slots(differences: list[Difference]) -> set[int]:
         sides[d.gone].update({*slots_of(d)})
         for k in (d.place, d.spot, d.box):
             among.setdefault(k, {})[d.spot] = d.among
+        if d.flags & MOVED:
+            among.setdefault(d.place ^ ORDER, {})[d.spot] = d.among
     exchanged = sides[True] & sides[False]
     return {k for k, n in exchanged.items() if n >= MIN_TURNOVER_SHARE * sum(among.get(k, {}).values())}
 
