@@ -29,7 +29,8 @@ class Cost(NamedTuple):
 
 def crawl(folder: Path, url: str, *words: str) -> Cost:
     """Crawl in a process of its own, whose memory is measured."""
-    command = [sys.executable, "-m", "crawler", "crawl", url, "-o", "out", *FAST, "--retries", "0", *words]
+    patience = ("--retries", "0", "--parse-timeout", "60")  # other processes may keep the machine busy
+    command = [sys.executable, "-m", "crawler", "crawl", url, "-o", "out", *FAST, *patience, *words]
     with (
         (folder / "errors").open("w") as errors,
         subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=errors) as process,
