@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 from random import Random
 
@@ -66,7 +67,7 @@ def _outcome(lease: Lease, body: str | None) -> Outcome:
         return Outcome(lease, Verdict(State.CLIENT_ERROR, "answered 404"), 404)
     if body == "fails":
         return Outcome(lease, Verdict(State.SERVER_ERROR, "answered 503"), 503)
-    page = Page(text=take_snapshot(body.encode()))
+    page = Page(text=take_snapshot(body.encode()), digest=blake2b(body.encode(), digest_size=16).digest())
     return Outcome(lease, Verdict(State.INDEXABLE), 200, _links(lease.url.removeprefix(HOME), body), page=page)
 
 
@@ -117,7 +118,7 @@ def visit(
         rows = db.execute("SELECT u.url, v.state, v.reason FROM visit v JOIN url u USING (id)").fetchall()
         ends = {url.removeprefix(HOME): State(state) for url, state, _ in rows}
         reasons = {url.removeprefix(HOME): reason for url, _, reason in rows}
-        return Crawl(read, ends, reasons, [*frontier.notes.values()])
+        return Crawl(read, ends, reasons, frontier.notes)
 
 
 # ---------------------------------------------------------------------------------------------------- endless

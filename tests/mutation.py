@@ -23,8 +23,11 @@ def mutmut(*words: str) -> str:
     """Run mutmut at the root of the source and return its output."""
     root = Path(__file__).parent.parent
     ran = subprocess.run([*MUTMUT, *words], cwd=root, capture_output=True, text=True, check=False)
-    if ran.returncode:
-        sys.exit(ran.stdout[-3_000:] + ran.stderr[-3_000:])
+    if ran.returncode:  # its progress, a line per step, would hide what it says
+        said = [line for line in (ran.stdout + ran.stderr).splitlines() if not line[:1].startswith(tuple("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"))]
+        sys.exit(
+            "\n".join([*said[-40:], "mutmut failed: the tests of [tool.mutmut] must pass before faults are tried"])
+        )
     return ran.stdout
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import http.server
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -64,7 +65,9 @@ class Site:
 
 
 @contextmanager
-def scripted(routes: dict[str, Route], authorization: str = "", port: int = 0) -> Iterator[Site]:
+def scripted(
+    routes: dict[str, Route], authorization: str = "", port: int = 0, tls: ssl.SSLContext | None = None
+) -> Iterator[Site]:
     """Serve a scripted site. ``{url}`` in a body or header is the site's own URL."""
     site = Site(routes, authorization)
 
@@ -103,7 +106,9 @@ def scripted(routes: dict[str, Route], authorization: str = "", port: int = 0) -
 
     open_sockets: list[socket.socket] = []
     with Server(("127.0.0.1", port), Handler) as server:
-        site.url = f"http://127.0.0.1:{server.server_address[1]}/"
+        if tls:
+            server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        site.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_address[1]}/"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from run import Ran, crawl, listed, published, siteatlas
-from scripted import Answer, Site, links, scripted
+from scripted import Answer, Route, Site, links, scripted
 
 
 def states(ran: Ran) -> dict[str, dict[str, str]]:
@@ -215,6 +215,24 @@ def test_ours_lastmod_is_what_the_server_says_and_never_now(tmp_path: Path) -> N
             assert published(tmp_path)["sitemap.xml"].count(b"<lastmod>") == count, policy
 
 
+def test_google_a_logo_is_an_image_of_the_start_page_only(tmp_path: Path) -> None:
+    def images(*words: str) -> dict[str, int]:
+        assert crawl(tmp_path, site.url, *words).code == 0
+        xml = published(tmp_path)["sitemap.xml"].decode()
+        return {name: xml.count(f"<image:loc>{site.url}{name}</image:loc>") for name in ("logo.svg", "1.jpg", "9.jpg")}
+
+    paths = [f"/{n}" for n in range(10)]
+    logo = "<header><a href=/><img src=/logo.svg></a></header>"
+    texts = {path: "".join(f"<p>Boat {path} is {n} feet long" for n in range(9)) for path in paths}
+    pages: dict[str, Route] = {path: f"{texts[path]}<img src={path}.jpg>{logo}" for path in paths}
+    with scripted({"/": links(*paths) + logo, **pages}) as site:
+        assert images() == {"logo.svg": 1, "1.jpg": 1, "9.jpg": 1}
+        assert images("--max-image-share", "1") == {"logo.svg": 11, "1.jpg": 1, "9.jpg": 1}
+        for path in paths[:6]:  # 5 of 11 pages have it now: not enough for a new one
+            site.routes[path] = f"{texts[path]}<img src={path}.jpg>"
+        assert images() == {"logo.svg": 5, "1.jpg": 1, "9.jpg": 1}
+
+
 def test_ours_images_videos_and_alternates_are_listed_and_can_be_turned_off(tmp_path: Path) -> None:
     home = """<html><head><link rel="alternate" hreflang="en" href="/"><link rel="alternate" hreflang="de" href="/de">
       <link rel="alternate" hreflang="fr" href="/gone"><script type="application/ld+json">{"@type": "VideoObject",
@@ -370,3 +388,17 @@ def test_ours_a_page_that_is_labelled_as_compressed_and_is_not_is_left_out(tmp_p
         assert paths(tmp_path, site) == ["/", "/b"]
         reason = "body.decode_error: labelled gzip, but not compressed: browsers cannot show it"
         assert states(ran)["bad answer"] == {"/a": reason}
+
+
+def test_ours_a_proxy_in_the_environment_is_not_used_and_that_is_said_once(tmp_path: Path) -> None:
+    with scripted({"/": "<title>A</title>"}) as site:
+        ran = crawl(tmp_path, site.url, anew=True, HTTPS_PROXY="http://user:secret@127.0.0.1:9/", NO_PROXY="x")
+        assert ran.code == 0
+        assert ran.err.count("HTTPS_PROXY is set, but Siteatlas uses no proxy: --proxy URL sets one") == 1
+        assert "secret" not in ran.err
+        assert "proxy" not in crawl(tmp_path, site.url, anew=True).err.lower()
+        told = crawl(
+            tmp_path, site.url, "--proxy", "http://user:secret@127.0.0.1:9/", "-v", "--retries", "0", anew=True
+        )
+        assert told.err.count("the proxy 127.0.0.1:9, which resolves the host names") == 1
+        assert "secret" not in told.err + told.out

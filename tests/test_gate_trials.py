@@ -13,7 +13,7 @@ import pytest
 from forked import Ended, Forked
 from gate_sites import CHALLENGES, DISASTERS, LOSSES, TEXTS, MadeSite, entries, hit
 from run import FAST
-from scripted import Answer, Route, Site, scripted
+from scripted import Answer, Route, Site, links, scripted
 
 WORDS = (*FAST, "--swap-delay", "0", "--grace-period", "0", "--retries", "0", "--state", "state", "-o", "out")
 EXPLICIT = ("noindex", "301 to start", "404", "410", "308 to one new page")
@@ -143,6 +143,42 @@ def test_ours_a_ruin_of_many_small_disasters_is_one_landslide(process: Forked, t
             assert len(kept_text) >= len(before) - share, (names, ended.said)
             assert month.run().status == 0
             assert month.listed() == before
+
+
+def test_ours_an_error_message_in_whole_pages_that_names_each_page_dates_none(process: Forked, tmp_path: Path) -> None:
+    with nights(process, tmp_path, 14, seed=15) as month:
+        made, before = month.made, month.listed()
+        for choice in ("first", "all"):
+            error = "Warning: Undefined variable $theme in /var/www/header.php on line 7, in a query for '{}'"
+            struck = {path: made.page(path, [error.format(path), *made.texts[path]]) for path in hit(made, choice)}
+            for routes in (struck, struck, None):
+                ended = month.run(routes=dict(routes or {}))
+                assert ended.status == (3 if routes else 0), (choice, ended.said)
+                assert "gained the same text" in ended.said or not routes
+                assert month.listed() == before, (choice, ended.said)
+
+
+def test_ours_what_does_not_count_beside_held_pages_does_not_count_when_it_goes(
+    process: Forked, tmp_path: Path
+) -> None:
+    with nights(process, tmp_path, 20, seed=16) as month:
+        made, before = month.made, month.listed()
+        broken = "<p class=error>Warning: no connection to the database in /var/www/db.php on line 42</p><h1>"
+        notice: dict[str, Route] = {path: made.page(path).replace("<h1>", broken) for path in ["/", *made.pages]}
+        assert month.run(routes=notice | month.struck("302 to login", "second")).status == 3
+        assert month.listed() == before
+        assert month.run().status == 0
+        assert month.listed() == before
+
+
+def test_ours_a_page_that_leaves_in_a_refused_night_leaves_alone_in_the_next(process: Forked, tmp_path: Path) -> None:
+    with nights(process, tmp_path, 16, seed=17) as month:
+        gone: dict[str, Route] = {month.made.pages[0]: Answer("", 301, {"Location": "/"})}
+        ended = month.run(routes={**gone, "/": links(month.made.pages[0])})  # nothing links to the other pages
+        assert "nothing was published" in ended.said
+        ended = month.run(routes=gone)
+        assert ended.status == 0, ended.said
+        assert month.made.pages[0] not in month.listed()
 
 
 def test_ours_when_the_start_page_is_hit_nothing_at_all_is_published(process: Forked, tmp_path: Path) -> None:

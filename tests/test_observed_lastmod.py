@@ -32,6 +32,7 @@ class Days:
         self.plan = plan_crawl(build_config({**SETTINGS, "output": {"directory": str(folder / "out")}, **tables}))
         self.made, self.served, self.server = made, served, server
         self.day = 0
+        self.challenge: Answer | None = None  # at second reads
         self.began = time.time()
         self.edited_at: dict[str, float] = {}
         self.said: dict[str, tuple[str, str]] = {}  # body and Last-Modified by path, as served this day
@@ -55,7 +56,9 @@ class Days:
         body = self.made.render(path).decode()
         self.said[path] = body, formatdate(self.last_modified(path), usegmt=True)
 
-        def answer(_: int) -> Answer:
+        def answer(number: int) -> Answer:
+            if self.challenge and number > self.day:  # asked for once a day before
+                return self.challenge
             stamp = formatdate(self.last_modified(path), usegmt=True)
             return Answer(body, headers={"Last-Modified": stamp, "ETag": f'"{self.day}-{path}"'})
 
@@ -128,6 +131,19 @@ def generations(days: Days, count: int) -> None:
 def test_ours_dates_move_for_edited_pages_only(server: str, tmp_path: Path) -> None:
     with scripted({}) as served:
         generations(Days(MadeSite(3, articles=40, products=10, lists=3), served, server, tmp_path), 4)
+
+
+def test_ours_a_challenge_at_the_second_read_hides_no_edit(tmp_path: Path) -> None:
+    """The challenge differs from the page in everything, which would make the page one that varies."""
+    challenge = Answer("<title>Just a moment...</title>", headers={"cf-mitigated": "challenge"})
+    with scripted({}) as served:
+        days = Days(MadeSite(3, articles=12, products=4, lists=2), served, "mtime", tmp_path)
+        before = days.run()
+        edited = days.edit(0.2)
+        days.challenge = challenge
+        dates = days.run()
+    assert edited
+    assert {path for path in before if dates[path] != before[path]} == edited
 
 
 @pytest.mark.slow

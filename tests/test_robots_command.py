@@ -111,7 +111,6 @@ def test_ours_where_nobody_says_which_the_sitemap_that_the_site_has_is_meant(
     ("words", "said"),
     [
         ((), "no site is given: siteatlas robots https://www.example.com/"),
-        (("www.example.com",), "did you mean https://www.example.com?"),
         ((ASKS_NOBODY, "--dry-run"), "--dry-run needs --patch"),
         ((ASKS_NOBODY, "--patch", "none/robots.txt"), "of robots.txt does not exist"),
     ],
@@ -121,3 +120,37 @@ def test_ours_what_cannot_be_is_told_in_one_line(tmp_path: Path, words: tuple[st
     assert ran.code == 2
     assert said in ran.err
     assert ran.err.count("\n") == 1
+
+
+ROBOTS_ODDITIES = {
+    "html": ("<!doctype html><title>Home</title>", "robots.txt is an HTML or XML page", "robots.txt is a web page"),
+    "empty": ("", "robots.txt is empty, so everything is allowed", "robots.txt is empty"),
+    "blank": ("\n \n", "robots.txt is empty, so everything is allowed", "robots.txt is empty"),
+    "binary": (b"\x00\x01\x02\x7fELF" * 9, "robots.txt is binary data, not text", "robots.txt is binary data"),
+    "long delay": ("User-agent: *\nCrawl-delay: 99\n", "line 2: Crawl-delay: 99 is longer than --max-crawl-delay", ""),
+    "no delay": ("User-agent: *\nCrawl-delay: ten\n", "line 2: Crawl-delay: ten is not a number of seconds", ""),
+    "negative": ("User-agent: *\nCrawl-delay: -1\n", "line 2: Crawl-delay: -1 is not a number of seconds", ""),
+    "nan": ("User-agent: *\nCrawl delay: nan\n", "line 2: Crawl delay: nan is not a number of seconds", ""),
+}
+"""Bodies, with the note of a crawl and the words of ``siteatlas robots`` ("": the same)."""
+
+
+@pytest.mark.parametrize("kind", ROBOTS_ODDITIES)
+def test_ours_an_odd_robots_txt_gets_one_note(tmp_path: Path, kind: str) -> None:
+    body, note, check = ROBOTS_ODDITIES[kind]
+    robots = Answer(body, headers={"Content-Type": "text/plain"})
+    with scripted({"/": "<title>A</title>", "/robots.txt": robots}) as site:
+        words = ("--max-crawl-delay", "0.05", "--no-sitemap-seeds", "--state", "s", "-o", "o", "--swap-delay", "0")
+        ran = siteatlas(tmp_path, "crawl", site.url, *words)
+        assert ran.code == 0, ran.err
+        assert ran.out.count(note) == 1, ran.out
+        assert ran.out.count("robots.txt") == 1, ran.out
+        checked = siteatlas(tmp_path, "robots", site.url)
+        assert (check or note) in checked.out, checked.out
+
+
+def test_ours_an_ordinary_robots_txt_gets_no_note(tmp_path: Path) -> None:
+    robots = Answer("User-agent: *\nCrawl-delay: 0.01\nDisallow:\n", headers={"Content-Type": "text/plain"})
+    with scripted({"/": "<title>A</title>", "/robots.txt": robots}) as site:
+        ran = siteatlas(tmp_path, "crawl", site.url, "--state", "s", "-o", "o", "--swap-delay", "0")
+        assert (ran.code, "robots.txt" in ran.out) == (0, False)

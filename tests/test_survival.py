@@ -176,7 +176,6 @@ BAD_INPUT = [
     ("http://no-such-host.invalid/", (), 5, "no-such-host.invalid"),
     ("http://127.0.0.1:{closed}/", (), 5, "refused"),
     ("not a url", (), 2, '"not a url"'),
-    ("example.com", (), 2, "https://example.com"),
     ("ftp://example.com/", (), 2, "http"),
     ("http://127.0.0.1:{closed}/", ("-c", "0"), 2, "--concurrency"),
     ("http://127.0.0.1:{closed}/", ("--rate", "quick"), 2, "--rate"),
@@ -202,7 +201,7 @@ def test_ours_bad_input_gets_one_clear_line_and_its_exit_code(
     (tmp_path / "unknown.toml").write_text("[pace]\nconcurency = 3\n")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "sitemap.xml").write_text("the old one")
-    ran = crawl(tmp_path, url.replace("{closed}", str(closed_port())), *words)
+    ran = crawl(tmp_path, url.replace("{closed}", str(closed_port())), "--replace", *words)
     assert ran.code == code, ran.err
     assert said in ran.err
     assert ran.out == ""

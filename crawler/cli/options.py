@@ -191,6 +191,7 @@ FLAGS: Final = (
     Flag("--max-link-bytes", "parse.max_link_bytes", "SIZE"),
     Flag("--lastmod", "content.lastmod", "observed|header|page|none"),
     Flag("--images/--no-images", "content.images"),
+    Flag("--max-image-share", "content.max_image_share", "SHARE"),
     Flag("--videos/--no-videos", "content.videos"),
     Flag("--alternates/--no-alternates", "content.alternates"),
     Flag("--gzip/--no-gzip", "output.gzip"),

@@ -27,7 +27,6 @@ from crawler.run.options import RunOptions
 from crawler.run.regenerate import crawl_and_report
 from crawler.run.report import Report
 from crawler.units import count_text
-from crawler.url.normalize import origin_of
 from sitemap import safe
 
 if TYPE_CHECKING:  # an audit loads numpy: only when one is due
@@ -69,7 +68,7 @@ def site_plans(file: Path, flags: Mapping[str, Any], names: Sequence[str]) -> li
 def check_site(name: str, plan: CrawlPlan, file: Path, *, dry_run: bool = False) -> None:
     """Check the settings for requests, upload and notifications before the first request. Raises UsageError."""
     try:
-        build_fetcher(plan.config, [origin_of(plan.seed)], source=plan.source)
+        build_fetcher(plan.config, plan.named_origins, source=plan.source)
         if not dry_run:
             check_upload(plan)
             check_channels(plan)
@@ -135,6 +134,7 @@ def _audit_site(
         return None
     from crawler.run.audit import audit_after_run, should_audit  # noqa: PLC0415 - with numpy, which a run does not need
 
+    plan = plan_crawl(plan.config)  # the run may have found that the start URL has moved
     if not should_audit(plan, result.report):
         return None
     with AuditProgressDisplays(errors.console, name, enabled=not options.quiet) as watches:

@@ -71,7 +71,7 @@ def _check(flags: Mapping[str, Any], chosen: Sequence[str], source: str) -> None
 def _host(config: Config, source: str) -> str:
     if not config.site.url:
         raise UsageError(f"{source} has no site: set url in [site], or for several sites in [sites.NAME.site]")
-    from crawler.config.plan import parse_url_setting  # noqa: PLC0415 - it loads the whole crawler
+    from crawler.config.start import parse_url_setting  # noqa: PLC0415 - it loads the whole crawler
     from crawler.url.normalize import DEFAULT_PARAMS, host_of  # noqa: PLC0415
 
     return host_of(parse_url_setting(config.site.url, "site.url", DEFAULT_PARAMS))

@@ -165,7 +165,7 @@ def _crawl(report: Report) -> list[str]:
     if report.resumed:
         line += "; continued an earlier run"
     if traffic.unchanged:
-        line += f"; {traffic.unchanged:,} responses unchanged"
+        line += f"; {count_text(traffic.unchanged, 'response')} unchanged"
     if not report.because:
         return [line]
     remedy = "" if report.complete else "; run the same command again to continue"
@@ -175,7 +175,9 @@ def _crawl(report: Report) -> list[str]:
 def _left_out(report: Report) -> list[str | Line]:
     if not report.left_out:
         return []
-    lines: list[str | Line] = ["", "left out, and why"]
+    is_stated = report.published and (report.held or report.kept)
+    stay = " (held pages, and those kept although they failed, are still in the sitemap)" if is_stated else ""
+    lines: list[str | Line] = ["", f"left out, and why{stay}"]
     for group in report.left_out:
         meaning = _STATE_MEANINGS.get(group.state, "")
         lines.append(Line(f"{group.count:>9,}  ", f"{group.state.value:<{_LABEL_WIDTH}}  {meaning}".rstrip()))

@@ -118,7 +118,8 @@ class FetchConfig(ConfigSection):
     cookies: dict[str, str] = Field(default={})
     """Request cookies. Siteatlas sends them only to the origin of the start URL."""
     proxy: str = ""
-    """Proxy for all requests (http://host:port). Siteatlas ignores environment variables such as HTTP_PROXY."""
+    """Proxy for all requests (http://host:port). The proxy resolves host names, so Siteatlas cannot refuse private
+    addresses. Siteatlas ignores environment variables such as HTTP_PROXY."""
     transport: Literal["fast", "httpx"] = "fast"
     """HTTP library: fast (reqwest, or httpx where reqwest cannot be loaded), or httpx."""
     http2: bool = False
@@ -190,6 +191,9 @@ class ContentConfig(ConfigSection):
     page. none: no lastmod."""
     images: bool = True
     """Include the images of each page in the sitemap."""
+    max_image_share: float = Field(default=0.5, ge=0, le=1)
+    """List an image only for the start page if more than this share of the pages have it, such as a logo (0.5 is
+    50%)."""
     videos: bool = True
     """Include the videos of each page in the sitemap."""
     alternates: bool = True

@@ -1,8 +1,12 @@
 """Builds the Fetcher of a site from its configuration: transport, proxy, secrets and addresses."""
 
+import logging
+import os
 import time
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 from crawler.config import source as sources
@@ -16,6 +20,9 @@ from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Credentials, Identity
 from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.transports import HttpxTransports, ReqwestTransports, Transports
+
+log = logging.getLogger(__name__)
+_PROXY_VARIABLES: Final = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 
 
 def build_fetcher(
@@ -43,6 +50,7 @@ def build_fetcher(
         )
     if proxy and not _is_proxy(proxy):
         raise UsageError("--proxy needs a URL: http://host:port, https://… or socks5://…")
+    _note_proxy(proxy, tuple(name for name in _PROXY_VARIABLES if os.environ.get(name)))
     options = TransportOptions(
         proxy=proxy,
         ca_file=Path(fetch.ca_file) if fetch.ca_file else None,
@@ -66,6 +74,20 @@ def build_fetcher(
         return Fetcher(transports, identity, policy, limits, resolver_with_overrides(overrides), clock)
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+@lru_cache(maxsize=8)  # a process says it once
+def _note_proxy(proxy: str, variables: tuple[str, ...]) -> None:
+    if proxy:
+        parts = urlsplit(proxy)
+        log.info(
+            "requests go through the proxy %s:%s, which resolves the host names, so the proxy has to refuse private "
+            "addresses: Siteatlas cannot",
+            parts.hostname,
+            parts.port or "",
+        )
+    elif variables:
+        log.warning("%s is set, but Siteatlas uses no proxy: --proxy URL sets one", " and ".join(variables))
 
 
 def _is_proxy(url: str) -> bool:

@@ -1,7 +1,7 @@
 """The plan of a crawl: the checked values of a configuration."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -10,10 +10,11 @@ import msgspec
 from crawler.config import source as sources
 from crawler.config.config import Config
 from crawler.config.source import SiteSource
+from crawler.config.start import followed_start, given_starts, lacks_scheme, parse_url_setting
 from crawler.errors import UsageError
 from crawler.model import DiscoveredBy, Url
 from crawler.state.store import state_directory
-from crawler.url.normalize import InvalidUrl, normalize_url
+from crawler.url.normalize import origin_of
 from crawler.url.params import UrlParams
 from crawler.url.patterns import ScopeError
 from crawler.url.scope import CrawlBounds, Scope
@@ -23,7 +24,11 @@ AUDIT: Final = "audit"  # the directory of the audit in the state of a site
 
 @dataclass(frozen=True, slots=True)
 class CrawlPlan:
-    """The seed, the scope, and the directories of sitemap and state."""
+    """The seed, the scope, and the directories of sitemap and state.
+
+    ``given`` are the start URLs that a person named: the seed, or URLs that redirect to it. ``moved_from`` are those of
+    them that redirected in this run. ``is_guessed``: the person named no scheme, so https is a guess.
+    """
 
     config: Config
     seed: Url
@@ -32,12 +37,27 @@ class CrawlPlan:
     output: Path
     state: Path
     source: SiteSource | None = None
+    given: tuple[Url, ...] = ()
+    moved_from: tuple[Url, ...] = ()
+    is_guessed: bool = False
 
     @property
     def params(self) -> UrlParams:
         """How URLs are normalized."""
         urls, mirror = self.config.urls, self.source.mirror if self.source else None
         return UrlParams(urls.drop_params, urls.keep_params, mirror)
+
+    @property
+    def named_origins(self) -> list[str]:
+        """The origins that a person named: only these may be at a private address without further options."""
+        return list(dict.fromkeys(map(origin_of, self.given or (self.seed,))))
+
+    def moved_to(self, target: Url) -> "CrawlPlan":
+        """The plan of the same crawl from another start URL, to which this one redirects. Raises UsageError."""
+        site = self.config.site.model_copy(update={"url": target})
+        config = self.config.model_copy(update={"site": site})
+        plan = plan_audit(config) if self.state.name == AUDIT else plan_crawl(config)
+        return replace(plan, given=self.given, moved_from=(*self.moved_from, self.seed))
 
     @property
     def about(self) -> dict[str, str]:
@@ -65,7 +85,7 @@ class CrawlPlan:
 def plan_scope(config: Config) -> tuple[Url, Url, Scope]:
     """The seed, the URL of the sitemap, and the scope. Raises UsageError."""
     params = UrlParams(config.urls.drop_params, config.urls.keep_params)
-    seed = parse_url_setting(config.site.url, "the start URL", params)
+    seed = followed_start(config, parse_url_setting(config.site.url, "the start URL", params))
     text = config.site.sitemap_url
     sitemap_url = parse_url_setting(text, "--sitemap-url", params) if text else _default_sitemap_url(seed)
     section = config.scope
@@ -86,7 +106,7 @@ def plan_crawl(config: Config) -> CrawlPlan:
     if root.absolute().resolve().is_relative_to(output.absolute().resolve()):
         raise UsageError(f"the state ({root}) must not be inside the published directory ({output}): use --state DIR")
     source = sources.read_source(config, seed)
-    return CrawlPlan(config, seed, sitemap_url, scope, output, state_directory(root, sitemap_url), source)
+    return _with_start(CrawlPlan(config, seed, sitemap_url, scope, output, state_directory(root, sitemap_url), source))
 
 
 def plan_audit(config: Config) -> CrawlPlan:
@@ -99,7 +119,16 @@ def plan_audit(config: Config) -> CrawlPlan:
     config = config.model_copy(update={"scope": config.scope.model_copy(update={"sitemap_seeds": False})})
     seed, sitemap_url, scope = _checked_scope(config)
     state = state_directory(Path(config.state.directory), sitemap_url) / AUDIT
-    return CrawlPlan(config, seed, sitemap_url, scope, Path(), state, sources.read_source(config, seed))
+    return _with_start(CrawlPlan(config, seed, sitemap_url, scope, Path(), state, sources.read_source(config, seed)))
+
+
+def _with_start(plan: CrawlPlan) -> CrawlPlan:
+    """The plan with the start URL in its configuration, if the person wrote another one."""
+    config, text = plan.config, plan.config.site.url
+    given, is_guessed = given_starts(config, plan.seed), lacks_scheme(text)
+    if plan.seed not in given:
+        config = config.model_copy(update={"site": config.site.model_copy(update={"url": plan.seed})})
+    return replace(plan, config=config, given=tuple(given), is_guessed=is_guessed)
 
 
 def _checked_scope(config: Config) -> tuple[Url, Url, Scope]:
@@ -120,22 +149,6 @@ def result_settings(config: Config) -> dict[str, object]:
     dumped = {name: section.model_dump(mode="json") for name, section in sections.items()} | {"scope": scope}
     settings = {f"{name}.{key}": value for name, section in dumped.items() for key, value in section.items()}
     return settings | {"fetch.source": config.fetch.source}
-
-
-def parse_url_setting(text: str, what: str, params: UrlParams) -> Url:
-    """A URL of the configuration in canonical form; ``what`` names it in the UsageError for a bad one."""
-    if not text:
-        raise UsageError(f"{what} is missing: siteatlas crawl https://example.com/ -o DIR")
-    try:
-        url = normalize_url(text, params)
-    except InvalidUrl as error:
-        if "@" in text:  # perhaps a password; the error masks it
-            raise UsageError(f"{what} cannot be used: {error}") from None
-        hint = "" if "://" in text else f"; did you mean https://{text}?"
-        raise UsageError(f'{what} "{text}" cannot be used: {error}{hint}') from None
-    if "@" in text.partition("://")[2].partition("/")[0]:
-        raise UsageError(f"{what} contains a user name or a password: give them with --basic-auth instead")
-    return url
 
 
 def _default_sitemap_url(seed: Url) -> Url:

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from crawler.config.config import Config
 from crawler.config.fetcher import build_fetcher
-from crawler.config.plan import parse_url_setting
 from crawler.config.source import SiteSource
+from crawler.config.start import parse_url_setting
 from crawler.fetch.errors import FailureCode
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY, BodyLimits

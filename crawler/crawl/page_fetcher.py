@@ -115,14 +115,16 @@ class PageFetcher:
             self._keep_pause(origin, answer)
         return FetchedPage(answer, previous, request_record(answer, bool(headers), time.time()), challenge)
 
-    async def fetch_again(self, url: Url) -> Reply | Failure:
+    async def fetch_again(self, url: Url) -> FetchedPage:
         """Fetch a page once more, unconditionally, and report the end to the throttle."""
         answer: Reply | Failure | None = None
+        challenge: Challenge | None = None
         try:
             answer = await self._fetcher.fetch(url, body=self._options.page_body)
+            challenge = detect_challenge(answer) if isinstance(answer, Reply) else None
         finally:
-            self._throttle.finish(url, self._throttle.clock(), answer)
-        return answer
+            self._throttle.finish(url, self._throttle.clock(), None if challenge else answer)
+        return FetchedPage(answer, None, request_record(answer, False, time.time()), challenge)
 
     def _keep_pause(self, origin: str, reply: Reply) -> None:
         now = time.time()

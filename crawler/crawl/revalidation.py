@@ -9,8 +9,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.crawl.frontier.outlinks import unpack_links
-from crawler.crawl.frontier.storage import parse_key
+from crawler.crawl.frontier.storage import parse_key, unpack_links
 from crawler.lastmod.policy import credible_last_modified, schema_form
 from crawler.model import DocumentKind, Failure, Page, PreviousVisit, Reply, Request, ResponseMetadata, Url
 from crawler.robots.meta import HEADER, NO_DIRECTIVES, read_header

@@ -5,7 +5,6 @@ the pages, in rounds. The requests are unconditional, at the pace of the crawl.
 """
 
 import sqlite3
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +14,6 @@ import msgspec
 from msgspec import Struct
 
 from crawler.crawl.page_fetcher import PageFetcher
-from crawler.crawl.revalidation import request_record
 from crawler.fetch.throttle import Throttle
 from crawler.lastmod.observe import pages_to_read_again
 from crawler.model import FetchedDocument, Reply, Url
@@ -46,13 +44,17 @@ class _SecondRead(Struct):
 
 @dataclass(slots=True)
 class SecondReads:
-    """Fetches pages a second time. ``fetched`` counts the requests, ``bytes`` what they received."""
+    """Fetches pages a second time. ``fetched`` counts the requests, ``bytes`` what they received.
+
+    When a firewall responds with a challenge (``is_challenged``), no more pages are fetched twice.
+    """
 
     fetcher: PageFetcher
     throttle: Throttle
     pool: ParsePool
     fetched: int = 0
     bytes: int = 0
+    is_challenged: bool = False
 
     async def run(self, db: sqlite3.Connection, run: int, limit: int, is_stopping: Callable[[], bool]) -> None:
         """Fetch at most ``limit`` pages again and store what differs. Raises StorageError."""
@@ -71,20 +73,22 @@ class SecondReads:
         async with anyio.create_task_group() as tasks:
             for page in pages:
                 while (pause := self.throttle.seconds_until_ready(origin_of(page.url), self.throttle.clock())) > 0:
-                    if pause > MAX_PAUSE or is_stopping():
+                    if pause > MAX_PAUSE or self.is_challenged or is_stopping():
                         return False
                     await anyio.sleep(min(pause, 1.0))
-                if is_stopping():
+                if self.is_challenged or is_stopping():
                     return False
                 self.throttle.start(page.url, self.throttle.clock())
                 tasks.start_soon(self._fetch, page)
-        return True
+        return not self.is_challenged
 
     async def _fetch(self, page: _SecondRead) -> None:
-        answer = await self.fetcher.fetch_again(page.url)
+        again = await self.fetcher.fetch_again(page.url)
+        answer = again.answer
         self.fetched += 1
-        page.trail = request_record(answer, False, time.time()).line()
-        if not isinstance(answer, Reply):
+        page.trail = again.request.line()
+        self.is_challenged = self.is_challenged or again.challenge is not None
+        if again.challenge or not isinstance(answer, Reply):
             return
         self.bytes += answer.wire_bytes
         if answer.status == 200 and not answer.cut:

@@ -24,6 +24,7 @@ from crawler.config import source as sources
 from crawler.config.config import Config
 from crawler.config.fetcher import build_fetcher
 from crawler.config.plan import CrawlPlan
+from crawler.config.start import StartMoved, may_move, moved_start, plain_http
 from crawler.crawl.earlier_crawl import EarlierCrawl
 from crawler.crawl.engine import CrawlEngine, CrawlLimits, FinishReason, RejectStart, Tally, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
@@ -40,7 +41,7 @@ from crawler.fetch.limits import BodyLimits
 from crawler.fetch.paced_fetcher import steady_clock
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.throttle import Throttle, ThrottleOptions
-from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Verdict
+from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Outcome, State, Verdict
 from crawler.parse.html.page import ReadOptions
 from crawler.parse.pool import ParsePool
 from crawler.parse.protocol import ParserOptions
@@ -63,6 +64,8 @@ HasMore = Callable[[SqliteFrontier], bool]
 OWN_FILES: Final = 24  # that a run opens: state, journals, output, event loop, the server's name
 FILES_PER_PROCESS: Final = 6  # pipes of a parser process, most while it starts
 _SUSPECT_NOTE: Final = "{} was being fetched when Siteatlas died three times in a row, so it is fetched last, and alone"
+MAX_MOVES: Final = 5  # of a start URL in one run
+NO_HTTPS_CODES: Final = ("net.refused", "net.reset", "net.unreachable", "time.connect", "time.tls", "tls.protocol")
 SPARE_LEASES: Final = 4  # for each parser process, beyond the requests in flight: keeps it busy
 
 
@@ -252,7 +255,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         if parked := await _wait_out_pause(plan, pauses):
             return VisitResult(parked, Tally(), ())
         robots_cache = build_robots_cache(plan, store, fetcher, clock)
-        robots = await _seed_robots(plan, store, fetcher, robots_cache)
+        robots = await _seed_robots(plan, store, fetcher, robots_cache, may_move=reject is not None)
         pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
         previous_visits = PreviousVisits(
             store.db, store.run.number, parse_settings_key(plan), source_key(plan), plan.config.fetch.refetch_every
@@ -283,14 +286,19 @@ async def visit(  # noqa: PLR0913 - three of them have a default
                 engine.tally.bytes += again.bytes
     if engine.rejection:  # outside of the task groups, which would wrap it in a group
         raise engine.rejection
-    notes = (
-        *robots.notes,
-        *filter(None, [files_note]),
-        *frontier.notes.values(),
-        *suspect_notes,
-        *filter(None, [plan.scope.note]),
-    )
-    return VisitResult(ending, engine.tally, notes)
+    moved = [f"the start URL {url} leads to {plan.seed}, so the crawl starts there" for url in plan.moved_from[:1]]
+    robots_notes = (*robots.notes, *robots.delay_note(plan.config.obey.max_crawl_delay))
+    notes = [*moved, *robots_notes, files_note, plan.scope.note, *frontier.notes, *suspect_notes]
+    return VisitResult(ending, engine.tally, tuple(filter(None, notes)))
+
+
+def start_moved(plan: CrawlPlan, outcome: Outcome) -> StartMoved | None:
+    """Where the first crawl of a site starts instead, because its start URL redirects to its own site."""
+    target = outcome.verdict.target if outcome.verdict.state is State.REDIRECT else None
+    moved = moved_start(plan.seed, target) if target and may_move(plan.config) else None
+    if moved is None or moved in plan.moved_from or len(plan.moved_from) >= MAX_MOVES:
+        return None
+    return StartMoved(plan.seed, moved, f"redirects to {target}")
 
 
 async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.time) -> None:
@@ -298,7 +306,7 @@ async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.tim
     if await _wait_out_pause(plan, PauseStore(store.db)):
         return  # the visit ends for the same reason
     async with _fetcher(plan, clock) as fetcher:
-        await _seed_robots(plan, store, fetcher, build_robots_cache(plan, store, fetcher, clock))
+        await _seed_robots(plan, store, fetcher, build_robots_cache(plan, store, fetcher, clock), may_move=store.is_new)
 
 
 async def _wait_out_pause(plan: CrawlPlan, pauses: PauseStore) -> FinishReason | None:
@@ -316,7 +324,7 @@ async def _wait_out_pause(plan: CrawlPlan, pauses: PauseStore) -> FinishReason |
 
 
 def _fetcher(plan: CrawlPlan, clock: Clock) -> Fetcher:
-    return build_fetcher(plan.config, [origin_of(plan.seed)], clock, plan.source, known_public(plan))
+    return build_fetcher(plan.config, plan.named_origins, clock, plan.source, known_public(plan))
 
 
 def known_public(plan: CrawlPlan) -> frozenset[str]:
@@ -324,7 +332,9 @@ def known_public(plan: CrawlPlan) -> frozenset[str]:
     return public_hosts(plan.state) | public_hosts(plan.state.parent)
 
 
-async def _seed_robots(plan: CrawlPlan, store: Store, fetcher: Fetcher, robots_cache: RobotsCache) -> Robots:
+async def _seed_robots(
+    plan: CrawlPlan, store: Store, fetcher: Fetcher, robots_cache: RobotsCache, *, may_move: bool
+) -> Robots:
     """The robots.txt of the start URL. Records whether its address is public. Raises NothingCrawlable."""
     origin = origin_of(plan.seed)
     robots = await robots_cache.get(origin)
@@ -338,7 +348,10 @@ async def _seed_robots(plan: CrawlPlan, store: Store, fetcher: Fetcher, robots_c
         )
     store.record_public(known_public(plan) | fetcher.public_hosts & {place})
     if robots.access is RobotsAccess.NOTHING:
-        raise NothingCrawlable(f"nothing can be crawled on {origin}: {robots.reason}")
+        if may_move and plan.is_guessed and robots.failure_code.startswith(NO_HTTPS_CODES):
+            raise StartMoved(plan.seed, plain_http(plan.seed), "accepts no https connection")
+        leads = f"the start URL {plan.moved_from[0]} leads to {plan.seed}, but " if plan.moved_from else ""
+        raise NothingCrawlable(f"{leads}nothing can be crawled on {origin}: {robots.reason}")
     return robots
 
 

@@ -46,7 +46,7 @@ def limits_of_wanted(status: int, content_type: str, limits: BodyLimits) -> Body
     if status == 200:
         return limits
     most = MAX_BYTES + 1
-    return replace(limits, wire=min(limits.wire, most), decoded=min(limits.decoded, most))
+    return replace(limits, wire=min(limits.wire, most), decoded=min(limits.decoded, most), refuse=2**62)
 
 
 class BodyDecoder:

@@ -4,14 +4,13 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from crawler.lastmod.evidence import discounted_text, evidence_text
 from crawler.lastmod.experiment import choose_second_reads
 from crawler.lastmod.memory import SiteMemory
 from crawler.lastmod.policy import LastmodPolicy, SourcedDate, date_of_known_page, date_of_new_page, why_distrusted
 from crawler.lastmod.significance import SignificanceModel, build_significance_model
 from crawler.lastmod.store import ObservationStore, PageObservation
 from crawler.model import ResponseMetadata
-from crawler.parse.snapshot.diff import Delta
+from crawler.parse.snapshot.diff import Delta, discounted_text, evidence_text
 from crawler.state.database import transaction
 from crawler.state.runs import Run
 from sitemap import BuildTime

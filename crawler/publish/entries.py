@@ -1,7 +1,9 @@
 """Builds the sitemap entry of each listed page, valid as it stands, and notes what it leaves out."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from crawler.config.config import ContentConfig, OutputConfig
 from crawler.model import ListedPage, State, Url, Verdict
@@ -11,6 +13,28 @@ MAX_NOTES = 20  # different notes
 _ALTERNATE_STATES = (State.INDEXABLE, State.OUT_OF_SCOPE, State.PENDING)
 
 VerdictOf = Callable[[Url], Verdict | None]
+
+MIN_IMAGE_PAGES: Final = 3
+"""Fewer pages than this may share a picture of theirs, however small the site is."""
+_STAY: Final = 0.8
+"""Share of the limit above which an image remains one of the site, so that none comes and goes around the limit."""
+
+
+def find_site_images(pages: Iterable[Collection[str]], before: Collection[str], share: float) -> frozenset[str]:
+    """The images that more than ``share`` of some pages have, such as a logo: these belong to the site.
+
+    ``pages`` are the images of each page, and ``before`` those that belonged to the site in the last run.
+    """
+    counts: Counter[str] = Counter()
+    total = 0
+    for images in pages:
+        counts.update(images)
+        total += 1
+    return frozenset(
+        image
+        for image, count in counts.items()
+        if count >= MIN_IMAGE_PAGES and count > total * share * (_STAY if image in before else 1)
+    )
 
 
 @dataclass(slots=True)
@@ -48,18 +72,23 @@ class EntryCounts:
 
 
 class EntryBuilder:
-    """Builds entries. ``verdict_of`` returns the verdict of the run on a URL; problems are noted in ``tally``."""
+    """Builds entries. ``verdict_of`` returns the verdict of the run on a URL; problems are noted in ``tally``.
+
+    Only the page at the URL ``start`` lists the ``site_images``.
+    """
 
     def __init__(self, content: ContentConfig, output: OutputConfig, verdict_of: VerdictOf, tally: EntryCounts) -> None:
         self._content = content
         self._output = output
         self._verdict_of = verdict_of
         self._tally = tally
+        self.start = Url("")
+        self.site_images: frozenset[str] = frozenset()
 
     def build(self, listed: ListedPage) -> Entry:
         """The entry of a page. The same page always gives the same entry."""
         content, output, url = self._content, self._output, listed.url
-        images = [Image(loc) for loc in listed.images] if content.images else []
+        images = list(map(Image, self._own_images(listed))) if content.images else []
         videos = listed.videos if content.videos else []
         alternates = listed.alternates if content.alternates else []
         return Entry(
@@ -80,11 +109,15 @@ class EntryBuilder:
             tally.note(url, listed.reason)
         content = self._content
         if content.images and len(entry.images) < len(listed.images):
-            self._note(url, [image_fault(Image(loc)) for loc in listed.images])
+            self._note(url, [image_fault(Image(loc)) for loc in self._own_images(listed)])
         if content.videos and len(entry.videos) < len(listed.videos):
             self._note(url, [video_fault(video, url) for video in listed.videos])
         if content.alternates and len(entry.alternates) < len(listed.alternates):
             self._note(url, list(map(alternate_fault, listed.alternates)))
+
+    def _own_images(self, listed: ListedPage) -> list[str]:
+        site = self.site_images if listed.url != self.start else ()
+        return [loc for loc in listed.images if loc not in site] if site else listed.images
 
     def _note(self, url: Url, faults: list[str]) -> None:
         for fault in filter(None, faults):

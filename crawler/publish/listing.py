@@ -61,6 +61,12 @@ _DATE_RANGE: Final = "SELECT min(lastmod), max(lastmod), count(*) FROM listing W
 _TIMES: Final = """SELECT CAST(strftime('%s', lastmod) AS INTEGER), count(*) FROM listing WHERE lastmod LIKE '%T%'
   GROUP BY 1 ORDER BY 1"""
 
+_SAMPLED_PAGES: Final = """SELECT c.page FROM listing l JOIN content c ON c.id = l.content
+  WHERE c.page IS NOT NULL AND (l.id * 2654435761 & 4294967295) * ? < ? * 4294967296"""
+_SAMPLE: Final = 2_000
+"""Pages whose images are counted: the same ones in every run, as far as they are listed."""
+_SITE_IMAGES: Final = "site images"  # name in the table lesson
+
 _BATCH: Final = 1_000
 _SECOND: Final = len("2024-05-08T08:53:11")
 
@@ -131,6 +137,25 @@ class Listing:
                 return f"are {first[:_SECOND]}", total, total
             build = majority_build(self._db.execute(_TIMES), total)
         return (build.range_text, build.pages, total) if build else ("", 0, total)
+
+    def image_sample(self) -> Iterator[list[str]]:
+        """The images of each page of a sample, or of all pages of a small site."""
+        with storage_errors():
+            for (packed,) in self._db.execute(_SAMPLED_PAGES, (len(self), _SAMPLE)):
+                yield _decode(packed).images
+
+    @property
+    def site_images(self) -> frozenset[str]:
+        """The images that belonged to the site, not to its pages, when it was last published."""
+        with storage_errors():
+            row = self._db.execute("SELECT value FROM lesson WHERE name = ?", (_SITE_IMAGES,)).fetchone()
+        return frozenset(msgspec.msgpack.decode(row[0], type=list[str])) if row else frozenset()
+
+    def store_site_images(self, images: Iterable[str]) -> None:
+        """Store the images that belong to the site. Part of the caller's transaction."""
+        with storage_errors():
+            packed = msgspec.msgpack.encode(sorted(images))
+            self._db.execute("INSERT OR REPLACE INTO lesson VALUES (?, ?)", (_SITE_IMAGES, packed))
 
     def __len__(self) -> int:
         return self._count("SELECT count(*) FROM listing")

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from crawler.fetch.body import looks_like_text
 from crawler.model import Failure, Reply, Url
 from crawler.robots.patterns import PatternIndex, normal_path, normal_pattern
 from crawler.url.normalize import InvalidUrl, normalize_url, path_and_query
@@ -84,23 +85,27 @@ class Robots:
     """The rules of one origin for us. Made by :func:`robots_from_response` or :func:`parse_robots`.
 
     ``access`` says what decides, ``reason`` why, in a sentence. ``expires`` is the Unix time until which this holds.
-    ``sitemaps`` are the URLs of its Sitemap lines, ``notes`` its faults, each a sentence. ``weight`` is roughly the
-    memory of the rules in bytes.
+    ``sitemaps`` are the URLs of its Sitemap lines, ``notes`` its faults, each a sentence. ``failure_code`` is that of
+    the failure to fetch it, or "". ``weight`` is roughly the memory of the rules in bytes.
     """
 
     def __init__(self, access: RobotsAccess, reason: str, expires: float, text: str = "", token: str = "") -> None:
         self.access = access
         self.reason = reason
         self.expires = expires
+        self.failure_code = ""
         self.notes: tuple[str, ...] = ()
         self.sitemaps: tuple[Url, ...] = ()
         self._delay: float | None = None
+        self._delay_line: Blocked | None = None
         self._rules: list[_Rule] = []
         self._lines: dict[int, str] = {}
         if access is RobotsAccess.RULES:
             lines = _line_end.split(text)
-            self._rules, self._delay = _own_group(_records(lines, token), token)
+            self._rules, self._delay, delay_line = _own_group(_records(lines, token), token)
             self._lines = {rule.line: lines[rule.line - 1] for rule in self._rules}
+            if delay_line:
+                self._delay_line = _statement(delay_line, lines[delay_line - 1])
             self.sitemaps, self.notes = _sitemaps(sitemap_lines(text))
         self._index = PatternIndex([rule.pattern for rule in self._rules])
         self.weight = _ORIGIN_WEIGHT + sum(_RULE_WEIGHT + 3 * len(rule.pattern) for rule in self._rules)
@@ -118,13 +123,23 @@ class Robots:
         """The Crawl-delay of our group in seconds, at most ``cap``; None without one."""
         return None if self._delay is None else min(self._delay, cap)
 
+    def delay_note(self, cap: float) -> tuple[str, ...]:
+        """A note when our Crawl-delay is no number of seconds, or longer than ``cap`` seconds."""
+        if self._delay_line is None:
+            return ()
+        if self._delay is None:
+            return (f"{self._delay_line.reason} is not a number of seconds, so Siteatlas ignores it",)
+        if self._delay > cap:
+            return (f"{self._delay_line.reason} is longer than --max-crawl-delay, so Siteatlas waits {cap:g} seconds",)
+        return ()
+
     def allowing_rule(self, url: Url) -> str:
         """The rule that allows an allowed URL, as in ``Blocked.reason``; "" when no rule matches it."""
         rule = self._deciding(url)
         return self._statement(rule).reason if rule else ""
 
     def _statement(self, rule: _Rule) -> Blocked:
-        return Blocked(rule.line, _spaces.sub(" ", self._lines[rule.line]).strip()[:200])
+        return _statement(rule.line, self._lines[rule.line])
 
     def _deciding(self, url: Url) -> _Rule | None:
         """The longest rule that matches a URL; of equally long ones, one that allows (RFC 9309 2.2.2)."""
@@ -133,6 +148,10 @@ class Robots:
             return None  # always allowed
         place = self._index.first(normal_path(path))
         return None if place is None else self._rules[place]
+
+
+def _statement(number: int, line: str) -> Blocked:
+    return Blocked(number, _spaces.sub(" ", line).strip()[:200])
 
 
 def product_token(user_agent: str) -> str:
@@ -154,7 +173,9 @@ def robots_from_response(answer: Reply | Failure, user_agent: str, now: float) -
     429, 5xx, every other status and every failure: unreachable, nothing is allowed.
     """
     if isinstance(answer, Failure):
-        return disallow_all(f"robots.txt cannot be fetched: {answer.message}", now)
+        robots = disallow_all(f"robots.txt cannot be fetched: {answer.message}", now)
+        robots.failure_code = answer.code
+        return robots
     status = answer.status
     if status == 429 or status >= 500 or status < 200 or status == 304:
         return disallow_all(f"robots.txt answered {status}", now)
@@ -210,6 +231,10 @@ def _decode(body: bytes) -> tuple[str, list[str]]:
     text = body.decode(encoding, "replace").lstrip("\ufeff")
     if text.lstrip()[:1] == "<":
         notes.append("robots.txt is an HTML or XML page")
+    elif not text.strip():
+        notes.append("robots.txt is empty, so everything is allowed")
+    elif not looks_like_text(body):
+        notes.append("robots.txt is binary data, not text")
     return _not_a_line_end.sub(" ", text), notes
 
 
@@ -237,10 +262,14 @@ def _agent_of(value: str, token: str) -> str:
     return token if named and named[0].lower() == token else _UNMATCHABLE_AGENT
 
 
-def _own_group(records: Iterable[tuple[int, str, str]], token: str) -> tuple[list[_Rule], float | None]:
-    """The rules of our group in their order of precedence, and its Crawl-delay: of ``*`` when no group names us."""
+def _own_group(records: Iterable[tuple[int, str, str]], token: str) -> tuple[list[_Rule], float | None, int]:
+    """The rules of our group in their order of precedence, and its Crawl-delay: of ``*`` when no group names us.
+
+    Then the line of that, or of one that is no number of seconds; 0 without either.
+    """
     rules: dict[str, dict[tuple[str, bool], int]] = {}
-    delays: dict[str, float] = {}
+    delays: dict[str, tuple[float, int]] = {}
+    bad_delays: dict[str, int] = {}
     current: set[str] = set()
     is_open = False  # the record before was a user-agent line
     for number, name, value in records:
@@ -256,10 +285,13 @@ def _own_group(records: Iterable[tuple[int, str, str]], token: str) -> tuple[lis
                 for pattern in _patterns(value, allows=name == _ALLOW):
                     rules[agent].setdefault((pattern, name == _ALLOW), number)
             elif (delay := _seconds(value)) is not None:
-                delays[agent] = delay
+                delays[agent] = delay, number
+            else:
+                bad_delays[agent] = number
     ours = token if token in rules else "*"
     ordered = sorted(rules.get(ours, {}).items(), key=lambda rule: (-len(rule[0][0]), not rule[0][1]))
-    return [_Rule(pattern, allows, line) for (pattern, allows), line in ordered], delays.get(ours)
+    delay, delay_line = delays.get(ours, (None, bad_delays.get(ours, 0)))
+    return [_Rule(pattern, allows, line) for (pattern, allows), line in ordered], delay, delay_line
 
 
 def _patterns(value: str, *, allows: bool) -> Iterator[str]:

@@ -11,10 +11,12 @@ from functools import partial
 from crawler.config import plan as planning
 from crawler.config.deprecated import KEYS
 from crawler.config.plan import CrawlPlan
+from crawler.config.start import StartMoved
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.crawl.visit import Clock, open_frontier, visit
-from crawler.errors import NothingCrawlable, StorageError, single_error
+from crawler.crawl.visit import Clock, open_frontier, start_moved, visit
+from crawler.errors import NothingCrawlable, SiteatlasError, StorageError, single_error
+from crawler.model import Outcome
 from crawler.publish.gate import reject_start
 from crawler.publish.listing import published_not_visited
 from crawler.publish.recent_feed import recent_feed_url
@@ -64,8 +66,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
                     known.admit(discovered)
                 return False
 
-            judge_start = partial(reject_start, is_scope_set=bool(plan.config.site.sitemap_url))
-            reject = judge_start if store.is_first and not accept_shrink else None
+            reject = partial(_start_rejection, plan) if store.is_first and not accept_shrink else None
             is_static = plan.source is not None and plan.source.folder is not None
             is_observed = plan.config.content.lastmod == "observed" and not is_static
             again = plan.config.fetch.second_reads if is_observed else 0
@@ -73,6 +74,9 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
                 visited = await visit(
                     plan, store, frontier, watch, admit_published, clock, second_reads=again, reject=reject
                 )
+            except StartMoved:
+                store.discard()
+                raise
             except NothingCrawlable as error:
                 store.record_failure(error, clock())
                 raise
@@ -86,3 +90,9 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
         raise StorageError(str(error)) from error
     except BaseExceptionGroup as group:
         raise single_error(group) from None
+
+
+def _start_rejection(plan: CrawlPlan, outcome: Outcome) -> SiteatlasError | None:
+    """The error that ends the first crawl of a site at once, because of its start URL."""
+    is_scope_set = bool(plan.config.site.sitemap_url)
+    return start_moved(plan, outcome) or reject_start(outcome, is_scope_set=is_scope_set)

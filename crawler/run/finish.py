@@ -26,7 +26,7 @@ from crawler.publish import write
 from crawler.publish.change_feed import ChangeFeed, write_feeds
 from crawler.publish.changes import Change, ChangeSample
 from crawler.publish.completeness import completeness
-from crawler.publish.entries import EntryBuilder, EntryCounts
+from crawler.publish.entries import EntryBuilder, EntryCounts, find_site_images
 from crawler.publish.gate import GateLimits, Hold, Refusal, challenge_note, judge
 from crawler.publish.gate_facts import challenged_pages, gate_facts, read_coverage
 from crawler.publish.listing import Listing
@@ -85,6 +85,7 @@ class RunFinisher:
         if judged:
             self._listing.hold(judged)
             run = replace(run, refusal=judged.sentence, exit_code=PublishRefused.exit_code)
+        self._find_site_images()
         write.assign_shards(self._plan, self._listing, self._entries, self._tally)
         notes = [*run.notes, *write.build_date_note(self._listing, policy)]
         run = replace(run, listed=len(self._listing), kept=self._listing.kept_count, notes=notes)
@@ -113,6 +114,16 @@ class RunFinisher:
         )
         after = AcceptAfter(output.accept_after, now)
         return judge(gate_facts(self._store.db, self._plan.seed, output.max_shrink, after), limits)
+
+    def _find_site_images(self) -> None:
+        """Tell the entries which images belong to the site."""
+        content, entries, start = self._plan.config.content, self._entries, self._plan.seed
+        if content.images and content.max_image_share < 1:
+            entries.site_images = find_site_images(
+                self._listing.image_sample(), self._listing.site_images, content.max_image_share
+            )
+        verdict = self._listing.verdict_of(start)
+        entries.start = (verdict and verdict.target) or start
 
     def _finish_cut_short(self, run: Run, verdict: Completeness, ending: FinishReason) -> FinishedRun:
         """The gate does not decide here: there is no new set yet."""
@@ -155,6 +166,7 @@ class RunFinisher:
             has_new_dates = self._listing.differs
             record_losses(db, run.started)
             publish_store.store_published(db, run.number)
+            self._listing.store_site_images(self._entries.site_images)
             if not run.refusal:  # a night in doubt teaches nothing about what usually changes
                 site = observation.memory, observation.distrust, observation.policy
                 ObservationStore(db, run.number).store_site(*site)

@@ -1,4 +1,4 @@
-"""How a run is started: its command-line choices, beyond the configuration, and the settings of its process."""
+"""What one run needs beyond the configuration: choices of the command line, and settings of its process."""
 
 import gc
 

@@ -16,6 +16,7 @@ import anyio
 from msgspec.structs import replace
 
 from crawler.config.plan import CrawlPlan
+from crawler.config.start import StartMoved, remember_move
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.errors import PublishRefused, SiteatlasError, StateInUse
 from crawler.notify.ledger_status import NotifyResult
@@ -62,6 +63,13 @@ async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with
             replace_foreign=replace_foreign,
             all_left_out=all_left_out,
         )
+    except StartMoved as moved:
+        followed = plan.moved_to(moved.target)
+        report = await regenerate_site(
+            followed, name, watch, begin=begin, dry_run=dry_run, accept_shrink=accept_shrink, all_left_out=all_left_out
+        )
+        remember_move(plan.config, plan.seed, followed.seed)
+        return report
     except SiteatlasError as error:
         if not dry_run and not isinstance(error, StateInUse):  # the process that uses it reports
             announced = await _announce(plan, name, run_result_of_error(error))

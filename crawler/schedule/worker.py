@@ -97,6 +97,7 @@ def _run_job(job: SiteJob) -> RunResult:
         options = RunOptions(quiet=True, unattended=True)
         watch = ProgressLogger().watch if job.is_verbose else _ignore_progress
         report = crawl_and_report(job.name, plan, options, watch)
+        plan = plan_crawl(plan.config)  # the run may have found that the start URL has moved
         if report.ending == FinishReason.INTERRUPTED.value and _exceeds_time_limit(plan, job):
             _record_timeout(plan, report.run)
         _log_news(report.announced, status)

@@ -53,7 +53,7 @@ CREATE TABLE content (
   reading TEXT NOT NULL,                      -- key of the settings it was parsed with
   digest BLOB NOT NULL,                       -- of everything that was parsed
   type TEXT NOT NULL,                         -- Content-Type
-  links BLOB NOT NULL,                        -- frontier/outlinks.py: ids and flags
+  links BLOB NOT NULL,                        -- frontier/storage.py: ids and flags
   page BLOB,                                  -- msgpack of model.Page without its links, NULL when it is no page
   text BLOB NOT NULL,                         -- crawler.parse.snapshot: for comparison, compressed
   delta BLOB NOT NULL DEFAULT x''             -- crawler.parse.snapshot: against the previous content

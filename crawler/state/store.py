@@ -4,10 +4,11 @@ import contextlib
 import hashlib
 import os
 import re
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from enum import Enum, auto
 from functools import cached_property
@@ -188,6 +189,7 @@ class Store:
         self._now = time.time() if now is None else now
 
     def __enter__(self) -> Self:
+        self.is_new = not self.directory.exists()
         with ExitStack() as opened:
             opened.callback(os.close, hold_lock(self.directory))
             aside = self._set_damage_aside()
@@ -207,6 +209,14 @@ class Store:
             self._look_for_damage(single_error(error))
         with storage_errors(f"the state in {self.directory}"):
             self._opened.close()
+
+    def discard(self) -> None:
+        """Leave no state behind if there was none before: the run belongs to another site. Call it last."""
+        if self.is_new:
+            self._opened.close()
+            shutil.rmtree(self.directory, ignore_errors=True)
+            with suppress(OSError):  # that of an audit is in the directory of its site, which may have more
+                self.directory.parent.rmdir()
 
     def record_public(self, hosts: Iterable[str]) -> None:
         """Record the ``host:port`` of start URLs that have a public address: see :func:`public_hosts`."""

@@ -16,6 +16,7 @@ from crawler.config.config import Config
 from crawler.config.plan import plan_scope
 from crawler.crawl.download import DocumentNotFound, Downloader
 from crawler.errors import UsageError
+from crawler.fetch.body import looks_like_text
 from crawler.fetch.media_type import parse_media_type
 from crawler.model import Reply, Url
 from crawler.robots.rules import MAX_BYTES as MAX_ROBOTS_BYTES
@@ -134,6 +135,10 @@ def check_robots_response(reply: Reply, url: str) -> Iterator[DiscoveryCheck]:
 
 def _decoded_text(reply: Reply) -> DiscoveryCheck:
     body = reply.body
+    if not body.strip():
+        return check_passed("robots.text", "robots.txt is empty, so everything is allowed")
+    if not looks_like_text(body):
+        return check_failed("robots.text", "robots.txt is binary data, not text", "serve a text file there")
     if reply.cut or len(body) > MAX_ROBOTS_BYTES:
         return check_failed(
             "robots.text",
@@ -350,7 +355,7 @@ def check_discovery(name: str, config: Config) -> Declaration:
     robots_url = f"{origin_of(sitemap_url)}/robots.txt"
     public = _public_config(config)
     with Downloader(public, list(dict.fromkeys((origin_of(sitemap_url), origin_of(seed)))), MAX_BYTES) as downloader:
-        checker = _DiscoveryChecker(downloader, sitemap_url, robots_url, published_file(config, sitemap_url))
+        checker = _DiscoveryChecker(downloader, sitemap_url, robots_url, config)
         assumed = () if config.site.sitemap_url or config.output.directory else tuple(checker.find_other_sitemap())
         checks = (*assumed, *checker.checks())
     return Declaration(
@@ -377,13 +382,14 @@ def _public_config(config: Config) -> Config:
 class _DiscoveryChecker:
     """Makes the checks in the order of the output. ``missing`` grows meanwhile."""
 
-    def __init__(self, downloader: Downloader, sitemap_url: Url, robots_url: str, file: Path | None) -> None:
+    def __init__(self, downloader: Downloader, sitemap_url: Url, robots_url: str, config: Config) -> None:
         self.missing: dict[str, list[str]] = {}
         self.sitemap_url = sitemap_url
         self._downloader = downloader
         self._reply = cache(downloader.get)
         self._robots_url = robots_url
-        self._file = file
+        self._file = published_file(config, sitemap_url)
+        self._config = config
 
     def find_other_sitemap(self) -> Iterator[DiscoveryCheck]:
         """Check another sitemap instead: one that robots.txt names, or the target of a redirect."""
@@ -431,6 +437,9 @@ class _DiscoveryChecker:
             yield check_unknown("sitemap.declared", "whether robots.txt names the sitemap")
             return
         yield from check_robots_response(reply, self._robots_url)
+        rules = parse_robots(reply.body, self._config.fetch.user_agent, time.time())
+        for note in rules.delay_note(self._config.obey.max_crawl_delay):
+            yield check_failed("robots.delay", note, "give a number of seconds that crawlers obey, such as 10")
         declared = check_declared(reply.body, self.sitemap_url)
         yield declared
         if declared.status is CheckStatus.PROBLEM:

@@ -31,7 +31,7 @@ class UnpackedLinks(NamedTuple):
 
 
 def unpack_many(packed: Sequence[bytes]) -> UnpackedLinks:
-    """The links of all pages, in the order of :func:`crawler.crawl.frontier.outlinks.unpack_links`."""
+    """The links of all pages, in the order of :func:`crawler.crawl.frontier.storage.unpack_links`."""
     numbers, first = _numbers(packed)
     heads, pages = _group_heads(numbers, first)
     flags, counts = numbers[heads], numbers[heads + 1]

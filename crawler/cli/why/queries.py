@@ -18,7 +18,7 @@ from crawler.cli.why.story import (
     UrlHistory,
     UrlStory,
 )
-from crawler.crawl.frontier.outlinks import unpack_links
+from crawler.crawl.frontier.storage import unpack_links
 from crawler.lastmod.store import ObservationStore
 from crawler.model import DiscoveredBy, DocumentKind, Page, Request, State, Url
 from crawler.state.database import storage_errors

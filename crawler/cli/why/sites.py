@@ -22,6 +22,7 @@ from crawler.config.deprecated import current_keys
 from crawler.config.load import build_config, known_keys
 from crawler.config.plan import AUDIT, plan_scope
 from crawler.config.source import read_source
+from crawler.config.start import lacks_scheme
 from crawler.errors import StorageError, UsageError
 from crawler.model import Url
 from crawler.robots.rules import RobotsAccess
@@ -48,7 +49,9 @@ class KnownSite:
 
     def url(self, text: str) -> Url:
         """The canonical form of a URL, or of a path of this site. Raises InvalidUrl."""
-        return join_url(self.start, text, self.params) if text.startswith("/") else normalize_url(text, self.params)
+        if text.startswith("/"):
+            return join_url(self.start, text, self.params)
+        return normalize_url(f"{self.start.partition(':')[0]}://{text}" if lacks_scheme(text) else text, self.params)
 
     def sources(self, url: Url) -> list[str]:
         """What the sources of the last audit say about a URL, if this is the state of a finished audit."""

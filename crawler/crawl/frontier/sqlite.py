@@ -78,8 +78,11 @@ class SqliteFrontier:
             self._state_counts = StateCounts(db)
             self._crash_counter = CrashCounter(db)
             self._trap_detector = TrapDetector(db, self._state_counts, self._out, patience)
-        self.notes = self._trap_detector.notes
-        """Notes on crawler traps that were left out, by path."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes on crawler traps that were left out."""
+        return self._trap_detector.notes
 
     def _forget(self) -> None:
         """Drop what memory holds of a change that failed."""
@@ -130,7 +133,7 @@ class SqliteFrontier:
         state, kind, origin = self._db.execute(
             "SELECT state, kind, origin FROM visit WHERE id = ?", (number,)
         ).fetchone()
-        if state == State.TRAP and self._trap_detector.template_of(find):
+        if state == State.TRAP and self._trap_detector.keeps(find):
             return number
         self._known.put(find.url, number, found, depth)
         if kind == DocumentKind.SITEMAP and find.kind is DocumentKind.PAGE:
@@ -227,6 +230,8 @@ class SqliteFrontier:
         if self._out.get(lease.id) is not lease:
             return
         with self._batch.change():
+            if self._trap_detector.read(outcome):
+                self._ahead.clear()
             targets = self._known.link_ids(lease, outcome.links, self._ensure_known)
             for find in outcome.finds:
                 number = self._ensure_known(find)

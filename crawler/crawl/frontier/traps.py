@@ -18,9 +18,10 @@ from msgspec import Struct
 
 from crawler.crawl.frontier import url_templates
 from crawler.crawl.frontier.cache import StateCounts
-from crawler.crawl.frontier.outlinks import unpack_links
+from crawler.crawl.frontier.copies import CopyDetector
+from crawler.crawl.frontier.storage import unpack_links
 from crawler.crawl.frontier.url_templates import TemplatePage, UrlTemplate
-from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, State, Url, Verdict
+from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, Outcome, State, Url, Verdict
 from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.url.normalize import origin_of
 
@@ -183,9 +184,19 @@ class TrapDetector:
         self._state_counts = state_counts
         self._trap_limit = patience
         self._slack: Counter[str] = Counter()  # by path: how many more URLs of an endless template are visited
-        self.notes: dict[str, str] = {}  # by path
+        self._notes: dict[str, str] = {}  # by path
         self._is_counted = False
+        self._copies = CopyDetector(db, state_counts, out, patience)
         self._count()
+
+    @property
+    def notes(self) -> list[str]:
+        """A note for each trap that was left out."""
+        return [*self._notes.values(), *self._copies.notes.values()]
+
+    def read(self, outcome: Outcome) -> bool:
+        """Compare a page with those before it. Returns whether pending URLs were postponed."""
+        return self._trap_limit > 0 and self._copies.read(outcome)
 
     def reset(self) -> None:
         """Count again at the next call."""
@@ -198,9 +209,15 @@ class TrapDetector:
         lease = self._out.get(find.source)
         return url_templates.shared_template(find.url, lease.url, self._is_known) if lease else None
 
+    def keeps(self, find: DiscoveredUrl) -> bool:
+        """Whether a URL stays postponed though one more page leads to it."""
+        return self.template_of(find) is not None or (self._trap_limit > 0 and self._copies.refusal(find) is not None)
+
     def refusal(self, find: DiscoveredUrl) -> Verdict | None:
         """Why a new URL is postponed; None when it is visited."""
         template = self.template_of(find)
+        if self._trap_limit and (copy := self._copies.refusal(find)):
+            return copy
         if template is None:
             return None
         self._count()
@@ -220,6 +237,8 @@ class TrapDetector:
 
     def review_postponed(self) -> bool:
         """Judge the postponed URLs, when all else is visited. Returns whether some are visited now."""
+        if self._trap_limit and self._copies.review():
+            return True
         self._count()
         waiting = self._waiting - self._vain
         paths = sorted({template.path for template in waiting} | self._closing)
@@ -351,7 +370,7 @@ class TrapDetector:
             if near:
                 self._drop_behind(templates, near[-1], novelty[path])
             for rest in waiting.get(path, ()):
-                self.notes[path] = url_templates.trap_note(
+                self._notes[path] = url_templates.trap_note(
                     templates, rest.url, own, sum(map(novelty[path].judged_count, templates))
                 )
         return revived

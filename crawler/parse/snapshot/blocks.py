@@ -3,7 +3,7 @@
 No tree is built: one pass reads the tags, with a stack of the elements that contain others. Where a browser builds
 another tree, both versions in a comparison are misread alike. A place is the chain of containers with their classes and
 ids; a box is the part of it from the innermost container that has some; a spot is a place under a heading. Markup that
-two versions share is read once.
+two versions share is read once. A long text is several blocks: its sentences, and its inline elements with a class.
 """
 
 import re
@@ -29,6 +29,7 @@ from crawler.parse.snapshot.text import (
 MAX_BLOCKS: Final = 20_000
 MAX_DEPTH: Final = 64
 """Nested containers whose names count for a place."""
+_LEAF: Final = b"\x1f"  # before an element that gives a text its role; no class or id contains this character
 _CHAIN: Final = 100  # bytes up to which a chain of names is not hashed
 
 _data = re.compile(
@@ -56,28 +57,6 @@ class ContentBlock(Struct, frozen=True, gc=False):
     box: bytes = b""
 
 
-class UnreadBlock(Struct, frozen=True, gc=False):
-    """Markup of at most one block, and its place."""
-
-    markup: str
-    place: bytes
-    spot: str
-    is_frame: bool
-    box: bytes
-
-    def read(self) -> ContentBlock | None:
-        """The block, or None when the markup has no text."""
-        reading = TEXTS[self.markup]
-        if not reading.compared_text:
-            return None
-        return ContentBlock(
-            reading.compared_text, reading.text, self.place, self.spot, self.is_frame, False, reading.is_link, self.box
-        )
-
-
-AnyBlock = ContentBlock | UnreadBlock
-
-
 def stable_hash(*parts: bytes) -> int:
     """A signed 64-bit hash, equal in every process and version of Python."""
     return int.from_bytes(blake2b(b"\x00".join(parts), digest_size=8).digest(), "big", signed=True)
@@ -93,20 +72,19 @@ def parse_blocks(snapshot: bytes, limit: int | None = None) -> list[ContentBlock
         return None
     markup, entries = _extract_jsonld(markup[:limit])
     _ParserState().read(split_markup(markup), entries)
-    return [entry for entry in entries if isinstance(entry, ContentBlock)]
+    return entries
 
 
 class PageVersion(Struct):
-    """One of two versions: all entries in document order, and the indexes of those that may differ, which are read."""
+    """One of two versions: all blocks in document order, and the indexes of those that may differ."""
 
-    entries: list[AnyBlock]
+    blocks: list[ContentBlock]
     own: list[int]
 
     @property
     def differing(self) -> list[ContentBlock]:
         """The blocks that may differ."""
-        entries = self.entries
-        return [entry for at in self.own if isinstance(entry := entries[at], ContentBlock)]
+        return [self.blocks[at] for at in self.own]
 
 
 def parse_changed_blocks(before: bytes, after: bytes) -> tuple[PageVersion, PageVersion] | None:
@@ -119,20 +97,18 @@ def parse_changed_blocks(before: bytes, after: bytes) -> tuple[PageVersion, Page
     new_pieces = split_markup(new_markup)
     old_pieces = split_markup_like(old_markup, new_markup, new_pieces)
     earlier, later = PageVersion(old, [*range(len(old))]), PageVersion(new, [*range(len(new))])
-    # Unread markup counts as one block, so a page that may have too many blocks is read in full.
-    lazily = len(new) + len(new_pieces) <= MAX_BLOCKS and "itemprop" not in new_markup.lower()
     in_earlier, in_later = _ParserState(), _ParserState()
     for span in diff_spans(old_pieces, new_pieces):
-        is_shared, begin = span.same and in_earlier == in_later, len(later.entries)
-        in_later.read(new_pieces[span.new], later.entries, lazily=lazily and is_shared)
-        if is_shared and len(later.entries) < MAX_BLOCKS:
-            earlier.entries += later.entries[begin:]
+        is_shared, begin = span.same and in_earlier == in_later, len(later.blocks)
+        in_later.read(new_pieces[span.new], later.blocks)
+        if is_shared and len(later.blocks) < MAX_BLOCKS:
+            earlier.blocks += later.blocks[begin:]
             in_earlier = in_later.copy()
             continue
-        later.own += range(begin, len(later.entries))
-        begin = len(earlier.entries)
-        in_earlier.read(old_pieces[span.old], earlier.entries)
-        earlier.own += range(begin, len(earlier.entries))
+        later.own += range(begin, len(later.blocks))
+        begin = len(earlier.blocks)
+        in_earlier.read(old_pieces[span.old], earlier.blocks)
+        earlier.own += range(begin, len(earlier.blocks))
     return earlier, later
 
 
@@ -154,8 +130,8 @@ class _ParserState(Struct):
         fields = (getattr(self, name) for name in self.__struct_fields__[2:])
         return _ParserState(self.stack.copy(), self.open.copy(), *fields)
 
-    def read(self, pieces: list[str], blocks: list[AnyBlock], *, lazily: bool = False) -> None:
-        """Read pairs of tag and text, up to ``MAX_BLOCKS``. Headings are read even when ``lazily`` is true."""
+    def read(self, pieces: list[str], blocks: list[ContentBlock]) -> None:
+        """Read pairs of tag and text, up to ``MAX_BLOCKS``."""
         pairs = iter(pieces)
         for written, text in zip(pairs, pairs, strict=True):
             if written:
@@ -167,34 +143,31 @@ class _ParserState(Struct):
                 elif tag.name:
                     self._start(tag, blocks)
             if text and not self.mute and not text.isspace():
-                if lazily and not self.in_heading:
-                    blocks.append(
-                        UnreadBlock(text, self.place + self.leaf, self.heading, self.is_frame, self.box + self.leaf)
-                    )
-                    continue
                 self._text(text, blocks)
                 if len(blocks) >= MAX_BLOCKS:
                     return
 
-    def _text(self, raw: str, blocks: list[AnyBlock]) -> None:
-        reading = TEXTS[raw]
-        if reading.compared_text:
-            text, place = reading.compared_text, self.place + self.leaf
-            box, is_link = self.box + self.leaf, reading.is_link
-            blocks.append(ContentBlock(text, reading.text, place, self.heading, self.is_frame, False, is_link, box))
-            if self.in_heading:
-                self.heading = mask_variable_text(reading.text[:200])
-                self.in_heading = False
-        for name, value in reading.facts:
-            _append_statement(name, value, blocks)
+    def _text(self, raw: str, blocks: list[ContentBlock]) -> None:
+        for part in TEXTS[raw]:
+            if part.compared_text:
+                place, box = self.place + self.leaf, self.box + self.leaf
+                if part.token:
+                    place, box = place + _LEAF + part.token, part.token
+                text, is_link = part.compared_text, part.is_link
+                blocks.append(ContentBlock(text, part.text, place, self.heading, self.is_frame, False, is_link, box))
+                if self.in_heading:
+                    self.heading = mask_variable_text(part.text[:200])
+                    self.in_heading = False
+            for name, value in part.facts:
+                _append_statement(name, value, blocks)
 
-    def _start(self, tag: TagEffect, blocks: list[AnyBlock]) -> None:
+    def _start(self, tag: TagEffect, blocks: list[ContentBlock]) -> None:
         if tag.statement[1] and not self.mute:
             _append_statement(*tag.statement, blocks)
         if tag.opens:
             self._open(tag)
         else:
-            self.leaf = b"\x1f" + tag.token  # no class or id contains this character
+            self.leaf = _LEAF + tag.token
             self.in_heading = tag.is_heading
 
     def _open(self, tag: TagEffect) -> None:
@@ -217,7 +190,7 @@ class _ParserState(Struct):
                 return
 
 
-def _append_statement(name: str, value: str, blocks: list[AnyBlock]) -> None:
+def _append_statement(name: str, value: str, blocks: list[ContentBlock]) -> None:
     value = clean_value(value)
     if not value or len(blocks) >= MAX_BLOCKS:
         return
@@ -232,9 +205,9 @@ def statement_place(name: str) -> bytes:
     return b"=" + name[:200].encode("utf-8", "surrogatepass")
 
 
-def _extract_jsonld(markup: str) -> tuple[str, list[AnyBlock]]:
+def _extract_jsonld(markup: str) -> tuple[str, list[ContentBlock]]:
     """The markup without JSON-LD, and the JSON-LD values as blocks by their path. The order of keys does not count."""
-    blocks: list[AnyBlock] = []
+    blocks: list[ContentBlock] = []
     if "ld+json" not in markup:
         return markup, blocks
     for script in _data.findall(markup):

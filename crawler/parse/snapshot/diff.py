@@ -1,18 +1,21 @@
-"""Finds the blocks that a page lost and gained between two visits. ``lastmod`` decides which of them matter."""
+"""Finds the blocks that a page lost and gained between two visits, and puts them in words. Pure.
+
+``lastmod`` decides which of them matter.
+"""
 
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice, pairwise
+from operator import itemgetter
 from typing import Final
 
 from msgspec import Struct
 
 from crawler.parse.html.text import one_line
 from crawler.parse.snapshot.blocks import (
-    AnyBlock,
     ContentBlock,
     PageVersion,
     parse_blocks,
@@ -20,7 +23,7 @@ from crawler.parse.snapshot.blocks import (
     stable_hash,
     statement_place,
 )
-from crawler.parse.snapshot.text import Memo, has_fingerprint, mask_variable_text
+from crawler.parse.snapshot.text import Memo, has_date, has_fingerprint, mask_variable_text
 
 MAX_DIFFERENCES = 200
 MAX_TEXT = 120
@@ -31,6 +34,9 @@ BEFORE_ALIKE = 64
 """Flag of a difference: the neighbour ``ahead`` is at its place."""
 MIN_MOVED_TEXT = 25
 """Characters from which on the position of a text matters: not of a label, a tag or a figure."""
+MAX_EVIDENCE: Final = 3
+"""Changes that are named for a page."""
+_MIN_PART: Final = 16  # characters of a text that repeats a part of another; a shorter one may be in it by chance
 MAX_FIGURES = 8
 """Numbers of a text that are compared one by one."""
 MAX_BARE = 4
@@ -49,6 +55,8 @@ MOVED = 16
 """Flag of a difference: the page lost and gained the text, which moved among the others of its place."""
 FINGERPRINT = 8
 """Flag of a difference: it has the URL of an asset whose fingerprint does not count."""
+DATED = 128
+"""Flag of a difference: it has a day or a year beside the name of a month."""
 
 
 class Difference(Struct, frozen=True, array_like=True):
@@ -102,12 +110,15 @@ def compare(before: bytes, after: bytes) -> Delta:
     if before == after:
         return Delta(known=bool(before))
     versions = parse_changed_blocks(before, after)
-    if versions is None or not all(any(map(_read_block, version.entries)) for version in versions):
+    if versions is None or not all(version.blocks for version in versions):
         return Delta(known=False)
     in_old, in_new = (Counter([block.compared_text for block in version.differing]) for version in versions)
     moved = _moved(versions[0].differing, versions[1].differing)
-    lost = _differences(versions[0], _surplus(in_old, in_new), moved, True)
-    gained = _differences(versions[1], _surplus(in_new, in_old), moved, False)
+    in_lost = _changed(versions[0], _surplus(in_old, in_new), moved)
+    in_gained = _changed(versions[1], _surplus(in_new, in_old), moved)
+    _drop_divided_anew(in_lost, in_gained)
+    lost = _differences(versions[0], in_lost, moved, True)
+    gained = _differences(versions[1], in_gained, moved, False)
     listed = lost[: max(MAX_DIFFERENCES // 2, MAX_DIFFERENCES - len(gained))]
     listed += gained[: MAX_DIFFERENCES - len(listed)]
     return Delta(listed, more=len(listed) < len(lost) + len(gained))
@@ -157,8 +168,7 @@ def _unique_texts(blocks: list[ContentBlock]) -> dict[bytes, list[str]]:
     for block in blocks:
         is_free = block.is_link or block.is_frame or len(block.text) < MIN_MOVED_TEXT or block.place[:1] == b"="
         if not is_free and count[block.compared_text] == 1:
-            container = block.place.partition(b"\x1f")[0]
-            texts.setdefault(container, []).append(block.compared_text)
+            texts.setdefault(_container(block), []).append(block.compared_text)
     return texts
 
 
@@ -178,60 +188,83 @@ def _longest_increasing(numbers: list[int]) -> list[int]:
     return chain
 
 
-def _differences(version: PageVersion, surplus: dict[str, int], moved: set[str], gone: bool) -> list[Difference]:
-    """The blocks in surplus and those that moved, in document order; of equal blocks the last.
-
-    One more than a delta lists, at most.
-    """
-    if not surplus and not moved:
-        return []
+def _changed(version: PageVersion, surplus: dict[str, int], moved: set[str]) -> dict[int, ContentBlock]:
+    """The blocks in surplus and those that moved, by index, in document order; of equal blocks the last."""
     changed: dict[int, ContentBlock] = {}
-    for at in reversed(version.own):
-        block = version.entries[at]
-        if not isinstance(block, ContentBlock):
-            continue
-        if surplus.get(block.compared_text):
-            surplus[block.compared_text] -= 1
-            changed[at] = block
-        elif block.compared_text in moved:
-            changed[at] = block
+    if surplus or moved:
+        for at in reversed(version.own):
+            block = version.blocks[at]
+            if surplus.get(block.compared_text):
+                surplus[block.compared_text] -= 1
+                changed[at] = block
+            elif block.compared_text in moved:
+                changed[at] = block
+    return dict(reversed(changed.items()))
+
+
+def _drop_divided_anew(lost: dict[int, ContentBlock], gained: dict[int, ContentBlock]) -> None:
+    """Drop blocks that follow each other and say the same as some of the other version: only inline tags changed."""
+    if len(lost) == len(gained):  # then the same text would be divided into as many blocks
+        return
+    old, new = ({_joined(run): run for run in _runs(changed)} for changed in (lost, gained))
+    for text in old.keys() & new.keys():
+        for changed, run in ((lost, old[text]), (gained, new[text])):
+            for at in run:
+                del changed[at]
+
+
+def _runs(changed: dict[int, ContentBlock]) -> list[dict[int, ContentBlock]]:
+    """The changed blocks that follow each other in one container."""
+    runs: list[dict[int, ContentBlock]] = []
+    for at, block in changed.items():
+        before = changed.get(at - 1)
+        if before is None or _container(before) != _container(block):
+            runs.append({})
+        runs[-1][at] = block
+    return runs
+
+
+def _joined(run: dict[int, ContentBlock]) -> str:
+    return "".join("".join(block.compared_text.split()) for block in run.values())
+
+
+def _container(block: ContentBlock) -> bytes:
+    return block.place.partition(b"\x1f")[0]
+
+
+def _differences(
+    version: PageVersion, changed: dict[int, ContentBlock], moved: set[str], gone: bool
+) -> list[Difference]:
+    """The changed blocks as differences: one more than a delta lists, at most."""
     places = {block.place for block in changed.values()}
     among: Counter[tuple[bytes, str]] = Counter()
     count: Counter[bytes] = Counter()
     nth: dict[int, int] = {}
-    for at, entry in enumerate(version.entries):
-        if entry.place in places and _read_block(entry):
-            among[entry.place, entry.spot] += 1
-            nth[at] = count[entry.place]
-            count[entry.place] += 1
+    for at, block in enumerate(version.blocks):
+        if block.place in places:
+            among[block.place, block.spot] += 1
+            nth[at] = count[block.place]
+            count[block.place] += 1
     differences: list[Difference] = []
     following = -1
-    for at in sorted(changed)[: MAX_DIFFERENCES + 1]:
+    for at, block in islice(changed.items(), MAX_DIFFERENCES + 1):
         if at > following:
             preceding, after = _unchanged_neighbour(version, changed, at, -1)
             following, ahead = _unchanged_neighbour(version, changed, at, 1)
-        block = changed[at]
         numbers = nth[at], nth[at] - count[block.place]
         flags = MOVED if block.compared_text in moved else 0
-        flags |= BEHIND_ALIKE * (after != 0 and version.entries[preceding].place == block.place)
-        flags |= BEFORE_ALIKE * (ahead != 0 and version.entries[following].place == block.place)
+        flags |= BEHIND_ALIKE * (after != 0 and version.blocks[preceding].place == block.place)
+        flags |= BEFORE_ALIKE * (ahead != 0 and version.blocks[following].place == block.place)
         differences.append(_difference(block, gone, after, ahead, among[block.place, block.spot], numbers, flags))
     return differences
 
 
 def _unchanged_neighbour(version: PageVersion, changed: Container[int], at: int, step: int) -> tuple[int, int]:
-    """The index of the nearest unchanged entry with a text in one direction, and its key, or 0 at the end."""
+    """The index of the nearest unchanged block in one direction, and its key, or 0 at the end."""
     at += step
-    while 0 <= at < len(version.entries):
-        block = None if at in changed else _read_block(version.entries[at])
-        if block:
-            return at, _key_at_place(block)
+    while at in changed:
         at += step
-    return at, 0
-
-
-def _read_block(entry: AnyBlock) -> ContentBlock | None:
-    return entry if isinstance(entry, ContentBlock) else entry.read()
+    return at, _key_at_place(version.blocks[at]) if 0 <= at < len(version.blocks) else 0
 
 
 def _difference(  # noqa: PLR0913 - the fields of a difference
@@ -241,6 +274,7 @@ def _difference(  # noqa: PLR0913 - the fields of a difference
     flags |= FRAME * block.is_frame | FACT * block.is_fact | LINK * block.is_link
     if has_fingerprint(block.compared_text):
         flags |= FINGERPRINT
+    flags |= DATED * has_date(block.text)
     text = one_line(block.text, MAX_TEXT)
     nth, nth_last = (_nth_key(place, number) for number in numbers)
     unit = block.box.partition(b"\x1f")[0]
@@ -316,3 +350,73 @@ def _box_key(box: bytes) -> int:
 
 def _to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+def evidence_text(differences: Iterable[Difference]) -> str:
+    """The first changes of a page and the number of the others: ``- Price: 20; + Price: 25; 2 more``.
+
+    "-" precedes a text that left the page, "+" one that came, and "~" one whose link, picture or end changed.
+    """
+    texts = list(_change_texts(order_differences(differences)))
+    more = f"; {len(texts) - MAX_EVIDENCE:,} more" if len(texts) > MAX_EVIDENCE else ""
+    return "; ".join(texts[:MAX_EVIDENCE]) + more
+
+
+def discounted_text(discounted: Iterable[tuple[Difference, str]]) -> str:
+    """What differs and is no change: for the most frequent reasons one text and the number of the others."""
+    known = list(discounted)
+    counts = Counter(reason for _, reason in known)
+    examples = {reason: difference.text for difference, reason in reversed(known)}
+    return "; ".join(
+        f'"{examples[reason]}"{f" and {count - 1:,} more" if count > 1 else ""}: {reason}'
+        for reason, count in counts.most_common(MAX_EVIDENCE)
+    )
+
+
+def order_differences(differences: Iterable[Difference]) -> list[Difference]:
+    """The differences in the order in which people want to read them.
+
+    Visible texts come before links and pictures; prices and availability that are stated as data before other
+    statements, and JSON-LD last. Texts stay in the order of the page, each followed by the one that replaced it.
+    """
+    places: dict[int, int] = {}
+    counts: dict[tuple[int, bool], int] = {}
+    keyed = []
+    for number, difference in enumerate(differences):
+        place = places.setdefault(difference.place, len(places))
+        nth = counts[place, difference.gone] = counts.get((place, difference.gone), 0) + 1
+        keyed.append(((_rank(difference), place, nth, not difference.gone, number), difference))
+    return [difference for _, difference in sorted(keyed, key=itemgetter(0))]
+
+
+def _rank(difference: Difference) -> int:
+    name = stated_name(difference)
+    if not name:
+        return 1 if difference.flags & LINK else 0
+    if difference.flags & FACT:
+        return 2
+    return 4 if name.startswith("JSON-LD") else 3
+
+
+def _change_texts(differences: list[Difference]) -> Iterator[str]:
+    """Each change once: structured data often repeats a text of the page, and a heading the title."""
+    lost, came = ({d.text for d in differences if d.gone is gone} for gone in (True, False))
+    names = [stated_name(difference) for difference in differences]
+    named: dict[str, list[str]] = {"-": [], "+": [], "~": []}
+    for name, difference in zip(names, differences, strict=True):
+        text = difference.text
+        sign = "~" if text in lost & came else "-" if difference.gone else "+"
+        is_blurred = sign == "~" and name and "" in names  # data that changed beyond what is known of it
+        if text and not is_blurred and not _is_repeated(name, text, named[sign]):
+            named[sign].append(text)
+            yield f"{sign} {text}"
+
+
+def _is_repeated(name: str, text: str, named: list[str]) -> bool:
+    """Whether a text only repeats another one or a part of it, or is data (``name``) in which that one begins."""
+    if not name:
+        return text in named or (len(text) >= _MIN_PART and any(text in other for other in named))
+    value = text[len(name) + 2 :]
+    if len(value) < _MIN_PART:
+        return any(map(re.compile(rf"(?<!\w){re.escape(value)}(?!\w)").search, named))
+    return any(value in other or (len(other) >= _MIN_PART and other[:_MIN_PART] in value) for other in named)

@@ -54,6 +54,7 @@ _figure = re.compile(
     r"|(?=[a-z0-9_-]*[0-9])[a-z0-9_-]{1,200}+(?:[.,:/+][0-9a-z]{1,20}+)*+)|[0-9]++"
 ).finditer
 _digit = re.compile("[0-9]").search
+_date = re.compile(rf"[0-9](?:st|nd|rd|th)?\.?,?\s(?:of\s)?{_MONTH}\b|\b{_MONTH}\.?\s[0-9]", re.IGNORECASE).search
 _MOMENTS: Final = (" ago", "just now", "yesterday", "today")
 _run = re.compile(r"\x00(?:[\s\x00,.:/-]|(?:am|pm|utc|gmt|at|st|nd|rd|th)\b)*+", re.IGNORECASE).sub
 _lower = str.maketrans({letter.upper(): letter for letter in "abcdefghijklmnopqrstuvwxyz"})
@@ -77,6 +78,11 @@ def mask_variable_text(text: str) -> str:
         at = end
     parts.append(text[at:MAX_MASKED_TEXT])
     return _run("#", "".join(parts)) + text[MAX_MASKED_TEXT:]
+
+
+def has_date(text: str) -> bool:
+    """Whether a text has a day or a year beside the name of a month."""
+    return bool(_digit(text)) and _date(text) is not None
 
 
 _asset = re.compile(r"\.(?:png|jpe?g|gif|webp|avif|svg|ico|bmp|mp4|webm|mp3|ogg|pdf|css|js)\Z", re.IGNORECASE).search
@@ -138,6 +144,12 @@ _INLINE_NAMES: Final = (
     " q rb rp rt ruby s samp small source span strike strong sub sup time track tt u var wbr"
 )
 """Elements that do not end a text."""
+_UNNAMED_TAGS: Final = _names("a area br embed img source track wbr")
+"""Those that are no part of their own, whatever class they have: a link is one thing with the words around it."""
+_MAX_PARTS: Final = 64
+"""Parts of a text; the last one holds the rest."""
+# Not before a small letter or a figure: that is an abbreviation.
+_sentence_end = re.compile(r"(?<=[.!?\u2026])\s+(?![a-z0-9\s])|(?<=[\u3002\uff01\uff1f])(?=.)")
 _LEAF_TAGS: Final = _names(
     "p li dt dd td th tr thead tbody tfoot caption figcaption h1 h2 h3 h4 h5 h6 pre option optgroup legend summary"
     " address label button hr textarea colgroup col param head title link meta base html body noscript input frame"
@@ -357,22 +369,28 @@ _link = re.compile(
 
 
 class TextReading(Struct, frozen=True, gc=False):
-    """What a text says: ``compared_text`` with the targets of its links, and ``text`` for display."""
+    """What one part of a text says: ``compared_text`` with the targets of its links, and ``text`` for display.
+
+    ``token`` names the inline element that the part is in, if that has a class or an id.
+    """
 
     compared_text: str = ""
     text: str = ""
     is_link: bool = False
     facts: tuple[tuple[str, str], ...] = ()
+    token: bytes = b""
 
 
 class _InlineTag(Struct, frozen=True, gc=False):
-    """The effect of a tag inside a text. ``begins`` and ``ends`` are for links."""
+    """The effect of a tag inside a text. ``begins`` and ``ends`` are for links; ``token`` is for an own part."""
 
     begins: bool = False
     ends: bool = False
     text: str = ""
     target: str = ""
     fact: tuple[str, str] = ("", "")
+    name: str = ""
+    token: bytes = b""
 
 
 def _read_inline_tag(written: str) -> _InlineTag:
@@ -384,43 +402,103 @@ def _read_inline_tag(written: str) -> _InlineTag:
     tag = parts[1].lower()
     attributes = _read_attributes(parts[2]) if tag[0] != "/" and parts[2] else {}
     target = clean_url(attributes["href"]) if "href" in attributes else _media_source(attributes)
+    is_named = tag not in _UNNAMED_TAGS and ("class" in attributes or "id" in attributes)
     return _InlineTag(
         begins=tag == "a",
         ends=tag == "/a",
         text=f" {attributes.get('alt', '')} " if tag in {"br", "wbr", "img"} else "",
         target="" if target[:11].lower().startswith("javascript:") else target,
         fact=_microdata_value(tag, attributes),
+        name=tag,
+        token=_token(tag, attributes) if is_named else b"",
     )
 
 
 _INLINE_TAGS: Final = Memo(_read_inline_tag)
 
 
-def _read_text(raw: str) -> TextReading:
+class _OpenPart:
+    """A part of a text that is read now."""
+
+    __slots__ = ("facts", "has_text_outside", "targets", "texts", "token")
+
+    def __init__(self, token: bytes = b"") -> None:
+        self.token = token
+        self.texts: list[str] = []
+        self.targets: list[str] = []
+        self.facts: list[tuple[str, str]] = []
+        self.has_text_outside = False
+
+    def close(self) -> TextReading:
+        text = _in_one_line("".join(self.texts))
+        compared = "\x1f".join((text, *self.targets))
+        is_link = bool(self.targets) and not self.has_text_outside
+        return TextReading(compared, text or compared[1:], is_link, tuple(self.facts), self.token)
+
+
+class _TextReader:
+    """Reads the tags and texts of a text in turn. ``named`` is the open element that is a part of its own."""
+
+    def __init__(self) -> None:
+        self.parts = [_OpenPart()]
+        self.in_link = False
+        self.named = ""
+        self.depth = 0
+
+    def read_text(self, text: str) -> None:
+        more = 0 if self.in_link else _MAX_PARTS - len(self.parts)
+        first, *others = _sentence_end.split(text, more) if more > 0 else (text,)
+        self._add(first)
+        for sentence in others:
+            self.parts.append(_OpenPart(self.parts[-1].token))
+            self._add(sentence)
+
+    def _add(self, text: str) -> None:
+        part = self.parts[-1]
+        part.texts.append(text)
+        if not self.in_link and text and not text.isspace():
+            part.has_text_outside = True
+
+    def read_tag(self, tag: _InlineTag) -> None:
+        if self.named:
+            self.depth += (tag.name == self.named) - (tag.name[1:] == self.named)
+        elif tag.token and not self.in_link and len(self.parts) < _MAX_PARTS:
+            self.named, self.depth = tag.name, 1
+            self.parts.append(_OpenPart(tag.token))
+        part = self.parts[-1]
+        part.texts.append(tag.text)
+        if tag.begins or tag.ends:
+            self.in_link = tag.begins
+        if tag.target:
+            part.targets.append(tag.target)
+        if tag.fact[1]:
+            part.facts.append(tag.fact)
+        if self.named and not self.depth:
+            self.named = ""
+            self.parts.append(_OpenPart())
+
+
+def _in_one_line(raw: str) -> str:
+    return " ".join((unescape(raw) if "&" in raw else raw).split())
+
+
+def _read_text(raw: str) -> tuple[TextReading, ...]:
+    """The parts of a text: its sentences, and its inline elements with a class or an id.
+
+    An editor, or a program, changes one part and leaves the others alone. A link is never divided.
+    """
     if "<" not in raw:
-        text = " ".join((unescape(raw) if "&" in raw else raw).split())
-        return TextReading(text, text)
-    parts = _any_tag.split(raw)
-    targets: list[str] = []
-    facts: list[tuple[str, str]] = []
-    in_link, has_text_outside = False, not (not parts[0] or parts[0].isspace())
-    for at in range(1, len(parts), 2):
-        inner = _INLINE_TAGS[parts[at]]
-        parts[at] = inner.text
-        if inner.begins or inner.ends:
-            in_link = inner.begins
-        if inner.target:
-            targets.append(inner.target)
-        if inner.fact[1]:
-            facts.append(inner.fact)
-        if not in_link and not has_text_outside:
-            text = parts[at + 1]
-            has_text_outside = not (not text or text.isspace())
-    text = "".join(parts)
-    text = " ".join((unescape(text) if "&" in text else text).split())
-    compared = "\x1f".join((text, *targets))
-    return TextReading(compared, text or compared[1:], bool(targets) and not has_text_outside, tuple(facts))
+        sentences = _sentence_end.split(raw, _MAX_PARTS - 1)
+        return tuple(TextReading(text, text) for text in map(_in_one_line, sentences) if text)
+    reader = _TextReader()
+    pieces = _any_tag.split(raw)
+    reader.read_text(pieces[0])
+    for tag, text in zip(pieces[1::2], pieces[2::2], strict=True):
+        reader.read_tag(_INLINE_TAGS[tag])
+        reader.read_text(text)
+    readings = (part.close() for part in reader.parts)
+    return tuple(reading for reading in readings if reading.compared_text or reading.facts)
 
 
 TEXTS: Final = Memo(_read_text)
-"""The reading of each text, by its markup."""
+"""The parts of each text, by its markup."""

@@ -119,7 +119,7 @@ def test_ours_300_without_a_location_is_no_page_for_only_200_is() -> None:
 def test_ours_what_may_pass_is_tried_again() -> None:
     assert [status for status in range(100, 1_000) if is_transient(status)] == [
         *(408, 425, 429, 500, 502, 503, 504, 507, 509),
-        *(520, 521, 522, 523, 524, 527, 529, 530),
+        *(*range(520, 528), 529, 530),
     ]
 
 

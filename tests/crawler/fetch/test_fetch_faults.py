@@ -361,6 +361,16 @@ async def test_ours_a_body_without_use_that_never_ends_holds_up_nothing(
     await all_closed(server)
 
 
+@pytest.mark.parametrize("kind", UNWANTED)
+async def test_ours_a_body_without_use_may_announce_any_length(
+    fetcher: Fetcher, server: HostileServer, kind: str
+) -> None:
+    server.route("/", send(UNWANTED[kind] + b"Content-Length: 10737418240\r\n\r\n" + b"x" * 100_000), fin())
+    got = await fetcher.fetch(Url(server.url()), body=PAGE_BODY)
+    assert isinstance(got, Reply)
+    assert got.status == int(UNWANTED[kind].split()[1])
+
+
 async def test_ours_a_redirect_with_a_broken_body_is_a_redirect(fetcher: Fetcher, server: HostileServer) -> None:
     server.route("/", send(UNWANTED["redirect"] + b"Content-Encoding: gzip\r\nContent-Length: 9\r\n\r\nx"), fin())
     assert (await reply(fetcher, server.url())).status == 301

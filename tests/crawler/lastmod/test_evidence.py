@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
-from crawler.lastmod.evidence import evidence_text, order_differences
-from crawler.parse.snapshot.diff import FACT, MAX_TEXT, Difference, compare, stated_name
+from crawler.parse.snapshot.diff import (
+    FACT,
+    MAX_TEXT,
+    Difference,
+    compare,
+    evidence_text,
+    order_differences,
+    stated_name,
+)
 from crawler.parse.snapshot.snapshot import take_snapshot
 
 TITLE = "A chair of beech for the kitchen"

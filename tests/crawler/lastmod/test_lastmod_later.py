@@ -135,6 +135,14 @@ def test_ours_evidence_of_the_moment_of_the_last_visit_counts() -> None:
     assert changed(w3c(NOW - 1_000), before=published).source == SEEN_TO_CHANGE
 
 
+def test_ours_the_day_of_a_run_begins_at_midnight_to_the_microsecond() -> None:
+    midnight = NOW - 8 * 3_600 + 0.25
+    before = SourcedDate("2027-01-15", PAGE)
+    assert (
+        date_of_known_page(before, said(), midnight - DAY, midnight, "observed").lastmod == "2027-01-15T00:00:00+00:00"
+    )
+
+
 def test_ours_an_unchanged_page_moves_on_with_a_later_statement_only() -> None:
     stated = SourcedDate("2026-03-04", PAGE)
     assert date_of_known_page(stated, said(page="2026-03-05"), None, NOW, "page") == SourcedDate("2026-03-05", PAGE)

@@ -98,6 +98,7 @@ def test_ours_a_url_that_no_pattern_includes_names_the_first_three() -> None:
         return admit(Scope(Url("https://h.test/s.xml"), include=include), "https://h.test/x")[1]
 
     assert reason("/a", "/b", "/c") == 'matches no include pattern ("/a", "/b", "/c")'
+    assert reason("/a", "/b", "/c", "/d") == 'matches no include pattern ("/a", "/b", "/c" and 1 more)'
     assert reason("/a", "/b", "/c", "/d", "/e") == 'matches no include pattern ("/a", "/b", "/c" and 2 more)'
 
 

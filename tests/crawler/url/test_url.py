@@ -344,6 +344,9 @@ def test_ours_the_memory_of_a_resolver_is_what_it_counts(asked: list[tuple[str, 
         assert resolver.resolve(base, href, encoding) == expected
         assert resolver._size == sum(table.size for table in resolver._tables.values())
         assert resolver._size <= 3_000 + 2 * 256
+        answers = [each for table in resolver._tables.values() for each in table.answers.items()]
+        texts = sum(len(href) + len(answer) for href, answer in answers)
+        assert resolver._size == 256 * (len(resolver._tables) + len(answers)) + texts
 
 
 @pytest.mark.parametrize(

@@ -307,9 +307,11 @@ def _garbled(dice: random.Random, site: Site) -> Kind:
 def _migrated(dice: random.Random, site: Site) -> Kind:
     """Every page has a new address, with the same content."""
     extras = {f"/new{path}": Reply(200, site.render(path).encode()) for path in site.pages}
-    return Kind(
-        "301 to its new address", "explicit", lambda a: Reply(301, b"", (("Location", f"/new{a.path}"),)), extras
-    )
+
+    def answer(asked: Asked) -> Reply:
+        return Reply(301, b"", (("Location", f"/new{asked.path}"),))
+
+    return Kind("301 to its new address", "explicit", answer, extras, is_whole=True)
 
 
 def _robots(dice: random.Random, site: Site) -> Kind:

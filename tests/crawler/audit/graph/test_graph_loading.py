@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from crawler.audit.graph.link_kind import STATES, LinkKind
 from crawler.audit.graph.load import load_graph, node_names, unpack_many
-from crawler.crawl.frontier.outlinks import pack_links, unpack_links
 from crawler.crawl.frontier.sqlite import SqliteFrontier
+from crawler.crawl.frontier.storage import pack_links, unpack_links
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, Outcome, Page, State, Url, Verdict
 from crawler.state.migrations import STATE_DB
 

@@ -9,8 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from crawler.crawl.frontier.outlinks import pack_links, unpack_links
 from crawler.crawl.frontier.sqlite import SqliteFrontier
+from crawler.crawl.frontier.storage import pack_links, unpack_links
 from crawler.errors import StateInUse, StorageError, UsageError
 from crawler.model import DiscoveredBy, DiscoveredUrl, Done, Lease, Outcome, Request, Retry, State, Url, Verdict, Wait
 from crawler.state import schema

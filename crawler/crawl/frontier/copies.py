@@ -1,0 +1,365 @@
+"""Copies without end: pages that repeat what was read before, under URLs that are new on every page.
+
+Two kinds of evidence, both of pages that were read:
+
+- *Equal but for one segment* of the path, such as a session id: the same text and pictures, and the same links if that
+  segment is left open in them. Segments that only count, such as the days of a calendar, are left to the templates
+  (:mod:`crawler.crawl.frontier.url_templates`).
+- *Equal to the byte*, found on a page that is equal to another one: relative links such as ``next/`` lead deeper and
+  deeper.
+
+A space of copies is endless when ``EVIDENCE`` such pages in a row brought nothing but more URLs of the same kind. Then
+its other URLs are postponed. At the end, ``SAMPLE`` of them are visited after all: if something new is below them,
+twice as many follow. So a page is left out only when the pages beside it and a sample of the rest are copies.
+"""
+
+import re
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from typing import Final, TypeVar
+
+from msgspec import Struct, field
+
+from crawler.crawl.frontier.cache import StateCounts
+from crawler.crawl.frontier.storage import unpack_links
+from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, Outcome, Page, State, Url, Verdict
+from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.url.normalize import origin_of
+
+COPY_PREFIX: Final = "trap.copies: "
+"""The start of the reason of a URL that is left out because it belongs to a space of copies."""
+EVIDENCE: Final = 20  # copies in a row
+SAMPLE: Final = 10  # URLs that are visited in the end to see whether something new is below them
+_LEADING: Final = 3  # so many copies must lead to new URLs, and so many values of a segment be seen
+_DYNAMIC: Final = 5  # pages of an endless space that differ each time are left out if so many others are equal
+_MAX_SEGMENTS: Final = 8
+_UNREAD: Final = -1
+_EQUAL_BYTES: Final = f"{COPY_PREFIX}pages that are equal to the byte lead to more and more copies of themselves"
+_MAX_REMEMBERED: Final = 20_000  # URLs, digests and spaces each
+
+_tag = re.compile(r"<(?!img\b)[^>]*+>?", re.IGNORECASE).sub
+_count = re.compile(r"(?<![0-9])[0-9]{1,7}(?![0-9])").sub
+_OK: Final = 200
+_PARENT_DIGEST: Final = """SELECT c.digest FROM visit v JOIN visit s ON s.id = v.source JOIN content c
+  ON c.id = s.content WHERE v.id = ?"""
+_CONTENT: Final = "SELECT text, links, digest FROM content WHERE id = ?"
+_CONTENT_OF: Final = "SELECT c.text, c.links FROM visit v JOIN content c ON c.id = v.content WHERE v.id = ?"
+_URL: Final = "SELECT url FROM url WHERE id = ?"
+_WAITING: Final = f"""SELECT v.id, u.url, v.state, c.digest FROM visit v JOIN url u ON u.id = v.id JOIN visit s
+  ON s.id = v.source LEFT JOIN content c ON c.id = s.content WHERE v.attempts = 0 AND v.status IS NULL
+  AND (v.state = '{State.PENDING}' OR v.state = '{State.TRAP}' AND v.reason NOT LIKE '{COPY_PREFIX}%')
+  AND v.kind = {int(DocumentKind.PAGE)} AND v.found & {int(DiscoveredBy.SITEMAP)} = 0
+  ORDER BY v.depth, v.id"""  # noqa: S608
+_POSTPONED: Final = f"""SELECT v.reason, u.url, v.id FROM visit v JOIN url u ON u.id = v.id
+  WHERE v.state = '{State.TRAP}' AND v.status IS NULL AND v.reason LIKE '{COPY_PREFIX}%' ORDER BY v.depth, u.url"""  # noqa: S608
+_SET_STATE: Final = "UPDATE visit SET state = ?, reason = ? WHERE id = ?"
+_IS_REMEMBERED: Final = f"""SELECT 1 FROM url u JOIN memory m ON m.id = u.id
+  WHERE u.url = ? AND m.state != '{State.TRAP}'"""  # noqa: S608
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class _Recent(OrderedDict[Key, Value]):
+    """A dictionary that forgets what was not used for long: an endless space is used all the time."""
+
+    def keep(self, key: Key, value: Value) -> Value:
+        self[key] = value
+        if len(self) > _MAX_REMEMBERED:
+            self.popitem(last=False)
+        return value
+
+    def use(self, key: Key) -> Value | None:
+        value = self.get(key)
+        if value is not None:
+            self.move_to_end(key)
+        return value
+
+
+class _Space(Struct):
+    """Pages that may be copies without end. ``reason`` is why a URL of the space is left out."""
+
+    reason: str
+    pattern: str = ""
+    copies: int = 0  # in a row
+    leading: set[int] = field(default_factory=set)  # ids of copies that led to new URLs, a few
+    forms: set[str] | None = None  # of the open segment in new URLs, a few; None: equal to the byte
+    members: dict[str, list[tuple[int, Url, int]]] = {}  # depth, URL and id of equal pages, by open URL or digest
+    equal: int = 0  # URLs with an open segment whose pages are equal ...
+    different: int = 0  # ... and whose pages are not
+    is_endless: bool = False
+
+    def decide(self, evidence: int) -> bool:
+        """Whether the space is found to be endless now, after so many copies in a row."""
+        has_forms = self.forms is None or len(self.forms) >= _LEADING
+        was_endless = self.is_endless
+        self.is_endless = was_endless or (self.copies >= evidence and len(self.leading) >= _LEADING and has_forms)
+        return self.is_endless and not was_endless
+
+
+class _Read(Struct):
+    """The first page of a URL with an open segment; its ``signature`` is ``_UNREAD`` while it waits to be read."""
+
+    depth: int
+    url: Url
+    id: int
+    signature: int = _UNREAD
+    copies: int = 0
+    differs: bool = False
+
+
+class _Sample(Struct):
+    """How many postponed URLs of a reason were visited in the end, and how much was new before."""
+
+    size: int
+    news: int
+    is_over: bool = False
+
+
+class CopyDetector:
+    """Finds spaces of copies. Every method is part of the caller's transaction. ``out`` holds the leases
+    that are out; ``patience`` is the limit of the trap detector."""
+
+    def __init__(
+        self, db: sqlite3.Connection, state_counts: StateCounts, out: Mapping[int, Lease], patience: int
+    ) -> None:
+        self._evidence = min(EVIDENCE, max(_LEADING, patience // 3))
+        self._db = db
+        self._state_counts = state_counts
+        self._out = out
+        self.notes: dict[str, str] = {}  # by reason
+        self._seen: _Recent[bytes, _Read] = _Recent()
+        self._reads: _Recent[str, _Read] = _Recent()
+        self._spaces: _Recent[str | bytes, _Space] = _Recent()
+        self._samples: dict[str, _Sample] = {}
+        self._news = 0
+        self._lease, self._url = 0, Url("")  # the page that is read now ...
+        self._copy_of: list[_Space] = []  # ... and the spaces in which it is a copy
+
+    def read(self, outcome: Outcome) -> bool:
+        """Compare a page with those before it. Returns whether pending URLs were postponed."""
+        lease = outcome.lease
+        self._lease, self._url, self._copy_of = lease.id, lease.url, []
+        content = _content(self._db, outcome) if outcome.status == _OK and lease.kind is DocumentKind.PAGE else None
+        if content is None:
+            return False
+        touched = [*self._compare_bytes(lease, content), *self._compare_segments(lease, content)]
+        self._news += not self._copy_of
+        decided = [space for space in touched if space.decide(self._evidence)]
+        return bool(decided) and self._postpone_pending()
+
+    def refusal(self, find: DiscoveredUrl) -> Verdict | None:
+        """Why a new URL is postponed; None when it is visited."""
+        if find.source != self._lease or find.found & DiscoveredBy.SITEMAP or find.kind is not DocumentKind.PAGE:
+            return None
+        self._record_new(find.url)
+        by_bytes = [space for space in self._copy_of if space.is_endless and space.forms is None]
+        space = by_bytes[0] if by_bytes else self._space_of(find.url)
+        if space is None or self._is_remembered(find.url):
+            return None
+        return Verdict(State.TRAP, space.reason)
+
+    def _record_new(self, url: Url) -> None:
+        """Note that the page that is read now leads to a new URL."""
+        for space in self._copy_of:
+            if space.forms is not None:
+                form = _form(url, space.pattern)
+                if not form or form == _form(self._url, space.pattern):
+                    continue
+                if len(space.forms) < _LEADING:
+                    space.forms.add(form)
+            if len(space.leading) < _LEADING:
+                space.leading.add(self._lease)
+
+    def review(self) -> bool:
+        """Visit a sample of what is postponed, and more while that brings news. Returns whether some are visited."""
+        waiting: dict[str, list[tuple[int, Url]]] = {}
+        for reason, url, number in self._db.execute(_POSTPONED):
+            waiting.setdefault(reason, []).append((number, url))
+        admitted = False
+        for reason, urls in waiting.items():
+            sample = self._samples.get(reason)
+            if sample is None:
+                sample = self._samples[reason] = _Sample(SAMPLE, self._news)
+            elif not sample.is_over and self._news > sample.news:
+                sample.size, sample.news = 2 * sample.size, self._news
+            else:
+                sample.is_over = True
+                self._drop_copies(reason)
+                self.notes[reason] = _note(reason, urls[0][1], len(urls))
+                continue
+            step = max(1, len(urls) // sample.size)
+            for number, url in urls[::step][: sample.size]:
+                self._move(number, url, State.TRAP, State.PENDING, "")
+            admitted = True
+        return admitted
+
+    def _drop_copies(self, reason: str) -> None:
+        """Leave out the copies that were read too; of each page the least deep one stays."""
+        for space in self._spaces.values():
+            if space.reason == reason and space.is_endless:
+                for members in space.members.values():
+                    for _, url, number in sorted(members)[1:]:
+                        (state,) = self._db.execute("SELECT state FROM visit WHERE id = ?", (number,)).fetchone()
+                        if state == State.INDEXABLE and not self._is_remembered(url):
+                            self._move(number, url, State.INDEXABLE, State.TRAP, reason)
+                space.members.clear()
+
+    def _compare_bytes(self, lease: Lease, content: "_Content") -> Iterator[_Space]:
+        if not content.digest:
+            return
+        first = self._seen.use(content.digest)
+        if first is None:
+            first = self._seen.keep(content.digest, _Read(lease.depth, lease.url, lease.id))
+            if not self._spaces:
+                return
+        row = self._db.execute(_PARENT_DIGEST, (lease.id,)).fetchone()
+        parent = row[0] if row else b""
+        space = self._spaces.use(parent)
+        if first.id == lease.id:
+            if space:
+                space.copies = 0
+            return
+        if space is None and parent:
+            space = self._spaces.keep(parent, _Space(_EQUAL_BYTES))
+        if own := self._spaces.use(content.digest):
+            self._copy_of.append(own)
+        if space:
+            space.copies += 1
+            members = space.members.setdefault(content.digest.hex(), [(first.depth, first.url, first.id)])
+            members.append((lease.depth, lease.url, lease.id))
+            yield space
+
+    def _compare_segments(self, lease: Lease, content: "_Content") -> Iterator[_Space]:
+        for open_url, pattern in _open_urls(lease.url):
+            first = self._reads.use(open_url)
+            if first is None or first.signature == _UNREAD:
+                self._reads.keep(open_url, _Read(lease.depth, lease.url, lease.id, content.signature))
+                continue
+            space = self._spaces.use(pattern)
+            if first.signature == content.signature and self._is_equal(first, content, pattern):
+                if space is None:
+                    reason = f"{COPY_PREFIX}pages under {pattern} are equal but for this segment of their URLs"
+                    space = self._spaces.keep(pattern, _Space(reason, pattern, forms=set()))
+                if first.differs:
+                    continue
+                space.equal += not first.copies
+                first.copies += 1
+                space.copies += 1
+                members = space.members.setdefault(open_url, [(first.depth, first.url, first.id)])
+                members.append((lease.depth, lease.url, lease.id))
+                self._copy_of.append(space)
+                yield space
+            elif not first.differs:
+                first.differs = True
+                if space:
+                    space.different += 1
+                    space.equal -= first.copies > 0
+                    space.copies -= first.copies
+                    space.members.pop(open_url, None)
+
+    def _is_equal(self, first: _Read, content: "_Content", pattern: str) -> bool:
+        row = self._db.execute(_CONTENT_OF, (first.id,)).fetchone()
+        if row is None or _text_digest(row[0]) != content.text_digest():
+            return False
+        links = (self._db.execute(_URL, (number,)).fetchone()[0] for number, _ in unpack_links(row[1]))
+        return {_opened(url, pattern) for url in links} == {_opened(url, pattern) for url in content.links}
+
+    def _space_of(self, url: Url) -> _Space | None:
+        """The endless space of equal pages that a URL belongs to, unless it is the first of these pages."""
+        for open_url, pattern in _open_urls(url):
+            space, first = self._spaces.get(pattern), self._reads.get(open_url)
+            if space and space.is_endless:
+                if first is None:
+                    self._reads.keep(open_url, _Read(0, Url(url), 0, _UNREAD))
+                    continue
+                is_dynamic = space.equal >= _DYNAMIC * space.different
+                if not first.differs or is_dynamic:
+                    return space
+        return None
+
+    def _postpone_pending(self) -> bool:
+        moved = False
+        for number, url, state, digest in self._db.execute(_WAITING).fetchall():
+            by_bytes = self._spaces.get(digest) if digest else None
+            space = by_bytes if by_bytes and by_bytes.is_endless else self._space_of(url)
+            if space and number not in self._out and not self._is_remembered(url):
+                self._move(number, url, State(state), State.TRAP, space.reason)
+                moved = True
+        return moved
+
+    def _move(self, number: int, url: Url, before: State, after: State, reason: str) -> None:
+        self._db.execute(_SET_STATE, (after, reason, number))
+        self._state_counts.move(origin_of(url), before, after)
+
+    def _is_remembered(self, url: Url) -> bool:
+        return self._db.execute(_IS_REMEMBERED, (url,)).fetchone() is not None
+
+
+class _Content:
+    """What a page is compared by."""
+
+    def __init__(self, text: bytes, links: list[Url], digest: bytes) -> None:
+        self.links = links
+        self.digest = digest
+        self.signature = len(links)
+        self._text = text
+        self._text_digest = b""
+
+    def text_digest(self) -> bytes:
+        """A digest of the text and the pictures, computed once."""
+        self._text_digest = self._text_digest or _text_digest(self._text)
+        return self._text_digest
+
+
+def _content(db: sqlite3.Connection, outcome: Outcome) -> _Content | None:
+    page: Page | None = outcome.page
+    links = [url for url, _ in outcome.links]
+    if page is not None:
+        return _Content(page.text, links, page.digest) if page.is_html and page.text else None
+    row = db.execute(_CONTENT, (outcome.content,)).fetchone()
+    return _Content(row[0], links, row[2]) if row and row[0] else None
+
+
+def _text_digest(text: bytes) -> bytes:
+    """A digest of the text and the pictures of a snapshot."""
+    return blake2b(_tag(" ", load_snapshot(text) or "").encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _open_urls(url: str) -> Iterator[tuple[str, str]]:
+    """The URL with each segment of its path open in turn, and the part of it that ends with that segment."""
+    start = url.index("/", 8)
+    path, mark, query = url[start + 1 :].partition("?")
+    segments = path.split("/")
+    for number, value in enumerate(segments[:_MAX_SEGMENTS]):
+        if value:
+            above = "".join(f"{segment}/" for segment in segments[:number])
+            pattern = f"{url[: start + 1]}{above}*"
+            rest = "".join(f"/{segment}" for segment in segments[number + 1 :])
+            yield f"{pattern}{rest}{mark}{query}", pattern
+
+
+def _form(url: str, pattern: str) -> str:
+    """The segment that a pattern leaves open, with figures that may count as ``#``; "" for another URL."""
+    above = pattern[:-1]
+    return _count("#", re.split("[/?]", url[len(above) :], maxsplit=1)[0]) if url.startswith(above) else ""
+
+
+def _opened(url: str, pattern: str) -> str:
+    """A link with the segment open that a pattern leaves open."""
+    above = pattern[:-1]
+    if not url.startswith(above):
+        return url
+    rest = url[len(above) :]
+    end = min((at for at in map(rest.find, "/?") if at >= 0), default=len(rest))
+    return f"{pattern}{rest[end:]}" if end else url
+
+
+def _note(reason: str, url: Url, count: int) -> str:
+    """The note on one space of copies."""
+    return (
+        f"{reason.removeprefix(COPY_PREFIX)}: this is an infinite URL space, so {count:,} of its URLs were left out, "
+        f"such as {url}; --trap-limit 0 crawls all of them"
+    )
