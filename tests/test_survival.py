@@ -111,6 +111,18 @@ def test_ours_a_limit_of_pages_ends_a_run_and_the_next_goes_on(tmp_path: Path) -
         assert len(listed(tmp_path)) == 30
 
 
+def test_ours_a_limit_of_the_state_ends_a_run_and_a_higher_one_goes_on(tmp_path: Path) -> None:
+    with scripted(web(400, delay=0.02)) as site:
+        first = crawl(tmp_path, site.url, "--max-state", "150k")
+        assert first.code == 4
+        assert "the state of the site reached its maximum size (raise --max-state); run again to continue" in first.out
+        asked = len(site.log)
+        assert asked < 400
+        assert crawl(tmp_path, site.url).code == 0
+        assert len(listed(tmp_path)) == 400
+        assert len(site.log) < asked + 400
+
+
 def test_ours_a_limit_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
     with scripted(web(10)) as site:
         assert crawl(tmp_path, site.url, "--max-pages", "11", "--max-time", "60").code == 0

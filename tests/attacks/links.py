@@ -18,24 +18,28 @@ RSS_BYTES: Final = 500 * 2**20
 
 
 class Cost(NamedTuple):
-    """What a crawl cost: bytes of its state, the most memory of its main process, CPU seconds; and its exit code."""
+    """What a crawl cost: bytes of its state, the most memory of its main process, CPU seconds; and how it ended."""
 
     state: int
     rss: int
     cpu: float
     code: int
+    error: str
 
 
 def crawl(folder: Path, url: str, *words: str) -> Cost:
     """Crawl in a process of its own, whose memory is measured."""
-    command = [sys.executable, "-m", "crawler", "crawl", url, "-o", "out", *FAST, "--retries", "0", *words]
-    with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=(folder / "errors").open("w")
-    ) as process:
+    patience = ("--retries", "0", "--parse-timeout", "60")  # other processes may keep the machine busy
+    command = [sys.executable, "-m", "crawler", "crawl", url, "-o", "out", *FAST, *patience, *words]
+    with (
+        (folder / "errors").open("w") as errors,
+        subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=errors) as process,
+    ):
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     state = sum(path.stat().st_size for path in (folder / ".siteatlas").rglob("*") if path.is_file())
-    return Cost(state, used.ru_maxrss * 1024, used.ru_utime + used.ru_stime, process.returncode)
+    error = (folder / "errors").read_text()[:200]
+    return Cost(state, used.ru_maxrss * 1024, used.ru_utime + used.ru_stime, process.returncode, error)
 
 
 def page(rng: random.Random, number: int, length: int, references: int) -> bytes:
@@ -68,7 +72,7 @@ def attack(seed: int) -> str | None:
         cost = crawl(Path(folder), server.url(), "--max-pages", str(3 * PAGES))
     shown = f"a base of {length:,} characters, {references:,} references"
     if cost.code not in (0, 3, 4):
-        return f"{shown}: exit code {cost.code}"
+        return f"{shown}: exit code {cost.code}: {cost.error}"
     if cost.state > STATE_BYTES:
         return f"{shown}: {cost.state / 2**20:.0f} MiB of state"
     return f"{shown}: {cost.rss / 2**20:.0f} MiB of memory" if cost.rss > RSS_BYTES else None

@@ -14,7 +14,7 @@ from hostile import HostileServer, Step, Wire, answer, chunked, drip, fin, repea
 
 from crawler.fetch.challenge import MAX_BYTES
 from crawler.fetch.fetcher import Fetcher
-from crawler.fetch.limits import PAGE_BODY, BodyLimits
+from crawler.fetch.limits import PAGE_BODY, BodyLimits, FetchLimits
 from crawler.model import Failure, Reply, Url
 
 pytestmark = pytest.mark.anyio
@@ -255,6 +255,26 @@ async def test_ours_codings(fetcher: Fetcher, server: HostileServer) -> None:
     assert await code(fetcher, server.url("/nested")) == "body.too_many_codings"
     got = await failed(fetcher, server.url("/bomb"))
     assert (got.code, got.transient) == ("body.bomb", False)
+
+
+async def test_ours_a_body_in_crumbs_is_refused(case: tuple[type, str], server: HostileServer) -> None:
+    limits = FetchLimits(reads=1_000, read_size=64)
+    server.route("/", chunked(*[b"ab"] * 10_000))
+    server.route("/few", chunked(*[b"ab"] * 900))
+    server.route("/lines", chunked(*[b"<p>One line of a list, which a server sends as soon as it has it.</p>"] * 3_000))
+    async with Fetcher(case[0](limits=limits), IDENTITY, policy(server), limits) as patient:
+        got = await failed(patient, server.url())
+        assert (got.code, got.transient) == ("body.in_crumbs", False)
+        assert len((await reply(patient, server.url("/few"))).body) == 1_800
+        assert len((await reply(patient, server.url("/lines"))).body) == 207_000
+
+
+async def test_ours_ten_thousand_compressed_parts_are_a_bomb(fetcher: Fetcher, server: HostileServer) -> None:
+    for content in (b"", b"a"):
+        server.route("/many", answer(gzip.compress(content) * 10_000, "Content-Encoding: gzip"))
+        assert await code(fetcher, server.url("/many")) == "body.bomb"
+    server.route("/blocks", answer(gzip.compress(b"x" * 1_000) * 2_000, "Content-Encoding: gzip"))
+    assert len((await reply(fetcher, server.url("/blocks"))).body) == 2_000_000
 
 
 async def test_ours_endless_body_is_cut_and_the_connection_closed(fetcher: Fetcher, server: HostileServer) -> None:

@@ -136,6 +136,25 @@ async def test_ours_who_ignores_robots_keeps_what_it_says_and_uses_no_copy(db: s
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("obey", [True, False])
+async def test_ours_rules_that_memory_forgot_are_read_from_the_state(
+    db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, obey: bool
+) -> None:
+    monkeypatch.setattr("crawler.robots.cache.MAX_WEIGHT", 1)
+    with site_with(RULES) as site, site_with(Answer("", 404)) as other:
+        policy = AddressPolicy.for_seeds([site.url.rstrip("/"), other.url.rstrip("/")], [])
+        async with Fetcher(HttpxTransports(TransportOptions(), FetchLimits()), Identity(US), policy) as fetcher:
+            cache = RobotsCache(fetcher, US, obey=obey, kept=RobotsStore(db))
+            for _ in range(3):
+                for each in (site, other):
+                    robots = await cache.get(each.url.rstrip("/"))
+                    is_blocked = isinstance(robots.can_fetch(Url(f"{each.url}a")), Blocked)
+                    assert is_blocked is (obey and each is site)
+                    assert cache.cached(each.url.rstrip("/"), time.time()) is robots
+        assert (site.paths, other.paths) == (["/robots.txt"], ["/robots.txt"])
+
+
+@pytest.mark.anyio
 async def test_ours_a_rulebook_without_a_store_goes_on_without(db: sqlite3.Connection) -> None:
     with site_with(RULES) as site:
         async with fetching(site) as fetcher:

@@ -56,6 +56,15 @@ def test_ours_each_refusal_says_why() -> None:
     )
 
 
+def test_ours_a_dns_wildcard_makes_no_more_hosts_than_allowed() -> None:
+    scope = Scope(Url("https://www.h.com/s.xml"), bounds=CrawlBounds(max_hosts=3), subdomains=True)
+    urls = [f"https://n{number % 5}.h.com/{number}" for number in range(20)]
+    assert [admit(scope, url)[1] for url in urls[:4]] == ["", "", "", "more than 3 hosts (--max-hosts)"]
+    assert sum(admit(scope, url) == ("", "") for url in urls) == 12  # three of the five hosts
+    assert admit(scope, "https://www.h.com/x") == ("", "")
+    assert scope.note == "only 3 more hosts are crawled; raise --max-hosts to crawl all"
+
+
 def listing(scope: Scope, url: str) -> tuple[str, str]:
     verdict = scope.may_list(Url(url))
     return (verdict.state.value, verdict.reason) if verdict else ("", "")

@@ -125,6 +125,21 @@ def test_ours_too_many_links_are_cut_and_said() -> None:
     assert exact.faults == []
 
 
+def test_ours_urls_that_a_long_base_makes_too_long_are_dropped() -> None:
+    anchors = "".join(f"<a href=x{n}>" for n in range(1_000))
+    page = read(f"<base href='/{'y' * 60_000}/'>{anchors}<a href=//h.test/z>")
+    assert page.links == [("https://h.test/z", DiscoveredBy.LINK)]
+
+
+def test_ours_the_urls_of_one_page_have_few_megabytes_and_the_canonical_counts() -> None:
+    alternates = "".join(f"<link rel=alternate hreflang=en href=a{n}>" for n in range(1_000))
+    page = read(f"<link rel=canonical href=/c><base href='/{'y' * 8_000}/'>{alternates}<img src=i>")
+    assert sum(len(url) for url, _ in page.links) <= 4 * 2**20
+    assert sum(len(alternate.href) for alternate in page.alternates) <= 4 * 2**20
+    assert page.faults[0] == "links cut at 4,194,304 bytes of URLs (--max-link-bytes)"
+    assert page.canonicals == ["https://example.com/c"]
+
+
 def test_ours_title_is_one_clean_line() -> None:
     page = read(f"<title>\n A\x1b[31m\u202eb \t c&amp;d {'x' * 100_000}</title>")
     assert page.title.startswith("A[31mb c&d xxx")
