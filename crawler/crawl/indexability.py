@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from crawler.fetch.media_type import FEED_TYPES, is_html_type, may_be_page, parse_media_type
+from crawler.fetch.header_values import FEED_TYPES, is_html_type, may_be_page, parse_media_type
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.model import Failure, Page, Reply, State, Verdict
 from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from crawler.fetch.challenge import MAX_BYTES
 from crawler.fetch.encodings import Coding, decoder_for
 from crawler.fetch.errors import FailureCode, FetchError
+from crawler.fetch.header_values import may_be_page
 from crawler.fetch.limits import BodyLimits
-from crawler.fetch.media_type import may_be_page
 
 ACCEPTED = "gzip, deflate, br, zstd"
 """The Accept-Encoding: the content codings that this module decodes."""

@@ -22,7 +22,7 @@ import anyio.to_thread
 import httpx
 from typing_extensions import override
 
-from crawler.fetch import http_date
+from crawler.fetch.header_values import parse_http_date
 
 PIECE_BYTES: Final = 256 * 1024
 """Bytes read at once. Most pages are smaller, and take one step in another thread."""
@@ -163,7 +163,7 @@ def _is_unchanged(request_headers: httpx.Headers, etag: str, modified: float) ->
     known = request_headers.get("if-none-match")
     if known is not None:
         return any(tag.strip().removeprefix("W/") in (etag, "*") for tag in known.split(","))
-    since = http_date.parse_http_date(request_headers.get("if-modified-since", ""), time.time())
+    since = parse_http_date(request_headers.get("if-modified-since", ""), time.time())
     return since is not None and int(modified) <= since
 
 

@@ -8,7 +8,7 @@ from zlib import crc32
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.fetch import http_date
+from crawler.fetch.header_values import parse_http_date
 from crawler.model import Failure, Reply, State
 
 _seconds = re.compile(r"[0-9]{1,10}", re.ASCII).fullmatch
@@ -22,7 +22,7 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
     text = (value or "").strip(" \t")
     if _seconds(text):
         return float(int(text))
-    moment = http_date.parse_http_date(text, now)
+    moment = parse_http_date(text, now)
     return None if moment is None else max(0.0, moment - now)
 
 

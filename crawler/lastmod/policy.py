@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from crawler.fetch import http_date
+from crawler.fetch.header_values import parse_http_date
 from crawler.model import ResponseMetadata
 from crawler.units import w3c
 from sitemap import BuildTime
@@ -136,11 +136,11 @@ def credible_last_modified(header: str, date_header: str, fetched_at: float, ela
     ``CLOCK_SLACK + elapsed`` seconds of the Date header or of our own clock. A server that generates a page for every
     request states the time of the request, which says nothing about a change.
     """
-    moment = http_date.parse_http_date(header, fetched_at)
+    moment = parse_http_date(header, fetched_at)
     if moment is None or moment < EARLIEST_DATE:
         return None
     tolerance = CLOCK_SLACK + elapsed
-    stated = http_date.parse_http_date(date_header, fetched_at)
+    stated = parse_http_date(date_header, fetched_at)
     is_response_time = moment > fetched_at + elapsed - tolerance or (stated is not None and moment > stated - tolerance)
     return None if is_response_time else moment
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.fetch import http_date
+from crawler.fetch.header_values import parse_http_date
 
 HEADER: Final = "X-Robots-Tag"
 """The start of the evidence of a header."""
@@ -121,7 +121,7 @@ def _moment(text: str, now: float) -> float | None:
     """RFC 822, RFC 850 and ISO 8601, as Google names them. Without a zone it is UTC."""
     if len(text) > 64:
         return None
-    strict = http_date.parse_http_date(text, now)
+    strict = parse_http_date(text, now)
     if strict is not None:
         return strict
     for parse in (datetime.fromisoformat, parsedate_to_datetime):

@@ -12,7 +12,7 @@ from msgspec import Struct
 from crawler.audit.finding import AuditFinding, Referrer
 from crawler.audit.health.visit import TRANSIENT_STATUSES
 from crawler.audit.source_record import SourceKind
-from crawler.fetch.media_type import parse_media_type
+from crawler.fetch.header_values import parse_media_type
 from crawler.fetch.redirect import REDIRECTS
 from crawler.model import Failure, Reply
 

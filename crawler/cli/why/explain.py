@@ -26,7 +26,7 @@ from crawler.cli.why.wording import (
     w3c_or_none,
 )
 from crawler.crawl.frontier.url_templates import exclude_remedy_of
-from crawler.fetch import http_date
+from crawler.fetch.header_values import parse_http_date
 from crawler.lastmod.policy import EARLIEST_DATE, HEADER, SEEN_TO_CHANGE, build_of
 from crawler.model import DocumentKind, State, Url
 from crawler.state.runs import PUBLISHING_OUTCOMES
@@ -108,7 +108,7 @@ def _build_text(header_date: str, builds: Sequence[BuildTime]) -> str:
 def _header_fault(observed: LastVisit | UrlHistory) -> str:
     """Why a Last-Modified is not believed: see :func:`crawler.lastmod.policy.credible_last_modified`."""
     at = observed.seen_at or 0.0
-    stated = http_date.parse_http_date(observed.last_modified, at)
+    stated = parse_http_date(observed.last_modified, at)
     if stated is None:
         return "it is not an HTTP date"
     if stated < EARLIEST_DATE:

@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from crawler.config.secrets import reveal_secret
 from crawler.errors import UsageError
-from crawler.fetch import http_date
+from crawler.fetch.header_values import parse_http_date
 from crawler.notify.channels.http import (
     HttpSender,
     NotifyResponse,
@@ -126,7 +126,7 @@ class AccessTokens:
         values = read_object(response.body)
         reason = " ".join(str(values[name]) for name in ("error", "error_description") if name in values)
         detail = f" ({quote_message(reason, parse_qs(request)['assertion'])})" if reason else ""
-        server_time = http_date.parse_http_date(response.headers.get("date", ""), now)
+        server_time = parse_http_date(response.headers.get("date", ""), now)
         offset = now - server_time if server_time is not None else 0.0
         hint = ""
         if abs(offset) > _SKEW:

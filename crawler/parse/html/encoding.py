@@ -13,7 +13,7 @@ from typing import Final
 import webencodings
 from msgspec import Struct
 
-from crawler.fetch.media_type import is_html_type, parse_media_type
+from crawler.fetch.header_values import is_html_type, parse_media_type
 
 PRESCAN: Final = 1_024
 """Bytes in which a meta element can name the encoding."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 from crawler.config.secrets import mask_password
 from crawler.config.sections import UploadConfig
 from crawler.errors import UsageError
-from crawler.fetch.media_type import content_type
+from crawler.fetch.header_values import content_type
 
 
 class UploadError(Exception):

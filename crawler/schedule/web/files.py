@@ -22,7 +22,7 @@ from starlette.staticfiles import NotModifiedResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from crawler.audit.rule_groups import REPORTED_RULES
-from crawler.fetch.media_type import content_type
+from crawler.fetch.header_values import content_type
 from crawler.schedule.status import SiteStatus
 from crawler.schedule.web.snapshots import SiteSnapshot
 from sitemap import Child, SitemapError, SitemapReader

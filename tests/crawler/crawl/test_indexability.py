@@ -1,7 +1,7 @@
 import pytest
 
 from crawler.crawl.indexability import INDEXABILITY_RULES, IndexabilityJudge, indexability_table, is_readable
-from crawler.fetch.media_type import is_html_type, parse_media_type
+from crawler.fetch.header_values import is_html_type, parse_media_type
 from crawler.fetch.redirect import redirect_target
 from crawler.fetch.retry import is_transient
 from crawler.model import Failure, Page, Reply, State, Url, Verdict

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.fetch import http_date
+from crawler.fetch.header_values import parse_http_date
 from crawler.lastmod.policy import (
     LastmodPolicy,
     SourcedDate,
@@ -187,7 +187,7 @@ def test_sitemaps_org_dates_in_pages_in_the_form_of_the_schema(stated: str, writ
 def test_ours_any_text_is_a_date_or_nothing_and_stays_what_it_is(text: str) -> None:
     once = schema_form(text, NOW)
     assert once == "" or schema_form(once, NOW) == once
-    http_date.parse_http_date(text, NOW)
+    parse_http_date(text, NOW)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_ours_any_text_is_a_date_or_nothing_and_stays_what_it_is(text: str) -> N
     ],
 )
 def test_rfc9110_5_6_7_the_three_forms(text: str, moment: int) -> None:
-    assert http_date.parse_http_date(text, NOW) == moment
+    assert parse_http_date(text, NOW) == moment
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_rfc9110_5_6_7_the_three_forms(text: str, moment: int) -> None:
     ],
 )
 def test_rfc9110_5_6_7_anything_else_is_no_date(text: str) -> None:
-    assert http_date.parse_http_date(text, NOW) is None
+    assert parse_http_date(text, NOW) is None
 
 
 def test_ours_a_slow_answer_is_no_reason_to_distrust_what_is_older_than_its_request() -> None:

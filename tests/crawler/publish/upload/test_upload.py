@@ -9,7 +9,7 @@ from doubles_s3 import ACCESS, BUCKET, Bucket, Fault, s3_double
 from uploads import LEAD, Site
 
 from crawler.errors import StateInUse, StorageError
-from crawler.fetch.media_type import content_type
+from crawler.fetch.header_values import content_type
 from crawler.publish.upload.files import file_names
 from crawler.publish.upload.upload import UPLOAD_DIRECTORY
 from crawler.state.lock import hold_lock

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawler.fetch.media_type import content_type
+from crawler.fetch.header_values import content_type
 
 
 @pytest.mark.parametrize(
