@@ -1,5 +1,6 @@
 """The date of a page that was published before: it stays while the page does, and moves by evidence or by sight."""
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -149,3 +150,13 @@ def test_ours_an_unchanged_page_moves_on_with_a_later_statement_only() -> None:
     assert date_of_known_page(SourcedDate(), said(page="2026-03-05"), None, NOW, "page").lastmod == "2026-03-05"
     same = SourcedDate("2026-03-04", "meta article:modified_time")
     assert date_of_known_page(same, said(page="2026-03-04"), None, NOW, "page") == same
+
+
+def test_ours_the_day_of_a_change_is_that_of_utc_wherever_the_crawl_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    evening = NOW + 10 * 3_600  # 18:00 UTC: in Tokyo it is the next day
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        dated = date_of_known_page(BEFORE, said(), YESTERDAY, evening, "observed")
+    time.tzset()
+    assert dated == SourcedDate("2027-01-15", SEEN_TO_CHANGE)

@@ -29,6 +29,20 @@ FAILED = {State.SERVER_ERROR: 2, State.UNREACHABLE: 1}
             CompletenessLevel.TRUNCATED,
             f"2 documents read in part only (such as https://a.example/): {SEE}",
         ),
+        (
+            Coverage(cut=1, example=Url("https://a.example/")),
+            CompletenessLevel.TRUNCATED,
+            f"1 document read in part only (https://a.example/): {SEE}",
+        ),
+        (Coverage(cut=2), CompletenessLevel.TRUNCATED, f"2 documents read in part only: {SEE}"),
+        (
+            Coverage(failed=FAILED, no_robots=("https://a.example", "https://b.example", "https://c.example")),
+            CompletenessLevel.DEGRADED,
+            (
+                "3 URLs failed: 2 server error, 1 unreachable; robots.txt could not be fetched from https://a.example, "
+                "https://b.example, https://c.example"
+            ),
+        ),
         (Coverage(failed=FAILED), CompletenessLevel.DEGRADED, "3 URLs failed: 2 server error, 1 unreachable"),
         (
             Coverage(no_robots=tuple(f"https://h{n}.example" for n in range(5))),

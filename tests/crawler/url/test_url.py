@@ -366,3 +366,9 @@ def test_whatwg_a_reference_with_the_scheme_of_the_page_alone_is_relative_in_bot
         assert resolver.resolve(base, f"{own}x") == f"{own}//h.test/a/x"
         assert resolver.resolve(base, f"{other}x") == f"{other}//x/"
         assert resolver.resolve(base, f"{other}?q") is None
+
+
+def test_whatwg_a_lone_surrogate_in_a_reference_is_replaced() -> None:
+    assert join_url("https://h.test/a/b", "\ud800x") == "https://h.test/a/%EF%BF%BDx"
+    with pytest.raises(InvalidUrl, match="not a URL"):
+        join_url("https://h.test/a/b", "//[\ud800")

@@ -65,6 +65,31 @@ def test_ours_a_url_is_leased_to_one_holder_at_a_time(frontier: SqliteFrontier) 
     assert isinstance(frontier.next(0.0, always), Wait)
 
 
+def test_ours_a_settled_url_that_is_requeued_waits_and_is_leased_again(frontier: SqliteFrontier) -> None:
+    frontier.admit([DiscoveredUrl(url(number), DiscoveredBy.SEED, 0) for number in (1, 2)])
+    leases = {lease.url: lease for lease in (lease_of(frontier), lease_of(frontier))}
+    for lease in leases.values():
+        frontier.settle(Outcome(lease, INDEXABLE))
+    assert frontier.counts() == {State.INDEXABLE: 2}
+    frontier.requeue([leases[url(2)]])
+    assert {state: count for state, count in frontier.counts().items() if count} == {
+        State.INDEXABLE: 1,
+        State.PENDING: 1,
+    }
+    assert (state_of(frontier, url(1)), state_of(frontier, url(2))) == (State.INDEXABLE, State.PENDING)
+    again = lease_of(frontier)
+    assert (again.url, again.attempts) == (url(2), leases[url(2)].attempts)
+    frontier.settle(Outcome(again, INDEXABLE))
+    assert isinstance(frontier.next(0.0, always), Done)
+
+
+def test_ours_the_size_of_a_frontier_is_that_of_its_database(frontier: SqliteFrontier, db: sqlite3.Connection) -> None:
+    frontier.admit([DiscoveredUrl(url(number), DiscoveredBy.SEED, 0) for number in range(3_000)])
+    frontier.commit()
+    (pages,), (page_size,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+    assert 100_000 < frontier.size() <= pages * page_size
+
+
 def test_ours_done_is_said_only_when_nothing_waits_and_nothing_is_out(frontier: SqliteFrontier) -> None:
     frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0)])
     lease = lease_of(frontier)
