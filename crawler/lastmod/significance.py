@@ -267,7 +267,7 @@ class SignificanceModel:
                 reasons.update(dict.fromkeys(rest, IN_CARD))
         for here in cards.values():
             rest = [n for n in here if n not in reasons]
-            links = sum(reasons.get(n) in _ROTATING and bool(differences[n].flags & LINK) for n in here)
+            links = sum(reasons.get(n) in _ROTATING | {COUNTER} for n in here if differences[n].flags & LINK)
             if rest and links * MAX_CARD_TEXTS >= len(rest):
                 sides = [differences[n].gone for n in here]
                 if sum(sides) * 2 == len(sides):

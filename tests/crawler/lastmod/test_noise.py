@@ -99,6 +99,43 @@ def test_ours_the_same_sentence_among_the_own_texts_of_all_pages_is_an_edit() ->
     assert lab.visit() == set(site.pages)
 
 
+def test_ours_a_rotation_inside_a_sentence_is_no_edit_and_the_words_around_it_are() -> None:
+    def named(n: int, request: int) -> str:
+        name = random.Random(f"{n} {request // 35}").choice(("Ann", "Bert", "Carla", "Dora"))  # anew in each run
+        story = "sold" if n == 6 and request > 35 * 5 else "mended"
+        return (
+            f"<p>The crew of boat {n} {story} a net. On watch <span class=watch>{name} was here</span> all night.</p>"
+        )
+
+    lab = visited(site := Template(35, named), 4)
+    site.requests = 35 * 5
+    assert lab.visit() <= {"/6"}
+    site.requests = 35 * 7
+    assert lab.visit() <= {"/6"}
+
+
+def test_ours_a_sentence_before_a_text_that_rotates_is_an_edit() -> None:
+    site = Template(40, quote)
+    lab = visited(site, 6)
+    rotating = site.box
+    site.box = lambda n, request: rotating(n, request).replace("<p>", "<p>We move to Oak Street. " if n == 7 else "<p>")
+    assert lab.visit() == {"/7"}
+    assert lab.visit() == set()
+
+
+def test_ours_cards_that_a_third_of_the_pages_exchange_in_each_run_are_no_edits() -> None:
+    def card(n: int, request: int) -> str:
+        to = random.Random(f"{n} {(request // 40 + n) // 3}").randrange(400)
+        return f"<div class=card><a href=/p/{to}><img src=/p/{to}.jpg></a><p>{sentence(random.Random(to), 7)}</p></div>"
+
+    site = Template(40, card)
+    lab = Lab(site, limit=0)  # type: ignore[arg-type]  # 40 requests are a run
+    for _ in range(4):
+        lab.visit()
+    site.pages["/9"][1] = "Something else was written here today."
+    assert lab.visit() == {"/9"}
+
+
 def test_ours_nothing_is_read_twice_while_nothing_differs() -> None:
     site = Template(30, lambda n, _: "")
     lab = visited(site, 1)
