@@ -56,8 +56,7 @@ class CrawlPlan:
         """The plan of the same crawl from another start URL, to which this one redirects. Raises UsageError."""
         site = self.config.site.model_copy(update={"url": target})
         config = self.config.model_copy(update={"site": site})
-        plan = plan_audit(config) if self.state.name == AUDIT else plan_crawl(config)
-        return replace(plan, given=self.given, moved_from=(*self.moved_from, self.seed))
+        return replace(plan_crawl(config), given=self.given, moved_from=(*self.moved_from, self.seed))
 
     @property
     def about(self) -> dict[str, str]:

@@ -4,7 +4,6 @@ A start URL may redirect to its own site: to https, or to the host with or witho
 there. A file beside the states of the sites remembers it, so that every command finds the same state again.
 """
 
-import os
 import re
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from crawler.errors import NothingCrawlable, StorageError, UsageError
 from crawler.model import Url
 from crawler.url.normalize import InvalidUrl, host_of, normalize_url, origin_of, path_of
 from crawler.url.params import UrlParams
+from sitemap import replacement
 
 MOVED_FILE: Final = "moved-starts.json"  # in the directory of all states: start URLs, and where the crawl starts
 _host_and_path = re.compile(r"(?:[^\s/:?#@]+\.[^\s/:?#@]+|localhost)(?::[0-9]{1,5})?(?:[/?#].*)?", re.DOTALL).fullmatch
@@ -106,12 +106,9 @@ def remember_move(config: Config, start: Url, target: Url) -> None:
     target = earlier.get(target, target)
     moves = {given: target if to == start else to for given, to in earlier.items()} | {start: target}
     moves.pop(target, None)
-    draft = root / f".{MOVED_FILE}.{os.getpid()}"
     try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
+        with replacement(root / MOVED_FILE, 0o600) as file:
             file.write(msgspec.json.format(msgspec.json.encode(moves), indent=2))
-        draft.replace(root / MOVED_FILE)
     except OSError as error:
         raise StorageError(f"cannot write {root / MOVED_FILE}: {error.strerror}") from None
 

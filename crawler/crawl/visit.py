@@ -306,7 +306,7 @@ async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.tim
     if await _wait_out_pause(plan, PauseStore(store.db)):
         return  # the visit ends for the same reason
     async with _fetcher(plan, clock) as fetcher:
-        await _seed_robots(plan, store, fetcher, build_robots_cache(plan, store, fetcher, clock), may_move=store.is_new)
+        await _seed_robots(plan, store, fetcher, build_robots_cache(plan, store, fetcher, clock), may_move=False)
 
 
 async def _wait_out_pause(plan: CrawlPlan, pauses: PauseStore) -> FinishReason | None:

@@ -189,7 +189,7 @@ class Store:
         self._now = time.time() if now is None else now
 
     def __enter__(self) -> Self:
-        self.is_new = not self.directory.exists()
+        self.is_new, self._is_discarded = not self.directory.exists(), False
         with ExitStack() as opened:
             opened.callback(os.close, hold_lock(self.directory))
             aside = self._set_damage_aside()
@@ -209,14 +209,14 @@ class Store:
             self._look_for_damage(single_error(error))
         with storage_errors(f"the state in {self.directory}"):
             self._opened.close()
-
-    def discard(self) -> None:
-        """Leave no state behind if there was none before: the run belongs to another site. Call it last."""
-        if self.is_new:
-            self._opened.close()
+        if self._is_discarded:
             shutil.rmtree(self.directory, ignore_errors=True)
             with suppress(OSError):  # that of an audit is in the directory of its site, which may have more
                 self.directory.parent.rmdir()
+
+    def discard(self) -> None:
+        """Leave no state behind when this closes, if there was none before: the run belongs to another site."""
+        self._is_discarded = self.is_new
 
     def record_public(self, hosts: Iterable[str]) -> None:
         """Record the ``host:port`` of start URLs that have a public address: see :func:`public_hosts`."""

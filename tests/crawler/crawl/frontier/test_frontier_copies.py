@@ -1,0 +1,144 @@
+"""Spaces of copies end soon, and no page with a text of its own is lost: random sites around random traps.
+
+``pytest -m slow tests/crawler/crawl/frontier/test_frontier_copies.py`` draws hundreds of them.
+"""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from endless_sites import Site, anchors, visit, word
+
+WASTE = 50  # requests for each real page or, in a tree, for each kind of page
+Drawn = tuple[Site, set[str], int]
+"""A site, the paths of its real pages without what varies, and how many kinds of pages the trap repeats."""
+
+
+def sids(draw: Random) -> str:
+    letters = draw.choice(["0123456789abcdef", "abcdefghijklmnop", "ABCDEFXYZ0123456789"])
+    return "".join(draw.choice(letters) for _ in range(draw.choice([6, 8, 12, 24])))
+
+
+def sessions(draw: Random) -> Drawn:
+    """Real pages below a session id that is new on every page, or for every link; some lead to pages of their own."""
+    names = [f"{word(draw.randrange(10_000))}-{n}" for n in range(draw.randrange(5, 60))]
+    own_ids, above = draw.random() < 0.5, draw.choice(["", "s/", "shop/in/"])
+    chained = draw.random() < 0.5  # each page is found on the one before only
+    pages: dict[str, str] = {}
+
+    def hrefs(path: str, shown: list[str]) -> str:
+        fresh = Random(f"{draw_seed} {path}")
+        one = sids(fresh)
+        return anchors(f"/{above}{sids(fresh) if own_ids else one}/{name}" for name in shown)
+
+    draw_seed = draw.random()
+
+    def site(path: str) -> str | None:
+        if path == "/":
+            return "<h1>Home</h1>" + hrefs(path, names[:1] if chained else names)
+        if not path.startswith(f"/{above}"):
+            return None
+        sid, _, name = path.removeprefix(f"/{above}").partition("/")
+        if not sid or name not in names:
+            return None
+        shown = names[: names.index(name) + 2] if chained else names
+        return pages.setdefault(path, f"<h1>{name}</h1><p>All about {name}." + hrefs(path, shown))
+
+    return site, set(names), len(names)
+
+
+def trees(draw: Random) -> Drawn:
+    """A few kinds of pages, each equal to the byte wherever it is, with relative links that lead deeper."""
+    kinds = [word(draw.randrange(10_000)) + "s" for _ in range(draw.randrange(1, 5))]
+    kinds = list(dict.fromkeys(kinds))
+    width = draw.randrange(1, 12)
+
+    def site(path: str) -> str | None:
+        if path == "/":
+            return "<h1>Home</h1>" + anchors(f"/{kind}/" for kind in kinds)
+        kind = path.split("/")[1]
+        if kind not in kinds or not path.endswith("/"):
+            return None
+        return f"<h1>{kind}</h1>" + anchors(f"{word(n)}x/" for n in range(width))
+
+    return site, set(kinds), len(kinds)
+
+
+def real(draw: Random) -> tuple[Site, set[str]]:
+    """Hundreds of products with the same frame and the same links but for their own name, and their text."""
+    names = [f"{word(n * 37 + draw.randrange(37))}" for n in range(draw.randrange(100, 400))]
+    home, below = draw.random() < 0.5, draw.choice(["", "/details"])
+
+    def site(path: str) -> str | None:
+        if path == "/":
+            return "<h1>Shop</h1>" + anchors(f"/p/{name}{below}" for name in (names if home else names[:3]))
+        name = path.removeprefix("/p/").removesuffix(below) if below else path.removeprefix("/p/")
+        if path != f"/p/{name}{below}" or name not in names:
+            return None
+        at = names.index(name)
+        more = [f"/p/{each}{below}" for each in (*names[at + 1 : at + 4], names[0])]
+        return f"<h1>A product</h1><p>Made of {word(at * 91)}." + anchors(more, "more")
+
+    return site, {f"/p/{name}{below}" for name in names}
+
+
+def hubs(draw: Random) -> tuple[Site, set[str]]:
+    """Lists without a text of their own, equal but for one segment, each of which leads to real pages below it."""
+    names = [f"{word(n * 53)}q" for n in range(draw.randrange(60, 160))]
+    is_chain = draw.random() < 0.5
+
+    def site(path: str) -> str | None:
+        if path == "/":
+            return "<h1>Lists</h1>" + anchors(f"/l/{name}" for name in (names[:1] if is_chain else names))
+        parts = path.split("/")
+        if len(parts) not in (3, 4) or parts[1] != "l" or parts[2] not in names:
+            return None
+        at = names.index(parts[2])
+        if len(parts) == 4:
+            return f"<p>This is {word(at * 7)} and nothing else." if parts[3] == "item" else None
+        following = [f"/l/{name}" for name in names[at + 1 : at + 2]] if is_chain else []
+        return "<h1>A list</h1>" + anchors([f"{path}/item", *following], "view")
+
+    return site, {*(f"/l/{name}" for name in names), *(f"/l/{name}/item" for name in names)}
+
+
+def check_trap(seed: int, folder: Path) -> None:
+    draw = Random(seed)
+    kind = draw.choice([sessions, trees])
+    site, names, kinds = kind(draw)
+    crawl = visit(site, folder, seed=seed, width=draw.choice([1, 4, 16]), most=20_000)
+    listed = {part for path in crawl.listed for part in path.split("/")}
+    assert names <= listed, (seed, kind.__name__, names - listed)
+    assert len(crawl.read) - kinds - 1 <= WASTE * (kinds if kind is trees else 2), (
+        seed,
+        kind.__name__,
+        len(crawl.read),
+    )
+
+
+def check_real(seed: int, folder: Path) -> None:
+    draw = Random(seed)
+    kind = draw.choice([real, hubs])
+    site, pages = kind(draw)
+    crawl = visit(site, folder, seed=seed, width=draw.choice([1, 4, 16]))
+    assert pages - crawl.listed == set(), (seed, kind.__name__, len(pages - crawl.listed))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_ours_copies_end_within_fifty_requests(seed: int, tmp_path: Path) -> None:
+    check_trap(seed, tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ours_no_page_with_a_text_of_its_own_is_lost(seed: int, tmp_path: Path) -> None:
+    check_real(seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_ours_hundreds_of_random_sites_end_and_lose_nothing(tmp_path: Path) -> None:
+    for seed in range(100, 300):
+        for name, check in (("trap", check_trap), ("real", check_real)):
+            folder = tmp_path / f"{name}{seed}"
+            folder.mkdir()
+            check(seed, folder)
