@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 import anyio
@@ -32,7 +31,6 @@ from crawler.audit.summary import summarize
 from crawler.config import fetcher as fetching
 from crawler.config.deprecated import KEYS
 from crawler.config.plan import CrawlPlan
-from crawler.config.start import StartMoved, remember_move
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.visit import (
@@ -42,7 +40,6 @@ from crawler.crawl.visit import (
     check_reachable,
     known_public,
     open_frontier,
-    start_moved,
     visit,
 )
 from crawler.errors import NothingCrawlable, StorageError, single_error
@@ -79,25 +76,6 @@ def audit(
     options of the event loop (https://anyio.readthedocs.io/en/stable/basics.html), ``clock`` gives Unix time. Raises a
     SiteatlasError when the audit has no result; the report says when the crawl was cut short.
     """
-    try:
-        with _audit(plan, watches, begin, loop, clock, write) as result:
-            yield result
-    except StartMoved as moved:
-        followed = plan.moved_to(moved.target)
-        with audit(followed, watches, begin=begin, loop=loop, clock=clock, write=write) as result:
-            remember_move(plan.config, plan.seed, followed.seed)
-            yield result
-
-
-@contextmanager
-def _audit(
-    plan: CrawlPlan,
-    watches: ProgressWatchers,
-    begin: Resume,
-    loop: dict[str, Any] | None,
-    clock: Clock,
-    write: Callable[[AuditReport, AuditFindings], object],
-) -> Iterator[tuple[AuditReport, AuditFindings]]:
     start = clock()
     collect.check_sources(plan)
     with Store(plan.state, begin_settings(plan), begin=begin, about=plan.about, now=clock(), renamed=KEYS) as store:
@@ -136,9 +114,6 @@ def _record_failure_on_error(store: Store, clock: Clock) -> Iterator[None]:
     """Store the failure of an audit that finds nothing to crawl."""
     try:
         yield
-    except StartMoved:
-        store.discard()
-        raise
     except NothingCrawlable as error:
         store.record_failure(error, clock())
         raise
@@ -172,9 +147,7 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
 
     run = base.basis.run
     watches.on_stage("crawling" if run is None else f"reading the crawl of run {run}")
-    reject = partial(start_moved, plan) if store.is_new else None
-    frontier = open_frontier(plan, store)
-    result = await visit(plan, store, frontier, watches.on_crawl, has_more, clock, base.answers, reject=reject)
+    result = await visit(plan, store, open_frontier(plan, store), watches.on_crawl, has_more, clock, base.answers)
     if result.ending is not FinishReason.COMPLETE:
         return result, CheckedMedia(0, [], [])
     visits, aliases = VisitLookup(db), alias_origins(plan.seed)
