@@ -395,7 +395,7 @@ def test_ours_the_state_of_another_crawl(tmp_path: Path) -> None:
         assert [(claim.url, claim.status, claim.last) for claim in claims] == [(f"{SITE}/a", 200, "2026-11-18")]
         assert (account.rows, account.used, account.beside, account.foreign) == (4, 1, 2, 1)
         assert account.notes == [
-            "that crawl was truncated: it may not have found every page",
+            "the crawl that wrote this file was truncated: it may not have found every page",
             "2 of its 4 URLs are not indexable pages",
         ]
     (tmp_path / "state" / "other").mkdir()
