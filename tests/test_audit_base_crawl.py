@@ -303,7 +303,7 @@ def going_on(bench: Bench) -> str:
 def came_to_nothing(bench: Bench) -> str:
     shutil.rmtree(".siteatlas")  # with the copy of robots.txt
     bench.site.routes["/robots.txt"] = Answer("", 503)
-    assert bench.crawl("--retries", "0").code == 5
+    assert bench.crawl("--retries", "0", "--replace").code == 5
     bench.site.routes["/robots.txt"] = robots("Disallow: /private/")
     return "the last run had no result"
 
@@ -325,7 +325,7 @@ def audited_since(bench: Bench) -> str:
 
 def damaged(bench: Bench) -> str:
     state().write_bytes(b"no state at all" * 1000)
-    return f"{state()} cannot be used as state: file is not a database"
+    return f"{state()} cannot be used as state: it is damaged (file is not a database)"
 
 
 @pytest.mark.parametrize(

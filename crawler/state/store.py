@@ -74,11 +74,14 @@ def public_hosts(directory: Path) -> frozenset[str]:
 
     Raises StorageError, UsageError.
     """
-    if not STATE_DB.is_in(directory):
+    try:
+        if not STATE_DB.is_in(directory):
+            return frozenset()
+        with STATE_DB.reading(directory) as db:
+            row = db.execute("SELECT value FROM about WHERE key = 'public'").fetchone()
+        return frozenset(row[0].split() if row else ())
+    except DamagedFile:  # an audit does without the state of the runs; a run ends when it opens it
         return frozenset()
-    with STATE_DB.reading(directory) as db:
-        row = db.execute("SELECT value FROM about WHERE key = 'public'").fetchone()
-    return frozenset(row[0].split() if row else ())
 
 
 GENERATIONS_DIRECTORY: Final = "generations"
