@@ -12,6 +12,11 @@ from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.model import Url
 from crawler.url.params import Mirror
 
+try:  # not where it is used: pyreqwest crashes if the thread that imports it ends before others use it
+    from crawler.fetch.reqwest_transport import ReqwestTransport
+except ImportError:  # no build for this machine
+    ReqwestTransport = None  # type: ignore[assignment,misc]
+
 
 class Transports(ABC):
     """A kind of transport."""
@@ -52,9 +57,7 @@ class ReqwestTransports(_OwnTransports):
 
     @override
     def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
-        try:
-            from crawler.fetch.reqwest_transport import ReqwestTransport  # noqa: PLC0415 - only there
-        except ImportError:  # no build for this machine
+        if ReqwestTransport is None:
             return HttpxTransports(self._options, self._limits).open(target)
         return ReqwestTransport(target, self._options, self._limits)
 
