@@ -146,7 +146,7 @@ class CopyDetector:
         if content is None:
             return False
         touched = [*self._compare_bytes(lease, content), *self._compare_segments(lease, content)]
-        self._news += not self._copy_of
+        self._news += not (self._copy_of or self._repeats_bytes(content))
         decided = [space for space in touched if space.decide(self._evidence)]
         return bool(decided) and self._postpone_pending()
 
@@ -198,14 +198,25 @@ class CopyDetector:
 
     def _drop_copies(self, reason: str) -> None:
         """Leave out the copies that were read too; of each page the least deep one stays."""
-        for space in self._spaces.values():
-            if space.reason == reason and space.is_endless:
-                for members in space.members.values():
-                    for _, url, number in sorted(members)[1:]:
-                        (state,) = self._db.execute("SELECT state FROM visit WHERE id = ?", (number,)).fetchone()
-                        if state == State.INDEXABLE and not self._is_remembered(url):
-                            self._move(number, url, State.INDEXABLE, State.TRAP, reason)
+        equal: dict[str, set[tuple[int, Url, int]]] = {}
+        for key, space in self._spaces.items():
+            if space.reason == reason and (space.is_endless or self._is_of_copies(key)):
+                for page, members in space.members.items():
+                    equal.setdefault(page, set()).update(members)
                 space.members.clear()
+        for page, found in equal.items():
+            kept, *others = sorted(found)
+            if reason == _EQUAL_BYTES and (first := self._seen.get(bytes.fromhex(page))):
+                first.depth, first.url, first.id = kept  # what is read from now on is compared with the page that stays
+            for _, url, number in others:
+                (state,) = self._db.execute("SELECT state FROM visit WHERE id = ?", (number,)).fetchone()
+                if state == State.INDEXABLE and not self._is_remembered(url):
+                    self._move(number, url, State.INDEXABLE, State.TRAP, reason)
+
+    def _is_of_copies(self, key: str | bytes) -> bool:
+        """Whether the pages that lead to the pages of a space are equal to the byte themselves."""
+        first = self._seen.get(key) if isinstance(key, bytes) else None
+        return first is not None and first.copies > 0
 
     def _compare_bytes(self, lease: Lease, content: "_Content") -> Iterator[_Space]:
         if not content.digest:
@@ -222,6 +233,7 @@ class CopyDetector:
             if space:
                 space.copies = 0
             return
+        first.copies += 1
         if space is None and parent:
             space = self._spaces.keep(parent, _Space(_EQUAL_BYTES))
         if own := self._spaces.use(content.digest):
@@ -231,6 +243,11 @@ class CopyDetector:
             members = space.members.setdefault(content.digest.hex(), [(first.depth, first.url, first.id)])
             members.append((lease.depth, lease.url, lease.id))
             yield space
+
+    def _repeats_bytes(self, content: "_Content") -> bool:
+        """Whether another page with these bytes was read before."""
+        first = self._seen.get(content.digest)
+        return first is not None and first.id != self._lease
 
     def _compare_segments(self, lease: Lease, content: "_Content") -> Iterator[_Space]:
         for open_url, pattern in _open_urls(lease.url):
