@@ -76,7 +76,7 @@ def crawl_hostile(folder: Path, url: str, *words: str, limit: float = 40.0) -> C
         timer.start()
         memory = 0
         while (code := process.poll()) is None:
-            memory = max(memory, *map(_peak, _family(process.pid)))
+            memory = max(memory, *map(peak_memory, _family(process.pid)))
             time.sleep(0.02)
         timer.cancel()
     seconds = time.monotonic() - started
@@ -102,7 +102,7 @@ def _family(pid: int) -> list[int]:
     return [pid]
 
 
-def _peak(pid: int) -> int:
+def peak_memory(pid: int) -> int:
     """The most memory a process has had so far, in bytes; 0 when nobody knows. (Resource usage would count what
     the test process itself had when it forked.)"""
     with contextlib.suppress(OSError):

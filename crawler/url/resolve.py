@@ -15,6 +15,7 @@ _MAX_CACHED_LENGTH: Final = 2_048  # characters of a reference in the cache
 DOCUMENT_BYTES: Final = 4 * 2**20
 """Bytes of the URLs of one document."""
 _MAX_STEPS: Final = 64  # slashes of a directory whose steps are computed
+_MAX_TOO_LONG: Final = 5  # URLs of a document that nobody fetches, and that the report names
 _REFUSED: Final = Url("")  # in the cache, for a reference that is refused
 
 # A reference that needs no parser: steps up or the root, then segments that do not start with a dot.
@@ -60,6 +61,7 @@ class UrlResolver:
         self.refused: Counter[str] = Counter()
         self.document_bytes = document_bytes
         self._left = document_bytes
+        self._too_long = 0
         self._memory = memory
         self._size = 0
         self._tables: dict[str, _AnswerCache] = {}
@@ -78,6 +80,7 @@ class UrlResolver:
     def begin(self) -> None:
         """Begin another document."""
         self._left = self.document_bytes
+        self._too_long = 0
         if self._whole is not None:
             self._whole.begin()
 
@@ -214,7 +217,9 @@ class UrlResolver:
             return _REFUSED
         if len(url) > MAX_FETCHED_LENGTH:
             self.refused["url.too_long"] += 1
-            return _REFUSED
+            self._too_long += 1
+            if self._too_long > _MAX_TOO_LONG:
+                return _REFUSED
         return url
 
     def _forget(self) -> None:

@@ -6,10 +6,12 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from hostile import HostileServer, answer
+from hostile_crawl import peak_memory
 from run import FAST
 
 PAGES: Final = 6
@@ -35,11 +37,14 @@ def crawl(folder: Path, url: str, *words: str) -> Cost:
         (folder / "errors").open("w") as errors,
         subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=errors) as process,
     ):
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        memory = 0
+        while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+            memory = max(memory, peak_memory(process.pid))
+            time.sleep(0.02)
+        process.returncode = os.waitstatus_to_exitcode(ended[1])
     state = sum(path.stat().st_size for path in (folder / ".siteatlas").rglob("*") if path.is_file())
     error = (folder / "errors").read_text()[:200]
-    return Cost(state, used.ru_maxrss * 1024, used.ru_utime + used.ru_stime, process.returncode, error)
+    return Cost(state, memory, ended[2].ru_utime + ended[2].ru_stime, process.returncode, error)
 
 
 def page(rng: random.Random, number: int, length: int, references: int) -> bytes:
