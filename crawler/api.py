@@ -33,8 +33,8 @@ async def crawl_site(  # noqa: PLR0913 - the choices of a person, each with a de
     ``name`` is the name of the site in notifications, its host by default. ``watch`` gets the progress a few times a
     second. ``begin`` says whether to resume an earlier run, ``accept_shrink`` lets a smaller set through the gate,
     ``replace_foreign`` overwrites a sitemap that no run with this state wrote, and ``dry_run`` publishes nothing and
-    notifies nobody. In the main thread SIGINT and SIGTERM end the crawl as they end
-    the command; in any thread it can be cancelled. Either way the next call resumes it.
+    notifies nobody. In the main thread SIGINT and SIGTERM end the crawl as they end the command; in any thread it can
+    be cancelled. Either way the next call resumes it.
 
     Raises UsageError for an invalid configuration, NothingCrawlable, StateInUse and StorageError, all of them
     SiteatlasErrors. A refused publish and a crawl that was cut short are in the report; its ``exit_code`` is that of

@@ -91,6 +91,16 @@ def test_ours_a_start_url_that_redirects_to_www_or_from_it_is_followed_and_remem
         assert json.loads(audited.out)["crawl"]["reused"] == 3
 
 
+def test_ours_a_sitemap_of_others_is_replaced_when_that_is_asked_for_though_the_start_url_moved(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "sitemap.xml").write_text("<urlset/>")
+    with redirecting("shop.test", "http://www.shop.test:{port}/") as (site, url):
+        words = ("--state", "state", *resolved(site, "shop.test", "www.shop.test"))
+        assert crawl(tmp_path, url, *words).code == 2
+        replaced = crawl(tmp_path, url, *words, "--replace")
+        assert (replaced.code, len(listed(tmp_path))) == (0, 3), replaced.err
+
+
 def test_ours_an_audit_of_a_site_that_was_never_crawled_names_where_it_is(tmp_path: Path) -> None:
     with redirecting("shop.test", "http://www.shop.test:{port}/") as (site, url):
         words = ("--state", "state", "--rate", "0", *resolved(site, "shop.test", "www.shop.test"))

@@ -66,7 +66,14 @@ async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with
     except StartMoved as moved:
         followed = plan.moved_to(moved.target)
         report = await regenerate_site(
-            followed, name, watch, begin=begin, dry_run=dry_run, accept_shrink=accept_shrink, all_left_out=all_left_out
+            followed,
+            name,
+            watch,
+            begin=begin,
+            dry_run=dry_run,
+            accept_shrink=accept_shrink,
+            replace_foreign=replace_foreign,
+            all_left_out=all_left_out,
         )
         remember_move(plan.config, plan.seed, followed.seed)
         return report
