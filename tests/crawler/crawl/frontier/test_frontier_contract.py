@@ -357,7 +357,7 @@ class FrontierMachine(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        self.frontier.commit()
+        self.frontier.land()  # after a kill, what was in flight may have to wait for its turn alone
         self.frontier = SqliteFrontier(self.db, admission)
         self.out.clear()
 
