@@ -25,7 +25,7 @@ from crawler.state.database import storage_errors
 from crawler.state.lock import lock_holder
 from crawler.state.migrations import STATE_DB
 from crawler.state.runs import ROLLED_BACK, Run, RunStore
-from crawler.state.store import Resume, Store
+from crawler.state.store import Resume, Store, read_about, write_about
 from crawler.units import span
 from crawler.version import __version__
 
@@ -114,8 +114,7 @@ def base_crawl(plan: CrawlPlan, store: Store, begin: Resume, now: float) -> Iter
     with ExitStack() as stack:
         base = _chosen(plan, store, begin, now, stack)
         with storage_errors():
-            encoded = msgspec.json.encode(base.basis).decode()
-            store.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (_KEY, encoded))
+            write_about(store.db, _KEY, msgspec.json.encode(base.basis).decode())
         yield base
 
 
@@ -137,8 +136,8 @@ def _chosen(plan: CrawlPlan, store: Store, begin: Resume, now: float, stack: Exi
 def _recorded(store: Store) -> CrawlBasis:
     """The basis of the last audit that chose one; its own crawl if none is stored."""
     with storage_errors():
-        row = store.db.execute("SELECT value FROM about WHERE key = ?", (_KEY,)).fetchone()
-    return msgspec.json.decode(row[0], type=CrawlBasis) if row else CrawlBasis(reason="the audit began with it")
+        encoded = read_about(store.db, _KEY)
+    return msgspec.json.decode(encoded, type=CrawlBasis) if encoded else CrawlBasis(reason="the audit began with it")
 
 
 def _audited(store: Store, previous: CrawlBasis) -> float | None:

@@ -17,6 +17,7 @@ from crawler.model import DocumentKind, Failure, Lease, PreviousVisit, Reply, Re
 from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Blocked, Robots
 from crawler.state.database import storage_errors
+from crawler.state.store import write_about
 from crawler.url.normalize import origin_of
 
 MAX_KEPT_PAUSE: Final = 24 * 3600.0
@@ -44,7 +45,7 @@ class PauseStore:
     def put(self, origin: str, until: float) -> None:
         """Store a pause, durable at once."""
         with storage_errors():
-            self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (f"{_PAUSE_KEY}{origin}", f"{until:.3f}"))
+            write_about(self._db, f"{_PAUSE_KEY}{origin}", f"{until:.3f}")
             if self._db.in_transaction:
                 self._db.execute("COMMIT")
 

@@ -1,6 +1,5 @@
 """One visit of a site: builds the parts of the crawl from its plan, and runs the engine until the crawl ends."""
 
-import contextlib
 import dataclasses
 import hashlib
 import logging
@@ -277,7 +276,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
             try:
                 ending = await engine.run()
             finally:
-                with contextlib.suppress(StorageError):  # of which the caller hears already
+                with suppress(StorageError):  # of which the caller hears already
                     frontier.land()
             if ending is FinishReason.COMPLETE and second_reads:
                 again = SecondReads(page_fetcher, throttle, pool)

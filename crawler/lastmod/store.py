@@ -12,6 +12,7 @@ from crawler.lastmod.policy import MIN_BUILD_PAGES, MIN_BUILD_SHARE
 from crawler.lastmod.significance import SAMPLE_SIZE
 from crawler.parse.snapshot.diff import Delta, content_keys
 from crawler.state.database import storage_errors
+from crawler.state.store import read_about, write_about
 from sitemap import BuildTime, find_build_times
 
 # The pages compared in this run: parsed in an earlier run, and parsed or unchanged in this one.
@@ -113,7 +114,7 @@ class ObservationStore:
         """
         with storage_errors():
             for key, value in ((_DISTRUST_KEY, distrust), (_POLICY_KEY, policy)):
-                self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
+                write_about(self._db, key, value)
             self._db.execute("DELETE FROM second_read")
             if memory is None:
                 return
@@ -148,8 +149,7 @@ class ObservationStore:
 
     def _about(self, key: str) -> str:
         with storage_errors():
-            row = self._db.execute("SELECT value FROM about WHERE key = ?", (key,)).fetchone()
-        return str(row[0]) if row else ""
+            return read_about(self._db, key) or ""
 
     def stamps(self, source_key: str) -> tuple[int, int]:
         """The number of unchanged pages with a Last-Modified, and of those where it moved."""

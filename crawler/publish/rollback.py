@@ -18,7 +18,7 @@ from crawler.publish.write import PublishedDigests, build_destination, moved_not
 from crawler.state.database import storage_errors, transaction
 from crawler.state.migrations import STATE_DB
 from crawler.state.runs import ROLLED_BACK, PublishedFile, Run, RunStore
-from crawler.state.store import BASELINE_KEY, GENERATIONS_DIRECTORY, lock_state
+from crawler.state.store import BASELINE_KEY, GENERATIONS_DIRECTORY, lock_state, read_about
 from crawler.version import __version__
 from sitemap import Entry, Generations, Published, SitemapError, SitemapReader
 
@@ -150,8 +150,8 @@ def adopt_published(plan: CrawlPlan, db: sqlite3.Connection) -> None:
     Does nothing for any other state. Files that cannot be read are left out. Raises StorageError.
     """
     with transaction(db):
-        row = db.execute("SELECT value FROM about WHERE key = ?", (BASELINE_KEY,)).fetchone()
-        if row is None:
+        number = read_about(db, BASELINE_KEY)
+        if number is None:
             return
         files: list[PublishedFile] = []
         db.execute(_CREATE_RESTORED)
@@ -162,7 +162,7 @@ def adopt_published(plan: CrawlPlan, db: sqlite3.Connection) -> None:
                     break
         for statement in _ADOPT:
             db.execute(statement)
-        run = RunStore(db).get(int(row[0]))
+        run = RunStore(db).get(int(number))
         (listed,) = db.execute("SELECT count(*) FROM published").fetchone()
         RunStore(db).write(replace(run, files=files, listed=listed))
         db.execute("DELETE FROM about WHERE key = ?", (BASELINE_KEY,))

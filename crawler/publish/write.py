@@ -23,7 +23,7 @@ from crawler.publish.listing import Listing
 from crawler.publish.shards import ShardAssigner
 from crawler.state.database import storage_errors, transaction
 from crawler.state.runs import PublishedFile, Run
-from crawler.state.store import Store
+from crawler.state.store import Store, read_about, write_about
 from sitemap import (
     Assignment,
     DestinationError,
@@ -63,8 +63,7 @@ def sitemap_names(plan: CrawlPlan) -> list[str]:
 
 def check_output_is_ours(plan: CrawlPlan, store: Store) -> None:
     """Raises UsageError when the output directory has a sitemap that no run of this state wrote."""
-    row = store.db.execute("SELECT value FROM about WHERE key = ?", (_OUTPUT_KEY,)).fetchone()
-    if not store.is_first or (row and row[0] == str(plan.output.resolve())):
+    if not store.is_first or read_about(store.db, _OUTPUT_KEY) == str(plan.output.resolve()):
         return
     for name in sitemap_names(plan):
         if os.path.lexists(plan.output / name):
@@ -87,13 +86,14 @@ class PublishedDigests:
     def begin(self) -> None:
         """Store, before the files are written, that this state writes to the directory. Raises StorageError."""
         with transaction(self._db):
-            self._put(_OUTPUT_KEY, str(self._directory.resolve()))
+            write_about(self._db, _OUTPUT_KEY, str(self._directory.resolve()))
 
     def store(self, names: Iterable[str]) -> None:
         """Store the digests of the files of these names. Part of the caller's transaction. Raises StorageError."""
         known = self._known()
         with storage_errors():
-            self._put(_DIGESTS_KEY, msgspec.json.encode({name: self._digest(name, known) for name in names}).decode())
+            digests = msgspec.json.encode({name: self._digest(name, known) for name in names})
+            write_about(self._db, _DIGESTS_KEY, digests.decode())
 
     def changed_note(self) -> tuple[str, ...]:
         """A note on the files that differ from what was published."""
@@ -105,13 +105,9 @@ class PublishedDigests:
         verb = "was" if len(changed) == 1 else "were"
         return (f"{names} {verb} changed by somebody else since the last run; this run replaces such changes",)
 
-    def _put(self, key: str, value: str) -> None:
-        self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
-
     def _known(self) -> dict[str, tuple[int, int, str]]:
         with storage_errors():
-            row = self._db.execute("SELECT value FROM about WHERE key = ?", (_DIGESTS_KEY,)).fetchone()
-        return msgspec.json.decode(row[0], type=dict[str, tuple[int, int, str]]) if row else {}
+            return msgspec.json.decode(read_about(self._db, _DIGESTS_KEY) or "{}", type=dict[str, tuple[int, int, str]])
 
     def _digest(self, name: str, known: Mapping[str, tuple[int, int, str]]) -> tuple[int, int, str]:
         """Modification time in nanoseconds, size in bytes and SHA-256 of a file; "" for one that cannot be read."""

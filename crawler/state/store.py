@@ -1,6 +1,5 @@
 """The state of one site: locks its directory, opens its database, and begins or resumes a run."""
 
-import contextlib
 import hashlib
 import os
 import re
@@ -26,6 +25,12 @@ from crawler.state.migrations import STATE_DB
 from crawler.state.runs import PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore
 from crawler.version import __version__
 
+GENERATIONS_DIRECTORY: Final = "generations"
+BASELINE_KEY: Final = "baseline"
+"""The key in ``about`` of a new state that replaces a damaged one, until it knows the published set."""
+_PUBLIC_KEY: Final = "public"
+_DAMAGED: Final = "damaged"
+"""The file that marks a state in which some command met damage, which a check may not find."""
 PURGE_CONTENT: Final = (
     "DELETE FROM content WHERE id NOT IN (SELECT content FROM memory WHERE content IS NOT NULL)"
     " AND id NOT IN (SELECT content FROM visit WHERE content IS NOT NULL)"
@@ -40,7 +45,7 @@ _FORGET_PAGES: Final = (
     "DELETE FROM second_read",
     "DELETE FROM robots",
     "DELETE FROM run WHERE ended IS NULL",
-    "DELETE FROM about WHERE key != 'public'",
+    f"DELETE FROM about WHERE key != '{_PUBLIC_KEY}'",  # noqa: S608 - our own
     "DELETE FROM content WHERE id NOT IN (SELECT content FROM published)",
     "UPDATE published SET grp = '', shard = 0",
 )
@@ -54,6 +59,17 @@ def forget_pages(db: sqlite3.Connection) -> None:
     with transaction(db):
         for statement in _FORGET_PAGES:
             db.execute(statement)
+
+
+def read_about(db: sqlite3.Connection, key: str) -> str | None:
+    """What the table ``about`` has under a key, None without it."""
+    row = db.execute("SELECT value FROM about WHERE key = ?", (key,)).fetchone()
+    return str(row[0]) if row else None
+
+
+def write_about(db: sqlite3.Connection, key: str, value: str) -> None:
+    """Put a value into the table ``about``. Part of the caller's transaction."""
+    db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
 
 
 def purge_content(db: sqlite3.Connection) -> None:
@@ -78,17 +94,9 @@ def public_hosts(directory: Path) -> frozenset[str]:
         if not STATE_DB.is_in(directory):
             return frozenset()
         with STATE_DB.reading(directory) as db:
-            row = db.execute("SELECT value FROM about WHERE key = 'public'").fetchone()
-        return frozenset(row[0].split() if row else ())
+            return frozenset((read_about(db, _PUBLIC_KEY) or "").split())
     except DamagedFile:  # an audit does without the state of the runs; a run ends when it opens it
         return frozenset()
-
-
-GENERATIONS_DIRECTORY: Final = "generations"
-BASELINE_KEY: Final = "baseline"
-"""The key in ``about`` of a new state that replaces a damaged one, until it knows the published set."""
-_DAMAGED: Final = "damaged"
-"""The file that marks a state in which some command met damage, which a check may not find."""
 
 
 class _Damage:
@@ -101,7 +109,7 @@ class _Damage:
 
     def mark(self) -> None:
         """Note for the next ``--fresh`` that the file is damaged."""
-        with contextlib.suppress(OSError):  # the same disk may be the cause
+        with suppress(OSError):  # the same disk may be the cause
             self._mark.touch(mode=0o600)
 
     def is_lost(self) -> bool:
@@ -124,7 +132,7 @@ class _Damage:
         name = f"{STATE_DB.file}.damaged-{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%SZ}"
         with STATE_DB.used(self._path):
             for suffix in ("-shm", "-wal", ""):
-                with contextlib.suppress(FileNotFoundError):
+                with suppress(FileNotFoundError):
                     self._path.with_name(STATE_DB.file + suffix).replace(self._path.with_name(name + suffix))
             self._mark.unlink(missing_ok=True)
         return name
@@ -224,7 +232,7 @@ class Store:
     def record_public(self, hosts: Iterable[str]) -> None:
         """Record the ``host:port`` of start URLs that have a public address: see :func:`public_hosts`."""
         with transaction(self.db):
-            self.db.execute("INSERT OR REPLACE INTO about VALUES ('public', ?)", (" ".join(sorted(hosts)),))
+            write_about(self.db, _PUBLIC_KEY, " ".join(sorted(hosts)))
 
     @cached_property
     def is_first(self) -> bool:
@@ -275,7 +283,7 @@ class Store:
         )
         with transaction(self.db):
             RunStore(self.db).write(record)
-            self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (BASELINE_KEY, str(record.number)))
+            write_about(self.db, BASELINE_KEY, str(record.number))
 
     def _begin_or_resume(self) -> None:
         if self._begin is Resume.FRESH and not self._lacks_baseline():
@@ -295,11 +303,11 @@ class Store:
                 purge_content(self.db)
             settings = msgspec.json.encode(self._settings, order="deterministic").decode()
             for key, value in {**self._about, "settings": settings}.items():
-                self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
+                write_about(self.db, key, value)
 
     def _lacks_baseline(self) -> bool:
         with storage_errors():
-            return self.db.execute("SELECT 1 FROM about WHERE key = ?", (BASELINE_KEY,)).fetchone() is not None
+            return read_about(self.db, BASELINE_KEY) is not None
 
     def _is_begun(self) -> bool:
         """Whether there is an unfinished run to resume, with at least one URL."""
@@ -312,8 +320,7 @@ class Store:
     def _has_same_settings(self) -> bool:
         """Whether the unfinished run has the same settings. Raises UsageError if not, with Resume.ALWAYS."""
         with storage_errors():
-            row = self.db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
-        stored: dict[str, object] = msgspec.json.decode(row[0]) if row else {}
+            stored: dict[str, object] = msgspec.json.decode(read_about(self.db, "settings") or "{}")
         previous = {self._renamed.get(key, key): value for key, value in stored.items()}
         current = msgspec.json.decode(msgspec.json.encode(self._settings))
         # settings that an older version did not have had the present defaults

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from crawler.model import DocumentKind, Outcome, Page
 from crawler.state.database import storage_errors
+from crawler.state.store import read_about, write_about
 
 
 def parse_key(key: str, kind: DocumentKind) -> str:
@@ -69,8 +70,7 @@ class CrashCounter:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        row = db.execute("SELECT value FROM about WHERE key = ?", (_IN_FLIGHT_KEY,)).fetchone()
-        self._before = msgspec.json.decode(row[0], type=dict[int, int]) if row else {}
+        self._before = msgspec.json.decode(read_about(db, _IN_FLIGHT_KEY) or "{}", type=dict[int, int])
         self._stored = self._before
         self.suspects = {number for number, crashes in self._before.items() if crashes >= CRASHES_TO_COME_LAST}
 
@@ -83,8 +83,7 @@ class CrashCounter:
         if not self._db.in_transaction:
             self._db.execute("BEGIN IMMEDIATE")
         if crashes:
-            value = msgspec.json.encode(crashes).decode()
-            self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (_IN_FLIGHT_KEY, value))
+            write_about(self._db, _IN_FLIGHT_KEY, msgspec.json.encode(crashes).decode())
         else:
             self._db.execute("DELETE FROM about WHERE key = ?", (_IN_FLIGHT_KEY,))
         self._stored = crashes

@@ -23,6 +23,7 @@ from crawler.crawl.frontier.storage import unpack_links
 from crawler.crawl.frontier.url_templates import TemplatePage, UrlTemplate
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, Outcome, State, Url, Verdict
 from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.state.store import read_about, write_about
 from crawler.url.normalize import origin_of
 
 JUDGED_PAGES: Final = 4
@@ -274,8 +275,8 @@ class TrapDetector:
             else:
                 self._family[member.template.path] += 1
                 self._own[member.template] += 1
-        row = self._db.execute("SELECT value FROM about WHERE key = ?", (_DECISIONS_KEY,)).fetchone()
-        decided = msgspec.json.decode(row[0], type=_TrapDecisions) if row else _TrapDecisions()
+        encoded = read_about(self._db, _DECISIONS_KEY)
+        decided = msgspec.json.decode(encoded, type=_TrapDecisions) if encoded else _TrapDecisions()
         self._vain = set(decided.vain)
         self._closing = {template.path for template in self._vain}
         # decided by the previous run: its pages are read again, and may bring news now
@@ -286,8 +287,7 @@ class TrapDetector:
     def _remember(self) -> None:
         vain = self._vain - (self._inherited - self._waiting)  # drops templates that ended
         decided = _TrapDecisions(sorted(vain), sorted(self._allowed.items()))
-        row = (_DECISIONS_KEY, msgspec.json.encode(decided).decode())
-        self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", row)
+        write_about(self._db, _DECISIONS_KEY, msgspec.json.encode(decided).decode())
 
     def _is_remembered(self, url: Url) -> bool:
         return self._db.execute(_IS_REMEMBERED, (url,)).fetchone() is not None
