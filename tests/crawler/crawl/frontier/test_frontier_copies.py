@@ -142,3 +142,17 @@ def test_ours_hundreds_of_random_sites_end_and_lose_nothing(tmp_path: Path) -> N
             folder = tmp_path / f"{name}{seed}"
             folder.mkdir()
             check(seed, folder)
+
+
+@pytest.mark.xfail(strict=True, reason="a session id is found only above the pages, and alone")
+@pytest.mark.parametrize("form", ["/{name}/{sid}", "/{sid}/{other}/{name}"])
+def test_ours_a_session_id_anywhere_in_the_path_ends(tmp_path: Path, form: str) -> None:
+    names = [f"page-{n}" for n in range(15)]
+
+    def site(path: str) -> str | None:
+        sid = sids(Random(path))
+        links = anchors(form.format(name=name, sid=sid, other=sid[::-1]) for name in names)
+        return links + "".join(f"<h1>{name}</h1><p>All about {name}." for name in names if name in path.split("/"))
+
+    crawl = visit(site, tmp_path, most=1_500)
+    assert len(crawl.read) < 1_500
