@@ -157,6 +157,7 @@ FLAGS: Final = (
     Flag("--respect-robots/--ignore-robots", "obey.robots"),
     Flag("--max-crawl-delay", "obey.max_crawl_delay", "SECONDS"),
     Flag("--respect-noindex/--no-respect-noindex", "obey.noindex"),
+    Flag("--respect-engine-noindex/--no-respect-engine-noindex", "obey.engine_noindex"),
     Flag("--respect-canonical/--no-respect-canonical", "obey.canonical"),
     Flag("--respect-nofollow/--no-respect-nofollow", "obey.nofollow"),
     Flag("-c --concurrency", "pace.concurrency", "N"),
