@@ -76,6 +76,9 @@ class AuditConfig(ConfigSection):
     every: PositiveDuration | None = None
     """Audit the site after a run if the last audit is at least this old (seconds, or 7d). Only siteatlas run and
     schedule use this setting."""
+    accepted: str = ""
+    """TOML file of accepted findings: pattern of the URL, rule, reason and last day. The audit reports them apart, and
+    never as new."""
     report: str = ""
     """Directory for the reports: HTML, JSON, CSV, SARIF and JUnit. If several sites share it, each has a subdirectory
     with its name."""
