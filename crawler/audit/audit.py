@@ -10,12 +10,14 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import anyio
 from msgspec import structs
 
 from crawler.audit import collect
+from crawler.audit.accepted import Acceptances, acceptance_notes, read_acceptances
 from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
 from crawler.audit.compare.compare import AuditComparison
 from crawler.audit.conclude import AuditFinisher
@@ -78,6 +80,7 @@ def audit(
     """
     start = clock()
     collect.check_sources(plan)
+    acceptances = read_acceptances(plan.config.audit.accepted)
     with Store(plan.state, begin_settings(plan), begin=begin, about=plan.about, now=clock(), renamed=KEYS) as store:
         db = create_audit_file(store.directory / AUDIT_FILE, store.directory / STATE_DB.file)
         comparison = AuditComparison(db, store.directory, plan, is_fresh=begin is Resume.FRESH)
@@ -92,11 +95,12 @@ def audit(
             notes = [*sources.notes, *queue.notes(), *media.notes]
             watches.on_stage("classifying")
             report = AuditFinisher(plan, store, db).finish(result, sources.findings, media, notes, queue.skipped)
+            findings = FindingStore(db)
+            report = _set_aside(acceptances, report, findings)
             report = structs.replace(
                 comparison.compare(report, media), seconds=clock() - start, crawl=base.reported(store, report.seconds)
             )
             watches.on_stage("writing reports")
-            findings = FindingStore(db)
             write(report, findings)
             try:
                 if result.ending is FinishReason.COMPLETE:
@@ -107,6 +111,13 @@ def audit(
             yield report, findings
         finally:
             db.close()
+
+
+def _set_aside(acceptances: Acceptances, report: AuditReport, findings: FindingStore) -> AuditReport:
+    """The report without the accepted findings, before it is compared with the previous one."""
+    accepted = findings.accept(acceptances, datetime.fromtimestamp(report.started, UTC).date())
+    report = structs.replace(report, accepted=accepted, counts=findings.counts())
+    return structs.replace(report, notes=[*report.notes, *acceptance_notes(report)])
 
 
 @contextmanager

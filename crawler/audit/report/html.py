@@ -48,7 +48,8 @@ from crawler.audit.verdict import (
     why_uncertain,
 )
 from crawler.units import clock_text, size_text
-from sitemap import Rule, Severity
+from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url, origin_of
+from sitemap import Rule, Severity, safe
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -196,7 +197,7 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "facts": _script_values(report),
         "parts": pack_findings(chosen_findings(findings, taken)),
         "amount": size_text, "clock": clock_text, "part": share_of, "percent": percent_text, "is_web": is_http_url,
-        "visits": visit_texts, "rules": REPORTED_RULES, "unbroken": keep_options_whole,
+        "link_text": link_text, "visits": visit_texts, "rules": REPORTED_RULES, "unbroken": keep_options_whole,
         **_inline_assets(),
     }  # fmt: skip
 
@@ -309,6 +310,18 @@ def percent_text(share: float) -> str:
         return "> 99.9 %"
     digits = 1 if share < 0.1 or share > 0.99 else 0
     return f"{share * 100:.{digits}f}".removesuffix(".0") + " %"
+
+
+def link_text(url: str) -> str:
+    """The text of a link: the URL with invisible characters as escapes, and with the host that browsers connect to.
+
+    A URL as a sitemap spells it may show another host, with a Cyrillic letter for example.
+    """
+    try:
+        target = normalize_url(url, DEFAULT_PARAMS.keeping_all)
+    except InvalidUrl:
+        return safe(url)
+    return safe(url if f"{url}/".startswith(f"{origin_of(target)}/") else target)
 
 
 def is_http_url(url: str) -> bool:
