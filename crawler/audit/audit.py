@@ -16,6 +16,7 @@ import anyio
 from msgspec import structs
 
 from crawler.audit import collect
+from crawler.audit.actions import rank_actions
 from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
 from crawler.audit.compare.compare import AuditComparison
 from crawler.audit.conclude import AuditFinisher
@@ -97,6 +98,7 @@ def audit(
             )
             watches.on_stage("writing reports")
             findings = FindingStore(db)
+            report = structs.replace(report, **rank_actions(report, findings)._asdict())
             write(report, findings)
             try:
                 if result.ending is FinishReason.COMPLETE:
