@@ -201,7 +201,7 @@ def _action(task: _Task, parts: list[_RuleWork]) -> Action:
         noun = f"{noun} like {patterns[0].pattern}"
     how = task.how
     if task.file and prepared:
-        how = f"{how} {task.file} {task.prepared} {prepared:,} of them."
+        how = f"{how} {task.file} {task.prepared} {'all' if prepared == count else f'{prepared:,}'} of them."
     return Action(
         name=task.name,
         title=task.title.replace("{}", noun),
@@ -226,6 +226,6 @@ def _cost_text(task: _Task, parts: list[_RuleWork]) -> str:
             (sum(part.clicks for part in parts), ("click in search", "clicks in search")),
             (sum(part.links for part in parts), ("link from other sites", "links from other sites")),
         )
-        if number
+        if number and task.gain
     ]
     return f"{task.cost} ({', '.join(figures)})." if figures else f"{task.cost}."

@@ -260,6 +260,10 @@ class AuditReport(Struct, frozen=True, kw_only=True):
         """How many findings of a rule there are."""
         return next((item for item in self.counts if item.rule == rule), RuleCount(rule, 0))
 
+    def patterns_of(self, rule: str) -> list[FindingPattern]:
+        """The patterns of the findings of a rule."""
+        return [pattern for pattern in self.patterns if pattern.rule == rule]
+
     @property
     def trends(self) -> dict[str, RuleTrend]:
         """The trends by the id of the rule; none without a comparison."""

@@ -251,7 +251,7 @@ def _rule_lines(
         yield from _islands(find_orphan_islands(findings(count.rule)), page, verbose)
     if verbose or count.rule != ISLAND_RULE:
         few = MAX_NAMED if rule.severity > Severity.NOTE else max(1, min(MAX_NAMED, new))
-        patterns = () if verbose else (pattern for pattern in report.patterns if pattern.rule == count.rule)
+        patterns = [] if verbose else report.patterns_of(count.rule)
         shown = islice(fold_findings(findings(count.rule), patterns), None if verbose else few)
         yield from _first(count, shown, page, utc_minute(report.started)[:10], verbose)
     yield from page.wrap(rule.remedy, _INDENT)

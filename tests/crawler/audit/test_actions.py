@@ -113,7 +113,7 @@ def test_ours_an_action_says_what_why_and_how_and_names_the_pattern() -> None:
     (action,) = rank_actions(audit(found), of(found)).actions
     assert action.title == (f"Redirect 9,999 dead URLs like {SITE}/old/page-{{n}} to the pages that replace them")
     assert action.why == "Visitors and links from other sites end on an error page (19,998 visits by people)."
-    assert action.how.endswith("csv/redirects.csv suggests a target for 9,999 of them.")
+    assert action.how.endswith("csv/redirects.csv suggests a target for all of them.")
     assert (action.file, action.severity, action.count) == ("csv/redirects.csv", "warning", 9_999)
     assert action.examples == [f"{SITE}/old/page-{n}" for n in range(3)]
 
