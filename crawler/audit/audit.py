@@ -18,6 +18,7 @@ from msgspec import structs
 
 from crawler.audit import collect
 from crawler.audit.accepted import Acceptances, acceptance_notes, read_acceptances
+from crawler.audit.actions import rank_actions
 from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
 from crawler.audit.compare.compare import AuditComparison
 from crawler.audit.conclude import AuditFinisher
@@ -104,6 +105,7 @@ def audit(
                 comparison.compare(report, media), seconds=clock() - start, crawl=base.reported(store, report.seconds)
             )
             watches.on_stage("writing reports")
+            report = structs.replace(report, **rank_actions(report, findings)._asdict())
             write(report, findings)
             try:
                 if result.ending is FinishReason.COMPLETE:
