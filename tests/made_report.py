@@ -8,6 +8,7 @@ from typing import Any
 from audits import Given
 from msgspec.structs import replace
 
+from crawler.audit.actions import rank_actions
 from crawler.audit.finding import (
     AuditComparisonResult,
     AuditFinding,
@@ -74,6 +75,7 @@ def made(
             yield replace(made, **_news(rule, place) if is_compared else {"since": TODAY})
 
     told = report(counts, is_complete=is_complete)
+    told = replace(told, **rank_actions(told, Given(findings))._asdict())
     if not is_compared:
         return told, Given(findings)
     mended = [
