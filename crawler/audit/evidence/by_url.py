@@ -18,7 +18,7 @@ _COUNTS_FOR_PAGE: Final = f"(u.url = c.url OR c.ok + c.dead > 0 OR c.moved = 0 O
 _SUMS: Final = f"""SELECT h.id, i.source, min(nullif(c.first, '')), max(c.last), sum(c.people * {_COUNTS_FOR_PAGE}),
   sum(c.bots * {_COUNTS_FOR_PAGE}), sum(c.engines * {_COUNTS_FOR_PAGE}), sum(c.ok), sum(c.moved), sum(c.dead),
   sum(c.clicks),
-  sum(c.impressions), sum(c.sessions), sum(c.views), sum(c.users), sum(c.links), sum(c.domains)
+  sum(c.impressions), sum(c.sessions), sum(c.views), sum(c.users), sum(c.links), sum(c.domains), min(i.doubtful)
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input JOIN site.url u ON u.id = h.id
   JOIN site.visit v ON v.id = h.id"""  # noqa: S608
 _COUNT_NAMES: Final = ("clicks", "impressions", "sessions", "views", "users", "links", "domains")
@@ -41,12 +41,12 @@ class UrlEvidence:
         """The claims about each URL of the site that has any, by ascending ids."""
         with storage_errors():
             current, known = -1, SourceStats()
-            for number, source, first, last, *numbers in self._db.execute(_BY_PAGE):
+            for number, source, first, last, *numbers, doubtful in self._db.execute(_BY_PAGE):
                 if number != current:
                     if current >= 0:
                         yield current, known
                     current, known = number, SourceStats()
-                known = _add_source(known, SourceKind(source), first or "", last, numbers)
+                known = _add_source(known, SourceKind(source), first or "", last, numbers, doubtful)
             if current >= 0:
                 yield current, known
 
@@ -54,8 +54,8 @@ class UrlEvidence:
         """The claims about the page that a claimed URL belongs to."""
         known = SourceStats()
         with storage_errors():
-            for _, source, first, last, *numbers in self._db.execute(_BY_URL, (url,)):
-                known = _add_source(known, SourceKind(source), first or "", last, numbers)
+            for _, source, first, last, *numbers, doubtful in self._db.execute(_BY_URL, (url,)):
+                known = _add_source(known, SourceKind(source), first or "", last, numbers, doubtful)
         return known
 
     def sentences(self, number: int, url: Url) -> tuple[list[str], list[str]]:
@@ -74,13 +74,16 @@ class UrlEvidence:
         return f"{entry[0]}:{entry[1]}" if entry else _decode_report(account).name
 
 
-def _add_source(known: SourceStats, source: SourceKind, first: str, last: str, numbers: list[int]) -> SourceStats:
+def _add_source(
+    known: SourceStats, source: SourceKind, first: str, last: str, numbers: list[int], doubtful: int
+) -> SourceStats:
     if source is SourceKind.LOG:  # a log knows the days of visits; exports state the period that they cover
         known = msgspec.structs.replace(known, first="", last="")
     elif SourceKind.LOG in known.sources:
         first = last = ""
     return SourceStats(
         sources=known.sources | {source},
+        doubtful=known.doubtful | ({source} if doubtful else set()),
         first=min(filter(None, (known.first, first)), default=""),
         last=max(known.last, last),
         **{name: getattr(known, name) + count for name, count in zip(_SUMMED_COLUMNS, numbers, strict=True)},
