@@ -23,7 +23,7 @@ from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
 from crawler.audit.compare.compare import AuditComparison
 from crawler.audit.conclude import AuditFinisher
 from crawler.audit.evidence.entries import PublishedEntries
-from crawler.audit.evidence.file_claims import FileClaims
+from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import AUDIT_FILE, FindingStore, create_audit_file
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
@@ -92,7 +92,7 @@ def audit(
                     _run_in_loop(lambda: check_reachable(plan, store, clock), loop)
                 sources = collect.collect_sources(plan, db, watches.on_sources, store.run.started)
                 queue = UncrawledUrlQueue(
-                    UrlMatcher(db), FileClaims(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits
+                    UrlMatcher(db), ClaimReview(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits
                 )
                 with base_crawl(plan, store, begin, clock()) as base:
                     result, media = _run_in_loop(lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop)

@@ -1,7 +1,7 @@
-"""Holds the claims about URLs that look like files, until the crawl shows which of them are pages.
+"""Reviews the claims of the sources once the crawl is known: which are about pages, and which about this site.
 
 Most requests in a log are for images and style sheets. But ``/tech/node.js`` and ``/wiki/File:Logo.png`` are pages on
-some sites: only a link, a sitemap or a response can tell.
+some sites: only a link, a sitemap or a response can tell. A log without host names may have the requests of two sites.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from crawler.audit.evidence.store import CLAIM_COLUMNS, ClaimStore
-from crawler.audit.source_record import IgnoreReason
+from crawler.audit.source_record import IgnoreReason, SourceKind
 from crawler.audit.sources.urls import file_pattern
 from crawler.model import DiscoveredBy, State, Url
 from crawler.state.database import storage_errors, transaction
@@ -48,8 +48,17 @@ _HAS_PAGES: Final = """SELECT 1 FROM site.url u JOIN site.visit v ON v.id = u.id
 _LEFT: Final = "SELECT input, pattern, sum(row_count) FROM file_claim GROUP BY input, pattern"
 
 
-class FileClaims:
-    """The claims in ``file_claim`` of ``db``, which has the state of the site attached as ``site``.
+_LOG_FIT: Final = f"""SELECT c.input, count(*), sum(v.status IN (404, 410)),
+    min(CASE WHEN v.status IN (404, 410) THEN c.url END)
+  FROM claim c JOIN input i ON i.id = c.input JOIN site.url u ON u.url = c.url JOIN site.visit v ON v.id = u.id
+  WHERE i.source = '{SourceKind.LOG.value}' AND (c.status BETWEEN 200 AND 299 OR c.status = 304)
+    AND v.status IS NOT NULL GROUP BY c.input"""  # noqa: S608 - a constant
+_MIN_MISFITS: Final = 3  # URLs that a log answers with a page and the site with 404 or 410
+_MISFIT_SHARE: Final = 0.05  # of the URLs that a log answers with a page; more make the log doubtful
+
+
+class ClaimReview:
+    """The claims of ``db``, which has the state of the site attached as ``site``.
 
     Every method raises StorageError when the disk fails.
     """
@@ -85,6 +94,23 @@ class FileClaims:
                     "DELETE FROM file_claim WHERE EXISTS (SELECT 1 FROM claim c WHERE c.url = file_claim.url)"
                 )
 
+    def doubt_logs(self) -> None:
+        """Doubt the logs without host names whose newest responses do not fit the site.
+
+        A page may have gone since its last visit. But if many have, the log may be that of several sites.
+        """
+        store = ClaimStore(self._db)
+        with storage_errors():
+            fits = {number: fit for number, *fit in self._db.execute(_LOG_FIT)}
+        for number, report in store.reports_by_number():
+            pages, misfits, example = fits.get(number, (0, 0, ""))
+            has_hosts = report.hostless * 2 <= report.used
+            if has_hosts or misfits < _MIN_MISFITS or misfits <= _MISFIT_SHARE * pages:
+                continue
+            report.doubt = _doubt_text(misfits, pages, example)
+            report.notes.append(f"findings that only this log supports are inconclusive: {report.doubt}")
+            store.end(number, report)
+
     def finish_reports(self) -> None:
         """Complete the reports of all sources: their distinct URLs, and the rows left aside as files."""
         with storage_errors():
@@ -113,6 +139,14 @@ class FileClaims:
         with storage_errors():
             row = self._db.execute(_HAS_PAGES, (folder, f"{folder[:-1]}0", State.INDEXABLE)).fetchone()
         return row is not None
+
+
+def _doubt_text(misfits: int, pages: int, example: str) -> str:
+    return (
+        f"{misfits:,} of {pages:,} pages in the log do not exist on this site, such as {example}, and the log has no "
+        "host names, so it may contain requests for another site. Log the host ($host in nginx's log_format, %v in "
+        "Apache's LogFormat), or use --trust-logs if all requests are for this site"
+    )
 
 
 def _ignored_text(suffixes: Counter[str]) -> str:
