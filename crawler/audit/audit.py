@@ -31,7 +31,7 @@ from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.audit.host_aliases import MAX_ALIAS_URLS, check_host_aliases
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.second_crawl import StartUrlCheck, UncrawledUrlQueue
-from crawler.audit.summary import summarize
+from crawler.audit.summary import audit_point, summarize
 from crawler.config import fetcher as fetching
 from crawler.config.deprecated import KEYS
 from crawler.config.plan import CrawlPlan
@@ -104,12 +104,16 @@ def audit(
             report = structs.replace(
                 comparison.compare(report, media), seconds=clock() - start, crawl=base.reported(store, report.seconds)
             )
+            news = summarize(report, store.run.number, findings)
+            report = structs.replace(
+                report, history=[*map(audit_point, comparison.audits_before(news.number)), audit_point(news)]
+            )
             watches.on_stage("writing reports")
             report = structs.replace(report, **rank_actions(report, findings)._asdict())
             write(report, findings)
             try:
                 if result.ending is FinishReason.COMPLETE:
-                    comparison.store(report, summarize(report, store.run.number, findings))
+                    comparison.store(report, news)
             except StorageError as error:  # report hours of work all the same
                 yield report, findings
                 raise error from None
