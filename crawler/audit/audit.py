@@ -10,17 +10,20 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import anyio
 from msgspec import structs
 
 from crawler.audit import collect
+from crawler.audit.accepted import Acceptances, acceptance_notes, read_acceptances
 from crawler.audit.actions import rank_actions
 from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
 from crawler.audit.compare.compare import AuditComparison
 from crawler.audit.conclude import AuditFinisher
 from crawler.audit.evidence.entries import PublishedEntries
+from crawler.audit.evidence.file_claims import FileClaims
 from crawler.audit.evidence.store import AUDIT_FILE, FindingStore, create_audit_file
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
@@ -79,6 +82,7 @@ def audit(
     """
     start = clock()
     collect.check_sources(plan)
+    acceptances = read_acceptances(plan.config.audit.accepted)
     with Store(plan.state, begin_settings(plan), begin=begin, about=plan.about, now=clock(), renamed=KEYS) as store:
         db = create_audit_file(store.directory / AUDIT_FILE, store.directory / STATE_DB.file)
         comparison = AuditComparison(db, store.directory, plan, is_fresh=begin is Resume.FRESH)
@@ -87,17 +91,20 @@ def audit(
                 if plan.config.audit.logs:  # reading logs takes long: first see that the site answers
                     _run_in_loop(lambda: check_reachable(plan, store, clock), loop)
                 sources = collect.collect_sources(plan, db, watches.on_sources, store.run.started)
-                queue = UncrawledUrlQueue(UrlMatcher(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits)
+                queue = UncrawledUrlQueue(
+                    UrlMatcher(db), FileClaims(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits
+                )
                 with base_crawl(plan, store, begin, clock()) as base:
                     result, media = _run_in_loop(lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop)
             notes = [*sources.notes, *queue.notes(), *media.notes]
             watches.on_stage("classifying")
             report = AuditFinisher(plan, store, db).finish(result, sources.findings, media, notes, queue.skipped)
+            findings = FindingStore(db)
+            report = _set_aside(acceptances, report, findings)
             report = structs.replace(
                 comparison.compare(report, media), seconds=clock() - start, crawl=base.reported(store, report.seconds)
             )
             watches.on_stage("writing reports")
-            findings = FindingStore(db)
             report = structs.replace(report, **rank_actions(report, findings)._asdict())
             write(report, findings)
             try:
@@ -109,6 +116,13 @@ def audit(
             yield report, findings
         finally:
             db.close()
+
+
+def _set_aside(acceptances: Acceptances, report: AuditReport, findings: FindingStore) -> AuditReport:
+    """The report without the accepted findings, before it is compared with the previous one."""
+    accepted = findings.accept(acceptances, datetime.fromtimestamp(report.started, UTC).date())
+    report = structs.replace(report, accepted=accepted, counts=findings.counts())
+    return structs.replace(report, notes=[*report.notes, *acceptance_notes(report)])
 
 
 @contextmanager

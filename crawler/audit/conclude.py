@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from crawler.audit.coverage import crawl_coverage
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.entries import PublishedEntries
+from crawler.audit.evidence.file_claims import FileClaims
 from crawler.audit.evidence.hreflang import SiteVersions
 from crawler.audit.evidence.store import ClaimStore, FindingStore
 from crawler.audit.evidence.url_matching import UrlMatcher
@@ -84,7 +85,7 @@ class AuditFinisher:
         if graph is None:
             raise self._nothing_to_audit(run)
         matcher = UrlMatcher(self._db)
-        copies = _join_claims(matcher, graph)
+        copies = _join_claims(FileClaims(self._db), matcher, graph)
         facts = crawl_coverage(
             store.db,
             graph,
@@ -238,8 +239,10 @@ class AuditFinisher:
         )
 
 
-def _join_claims(matcher: UrlMatcher, graph: LinkGraph) -> dict[int, int]:
+def _join_claims(files: FileClaims, matcher: UrlMatcher, graph: LinkGraph) -> dict[int, int]:
     """Match every record with a page; returns the ids of copies with those of their originals."""
+    files.release_pages()
+    files.finish_reports()
     matcher.match_all()
     copies = dict(find_copies(matcher.duplicates(), lambda number: _link_support(graph, graph.nodes.node(number))))
     matcher.reassign(copies.items())

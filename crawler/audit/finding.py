@@ -149,6 +149,21 @@ class RuleCount(Struct, frozen=True):
         return self.certain + self.open_
 
 
+class AcceptedCount(Struct, frozen=True, kw_only=True):
+    """An entry of the file of accepted findings, and how many ``findings`` it accepts.
+
+    :class:`crawler.audit.accepted.Acceptance` explains the others.
+    ``until`` is its last day (UTC). An entry that ``is_expired`` accepts none.
+    """
+
+    url: str
+    rule: str
+    reason: str
+    until: str
+    findings: int = 0
+    is_expired: bool = False
+
+
 class HistogramBar(Struct, frozen=True):
     """A bar of a histogram."""
 
@@ -264,6 +279,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     crawl: CrawlBasis | None = None  # None: an audit by a version that always crawled
     unasked: int = 0  # URLs that only sources know, and that --max-unlinked kept from being fetched
     compared: AuditComparisonResult | None = None
+    accepted: list[AcceptedCount] = []  # not counted anywhere else
     actions: list[Action] = []  # the one with the most effect first
     patterns: list[FindingPattern] = []  # of all rules, in the order of the reports
     why_uncompared: str = ""  # why ``compared`` is None: no earlier audit finished, or its findings are lost
@@ -291,4 +307,8 @@ class AuditFindings(Protocol):
 
     def resolved(self, rule: str) -> Iterator[ResolvedFinding]:
         """Those of a rule that only the previous audit has: resolved ones first, then the oldest."""
+        ...
+
+    def accepted(self, number: int) -> Iterator[AuditFinding]:
+        """Those that an entry accepts, by its index in :attr:`AuditReport.accepted`. No other method returns them."""
         ...

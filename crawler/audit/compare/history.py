@@ -12,6 +12,7 @@ from crawler.state.database import Database
 from crawler.state.lock import lock_holder
 from crawler.state.migrations import STATE_DB
 from crawler.state.runs import Run, RunStore
+from sitemap import Severity
 
 AUDIT_HISTORY_DB: Final = Database(
     file="audits.db",
@@ -62,6 +63,11 @@ class AuditStatus(Struct, frozen=True, kw_only=True):
     def is_finished(self) -> bool:
         """Whether the last that began has finished."""
         return self.newest is None or (self.last is not None and self.last.number >= self.newest.number)
+
+    @property
+    def errors(self) -> int:
+        """The findings of the last finished one whose rules are errors."""
+        return self.last.severities.get(Severity.ERROR, 0) if self.last else 0
 
     @property
     def trouble(self) -> str:

@@ -64,7 +64,7 @@ FROM temp.pair p JOIN past.finding b ON b.id = p.before WHERE main.finding.id = 
 """An inconclusive finding that is certain now counts as new."""
 
 SET_NEW: Final = """
-UPDATE main.finding SET new = 1 WHERE certain AND times = 1 AND NOT stood
+UPDATE main.finding SET new = 1 WHERE certain AND times = 1 AND NOT stood AND accepted IS NULL
 AND rule IN (SELECT rule FROM temp.comparable)
 AND (rule, file) NOT IN (SELECT rule, file FROM temp.many WHERE was_cut)"""
 
@@ -73,7 +73,8 @@ UPDATE main.finding SET stood = m.before IS NOT NULL, new = max(0, min(times, m.
 FROM (SELECT m.rule, m.file, m.now, m.before, sum(f.new) AS told FROM temp.many m
     JOIN main.finding f ON f.rule = m.rule AND f.file = m.file
     WHERE m.rule IN (SELECT rule FROM temp.comparable) GROUP BY m.rule, m.file) m
-WHERE main.finding.rule = m.rule AND main.finding.file = m.file AND main.finding.times > 1 AND main.finding.certain"""
+WHERE main.finding.rule = m.rule AND main.finding.file = m.file AND main.finding.times > 1 AND main.finding.certain
+AND main.finding.accepted IS NULL"""
 """Of findings that are only counted, the increase is new."""
 
 SET_STILL: Final = "UPDATE main.finding SET stood = 1 WHERE NOT new AND id IN (SELECT now FROM temp.pair)"
@@ -99,7 +100,8 @@ AND (b.rule, b.file) NOT IN (SELECT rule, file FROM temp.many WHERE is_cut)"""
 
 RULE_TRENDS: Final = """
 SELECT rule, sum(new), sum(still), sum(mended), sum(undecided), sum(became) FROM (
-  SELECT rule, new, stood * (times - new) AS still, 0 AS mended, 0 AS undecided, 0 AS became FROM main.finding
+  SELECT rule, new, stood * (times - new) AS still, 0 AS mended, 0 AS undecided, 0 AS became
+    FROM main.finding WHERE accepted IS NULL
   UNION ALL SELECT rule, 0, 0, times * (fate = 1), times * (fate IN (2, 3)), times * (fate = 4) FROM temp.gone)
 GROUP BY rule"""
 

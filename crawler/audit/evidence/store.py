@@ -1,7 +1,9 @@
 """The database of an audit: its tables, and the stores of claims and findings."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from datetime import date
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
@@ -10,9 +12,11 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from crawler.audit.accepted import Acceptances
 from crawler.audit.compare.rules import finding_identity
-from crawler.audit.finding import AuditFinding, ResolvedFinding, RuleCount
+from crawler.audit.finding import AcceptedCount, AuditFinding, ResolvedFinding, RuleCount
 from crawler.audit.source_record import SourceRecord, SourceReport
+from crawler.audit.sources.urls import file_pattern
 from crawler.state.database import Database, storage_errors, transaction
 
 BATCH_ROWS: Final = 5_000  # findings in one transaction
@@ -22,7 +26,9 @@ _encode_finding = msgspec.msgpack.Encoder().encode
 _PUT_FINDING: Final = """INSERT INTO finding (rule, rank, certain, url, value, file, state, times, others, key)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
-_GET_FINDINGS: Final = "SELECT value, since, new FROM finding WHERE rule = ? AND {which} ORDER BY rank DESC, url, id"
+_GET_FINDINGS: Final = """SELECT value, since, new FROM finding
+  WHERE rule = ? AND accepted IS NULL AND {which} ORDER BY rank DESC, url, id"""
+_GET_ACCEPTED: Final = "SELECT value, since FROM finding WHERE accepted = ? ORDER BY rule, rank DESC, url, id"
 
 _decode_finding = msgspec.msgpack.Decoder(AuditFinding).decode
 
@@ -60,8 +66,30 @@ class FindingStore:
     def counts(self) -> list[RuleCount]:
         """The number of findings of each rule that has any."""
         with storage_errors():
-            rows = self._db.execute("SELECT rule, sum(certain), sum(NOT certain) FROM finding GROUP BY rule")
+            rows = self._db.execute(
+                "SELECT rule, sum(certain), sum(NOT certain) FROM finding WHERE accepted IS NULL GROUP BY rule"
+            )
             return [RuleCount(*row) for row in rows]
+
+    def accept(self, acceptances: Acceptances, today: date) -> list[AcceptedCount]:
+        """Set aside the findings that are accepted ``today``; returns the entries with the numbers of their findings.
+
+        To be called after all findings are stored, and before they are counted or compared.
+        """
+        if not acceptances.entries:
+            return []
+        with transaction(self._db):
+            rows = self._db.execute("SELECT id, rule, iif(url = '', file, url) FROM finding")
+            accepted = [(place, number) for number, place in acceptances.find(rows, today)]
+            self._db.executemany("UPDATE finding SET accepted = ? WHERE id = ?", accepted)
+            query = "SELECT accepted, sum(times) FROM finding WHERE accepted IS NOT NULL GROUP BY accepted"
+            return acceptances.counts(Counter(dict(self._db.execute(query))), today)
+
+    def accepted(self, number: int) -> Iterator[AuditFinding]:
+        """The findings that an entry accepts; see :class:`crawler.audit.finding.AuditFindings`."""
+        with storage_errors():
+            for packed, since in self._db.execute(_GET_ACCEPTED, (number,)):
+                yield replace(_decode_finding(packed), since=since)
 
 
 def _finding_row(rank: float, finding: AuditFinding) -> tuple[object, ...]:
@@ -77,12 +105,12 @@ _COUNTS: Final = (
     *("clicks", "impressions", "sessions", "views", "users", "links", "domains"),
 )
 
-_COLUMNS: Final = ("url", "input", "first", "last", "status", "lastmod", "agents", *_COUNTS)
+CLAIM_COLUMNS: Final = ("url", "input", "first", "last", "status", "lastmod", "agents", *_COUNTS)
+"""The columns of the table ``claim``."""
 
 _counts = attrgetter(*_COUNTS)
 
-_PUT_CLAIM: Final = f"""
-INSERT INTO claim ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
+_ADD_UP: Final = f"""
 ON CONFLICT (url, input) DO UPDATE SET
   first = CASE WHEN first = '' OR (excluded.first != '' AND excluded.first < first) THEN excluded.first
     ELSE first END,
@@ -95,6 +123,10 @@ ON CONFLICT (url, input) DO UPDATE SET
       (SELECT key, value FROM json_each(agents) UNION ALL SELECT key, value FROM json_each(excluded.agents))
       GROUP BY key)) END
 """  # noqa: S608 - names of columns
+_PLACES: Final = ", ".join("?" * len(CLAIM_COLUMNS))
+_PUT_CLAIM: Final = f"INSERT INTO claim ({', '.join(CLAIM_COLUMNS)}) VALUES ({_PLACES}) {_ADD_UP}"  # noqa: S608 - columns
+_PUT_FILE_CLAIM: Final = f"""INSERT INTO file_claim ({", ".join(CLAIM_COLUMNS)}, pattern, row_count)
+  VALUES ({_PLACES}, ?, ?) {_ADD_UP}, row_count = row_count + excluded.row_count"""  # noqa: S608 - columns
 
 
 class ClaimStore:
@@ -115,23 +147,37 @@ class ClaimStore:
         return row.lastrowid
 
     def put(self, number: int, claims: Iterable[SourceRecord]) -> None:
-        """Store claims of one source, in flat memory."""
+        """Store claims of one source, in flat memory.
+
+        Those about URLs that look like files wait in the table ``file_claim``; see :class:`FileClaims`.
+        """
         rows = iter(claims)
         while batch := list(islice(rows, BATCH_ROWS)):
+            pages, files = [], []
+            for claim in batch:
+                row = _claim_row(number, claim)
+                if claim.is_page or not (pattern := file_pattern(claim.url)):
+                    pages.append(row)
+                else:
+                    files.append((*row, pattern, max(1, claim.people + claim.bots)))
             with transaction(self._db):
-                self._db.executemany(_PUT_CLAIM, (_claim_row(number, claim) for claim in batch))
+                self._db.executemany(_PUT_CLAIM, pages)
+                self._db.executemany(_PUT_FILE_CLAIM, files)
 
     def end(self, number: int, report: SourceReport) -> None:
         """Store the final report of a source."""
         with storage_errors():
-            (report.urls,) = self._db.execute("SELECT count(*) FROM claim WHERE input = ?", (number,)).fetchone()
             self._db.execute("UPDATE input SET account = ? WHERE id = ?", (msgspec.msgpack.encode(report), number))
 
     def reports(self) -> list[SourceReport]:
         """The reports of all sources, in reading order."""
+        return [report for _, report in self.reports_by_number()]
+
+    def reports_by_number(self) -> list[tuple[int, SourceReport]]:
+        """The same, each with the number of its source."""
         with storage_errors():
-            rows = self._db.execute("SELECT account FROM input ORDER BY id").fetchall()
-        return [msgspec.msgpack.decode(packed, type=SourceReport) for (packed,) in rows]
+            rows = self._db.execute("SELECT id, account FROM input ORDER BY id").fetchall()
+        return [(number, msgspec.msgpack.decode(packed, type=SourceReport)) for number, packed in rows]
 
 
 def _claim_row(number: int, claim: SourceRecord) -> tuple[object, ...]:
@@ -142,13 +188,7 @@ def _claim_row(number: int, claim: SourceRecord) -> tuple[object, ...]:
 AUDIT_FILE: Final = "audit.db"
 
 
-AUDIT_TABLES: Final = """
-CREATE TABLE input (
-  id INTEGER PRIMARY KEY,
-  source TEXT NOT NULL,                       -- claim.SourceKind
-  account BLOB NOT NULL                       -- msgpack of claim.SourceReport
-);
-CREATE TABLE claim (
+_CLAIM_TABLE: Final = """
   url TEXT NOT NULL,                          -- canonical form
   input INTEGER NOT NULL,
   first TEXT NOT NULL DEFAULT '',             -- the columns of claim.SourceRecord
@@ -168,9 +208,23 @@ CREATE TABLE claim (
   links INTEGER NOT NULL DEFAULT 0,
   domains INTEGER NOT NULL DEFAULT 0,
   lastmod TEXT NOT NULL DEFAULT '',
-  agents TEXT NOT NULL DEFAULT '{}',          -- JSON
+  agents TEXT NOT NULL DEFAULT '{}'           -- JSON
+"""
+AUDIT_TABLES: Final = f"""
+CREATE TABLE input (
+  id INTEGER PRIMARY KEY,
+  source TEXT NOT NULL,                       -- claim.SourceKind
+  account BLOB NOT NULL                       -- msgpack of claim.SourceReport
+);
+CREATE TABLE claim ({_CLAIM_TABLE},
   PRIMARY KEY (url, input)
 ) WITHOUT ROWID;
+CREATE TABLE file_claim ({_CLAIM_TABLE},
+  pattern TEXT NOT NULL,                      -- urls.file_pattern
+  row_count INTEGER NOT NULL,                 -- rows of the source
+  PRIMARY KEY (url, input)
+) WITHOUT ROWID;
+CREATE TABLE page_pattern (pattern TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE entry (
   id INTEGER PRIMARY KEY,
   input INTEGER NOT NULL,
@@ -215,9 +269,11 @@ CREATE TABLE finding (
   key BLOB NOT NULL,                          -- compare.rules.finding_identity
   since TEXT NOT NULL DEFAULT '',             -- replaces the one in value
   new INTEGER NOT NULL DEFAULT 0,             -- how many of its times are new
-  stood INTEGER NOT NULL DEFAULT 0            -- 1: the previous audit had it
+  stood INTEGER NOT NULL DEFAULT 0,           -- 1: the previous audit had it
+  accepted INTEGER                            -- index of the entry that accepts it, NULL: none
 );
 CREATE INDEX findings ON finding (rule, rank DESC, url);
+CREATE INDEX acceptances ON finding (accepted) WHERE accepted IS NOT NULL;
 CREATE TABLE mended (
   id INTEGER PRIMARY KEY,
   rule TEXT NOT NULL,                         -- the columns of finding.ResolvedFinding

@@ -52,7 +52,8 @@ from crawler.audit.verdict import (
     why_uncertain,
 )
 from crawler.units import clock_text, size_text
-from sitemap import Rule, Severity
+from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url, origin_of
+from sitemap import Rule, Severity, safe
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -224,7 +225,7 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "parts": pack_findings(chosen_findings(findings, taken)),
         "short": lambda url: path_text(url, report.url),
         "amount": size_text, "clock": clock_text, "part": share_of, "percent": percent_text, "is_web": is_http_url,
-        "visits": visit_texts, "rules": REPORTED_RULES, "unbroken": keep_options_whole,
+        "link_text": link_text, "visits": visit_texts, "rules": REPORTED_RULES, "unbroken": keep_options_whole,
         **_inline_assets(),
     }  # fmt: skip
 
@@ -363,10 +364,22 @@ def percent_text(share: float) -> str:
     return f"{share * 100:.{digits}f}".removesuffix(".0") + " %"
 
 
+def link_text(url: str) -> str:
+    """The text of a link: the URL with invisible characters as escapes, and with the host that browsers connect to.
+
+    A URL as a sitemap spells it may show another host, with a Cyrillic letter for example.
+    """
+    try:
+        target = normalize_url(url, DEFAULT_PARAMS.keeping_all)
+    except InvalidUrl:
+        return safe(url)
+    return safe(url if f"{url}/".startswith(f"{origin_of(target)}/") else target)
+
+
 def path_text(url: str, start: str) -> str:
-    """A URL on the host of the start URL as its path; any other URL, and that of the root, unchanged."""
-    origin = "/".join(start.split("/", 3)[:3])
-    return url.removeprefix(origin) if url.startswith(f"{origin}/") and len(url) > len(origin) + 1 else url
+    """The text of a link to a URL on the host of the start URL as its path; the text of any other URL, and the root."""
+    origin, text = "/".join(start.split("/", 3)[:3]), link_text(url)
+    return text.removeprefix(origin) if text.startswith(f"{origin}/") and len(text) > len(origin) + 1 else text
 
 
 def is_http_url(url: str) -> bool:

@@ -161,10 +161,28 @@ def report_lines(
             for count in counts:
                 yield from _rule_lines(count, report, findings, page, verbose)
     yield from resolved_lines(report, findings, page, verbose=verbose)
+    yield from _accepted_lines(report, findings, page, verbose=verbose)
     yield ""
     yield from _empty_lines(empty_groups(report), page)
     yield from uncompared_lines(report.compared, page)
     yield from _closing_lines(report, page, written, verbose=verbose)
+
+
+def _accepted_lines(
+    report: AuditReport, findings: AuditFindings, page: TextFormatter, *, verbose: bool
+) -> Iterator[str]:
+    """The accepted findings, a line for each entry that accepts some."""
+    if any(count.findings for count in report.accepted):
+        yield ""
+        yield page.paint("Accepted, and not counted", "1")
+    for entry, count in enumerate(report.accepted):
+        if count.findings:
+            text = (
+                f"{count.findings:,}  {safe(count.rule)}  {safe(count.url)}  until {count.until}: {safe(count.reason)}"
+            )
+            yield from page.wrap(text, 2, _INDENT)
+            for finding in findings.accepted(entry) if verbose else ():
+                yield f"{'':{_INDENT}}{safe(finding.url or finding.file)}"
 
 
 def _verdict(report: AuditReport, page: TextFormatter) -> Iterator[str]:

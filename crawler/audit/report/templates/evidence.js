@@ -12,15 +12,34 @@ function isolated(text) {
   return make("bdi", {}, text);
 }
 
-function linked(url, text = url) {
-  if (!/^https?:\/\//i.test(url)) return isolated(text);
-  return make("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, isolated(text));
+// A URL as a link. The text names the host that the link leads to, with invisible characters as escapes.
+function linked(url, shorten = (text) => text) {
+  const target = targetOf(url);
+  if (!target) return isolated(visible(url));
+  const isPlain = `${url}/`.startsWith(`${target.origin}/`);
+  const text = shorten(visible(isPlain ? url : target.href));
+  return make("a", { href: target.href, rel: "noopener noreferrer", target: "_blank" }, isolated(text));
 }
 
-// Shortens a URL of the site to its path, except for the start, whose path is "/".
+function targetOf(url) {
+  if (!/^https?:\/\//i.test(url)) return null;
+  try {
+    return new URL(url);
+  } catch {
+    return null; // it leads nowhere
+  }
+}
+
+// Shows characters that are invisible, or that change the order of others, as their numbers.
+function visible(text) {
+  return text.replace(/\p{C}|(?! )\p{Z}/gu, (each) => `\\u{${each.codePointAt(0).toString(16)}}`);
+}
+
+// Shortens a URL of the site to its path, except for the start, whose path is "/", and a path that looks like a host.
 function shortened(url) {
   const path = url.slice(facts.home.length);
-  return facts.home.startsWith("http") && url.startsWith(`${facts.home}/`) && path !== "/" ? path : url;
+  const isShort = facts.home.startsWith("http") && url.startsWith(`${facts.home}/`) && path !== "/";
+  return isShort && !/^\/[/\\]/.test(path) ? path : url;
 }
 
 function number(value) {

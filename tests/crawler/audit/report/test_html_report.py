@@ -32,8 +32,8 @@ from crawler.audit.finding import (
 )
 from crawler.audit.patterns import fold_findings
 from crawler.audit.report.charts import chart_bars, shade_of, treemap_tiles
-from crawler.audit.report.html import keep_options_whole, percent_text
-from crawler.audit.report.html_data import allotment
+from crawler.audit.report.html import keep_options_whole, link_text, percent_text
+from crawler.audit.report.html_data import allotment, known_visits
 from crawler.audit.rule_groups import REPORTED_RULES
 from crawler.audit.rules import RULES
 from sitemap import shorten
@@ -60,6 +60,30 @@ def test_ours_a_complete_crawl_is_conclusive_and_says_so_first(tmp_path: Path) -
     assert text(tree.css_first("main > section h2")) == "Conclusive: the crawl was complete"
     assert text(tree.css_first("title")) == "Conclusive: audit of https://shop.example/"
     assert "inconclusive" not in text(tree.css_first(".verdict")).lower()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://shop.example/a%20b?c=1", "https://shop.example/a%20b?c=1"),
+        ("https://shop.example/straße", "https://shop.example/straße"),
+        ("https://shop.example/?utm_source=x", "https://shop.example/?utm_source=x"),
+        ("https://shop.example/\u202egpj.exe", r"https://shop.example/\u202egpj.exe"),
+        ("https://sh\u043ep.example/a", "https://xn--shp-ted.example/a"),  # a Cyrillic letter
+        ("HTTPS://SHOP.example:443/a", "https://shop.example/a"),
+        ("https://shop。example/a", "https://shop.example/a"),
+        ("no URL", "no URL"),
+    ],
+)
+def test_ours_a_link_names_the_host_that_it_leads_to(url: str, shown: str) -> None:
+    assert link_text(url) == shown
+
+
+def test_ours_the_column_of_visits_has_visits() -> None:
+    finding = AuditFinding(rule="gone.visited", url="https://shop.example/", sentence="")
+    assert known_visits(replace(finding, people=40, bots=900, impressions=13_688, backlinks=70)) == 40
+    assert known_visits(replace(finding, sessions=12, views=30, users=9, clicks=3)) == 12
+    assert known_visits(replace(finding, views=30)) == 30
 
 
 def test_ours_an_incomplete_crawl_is_inconclusive_with_every_reason(tmp_path: Path) -> None:

@@ -409,6 +409,21 @@ def test_ours_hostile_strings_stay_text_in_a_browser(opening: Opening, tmp_path:
     assert alike([row[1:] for row in exported(page)]) == alike(as_table(list(findings("orphan.sitemap"))))
 
 
+def test_ours_links_of_the_table_name_the_host_that_they_lead_to(opening: Opening, tmp_path: Path) -> None:
+    home = "https://shop.example"
+    report, findings = hostile(["a"])
+    (finding,) = findings("orphan.sitemap")
+    spellings = ["https://sh\u043ep.example/x", f"{home}/\u202egpj.exe", f"{home}:443/y", "https://other.example/z"]
+    found = [replace(finding, url=f"{home}/plain", spellings=spellings), replace(finding, url=f"{home}//evil.example/")]
+    count = RuleCount("orphan.sitemap", len(found))
+    write_page(replace(report, url=f"{home}/", counts=[count]), Given(lambda _: iter(found)), tmp_path / "audit.html")
+    page = opening(tmp_path / "audit.html")
+    assert urls(page) == ["/plain", f"{home}//evil.example/"]
+    page.locator(".opener").first.click()
+    texts = page.locator(".opened dd a").all_inner_texts()
+    assert texts == ["https://xn--shp-ted.example/x", f"{home}/\\u{{202e}}gpj.exe", f"{home}/y", spellings[3]]
+
+
 @pytest.mark.slow
 def test_ours_a_hundred_thousand_findings_are_fluent(opening: Opening, tmp_path: Path) -> None:
     path = tmp_path / "audit.html"
