@@ -203,6 +203,17 @@ class SiteSection(Struct, frozen=True):
     unlisted: int
 
 
+class SectionLinks(Struct, frozen=True):
+    """The number of links from the indexable pages of one section to those of another, or of the same one.
+
+    Sections are those of :class:`SiteSection`, or "other sections" for the smaller ones.
+    """
+
+    source: str
+    target: str
+    links: int
+
+
 class CrawlBasis(Struct, frozen=True, kw_only=True):
     """The crawl that an audit rests on: that of run number ``run``; None: its own, for this ``reason``.
 
@@ -283,6 +294,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     ages: list[HistogramBar]
     inlinks: list[HistogramBar]
     sections: list[SiteSection]
+    section_links: list[SectionLinks] = []  # without pairs that have no links
     exit_code: int = 0
     unchecked: dict[str, str] = {}
     undecided: dict[str, str] = {}
