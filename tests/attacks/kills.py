@@ -5,6 +5,7 @@ One attack kills ``KILLS`` times, so a thousand kills are 200 attacks.
 
 import os
 import random
+import re
 import subprocess
 import tempfile
 import time
@@ -53,8 +54,12 @@ def site(rng: random.Random, night: int, pages: int) -> dict[str, Route]:
 
 
 def _readable(folder: Path) -> dict[str, bytes]:
-    """The index and what it lists; files that the last index listed wait beside it under names of their own."""
-    files = published(folder)
+    """The index and what it lists; files that the last index listed wait beside it under names of their own.
+
+    Dates of today are without the time, which is that of the observation.
+    """
+    today = f"{datetime.now(UTC).date()}".encode()
+    files = {name: re.sub(today + rb"T[0-9:]+\+00:00", today, body) for name, body in published(folder).items()}
     index = files.get("sitemap.xml", b"")
     return {name: body for name, body in files.items() if name == "sitemap.xml" or f"/{name}<".encode() in index}
 
