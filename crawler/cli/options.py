@@ -237,6 +237,7 @@ FLAGS: Final = (
     Flag("--media/--no-media", "audit.media"),
     Flag("--max-media", "audit.max_media", "N"),
     Flag("--trust-blocked/--no-trust-blocked", "audit.trust_blocked"),
+    Flag("--trust-failed", "audit.trust_failed", "N"),
     Flag("--audit-every", "audit.every", "SECONDS"),
     Flag("--accepted", "audit.accepted", "FILE"),
     Flag("-o --report", "audit.report", "DIR"),

@@ -73,6 +73,8 @@ class AuditConfig(ConfigSection):
     trust_blocked: bool = False
     """Assume that the pages that the crawl cannot read contain no links to other pages. Such pages are behind
     robots.txt, a login, nofollow or the trap limits, or outside the start directory."""
+    trust_failed: int = Field(default=0, ge=0)
+    """If at most this many pages failed, assume that they link to no other pages: the findings are at least likely."""
     every: PositiveDuration | None = None
     """Audit the site after a run if the last audit is at least this old (seconds, or 7d). Only siteatlas run and
     schedule use this setting."""
