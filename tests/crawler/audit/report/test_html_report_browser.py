@@ -420,6 +420,7 @@ def test_ours_links_of_the_table_name_the_host_that_they_lead_to(opening: Openin
     page = opening(tmp_path / "audit.html")
     assert urls(page) == ["/plain", f"{home}//evil.example/"]
     page.locator(".opener").first.click()
+    page.locator(".opened dl").wait_for()
     texts = page.locator(".opened dd a").all_inner_texts()
     assert texts == ["https://xn--shp-ted.example/x", f"{home}/\\u{{202e}}gpj.exe", f"{home}/y", spellings[3]]
 
