@@ -376,6 +376,8 @@ def test_ours_it_is_printed_dark_on_white_without_its_buttons(opening: Opening, 
     assert sum(map(int, colour[4:-1].split(","))) < 150
     assert page.get_by_role("heading", name="INCONCLUSIVE").is_visible()
     assert not page.locator("#filters").is_visible()
+    assert not page.locator(".actions .needs-script").first.is_visible()
+    assert page.locator("#classes details[open] .on-paper").first.is_visible()
     assert page.locator("details:not([open])").count() > 5
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
