@@ -272,6 +272,7 @@ class Action(Struct, frozen=True, kw_only=True):
     severity: str  # of the worst of the rules
     rules: list[str]
     count: int
+    inconclusive: int = 0  # of these
     effect: float
     examples: list[str]
     patterns: list[FindingPattern] = []  # the largest first
