@@ -31,6 +31,7 @@ from crawler.audit.orphans.duplicates import LinkSupport, find_copies
 from crawler.audit.page_findings import PageFindings, with_visits
 from crawler.audit.redirects import RedirectFindings
 from crawler.audit.second_crawl import StartUrlCheck
+from crawler.audit.segments import Segments
 from crawler.audit.source_record import SourceKind
 from crawler.audit.statistics import Statistics, few_inlink_pages
 from crawler.config.plan import CrawlPlan
@@ -56,11 +57,12 @@ NO_LIMIT: Final = -1  # a limit of inlinks that no page falls under
 class AuditFinisher:
     """Finishes one audit. ``db`` has the sources' records, the state attached as ``site``, and gets the findings."""
 
-    def __init__(self, plan: CrawlPlan, store: Store, db: sqlite3.Connection) -> None:
+    def __init__(self, plan: CrawlPlan, store: Store, db: sqlite3.Connection, segments: Segments) -> None:
         self._plan = plan
         self._store = store
         self._db = db
-        self._found = FindingStore(db)
+        self._segments = segments
+        self._found = FindingStore(db, segments)
 
     def finish(
         self,
@@ -96,7 +98,7 @@ class AuditFinisher:
         self._found.put(pages.findings())
         self._judge_redirects(pages, RedirectFindings(self._db, graph, visits))
         clusters = self._judge_published(pages, visits, lint, media.findings)
-        figures = Statistics(store.db, graph, run.started, pages.copies)
+        figures = Statistics(store.db, graph, run.started, pages.copies, self._segments)
         if is_over and not figures.pages:
             raise self._nothing_to_audit(run)
         if not doubts:  # URLs that nothing leads to may fail: the crawl of the site is complete all the same
@@ -243,6 +245,7 @@ class AuditFinisher:
             ages=figures.ages,
             inlinks=figures.inlinks,
             sections=figures.sections(pages.orphans_by_section, pages.unlisted_by_section),
+            segments=self._segments.counted(figures.segments),
             section_links=figures.section_links,
         )
 

@@ -76,6 +76,7 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     targets: list[LinkSuggestion] = field(default_factory=list)  # of a redirect of a dead URL, the best first
     evidence: list[str] = field(default_factory=list)  # sentences, each naming its source
     group: str = ""  # the island, the cluster
+    segment: str = ""  # see crawler.audit.segments
     since: str = ""  # the day (UTC) of the first of the consecutive audits that had it
     is_new: bool = False  # the previous audit checked the rule, and did not have it
 
@@ -229,6 +230,20 @@ class SiteSection(Struct, frozen=True):
     unlisted: int
 
 
+class SiteSegment(Struct, frozen=True):
+    """A part of the site that the configuration names; "": the rest. ``orphans`` include the weakly linked pages.
+
+    ``errors``, ``warnings`` and ``notes`` count its findings.
+    """
+
+    name: str
+    pages: int
+    orphans: int = 0
+    errors: int = 0
+    warnings: int = 0
+    notes: int = 0
+
+
 class SectionLinks(Struct, frozen=True):
     """The number of links from the indexable pages of one section to those of another, or of the same one.
 
@@ -283,6 +298,7 @@ class Action(Struct, frozen=True, kw_only=True):
     severity: str  # of the worst of the rules
     rules: list[str]
     count: int
+    inconclusive: int = 0  # of these
     effect: float
     examples: list[str]
     patterns: list[FindingPattern] = []  # the largest first
@@ -320,6 +336,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     ages: list[HistogramBar]
     inlinks: list[HistogramBar]
     sections: list[SiteSection]
+    segments: list[SiteSegment] = []  # without a configuration of segments: none
     section_links: list[SectionLinks] = []  # without pairs that have no links
     exit_code: int = 0
     unchecked: dict[str, str] = {}

@@ -240,6 +240,7 @@ FLAGS: Final = (
     Flag("--trust-logs/--no-trust-logs", "audit.trust_logs"),
     Flag("--trust-failed", "audit.trust_failed", "N"),
     Flag("--audit-every", "audit.every", "SECONDS"),
+    Flag("--segment", "audit.segments", "NAME=PATTERN", many=True, pairs="="),
     Flag("--accepted", "audit.accepted", "FILE"),
     Flag("-o --report", "audit.report", "DIR"),
     Flag("--fail-on", "audit.fail_on", "NAMES", many=True),

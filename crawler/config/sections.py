@@ -81,6 +81,9 @@ class AuditConfig(ConfigSection):
     every: PositiveDuration | None = None
     """Audit the site after a run if the last audit is at least this old (seconds, or 7d). Only siteatlas run and
     schedule use this setting."""
+    segments: dict[str, str] = Field(default={})
+    """Parts of the site that the reports count separately, each with its name and a pattern as in include. A URL
+    belongs to the first part that matches."""
     accepted: str = ""
     """TOML file of accepted findings: pattern of the URL, rule, reason and last day. The audit reports them apart, and
     never as new."""

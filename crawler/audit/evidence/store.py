@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from crawler.audit.accepted import Acceptances
 from crawler.audit.compare.rules import finding_identity
 from crawler.audit.finding import AcceptedCount, AuditFinding, ResolvedFinding, RuleCount
+from crawler.audit.segments import Segments
 from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.audit.sources.urls import file_pattern
 from crawler.state.database import Database, storage_errors, transaction
@@ -36,12 +37,15 @@ _decode_finding = msgspec.msgpack.Decoder(AuditFinding).decode
 class FindingStore:
     """The findings of an audit. Every method raises StorageError when the disk fails."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, segments: Segments | None = None) -> None:
         self._db = db
+        self._segments = segments
 
     def put(self, findings: Iterable[tuple[float, AuditFinding]]) -> None:
         """Store findings, each with its rank: the greater, the more important."""
         rows = iter(findings)
+        if self._segments:
+            rows = ((rank, self._segments.with_segment(finding)) for rank, finding in findings)
         while batch := list(islice(rows, BATCH_ROWS)):
             with transaction(self._db):
                 self._db.executemany(_PUT_FINDING, (_finding_row(rank, finding) for rank, finding in batch))

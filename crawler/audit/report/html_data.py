@@ -83,6 +83,7 @@ def _columns(chunk: Sequence[AuditFinding]) -> dict[str, list[Any]]:
         "weight": [round(finding.weight, 2) for finding in chunk],
         "visits": [known_visits(finding) for finding in chunk],
         "group": [finding.group for finding in chunk],
+        "segment": [finding.segment for finding in chunk],
         "lastmod": [finding.lastmod for finding in chunk],
         "since": [finding.since for finding in chunk],
         "new": [int(finding.is_new) for finding in chunk],

@@ -230,7 +230,10 @@ def _actions(actions: list[Action], page: TextFormatter, verbose: bool) -> Itera
     yield ""
     yield page.paint("what to do first", "1")
     for number, action in enumerate(actions if verbose else actions[:MAX_NAMED], 1):
-        yield from page.wrap(page.paint(f"{number}. {safe(action.title)}", _COLOUR[Severity(action.severity)]), 2, 5)
+        some = f"{action.inconclusive:,} " if action.inconclusive < action.count else ""
+        doubt = f"  ({some}inconclusive)" if action.inconclusive else ""
+        title = page.paint(f"{number}. {safe(action.title)}{doubt}", _COLOUR[Severity(action.severity)])
+        yield from page.wrap(title, 2, 5)
         yield from page.wrap(f"{safe(action.why)}  {safe(action.how)}", 5)
         for url in action.examples[:1]:
             yield from page.wrap(f"for example {safe(url)}", 5, 7)

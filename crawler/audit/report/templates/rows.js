@@ -101,6 +101,7 @@ function* testsOf(view) {
   if (view.since) yield (row) => (view.since === "new" ? row.new === 1 : !row.new && row.since !== "");
   if (view.source) yield (row) => row.sources.includes(view.source);
   if (view.section) yield (row) => (row.section ??= sectionOf(row.url)) === view.section;
+  if (view.segment) yield (row) => row.segment === view.segment;
   if (view.group) yield (row) => row.group === view.group;
   for (const word of (view.search ?? "").toLowerCase().split(/\s+/).filter(Boolean)) {
     yield (row) => (row.text ??= `${row.url}\n${row.title}\n${row.sentence}`.toLowerCase()).includes(word);

@@ -46,6 +46,7 @@ const COLUMNS = [
   ["New", (each) => (each.is_new ? "yes" : "no")],
   ["Found since", (each) => safe(each.since)],
   ["Certainty", (each) => safe(each.certainty ?? ((each.is_certain ?? true) ? "certain" : "inconclusive"))],
+  ["Segment", (each) => safe(each.segment)],
 ];
 
 function escaped(sign) {
