@@ -16,18 +16,21 @@ MAX_EVIDENCE: Final = 20  # sources and spellings of a page in a finding
 # A browser that is redirected to a page requests that page too, and only that request counts as a visit.
 _COUNTS_FOR_PAGE: Final = f"(u.url = c.url OR c.ok + c.dead > 0 OR c.moved = 0 OR v.state != '{State.INDEXABLE}')"
 _SUMS: Final = f"""SELECT h.id, i.source, min(nullif(c.first, '')), max(c.last), sum(c.people * {_COUNTS_FOR_PAGE}),
-  sum(c.bots * {_COUNTS_FOR_PAGE}), sum(c.engines * {_COUNTS_FOR_PAGE}), sum(c.ok), sum(c.moved), sum(c.dead),
+  sum(c.bots * {_COUNTS_FOR_PAGE}), sum(c.engines * {_COUNTS_FOR_PAGE}), sum(c.scanners * {_COUNTS_FOR_PAGE}),
+  sum(c.ok), sum(c.moved), sum(c.dead),
   sum(c.clicks),
   sum(c.impressions), sum(c.sessions), sum(c.views), sum(c.users), sum(c.links), sum(c.domains), min(i.doubtful)
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input JOIN site.url u ON u.id = h.id
   JOIN site.visit v ON v.id = h.id"""  # noqa: S608
 _COUNT_NAMES: Final = ("clicks", "impressions", "sessions", "views", "users", "links", "domains")
-_SUMMED_COLUMNS: Final = ("people", "bots", "engines", "ok", "moved", "dead", *_COUNT_NAMES)
+_SUMMED_COLUMNS: Final = ("people", "bots", "engines", "scanners", "ok", "moved", "dead", *_COUNT_NAMES)
 _BY_PAGE: Final = f"{_SUMS} GROUP BY h.id, i.source ORDER BY h.id"
 _BY_URL: Final = f"{_SUMS} WHERE h.id = (SELECT id FROM home WHERE url = ?) GROUP BY i.source"  # noqa: S608
 _CLAIMS: Final = """SELECT c.url, i.source, i.account, c.first, c.last, c.people, c.bots, c.status, c.clicks,
   c.impressions, c.sessions, c.views, c.users, c.links, c.domains, c.lastmod, c.agents
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input WHERE h.id = ? ORDER BY i.id, c.url LIMIT ?"""
+_ADDRESSES: Final = """SELECT count(DISTINCT w.visitor >> 32) FROM home h JOIN visitor w ON w.url = h.url
+  WHERE h.id = ?"""
 _decode_report = msgspec.msgpack.Decoder(SourceReport).decode
 
 
@@ -57,6 +60,12 @@ class UrlEvidence:
             for _, source, first, last, *numbers, doubtful in self._db.execute(_BY_URL, (url,)):
                 known = _add_source(known, SourceKind(source), first or "", last, numbers, doubtful)
         return known
+
+    def addresses(self, number: int) -> int:
+        """From how many addresses people got errors for a URL; at most about 64 of each log are known."""
+        with storage_errors():
+            (count,) = self._db.execute(_ADDRESSES, (number,)).fetchone()
+        return int(count)
 
     def sentences(self, number: int, url: Url) -> tuple[list[str], list[str]]:
         """The evidence for a URL: a sentence for each source and spelling; and the other spellings."""
