@@ -247,6 +247,7 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     breadcrumb: list[Url] = []  # the pages above it, as it names them, the start first
     cut: str = ""  # why it is only a part of the page of the previous visit, or ""
     by_header: bool = False  # a header makes it redirect, or names another URL as its canonical
+    engine_noindex: str = ""  # the evidence of a noindex for search engines that it names, without one for all robots
 
 
 class Verdict(Struct, frozen=True):

@@ -129,6 +129,10 @@ class Given:
 
     make: Callable[[str], Iterator[AuditFinding]]
     gone: Sequence[ResolvedFinding] = ()
+    set_aside: Sequence[Sequence[AuditFinding]] = ()
+
+    def accepted(self, number: int) -> Iterator[AuditFinding]:
+        return iter(self.set_aside[number])
 
     def __call__(self, rule: str) -> Iterator[AuditFinding]:
         return self.make(rule)

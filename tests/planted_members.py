@@ -576,6 +576,11 @@ def bad_entries(site: Planted) -> None:
     site.page("/listed/header/", "bread").headers["X-Robots-Tag"] = "noindex"
     site.link("/about/", "/listed/hidden/")
     site.expect("entry.noindex", "/listed/hidden/", "/listed/header/")
+    site.page("/listed/google/", "bread").headers["X-Robots-Tag"] = "googlebot: noindex"
+    site.page("/listed/ahrefs/", "bread").headers["X-Robots-Tag"] = "AhrefsBot: noindex"  # near miss
+    site.link("/about/", "/listed/ahrefs/")
+    site.link("/news/", "/listed/ahrefs/")
+    site.expect("entry.noindex_engine", "/listed/google/")
     for name in ("orders", "basket"):
         site.list(f"/private/{name}/")
         site.expect("entry.blocked", f"/private/{name}/")

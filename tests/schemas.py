@@ -45,6 +45,47 @@ def schema() -> Any:
 
 
 @cache
+def jenkins_junit() -> Any:
+    """An ``lxml.etree.XMLSchema`` of the JUnit files that Jenkins accepts.
+
+    Written by the rules of ``junit-10.xsd`` in https://github.com/jenkinsci/xunit-plugin, for the elements that
+    reports use: the attributes of each element, those it needs, and its children.
+    """
+    from lxml import etree
+
+    elements = "".join(_junit_element(*row) for row in _JUNIT_ELEMENTS)
+    return etree.XMLSchema(etree.fromstring(f'<xs:schema xmlns:xs="{_XSD}">{elements}</xs:schema>'))
+
+
+_TIME = "(([0-9]{0,3},)*[0-9]{3}|[0-9]{0,3})*(\\.[0-9]*)?"
+_JUNIT_ELEMENTS = (  # name, attributes (those with ! are required), children; None: only text
+    ("testsuites", "name time tests failures errors", "testsuite"),
+    (
+        "testsuite",
+        "!name !tests !failures !errors group time skipped timestamp hostname id package file log url",
+        "testsuite testcase system-out system-err",
+    ),
+    ("testcase", "!name time classname group", "skipped error failure system-out system-err"),
+    *((name, "type message", None) for name in ("failure", "error", "skipped")),
+    *((name, "", None) for name in ("system-out", "system-err")),
+)
+
+
+def _junit_element(name: str, attributes: str, children: str | None) -> str:
+    refs = "".join(f'<xs:element ref="{child}"/>' for child in (children or "").split())
+    content = f'<xs:choice minOccurs="0" maxOccurs="unbounded">{refs}</xs:choice>' if refs else ""
+    for attribute in attributes.split():
+        use = "required" if attribute.startswith("!") else "optional"
+        pattern = _TIME if attribute == "time" and name != "testcase" else "(.|\\s)*"
+        content += (
+            f'<xs:attribute name="{attribute.lstrip("!")}" use="{use}"><xs:simpleType><xs:restriction base="xs:string">'
+            f'<xs:pattern value="{pattern}"/></xs:restriction></xs:simpleType></xs:attribute>'
+        )
+    mixed = ' mixed="true"' if children is None else ""
+    return f'<xs:element name="{name}"><xs:complexType{mixed}>{content}</xs:complexType></xs:element>'
+
+
+@cache
 def sarif() -> Any:
     """The JSON schema of SARIF 2.1.0. Unavailable when it cannot be had."""
     name = "sarif-2.1.0-rtm.5.json"

@@ -113,6 +113,27 @@ def test_ours_every_url_ends_in_one_state_with_a_reason(tmp_path: Path) -> None:
     assert left["out of scope"].keys() == {"https://elsewhere.example/"}
 
 
+def test_google_noindex_for_one_search_engine_is_obeyed_unless_told_otherwise(tmp_path: Path) -> None:
+    google, ahrefs = (f'<meta name="{name}" content="noindex">' for name in ("Googlebot", "AhrefsBot"))
+    routes = {
+        "/": links("/google", "/bing", "/other"),
+        "/google": links("/behind", head=google),
+        "/bing": Answer(links(), headers={"X-Robots-Tag": "bingbot: noindex", "ETag": '"b"'}),
+        "/other": Answer(links(head=ahrefs), headers={"X-Robots-Tag": "AhrefsBot: noindex"}),
+        "/behind": links(),
+    }
+    with scripted(routes) as site:
+        for _ in range(2):  # the second run asks conditionally where it may
+            ran = crawl(tmp_path, site.url, "-v", "--json")
+            assert paths(tmp_path, site) == ["/", "/behind", "/other"]
+        assert states(ran)["noindex"] == {
+            "/google": 'only for googlebot: meta googlebot "noindex"',
+            "/bing": 'only for bingbot: X-Robots-Tag "bingbot: noindex"',
+        }
+        crawl(tmp_path, site.url, "--no-respect-engine-noindex")
+        assert paths(tmp_path, site) == ["/", "/behind", "/bing", "/google", "/other"]
+
+
 def test_sitemaps_org_location_rule_is_the_scope(tmp_path: Path) -> None:
     routes = {"/docs/": links("/docs/a", "/other", "/docs/sub/b", "../up"), "/other": links("/docs/hidden")}
     routes |= {path: links() for path in ("/docs/a", "/docs/sub/b", "/docs/hidden", "/up")}

@@ -13,10 +13,13 @@ from kept import status, write
 from msgspec.structs import replace
 from run import siteatlas
 
-from crawler.cli.status_collect import run_trend
-from crawler.cli.status_text import trend_text
+from crawler.audit.compare.history import AuditStatus
+from crawler.audit.summary import AuditSummary
+from crawler.cli.status_collect import SiteOverview, StatusReport, run_trend
+from crawler.cli.status_text import status_lines, trend_text
 from crawler.cli.text_tables import TableColumn, table_lines
 from crawler.config.plan import AUDIT
+from crawler.notify.ledger_status import ChannelStatus, NotifyStatus
 from crawler.schedule.history import History
 from crawler.schedule.site_state import Attempt, PlannedAttempt, Trigger
 from crawler.state.migrations import STATE_DB
@@ -154,6 +157,25 @@ def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: P
     write(tmp_path, a="http://audited.example/")
     (site,) = status(tmp_path)["sites"]
     assert (site["name"], site["audit"]["trouble"]) == ("a", "there is no log of that name")
+
+
+def test_ours_refused_messages_and_audit_errors_are_problems(tmp_path: Path) -> None:
+    refused = ChannelStatus(key="webhook", until=2, refused=("a message, from run 2 to run 5: 302",))
+    found = AuditSummary(
+        number=1, started=1.8e9, before=None, verdict="conclusive", why="", pages=3, uncompared=0,
+        severities={"error": 2, "warning": 1, "note": 0}, groups=[], first=[],
+    )  # fmt: skip
+    sites = (
+        SiteOverview(name="well", directory=tmp_path, audit=AuditStatus(last=replace(found, severities={"error": 0}))),
+        SiteOverview(name="told", directory=tmp_path, notifications=NotifyStatus(channels=(refused,))),
+        SiteOverview(name="broken", directory=tmp_path, audit=AuditStatus(last=found)),
+    )
+    _, *lines = status_lines(StatusReport(sites, None), 200, in_full=False)
+    assert [line.split()[0] for line in lines[:3]] == ["told", "broken", "well"], "problems come first"
+    assert lines[4:6] == [
+        "told: webhook: refused: a message, from run 2 to run 5: 302",
+        "broken: the last audit found 2 errors on the site",
+    ]
 
 
 @pytest.mark.parametrize(("zone", "said"), [("Europe/Berlin", "CEST/CET"), ("UTC", "UTC")])

@@ -10,12 +10,15 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import anyio
 from msgspec import structs
 
 from crawler.audit import collect
+from crawler.audit.accepted import Acceptances, acceptance_notes, read_acceptances
+from crawler.audit.actions import rank_actions
 from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
 from crawler.audit.compare.compare import AuditComparison
 from crawler.audit.conclude import AuditFinisher
@@ -28,7 +31,7 @@ from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.audit.host_aliases import MAX_ALIAS_URLS, check_host_aliases
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.second_crawl import StartUrlCheck, UncrawledUrlQueue
-from crawler.audit.summary import summarize
+from crawler.audit.summary import audit_point, summarize
 from crawler.config import fetcher as fetching
 from crawler.config.deprecated import KEYS
 from crawler.config.plan import CrawlPlan
@@ -79,6 +82,7 @@ def audit(
     """
     start = clock()
     collect.check_sources(plan)
+    acceptances = read_acceptances(plan.config.audit.accepted)
     with Store(plan.state, begin_settings(plan), begin=begin, about=plan.about, now=clock(), renamed=KEYS) as store:
         db = create_audit_file(store.directory / AUDIT_FILE, store.directory / STATE_DB.file)
         comparison = AuditComparison(db, store.directory, plan, is_fresh=begin is Resume.FRESH)
@@ -95,21 +99,34 @@ def audit(
             notes = [*sources.notes, *queue.notes(), *media.notes]
             watches.on_stage("classifying")
             report = AuditFinisher(plan, store, db).finish(result, sources.findings, media, notes, queue.skipped)
+            findings = FindingStore(db)
+            report = _set_aside(acceptances, report, findings)
             report = structs.replace(
                 comparison.compare(report, media), seconds=clock() - start, crawl=base.reported(store, report.seconds)
             )
+            news = summarize(report, store.run.number, findings)
+            report = structs.replace(
+                report, history=[*map(audit_point, comparison.audits_before(news.number)), audit_point(news)]
+            )
             watches.on_stage("writing reports")
-            findings = FindingStore(db)
+            report = structs.replace(report, **rank_actions(report, findings)._asdict())
             write(report, findings)
             try:
                 if result.ending is FinishReason.COMPLETE:
-                    comparison.store(report, summarize(report, store.run.number, findings))
+                    comparison.store(report, news)
             except StorageError as error:  # report hours of work all the same
                 yield report, findings
                 raise error from None
             yield report, findings
         finally:
             db.close()
+
+
+def _set_aside(acceptances: Acceptances, report: AuditReport, findings: FindingStore) -> AuditReport:
+    """The report without the accepted findings, before it is compared with the previous one."""
+    accepted = findings.accept(acceptances, datetime.fromtimestamp(report.started, UTC).date())
+    report = structs.replace(report, accepted=accepted, counts=findings.counts())
+    return structs.replace(report, notes=[*report.notes, *acceptance_notes(report)])
 
 
 @contextmanager

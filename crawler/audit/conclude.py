@@ -147,8 +147,8 @@ class AuditFinisher:
 
     def _judge_redirects(self, pages: PageFindings, trails: RedirectFindings) -> None:
         """Store findings about redirects and canonicals, ranked by inlinks and by visits."""
-        linked = (pages.with_referrers(finding) for finding in trails.redirects())
-        self._found.put((finding.inlinks, finding) for finding in linked)
+        redirects = self._with_visits(pages, map(pages.with_referrers, trails.redirects()))
+        self._found.put((finding.inlinks, finding) for _, finding in redirects)
         self._found.put(self._with_visits(pages, trails.canonicals()))
 
     def _judge_published(
@@ -167,7 +167,7 @@ class AuditFinisher:
     def _with_visits(
         self, pages: PageFindings, findings: Iterator[AuditFinding]
     ) -> Iterator[tuple[float, AuditFinding]]:
-        """The findings with the links and visits of their URLs, each with its rank: the visits."""
+        """The findings with the links to their URLs and the visits of these, each with its rank: the visits."""
         by_url = UrlEvidence(self._db)
         for finding in findings:
             stats = by_url.of_url(finding.url)
@@ -235,6 +235,7 @@ class AuditFinisher:
             ages=figures.ages,
             inlinks=figures.inlinks,
             sections=figures.sections(pages.orphans_by_section, pages.unlisted_by_section),
+            section_links=figures.section_links,
         )
 
 

@@ -23,6 +23,7 @@ from crawler.audit.orphans.classes import (
     SourceStats,
     Thresholds,
     UrlFacts,
+    is_gone,
     is_scanner_probe,
     orphan_classes,
 )
@@ -205,6 +206,7 @@ class PageFindings:
             spellings=spellings,
             referrers=self._referrers(node),
             hubs=self._suggester.suggestions(node, page) if wants_hub else [],
+            targets=self._suggester.redirect_targets(node) if is_gone(facts.state, facts.status) else [],
             evidence=evidence,
             addresses=addresses,
             group=f"island {island}" if island >= 0 else "",

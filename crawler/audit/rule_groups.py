@@ -1,5 +1,6 @@
 """The rules in groups, as reports show them."""
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,11 @@ class RuleGroup(Struct, frozen=True):
         """The counts of its rules that have findings, in the order of the reports."""
         found = {count.rule: count for count in report.counts if count.total}
         return [found[count] for count in self.rules if count in found]
+
+
+def heading_name(heading: str) -> str:
+    """A heading of a group as a name: "Dead URLs" is "dead-urls"."""
+    return "-".join(re.findall(r"[a-z0-9]+", heading.lower()))
 
 
 def _rules_of(*families: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from sitemap import Rule, Severity
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 _LINKS = "https://developers.google.com/search/docs/crawling-indexing/links-crawlable"
 _SITEMAPS = "https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap"
+_ROBOTS_META = "https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag"
 _CANONICAL = "https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls"
 _HREFLANG = "https://developers.google.com/search/docs/specialty/international/localized-versions"
 _REDIRECT = "https://developers.google.com/search/docs/crawling-indexing/301-redirects"
@@ -45,6 +46,7 @@ _TABLE: Final = (
     Rule("entry.redirect", _W, "Listed, but redirected", "The sitemap lists a URL that redirects.", "List the target of the redirect instead.", _SITEMAPS),
     Rule("entry.outside", _W, "Listed under another name of the site", "The sitemap lists URLs with another scheme or host name than the site: http instead of https, or with www instead of without.", "List the URLs under the main name of the site, and redirect the other names to it.", _SITEMAPS),
     Rule("entry.noindex", _E, "Listed, but noindexed", "The sitemap lists a page that has noindex.", "Remove the page from the sitemap, or remove noindex from the page.", _SITEMAPS),
+    Rule("entry.noindex_engine", _E, "Listed, but noindexed for Googlebot or Bingbot", "The sitemap lists a page whose noindex names Googlebot or Bingbot alone. This search engine reports the URL as submitted, but noindexed.", "Remove the page from the sitemap, or remove noindex from the page.", _ROBOTS_META),
     Rule("entry.blocked", _E, "Listed, but blocked by robots.txt", "The sitemap lists a URL that robots.txt does not allow crawlers to fetch.", "Allow it in robots.txt, or remove it from the sitemap.", _SITEMAPS),
     Rule("entry.canonical", _E, "Listed, but not canonical", "The sitemap lists a page that names another as its canonical.", "List the canonical page.", _CANONICAL),
     Rule("entry.duplicate", _W, "Listed in several spellings", "Several entries of the sitemaps lead to the same page.", "List the canonical spelling, once.", _CANONICAL),

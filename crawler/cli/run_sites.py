@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from crawler.audit.accepted import read_acceptances
 from crawler.audit.report.layout import fitted
 from crawler.audit.report.threshold import rules_failing
 from crawler.cli.errors import CommandErrors
@@ -74,6 +75,7 @@ def check_site(name: str, plan: CrawlPlan, file: Path, *, dry_run: bool = False)
             check_channels(plan)
             if plan.config.audit.every is not None:
                 rules_failing(plan.config.audit.fail_on)
+                read_acceptances(plan.config.audit.accepted)
     except UsageError as error:
         raise _with_site_name(name, file, error) from None
 

@@ -203,6 +203,8 @@ def _problem(site: SiteOverview, *, is_kept: bool) -> Iterator[str]:
         yield safe(run.refusal or run.because)
     if site.audit.trouble:
         yield f"the last audit failed: {safe(site.audit.trouble)}"
+    if site.audit.errors:
+        yield f"the last audit found {count_text(site.audit.errors, 'error')} on the site"
     for channel in site.notifications.channels:
         yield from notify_pending_text(channel)
         if channel.reading and channel.reading.errors:

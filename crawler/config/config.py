@@ -93,6 +93,8 @@ class ObeyConfig(ConfigSection):
     """Longest Crawl-delay to obey, in seconds. If robots.txt requests a longer delay, Siteatlas waits this long."""
     noindex: bool = True
     """Leave pages with noindex out of the sitemap."""
+    engine_noindex: bool = True
+    """Leave pages out of the sitemap if their noindex names Googlebot or Bingbot alone."""
     canonical: bool = True
     """Leave a page out of the sitemap if the page names another URL as canonical."""
     nofollow: bool = True

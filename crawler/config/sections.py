@@ -79,13 +79,16 @@ class AuditConfig(ConfigSection):
     every: PositiveDuration | None = None
     """Audit the site after a run if the last audit is at least this old (seconds, or 7d). Only siteatlas run and
     schedule use this setting."""
+    accepted: str = ""
+    """TOML file of accepted findings: pattern of the URL, rule, reason and last day. The audit reports them apart, and
+    never as new."""
     report: str = ""
     """Directory for the reports: HTML, JSON, CSV, SARIF and JUnit. If several sites share it, each has a subdirectory
     with its name."""
     fail_on: tuple[str, ...] = ()
-    """Exit with code 10 if the audit has conclusive findings of these severities, families or rules, such as error,
-    orphan or entry.gone. Write new:error or new:orphan to count only findings that are not in the previous audit. new
-    alone counts all such findings."""
+    """Exit with code 10 if the audit has conclusive findings of these severities, families, rules or headings of the
+    report, such as error, orphan, entry.gone or dead-urls. Write new:error or new:orphan to count only findings that
+    are not in the previous audit. new alone counts all such findings."""
 
 
 OccasionName = Literal["changes", "trouble", "findings"]

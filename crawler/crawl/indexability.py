@@ -51,10 +51,12 @@ class IndexabilityJudge:
         params: UrlParams = DEFAULT_PARAMS,
         respect_noindex: bool = True,
         respect_canonical: bool = True,
+        respect_engine_noindex: bool = True,
     ) -> None:
         self.scope = scope
         self.params = params
         self.respect_noindex = respect_noindex
+        self.respect_engine_noindex = respect_engine_noindex
         self.respect_canonical = respect_canonical
 
     def verdict(self, reply: Reply, page: Page | None) -> Verdict:
@@ -163,11 +165,13 @@ def _refresh(case: RuleInput) -> Verdict | None:
 
 def _noindex(case: RuleInput) -> Verdict | None:
     page = case.page
-    if not case.judge.respect_noindex or page is None:
+    judge = case.judge
+    if not judge.respect_noindex or page is None:
         return None
     # after a 304, the page was parsed at another time
     is_over = page.expires is not None and page.expires < case.reply.fetched_at
     evidence = page.noindex or (page.expires_evidence if is_over else "")
+    evidence = evidence or (page.engine_noindex if judge.respect_engine_noindex else "")
     return Verdict(State.NOINDEX, evidence) if evidence else None
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from crawler.crawl.frontier.storage import parse_key, unpack_links
 from crawler.lastmod.policy import credible_last_modified, schema_form
 from crawler.model import DocumentKind, Failure, Page, PreviousVisit, Reply, Request, ResponseMetadata, Url
-from crawler.robots.meta import HEADER, NO_DIRECTIVES, read_header
+from crawler.robots.meta import HEADER, read_directives, read_engine_noindex
 from crawler.state.database import storage_errors
 from crawler.units import w3c
 
@@ -25,7 +25,8 @@ def conditional_headers(before: PreviousVisit | None) -> list[tuple[str, str]]:
     """
     if before is None or before.is_due or not before.validates:
         return []
-    if before.page and (before.page.by_header or before.page.noindex.startswith(HEADER)):
+    page = before.page
+    if page and (page.by_header or page.noindex.startswith(HEADER) or HEADER in page.engine_noindex):
         return []
     stored = before.sighting
     headers = (("If-None-Match", stored.etag), ("If-Modified-Since", stored.last_modified))
@@ -50,13 +51,13 @@ def merge_304(answer: Reply, before: PreviousVisit) -> Reply:
 
 def apply_304_robots(answer: Reply, page: Page, token: str) -> Page:
     """The stored page with the X-Robots-Tag of a 304 applied. ``token`` is our product token."""
-    directives = NO_DIRECTIVES
-    for value in answer.header_all("x-robots-tag"):
-        directives = directives.merge(read_header(value, token, answer.fetched_at))
+    headers = answer.header_all("x-robots-tag")
+    directives = read_directives({}, headers, token, answer.fetched_at)
     return replace(
         page,
         noindex=page.noindex or directives.noindex_at(answer.fetched_at),
         nofollow=page.nofollow or directives.nofollow,
+        engine_noindex=page.engine_noindex or read_engine_noindex({}, headers, answer.fetched_at),
     )
 
 

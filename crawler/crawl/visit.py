@@ -112,7 +112,7 @@ def seed_urls(plan: CrawlPlan, robots: Robots) -> list[DiscoveredUrl]:
 def build_judge(plan: CrawlPlan) -> IndexabilityJudge:
     """The judge of the pages of a plan."""
     obey = plan.config.obey
-    return IndexabilityJudge(plan.scope, plan.params, obey.noindex, obey.canonical)
+    return IndexabilityJudge(plan.scope, plan.params, obey.noindex, obey.canonical, obey.engine_noindex)
 
 
 def fetch_options(config: Config) -> FetchOptions:

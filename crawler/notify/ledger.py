@@ -162,23 +162,36 @@ CREATE TABLE sent (                           -- the log: one row for each messa
   reception TEXT NOT NULL,                    -- notice.SendStatus
   said TEXT NOT NULL
 );
+CREATE TABLE total (                          -- all messages ever sent; the log keeps the last ones
+  reception TEXT PRIMARY KEY,                 -- notice.SendStatus
+  messages INTEGER NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE present (channel TEXT PRIMARY KEY) WITHOUT ROWID;  -- the channels configured last
 CREATE INDEX sent_by_channel ON sent (channel, id);
 """
 
 
+def _from_1(db: sqlite3.Connection) -> None:
+    """Version 1 did not count its messages: the log has the last ones."""
+    db.execute("CREATE TABLE total (reception TEXT PRIMARY KEY, messages INTEGER NOT NULL) WITHOUT ROWID")
+    db.execute("INSERT INTO total SELECT reception, count(*) FROM sent GROUP BY 1")
+
+
 LEDGER_DB: Final = Database(
     file="notify.db",
     application_id=0x53_41_4E_4F,  # "SANO"
-    version=1,
+    version=2,
     tables=_LEDGER_TABLES,
     description="the record of notifications",
     remedy="move the file away: then only later changes are sent",
+    migrations={1: _from_1},
 )
 
 
 T = TypeVar("T", DeliveryCursor, RefusedDelivery, HealthNotice, SubmissionStatus, SentMessage)
 
+_COUNT_MESSAGE: Final = """INSERT INTO total VALUES (?, 1)
+  ON CONFLICT (reception) DO UPDATE SET messages = messages + 1"""
 _MERGE_CURSORS: Final = """DELETE FROM line WHERE channel = :channel AND host != '' AND until IS NULL
   AND told = (SELECT told FROM line WHERE channel = :channel AND host = '' AND until IS NULL)"""
 
@@ -234,6 +247,11 @@ class Ledger:
         """The last messages, the newest first; of one channel, or of all."""
         clause = "sent WHERE channel = coalesce(?, channel) ORDER BY id DESC LIMIT ?"
         return self._read(SentMessage, clause, channel, limit)
+
+    def totals(self) -> dict[str, int]:
+        """The number of messages ever sent, by their result: a :class:`crawler.notify.notice.SendStatus`."""
+        with storage_errors():
+            return dict(self._db.execute("SELECT reception, messages FROM total"))
 
     # ---------------------------------------------------------------- writing
 
@@ -379,6 +397,7 @@ class Ledger:
             return
         last = self._put("sent", msgspec.to_builtins(sent)).lastrowid or 0
         self._db.execute("DELETE FROM sent WHERE id <= ?", (last - self._keep,))
+        self._db.execute(_COUNT_MESSAGE, (sent.reception,))
 
     def _put(self, table: str, row: dict[str, object]) -> sqlite3.Cursor:
         marks = ", ".join("?" * len(row))

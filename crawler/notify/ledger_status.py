@@ -41,15 +41,31 @@ class ChannelStatus(Struct, frozen=True, kw_only=True):
 
 
 class NotifyStatus(Struct, frozen=True, kw_only=True):
-    """The notifications of a site: each channel configured last, and the messages, the newest first."""
+    """The notifications of a site: each channel configured last, and the messages, the newest first.
+
+    ``totals`` counts all messages ever sent, by their result.
+    """
 
     channels: tuple[ChannelStatus, ...] = ()
     log: tuple[SentMessage, ...] = ()
+    totals: dict[str, int] = {}
 
     @property
     def is_notify_pending(self) -> bool:
         """Whether a notification is outstanding."""
         return any(channel.outstanding for channel in self.channels)
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """A sentence for each outstanding notification."""
+        return tuple(
+            f"{channel.key} has not received: {message}" for channel in self.channels for message in channel.outstanding
+        )
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """A sentence for each message that a channel refused, and that waits for a person."""
+        return tuple(f"{channel.key} refused {message}" for channel in self.channels for message in channel.refused)
 
 
 def notify_status(directory: Path, log: int = 20) -> NotifyStatus:
@@ -63,7 +79,7 @@ def notify_status(directory: Path, log: int = 20) -> NotifyStatus:
         db.execute("BEGIN")  # one consistent snapshot
         ledger = Ledger(db)
         channels = tuple(_channel_status(ledger, key) for key in ledger.channels())
-        return NotifyStatus(channels=channels, log=tuple(ledger.log(log)))
+        return NotifyStatus(channels=channels, log=tuple(ledger.log(log)), totals=ledger.totals())
 
 
 def _channel_status(ledger: Ledger, key: str) -> ChannelStatus:

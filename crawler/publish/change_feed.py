@@ -20,6 +20,7 @@ from crawler.publish.changes import (
     why_delisted,
 )
 from crawler.state.database import storage_errors
+from crawler.state.runs import RunStore
 from crawler.units import w3c
 from sitemap import make_directory, replacement
 
@@ -28,11 +29,7 @@ _PUBLISHING: Final = "SELECT number FROM run WHERE outcome IN ('published', 'unc
 
 _LAST_PUBLISHED: Final = "SELECT max(number) FROM run WHERE outcome IN ('published', 'unchanged') AND number < ?"
 
-_FORGET: Final = (
-    "DELETE FROM change WHERE run <= :old AND run != :last",
-    """DELETE FROM run WHERE number <= :old AND number != :last
-      AND number IS NOT (SELECT max(number) FROM run WHERE outcome = 'published')""",
-)
+_FORGET: Final = "DELETE FROM change WHERE run <= :old AND run != :last"
 
 _MAX_HOPS: Final = 20  # redirects to follow from a moved page
 
@@ -178,8 +175,8 @@ class ChangeFeed:
         """
         last = max(self.publishing(), default=0)
         with storage_errors():
-            for statement in _FORGET:
-                self._db.execute(statement, {"old": run - keep, "last": last})
+            self._db.execute(_FORGET, {"old": run - keep, "last": last})
+        RunStore(self._db).forget(run - keep, last)
 
     def _feeds(self, query: str, *values: object) -> Iterator[Change]:
         for url, kind, target, lastmod, before, reason, run, started in self._db.execute(query, values):

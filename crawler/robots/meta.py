@@ -2,10 +2,12 @@
 
 The rules are those of https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag: names and values in
 any case, lists with commas, statements add up and the most restrictive wins. A statement counts when it is for all
-robots or for our product token; one for another robot (``googlebot``) does not.
+robots or for our product token. Those for a search engine (``googlebot``) are read apart, and those for other robots
+do not count.
 """
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
@@ -16,6 +18,11 @@ from crawler.fetch.header_values import parse_http_date
 
 HEADER: Final = "X-Robots-Tag"
 """The start of the evidence of a header."""
+ENGINES: Final = ("googlebot", "bingbot")
+"""The tokens of the search engines whose own noindex counts: they report such a URL as submitted, but noindexed.
+https://www.bing.com/webmasters/help/which-robots-metatags-does-bing-support-5198d240
+"""
+_ENGINE_EVIDENCE: Final = "only for "
 _VALUED: Final = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
 _RESTRICTING: Final = frozenset({"noindex", "none", "nofollow", "noimageindex"})
 _PLAIN: Final = _RESTRICTING | {"all", "index", "follow", "noarchive", "nocache", "nosnippet", "notranslate"}
@@ -58,6 +65,34 @@ class Directives(Struct, frozen=True):
 
 
 NO_DIRECTIVES: Final = Directives()
+
+
+def read_directives(
+    metas: Mapping[str, Sequence[str]], headers: Iterable[str], token: str, now: float = 0.0
+) -> Directives:
+    """The directives of a page for a robot, merged.
+
+    ``metas`` are the contents of the meta elements by their name in lower case, ``headers`` the values of X-Robots-Tag.
+    """
+    directives = NO_DIRECTIVES
+    for value in headers:
+        directives = directives.merge(read_header(value, token, now))
+    for name in dict.fromkeys(("robots", token.lower())):
+        for content in metas.get(name, ()):
+            directives = directives.merge(read_meta(name, content, token, now))
+    return directives
+
+
+def read_engine_noindex(metas: Mapping[str, Sequence[str]], headers: Sequence[str], now: float = 0.0) -> str:
+    """The evidence that a page must not be indexed by some of :data:`ENGINES`, which it names; "" if there is none."""
+    found = {engine: read_directives(metas, headers, engine, now).noindex_at(now) for engine in ENGINES}
+    engines = [engine for engine, evidence in found.items() if evidence]
+    return f"{_ENGINE_EVIDENCE}{' and '.join(engines)}: {found[engines[0]]}" if engines else ""
+
+
+def is_engine_noindex(reason: str) -> bool:
+    """Whether the reason of a noindex is evidence of :func:`read_engine_noindex`."""
+    return reason.startswith(_ENGINE_EVIDENCE)
 
 
 def read_meta(name: str, content: str, token: str = "", now: float = 0.0) -> Directives:

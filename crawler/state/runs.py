@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import astuple, force_setattr
 
 from crawler.errors import PublishRefused, UsageError
 from crawler.state.database import storage_errors
@@ -85,6 +85,20 @@ class Run(Struct, frozen=True, kw_only=True):
         return self.exit_code is not None and self.outcome != "nothing"
 
 
+class RunTotals(Struct, frozen=True, array_like=True):
+    """Sums over runs that have ended: their number, and their figures as in :class:`Run`."""
+
+    runs: int = 0
+    fetched: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: "RunTotals") -> "RunTotals":
+        """Both together."""
+        sums = (mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True))
+        return RunTotals(*sums)
+
+
 PUBLISHING_OUTCOMES: Final = ("published", "unchanged")
 """The outcomes of runs whose sitemap is published afterwards."""
 
@@ -98,6 +112,16 @@ _SELECT_RUNS: Final = f"SELECT {_NAMES} FROM run"  # noqa: S608 - names of our o
 _WRITE_RUN: Final = f"INSERT OR REPLACE INTO run ({_NAMES}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
 _HAS_CHANGES: Final = "added + changed + removed + moved + deindexed > 0"
 _AS_JSON: Final = ("notes", "files")
+FORGOTTEN_KEY: Final = "forgotten_runs"
+"""The key in ``about`` of the totals of the deleted records."""
+_OLD: Final = """number <= :old AND number != :last
+  AND number IS NOT (SELECT max(number) FROM run WHERE outcome = 'published')"""
+_TOTALS: Final = f"""SELECT
+  CASE WHEN exit_code = {PublishRefused.exit_code} AND outcome IN {PUBLISHING_OUTCOMES} THEN 'held'
+    ELSE coalesce(nullif(outcome, ''), 'nothing') END,
+  count(*), sum(fetched), sum(bytes), sum(seconds)
+FROM run WHERE ended IS NOT NULL AND {{}} GROUP BY 1"""  # noqa: S608 - our words
+_decode_totals = msgspec.json.Decoder(dict[str, RunTotals]).decode
 
 
 class RunStore:
@@ -144,6 +168,32 @@ class RunStore:
     def wrote(self) -> Run | None:
         """The run that wrote the published files; later runs left them unchanged."""
         return self._newest("WHERE files != '[]' AND outcome != 'unchanged'")
+
+    def totals(self) -> dict[str, RunTotals]:
+        """The totals of all runs that have ended, by :attr:`Run.result`; they include the deleted records."""
+        return self._totals("TRUE")
+
+    def forget(self, old: int, last: int) -> None:
+        """Delete the records up to the run ``old``, except that of the ``last`` and of the last published one.
+
+        Their totals stay. Part of the caller's transaction.
+        """
+        with storage_errors():
+            rows = self._db.execute("SELECT 1 FROM run WHERE " + _OLD, {"old": old, "last": last})  # noqa: S608
+            if rows.fetchone() is None:
+                return
+            totals = msgspec.json.encode(self._totals(_OLD, old=old, last=last)).decode()
+            self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (FORGOTTEN_KEY, totals))
+            self._db.execute(f"DELETE FROM run WHERE {_OLD}", {"old": old, "last": last})  # noqa: S608
+
+    def _totals(self, clause: str, **values: int) -> dict[str, RunTotals]:
+        """The totals of the deleted records, and of those that fit the ``clause``."""
+        with storage_errors():
+            row = self._db.execute("SELECT value FROM about WHERE key = ?", (FORGOTTEN_KEY,)).fetchone()
+            totals = _decode_totals(row[0]) if row else {}
+            for result, *figures in self._db.execute(_TOTALS.format(clause), values):
+                totals[result] = totals.get(result, RunTotals()) + RunTotals(*figures)
+        return totals
 
     def get(self, number: int) -> Run:
         """The run of that number. Raises UsageError that names the last one when there is none."""

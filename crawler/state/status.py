@@ -9,7 +9,7 @@ from crawler.errors import SiteatlasError
 from crawler.model import Url
 from crawler.state.lock import lock_holder
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import Run, RunStore
+from crawler.state.runs import Run, RunStore, RunTotals
 
 
 class StateStatus(Struct, frozen=True, kw_only=True):
@@ -18,7 +18,7 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     ``sitemap_url`` is the URL of the published sitemap, or the planned one. ``pages`` counts the published pages,
     ``kept`` those of them that failed lately and stay listed, ``held`` those that the gate holds. ``published`` is the
     last run whose files are published, ``wrote`` the number of the run that wrote these. ``runs`` are the last ones,
-    the newest first.
+    the newest first. ``totals`` are those of all runs that have ended, by their result.
     """
 
     url: str
@@ -31,6 +31,7 @@ class StateStatus(Struct, frozen=True, kw_only=True):
     published: Run | None
     wrote: int | None
     runs: list[Run]
+    totals: dict[str, RunTotals] = {}
 
     @property
     def unfinished(self) -> Run | None:
@@ -61,6 +62,7 @@ def state_status(directory: Path, runs: int) -> StateStatus:
             published=published_run,
             wrote=wrote.number if wrote else None,
             runs=records.last(runs),
+            totals=records.totals(),
         )
 
 

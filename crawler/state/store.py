@@ -22,7 +22,7 @@ from crawler.model import Url
 from crawler.state.database import FRESH_REMEDY, storage_errors, transaction
 from crawler.state.lock import hold_lock
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore
+from crawler.state.runs import FORGOTTEN_KEY, PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore
 from crawler.version import __version__
 
 GENERATIONS_DIRECTORY: Final = "generations"
@@ -45,7 +45,7 @@ _FORGET_PAGES: Final = (
     "DELETE FROM second_read",
     "DELETE FROM robots",
     "DELETE FROM run WHERE ended IS NULL",
-    f"DELETE FROM about WHERE key != '{_PUBLIC_KEY}'",  # noqa: S608 - our own
+    f"DELETE FROM about WHERE key NOT IN ('{_PUBLIC_KEY}', '{FORGOTTEN_KEY}')",  # noqa: S608 - our own
     "DELETE FROM content WHERE id NOT IN (SELECT content FROM published)",
     "UPDATE published SET grp = '', shard = 0",
 )

@@ -1,4 +1,8 @@
-"""Writes JUnit XML. A lint report has a suite for each file and a case for each broken rule."""
+"""Writes JUnit XML. A lint report has a suite for each file and a case for each broken rule.
+
+The document is valid by the schema of Jenkins, which allows the attribute ``file`` at a suite only:
+https://github.com/jenkinsci/xunit-plugin (``types/model/xsd/junit-10.xsd``).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +25,7 @@ class JUnitOutcome(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JUnitCase:
     """One test case. ``message`` says why it failed or was skipped, ``kind`` is the kind of failure, ``text`` has the
-    details. ``place`` is its subject (a file or a class), ``file`` and ``line`` are the place of the failure.
+    details. ``place`` is its subject (a file or a class).
     """
 
     name: str
@@ -30,40 +34,39 @@ class JUnitCase:
     message: str = ""
     kind: str = ""
     text: str = ""
-    file: str = ""
-    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class JUnitSuite:
-    """Test cases under a name."""
+    """Test cases under a name, and the ``file`` that they are about, if it is one."""
 
     name: str
     cases: Sequence[JUnitCase]
+    file: str = ""
 
 
 def junit_xml(name: str, suites: Sequence[JUnitSuite]) -> str:
     """The whole document. Characters that XML forbids are left out."""
-    lines = [
-        f'<testsuites name="{escape_xml(name)}" {_suite_counts([case for suite in suites for case in suite.cases])}>'
-    ]
+    lines = [f'<testsuites name="{escape_xml(name)}" {_counts([case for suite in suites for case in suite.cases])}>']
     for suite in suites:
-        lines.append(f'  <testsuite name="{escape_xml(suite.name)}" {_suite_counts(suite.cases)}>')
+        skipped = _number(suite.cases, JUnitOutcome.SKIPPED)
+        file = f' file="{escape_xml(suite.file)}"' if suite.file else ""
+        lines.append(f'  <testsuite name="{escape_xml(suite.name)}" {_counts(suite.cases)} skipped="{skipped}"{file}>')
         lines += map(_case_element, suite.cases)
         lines.append("  </testsuite>")
     return XML_DECLARATION + "\n".join([*lines, "</testsuites>", ""])
 
 
-def _suite_counts(cases: Sequence[JUnitCase]) -> str:
-    failed = sum(case.outcome is JUnitOutcome.FAILED for case in cases)
-    skipped = sum(case.outcome is JUnitOutcome.SKIPPED for case in cases)
-    return f'tests="{len(cases)}" failures="{failed}" errors="0" skipped="{skipped}" time="0"'
+def _counts(cases: Sequence[JUnitCase]) -> str:
+    return f'tests="{len(cases)}" failures="{_number(cases, JUnitOutcome.FAILED)}" errors="0" time="0"'
+
+
+def _number(cases: Sequence[JUnitCase], outcome: JUnitOutcome) -> int:
+    return sum(case.outcome is outcome for case in cases)
 
 
 def _case_element(case: JUnitCase) -> str:
-    file = f' file="{escape_xml(case.file)}"' if case.file else ""
-    line = f' line="{case.line}"' if case.line else ""
-    head = f'    <testcase name="{escape_xml(case.name)}" classname="{escape_xml(case.place)}"{file} time="0"{line}'
+    head = f'    <testcase name="{escape_xml(case.name)}" classname="{escape_xml(case.place)}" time="0"'
     text, message = escape_xml(case.text), escape_xml(case.message)
     if case.outcome is JUnitOutcome.FAILED:
         content = f'<failure message="{message}" type="{escape_xml(case.kind)}">{text}</failure>'
@@ -88,7 +91,7 @@ def as_junit(report: LintReport, fail_on: Severity | None = Severity.ERROR) -> s
             _case(rule, file, [finding for finding in findings if finding.rule == rule], rule in failing)
             for rule in rules
         ]
-        suites.append(JUnitSuite(file, cases or [JUnitCase(name="no findings", place=file, file=file)]))
+        suites.append(JUnitSuite(file, cases or [JUnitCase(name="no findings", place=file)], file))
     return junit_xml("siteatlas lint", suites)
 
 
@@ -111,6 +114,4 @@ def _case(rule: str, file: str, findings: list[Finding], failed: bool) -> JUnitC
         message=findings[0].sentence,
         kind=severity,
         text=text if failed else f"{severity}: {text}",
-        file=file,
-        line=next((finding.line for finding in findings if finding.line), 0),
     )

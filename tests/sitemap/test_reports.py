@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 from junitparser import Failure, JUnitXml
 from lxml import etree
+from schemas import jenkins_junit
 
 from sitemap import RULES, Finding, LintReport, Severity, as_json, as_junit, as_sarif, as_text, lint
 
@@ -100,6 +101,13 @@ def test_ours_junit_and_text_agree_with_the_threshold(
         rule for rule in report.rules if RULES[rule].severity in severities
     }
     assert as_text(report, fail_on).splitlines()[-1].startswith("fails: " if severities else "passes")
+
+
+def test_jenkins_junit_is_valid(report: LintReport) -> None:
+    for lint_report, threshold in ((report, Severity.ERROR), (report, None), (HOSTILE, Severity.NOTE)):
+        document = etree.fromstring(as_junit(lint_report, threshold).encode())
+        jenkins_junit().assertValid(document)
+        assert {suite.get("file") for suite in document} == {suite.get("name") for suite in document}
 
 
 def test_xml_junit_of_hostile_strings_is_well_formed() -> None:

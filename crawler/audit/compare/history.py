@@ -12,6 +12,7 @@ from crawler.state.database import Database
 from crawler.state.lock import lock_holder
 from crawler.state.migrations import STATE_DB
 from crawler.state.runs import Run, RunStore
+from sitemap import Severity
 
 AUDIT_HISTORY_DB: Final = Database(
     file="audits.db",
@@ -64,6 +65,11 @@ class AuditStatus(Struct, frozen=True, kw_only=True):
         return self.newest is None or (self.last is not None and self.last.number >= self.newest.number)
 
     @property
+    def errors(self) -> int:
+        """The findings of the last finished one whose rules are errors."""
+        return self.last.severities.get(Severity.ERROR, 0) if self.last else 0
+
+    @property
     def trouble(self) -> str:
         """Why the last that began has no result, in a sentence; "" if it has one, or is still running."""
         run = self.newest
@@ -84,12 +90,12 @@ class StoredFinding(Struct, frozen=True):
     is_inconclusive: bool
 
 
-def finished_audits(directory: Path) -> list[AuditSummary]:
-    """The finished audits in the history, the oldest first.
+def finished_audits(directory: Path, last: int = -1) -> list[AuditSummary]:
+    """The ``last`` finished audits in the history, or all of them, the oldest first.
 
     Raises StorageError, UsageError as :meth:`crawler.state.database.Database.reading`.
     """
-    return _read(directory, "ORDER BY number")
+    return _read(directory, f"ORDER BY number DESC LIMIT {last}")[::-1]
 
 
 def audit_status(directory: Path) -> AuditStatus:

@@ -56,6 +56,7 @@ FROM place LEFT JOIN ours USING (rule, file) LEFT JOIN theirs USING (rule, file)
 """
 
 LAST_AUDIT: Final = "SELECT news, settings FROM past.audit ORDER BY number DESC LIMIT 1"
+AUDITS_BEFORE: Final = "SELECT news FROM past.audit WHERE number < ? ORDER BY number"
 SET_SINCE: Final = "UPDATE main.finding SET since = ?"
 
 SET_STOOD: Final = """
@@ -64,7 +65,7 @@ FROM temp.pair p JOIN past.finding b ON b.id = p.before WHERE main.finding.id = 
 """An inconclusive finding that is certain now counts as new."""
 
 SET_NEW: Final = """
-UPDATE main.finding SET new = 1 WHERE certain AND times = 1 AND NOT stood
+UPDATE main.finding SET new = 1 WHERE certain AND times = 1 AND NOT stood AND accepted IS NULL
 AND rule IN (SELECT rule FROM temp.comparable)
 AND (rule, file) NOT IN (SELECT rule, file FROM temp.many WHERE was_cut)"""
 
@@ -73,7 +74,8 @@ UPDATE main.finding SET stood = m.before IS NOT NULL, new = max(0, min(times, m.
 FROM (SELECT m.rule, m.file, m.now, m.before, sum(f.new) AS told FROM temp.many m
     JOIN main.finding f ON f.rule = m.rule AND f.file = m.file
     WHERE m.rule IN (SELECT rule FROM temp.comparable) GROUP BY m.rule, m.file) m
-WHERE main.finding.rule = m.rule AND main.finding.file = m.file AND main.finding.times > 1 AND main.finding.certain"""
+WHERE main.finding.rule = m.rule AND main.finding.file = m.file AND main.finding.times > 1 AND main.finding.certain
+AND main.finding.accepted IS NULL"""
 """Of findings that are only counted, the increase is new."""
 
 SET_STILL: Final = "UPDATE main.finding SET stood = 1 WHERE NOT new AND id IN (SELECT now FROM temp.pair)"
@@ -99,7 +101,8 @@ AND (b.rule, b.file) NOT IN (SELECT rule, file FROM temp.many WHERE is_cut)"""
 
 RULE_TRENDS: Final = """
 SELECT rule, sum(new), sum(still), sum(mended), sum(undecided), sum(became) FROM (
-  SELECT rule, new, stood * (times - new) AS still, 0 AS mended, 0 AS undecided, 0 AS became FROM main.finding
+  SELECT rule, new, stood * (times - new) AS still, 0 AS mended, 0 AS undecided, 0 AS became
+    FROM main.finding WHERE accepted IS NULL
   UNION ALL SELECT rule, 0, 0, times * (fate = 1), times * (fate IN (2, 3)), times * (fate = 4) FROM temp.gone)
 GROUP BY rule"""
 
@@ -146,6 +149,12 @@ class AuditHistory:
                 return None
             news = msgspec.msgpack.decode(row[0], type=AuditSummary)
             return LastAudit(news.started, current_keys(msgspec.json.decode(row[1])))
+
+    def audits_before(self, number: int) -> list[AuditSummary]:
+        """The finished audits with a smaller number, the oldest first."""
+        with AUDIT_HISTORY_DB.used(self._path):
+            rows = self._db.execute(AUDITS_BEFORE, (number,))
+            return [msgspec.msgpack.decode(news, type=AuditSummary) for (news,) in rows]
 
     def rule_coverage(self) -> dict[str, tuple[float, RuleCoverage]]:
         """Start and coverage by rule: of the last audit that could decide it, else of the last that checked it."""

@@ -4,7 +4,6 @@ Most requests in a log are for images and style sheets. But ``/tech/node.js`` an
 some sites: only a link, a sitemap or a response can tell. A log without host names may have the requests of two sites.
 """
 
-import re
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -29,9 +28,7 @@ _REQUESTED_AS_PAGE: Final = (
     *(State.REDIRECT, State.CLIENT_ERROR, State.SERVER_ERROR, State.CHALLENGED, State.UNREACHABLE, State.BAD_ANSWER),
 )
 # Every program requests these at the root of every site.
-_well_known = re.compile(
-    r"https?://[^/]+/(?:robots|ads|app-ads|humans|security)\.txt|\S+/(?:favicon\.ico|sitemap[^/]*)"
-)
+_ROOT_FILES: Final = frozenset({"robots.txt", "ads.txt", "app-ads.txt", "humans.txt", "security.txt"})
 
 _PAGES: Final = f"""SELECT u.url FROM site.visit v JOIN site.url u ON u.id = v.id
   WHERE v.state IN ({", ".join("?" * len(_READ_AS_PAGE))})"""  # noqa: S608 - places
@@ -99,7 +96,7 @@ class ClaimReview:
             rows = [
                 (pattern, Url(url))
                 for pattern, url, _, visit in self._db.execute(_MOST_WANTED)
-                if visit is None and not _well_known.fullmatch(url) and f"={MASK}" not in url
+                if visit is None and not _is_well_known(url) and f"={MASK}" not in url
             ]
         rows.sort(key=lambda row: not self._has_pages(row[0]))
         return [url for _, url in rows[: min(limit, MAX_SAMPLES)]]
@@ -198,3 +195,9 @@ def _ignored_text(suffixes: Counter[str]) -> str:
         f"ignored: {suffixes.total():,} for URLs that end like files ({shown}{others}), because no link, sitemap or "
         "response shows that they are pages"
     )
+
+
+def _is_well_known(url: str) -> bool:
+    """Whether programs request a URL without being led there."""
+    above, _, name = url.rpartition("/")
+    return name == "favicon.ico" or name.startswith("sitemap") or (name in _ROOT_FILES and above.count("/") == 2)

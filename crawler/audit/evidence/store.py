@@ -1,7 +1,9 @@
 """The database of an audit: its tables, and the stores of claims and findings."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from datetime import date
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
@@ -10,8 +12,9 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from crawler.audit.accepted import Acceptances
 from crawler.audit.compare.rules import finding_identity
-from crawler.audit.finding import AuditFinding, ResolvedFinding, RuleCount
+from crawler.audit.finding import AcceptedCount, AuditFinding, ResolvedFinding, RuleCount
 from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.audit.sources.urls import file_pattern
 from crawler.state.database import Database, storage_errors, transaction
@@ -23,7 +26,9 @@ _encode_finding = msgspec.msgpack.Encoder().encode
 _PUT_FINDING: Final = """INSERT INTO finding (rule, rank, certain, url, value, file, state, times, others, key)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
-_GET_FINDINGS: Final = "SELECT value, since, new FROM finding WHERE rule = ? AND {which} ORDER BY rank DESC, url, id"
+_GET_FINDINGS: Final = """SELECT value, since, new FROM finding
+  WHERE rule = ? AND accepted IS NULL AND {which} ORDER BY rank DESC, url, id"""
+_GET_ACCEPTED: Final = "SELECT value, since FROM finding WHERE accepted = ? ORDER BY rule, rank DESC, url, id"
 
 _decode_finding = msgspec.msgpack.Decoder(AuditFinding).decode
 
@@ -61,8 +66,30 @@ class FindingStore:
     def counts(self) -> list[RuleCount]:
         """The number of findings of each rule that has any."""
         with storage_errors():
-            rows = self._db.execute("SELECT rule, sum(certain), sum(NOT certain) FROM finding GROUP BY rule")
+            rows = self._db.execute(
+                "SELECT rule, sum(certain), sum(NOT certain) FROM finding WHERE accepted IS NULL GROUP BY rule"
+            )
             return [RuleCount(*row) for row in rows]
+
+    def accept(self, acceptances: Acceptances, today: date) -> list[AcceptedCount]:
+        """Set aside the findings that are accepted ``today``; returns the entries with the numbers of their findings.
+
+        To be called after all findings are stored, and before they are counted or compared.
+        """
+        if not acceptances.entries:
+            return []
+        with transaction(self._db):
+            rows = self._db.execute("SELECT id, rule, iif(url = '', file, url) FROM finding")
+            accepted = [(place, number) for number, place in acceptances.find(rows, today)]
+            self._db.executemany("UPDATE finding SET accepted = ? WHERE id = ?", accepted)
+            query = "SELECT accepted, sum(times) FROM finding WHERE accepted IS NOT NULL GROUP BY accepted"
+            return acceptances.counts(Counter(dict(self._db.execute(query))), today)
+
+    def accepted(self, number: int) -> Iterator[AuditFinding]:
+        """The findings that an entry accepts; see :class:`crawler.audit.finding.AuditFindings`."""
+        with storage_errors():
+            for packed, since in self._db.execute(_GET_ACCEPTED, (number,)):
+                yield replace(_decode_finding(packed), since=since)
 
 
 def _finding_row(rank: float, finding: AuditFinding) -> tuple[object, ...]:
@@ -268,9 +295,11 @@ CREATE TABLE finding (
   key BLOB NOT NULL,                          -- compare.rules.finding_identity
   since TEXT NOT NULL DEFAULT '',             -- replaces the one in value
   new INTEGER NOT NULL DEFAULT 0,             -- how many of its times are new
-  stood INTEGER NOT NULL DEFAULT 0            -- 1: the previous audit had it
+  stood INTEGER NOT NULL DEFAULT 0,           -- 1: the previous audit had it
+  accepted INTEGER                            -- index of the entry that accepts it, NULL: none
 );
 CREATE INDEX findings ON finding (rule, rank DESC, url);
+CREATE INDEX acceptances ON finding (accepted) WHERE accepted IS NOT NULL;
 CREATE TABLE mended (
   id INTEGER PRIMARY KEY,
   rule TEXT NOT NULL,                         -- the columns of finding.ResolvedFinding

@@ -21,6 +21,7 @@ from crawler.audit.health.visit import (
 )
 from crawler.audit.source_record import SourceKind
 from crawler.model import State, Url
+from crawler.robots.meta import is_engine_noindex
 from crawler.url.normalize import origin_of
 from sitemap import form
 
@@ -121,7 +122,8 @@ def _faults(visited: VisitedUrl) -> Iterator[tuple[str, str]]:
     if reason := redirect_text(visited):
         yield "entry.redirect", f"the URL {reason}"
     if visited.state == State.NOINDEX:
-        yield "entry.noindex", f"the page has noindex: {visited.reason}"
+        rule = "entry.noindex_engine" if is_engine_noindex(visited.reason) else "entry.noindex"
+        yield rule, f"the page has noindex: {visited.reason}"
     if reason := why_blocked(visited):
         yield "entry.blocked", f"robots.txt does not allow it to be fetched: {reason}"
     if visited.state == State.CANONICAL_ELSEWHERE and visited.target:

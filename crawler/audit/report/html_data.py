@@ -78,9 +78,7 @@ def _columns(chunk: Sequence[AuditFinding]) -> dict[str, list[Any]]:
         "depth": [finding.depth for finding in chunk],
         "inlinks": [finding.inlinks for finding in chunk],
         "weight": [round(finding.weight, 2) for finding in chunk],
-        "visits": [
-            max(finding.people, finding.sessions, finding.views, finding.users, finding.clicks) for finding in chunk
-        ],
+        "visits": [known_visits(finding) for finding in chunk],
         "group": [finding.group for finding in chunk],
         "lastmod": [finding.lastmod for finding in chunk],
         "since": [finding.since for finding in chunk],
@@ -102,6 +100,14 @@ class OrphanIsland(Struct):
     entry: AuditFinding
     pages: int = 0
     is_new: bool = False
+
+
+def known_visits(finding: AuditFinding) -> int:
+    """The visits that the sources show: the largest count, because each source counts the same visits.
+
+    A visit may have several views, so the views count only if there is nothing else.
+    """
+    return max(finding.people, finding.sessions, finding.users, finding.clicks) or finding.views
 
 
 def visit_texts(finding: AuditFinding) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from crawler.audit.finding import AuditFindings, AuditReport
+from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport
 from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
 
 FORMAT_VERSION: Final = 1
@@ -18,7 +18,8 @@ def write_json(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> 
     ``format`` is 1. The other keys are the fields of :class:`crawler.audit.finding.AuditReport`, where ``counts`` has
     ``rule``, ``severity``, ``title``, ``certain`` and ``inconclusive`` for each rule with findings; ``findings``, a
     list of all findings, rule by rule, each with its ``severity`` and all fields of
-    :class:`crawler.audit.finding.AuditFinding`, null for unknown ones; and ``mended``, a list of the findings that only
+    :class:`crawler.audit.finding.AuditFinding`, null for unknown ones; ``accepted_findings``, the accepted ones, each
+    also with the index of its entry in ``accepted`` as ``entry``; and ``mended``, a list of the findings that only
     the previous audit has, with all fields of :class:`crawler.audit.finding.ResolvedFinding`. Lone surrogates, which
     UTF-8 cannot encode, become question marks.
     """
@@ -29,9 +30,14 @@ def write_json(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> 
         for count in group.counts(report):
             severity = REPORTED_RULES[count.rule].severity.value
             for finding in findings(count.rule):
-                row = {"rule": finding.rule, "severity": severity, **msgspec.structs.asdict(finding)}
-                file.write(separator + _json(row))
+                file.write(separator + _json(_finding_row(finding, severity)))
                 separator = b",\n"
+    file.write(b'\n],\n"accepted_findings":[')
+    separator = b"\n"
+    for entry in range(len(report.accepted)):
+        for finding in findings.accepted(entry):
+            file.write(separator + _json({"entry": entry, **_finding_row(finding, finding.severity.value)}))
+            separator = b",\n"
     file.write(b'\n],\n"mended":[')
     separator = b"\n"
     for rule in REPORTED_RULES:
@@ -39,6 +45,10 @@ def write_json(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> 
             file.write(separator + _json(msgspec.structs.asdict(resolved)))
             separator = b",\n"
     file.write(b"\n]}\n")
+
+
+def _finding_row(finding: AuditFinding, severity: str) -> dict[str, Any]:
+    return {"rule": finding.rule, "severity": severity, **msgspec.structs.asdict(finding)}
 
 
 def _counts(report: AuditReport) -> list[dict[str, Any]]:

@@ -1,19 +1,20 @@
 """Resolves names of rules (ids, families, severities), and decides which findings make an audit fail. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final
 
 from msgspec import Struct
 
 from crawler.audit.finding import AuditReport, RuleCount, RuleTrend
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, reported_counts
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, heading_name, reported_counts
 from crawler.errors import UsageError
 from sitemap import Severity
 
 FAIL_NEVER: Final = "never"
 FAIL_ON_NEW: Final = "new"
-_LINT_GROUPS: Final = {item.name: frozenset(item.rules) for item in RULE_GROUPS if item.name == "lint"}
+_GROUPS: Final = {name: group.rules for group in RULE_GROUPS for name in (group.name, heading_name(group.title))}
+"""The rules of each group, by its name and by its heading in reports as somebody types it."""
 
 
 class FailingRules(Struct, frozen=True):
@@ -83,19 +84,20 @@ def rules_failing(fail_on: Sequence[str]) -> FailingRules:
     """The ids of the rules that the names stand for; a text may hold several names with commas between them.
 
     A name is a severity ("warning": that or worse), a family ("orphan", "orphan.*"), an id ("orphan.sitemap"), "lint"
-    for all rules of lint, or, alone, "never". The prefix "new:" selects new findings only ("new:orphan"); "new" selects
+    for all rules of lint, the heading of a group in reports ("dead", "dead-urls", "Dead URLs"), or, alone, "never". The
+    prefix "new:" selects new findings only ("new:orphan"); "new" selects
     all new findings. Raises UsageError for an unknown name, with the nearest known one.
     """
     names = split_names(fail_on)
     if (FAIL_NEVER in names and len(set(names)) > 1) or f"{FAIL_ON_NEW}:{FAIL_NEVER}" in names:
         raise UsageError(f"--fail-on {FAIL_NEVER} cannot be combined with other names: use it alone")
-    known = (*Severity, FAIL_NEVER, FAIL_ON_NEW, *_LINT_GROUPS)
+    known = (*Severity, FAIL_NEVER, FAIL_ON_NEW)
     always, new = set[str](), set[str]()
     for name in names:
         if name == FAIL_ON_NEW:
             new |= REPORTED_RULES.keys()
         elif name.startswith(f"{FAIL_ON_NEW}:"):
-            new |= set(_choose(name.removeprefix(f"{FAIL_ON_NEW}:").strip(), known[:-1]))
+            new |= set(_choose(name.removeprefix(f"{FAIL_ON_NEW}:").strip(), tuple(Severity)))
         else:
             always |= set(_choose(name, known))
     return FailingRules(frozenset(always), frozenset(new))
@@ -110,18 +112,23 @@ def _choose(name: str, known: Sequence[str]) -> Collection[str]:
         )
     if name in set(Severity):
         return [rule for rule, definition in REPORTED_RULES.items() if definition.severity >= Severity(name)]
-    return _LINT_GROUPS.get(name) or rules_named(name, REPORTED_RULES, known, "siteatlas audit --rules lists them all")
+    if group := _GROUPS.get(heading_name(name)):
+        return group
+    return rules_named(name, REPORTED_RULES, known, "siteatlas audit --rules lists them all", _GROUPS)
 
 
-def rules_named(name: str, rules: Collection[str], others: Sequence[str] = (), remedy: str = "") -> frozenset[str]:
+def rules_named(
+    name: str, rules: Collection[str], others: Sequence[str] = (), remedy: str = "", headings: Iterable[str] = ()
+) -> frozenset[str]:
     """The rules that a name stands for: an id, or a family such as ``lastmod`` or ``lastmod.*``.
 
-    Raises UsageError if there is none; it names the nearest rule, family or one of ``others``, or else the ``remedy``.
+    Raises UsageError if there is none; it names the nearest rule, family, or one of ``others`` or ``headings``, or else
+    the ``remedy``.
     """
     family = name.removesuffix("*").removesuffix(".") + "."
     if matching := {name}.intersection(rules) or {rule for rule in rules if rule.startswith(family)}:
         return frozenset(matching)
-    known = [*others, *dict.fromkeys(rule.partition(".")[0] for rule in rules), *rules]
+    known = [*others, *dict.fromkeys(rule.partition(".")[0] for rule in rules), *rules, *headings]
     near = get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f'did you mean "{near[0]}"?' if near else remedy
     raise UsageError(f"{name!r} is not a rule: {hint}")

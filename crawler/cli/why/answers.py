@@ -125,12 +125,15 @@ def noindex_topic(story: UrlStory, policy: CrawlRules) -> StoryTopic | None:
     page = story.page
     if page is None or not page.is_html:
         return None
-    lines = [page.noindex or "neither the page nor its headers contain noindex"]
+    evidence = page.noindex or page.engine_noindex
+    lines = [evidence or "neither the page nor its headers contain noindex"]
     if page.noindex and not policy.obey_noindex:
         lines.append("the configuration ignores noindex")
+    elif page.engine_noindex and not policy.obey_engine_noindex:
+        lines.append("the configuration ignores noindex for Googlebot or Bingbot alone")
     if page.nofollow:
         lines.append("the page asks crawlers not to follow its links (nofollow)")
-    values = {"evidence": page.noindex, "nofollow": page.nofollow, "obeyed": policy.obey_noindex}
+    values = {"evidence": evidence, "nofollow": page.nofollow, "obeyed": policy.obey_noindex}
     return StoryTopic("noindex", lines, values)
 
 

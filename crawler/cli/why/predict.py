@@ -23,6 +23,7 @@ class CrawlRules(Struct, frozen=True):
     is_robots_copy: bool = False
     obey_robots: bool = True
     obey_noindex: bool = True
+    obey_engine_noindex: bool = True
     obey_canonical: bool = True
 
 

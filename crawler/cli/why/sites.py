@@ -74,7 +74,12 @@ class KnownSite:
         obey, agent = self.config.obey, self.config.fetch.user_agent
         stored = self.robots.get(origin_of(url))
         policy = CrawlRules(
-            self.scope, self.start, obey_robots=obey.robots, obey_noindex=obey.noindex, obey_canonical=obey.canonical
+            self.scope,
+            self.start,
+            obey_robots=obey.robots,
+            obey_noindex=obey.noindex,
+            obey_engine_noindex=obey.noindex and obey.engine_noindex,
+            obey_canonical=obey.canonical,
         )
         if stored is None:
             return policy

@@ -82,7 +82,9 @@ def _read(
     for url in refresh_links:
         targets.add(url, REFRESH)
     alternates, faults = read_alternates(outline, headers, urls) if options.alternates else ([], [])
-    robots = _directives(document, outline, options.token, now)
+    # a meta element in the body counts too, which is the more restrictive reading
+    robots = meta.read_directives(outline.metas, document.robots, options.token, now)
+    noindex = robots.noindex_at(now)
     nodes = jsonld.read_nodes([element.text for element in outline.named("script")])
     with_images = options.images and not robots.noimageindex
     videos, video_faults = VideoCollector(outline, nodes, media_urls).read() if options.videos else ([], [])
@@ -95,7 +97,7 @@ def _read(
         links=list(targets.flags.items()),
         canonicals=canonicals,
         canonical_faults=canonical_faults,
-        noindex=robots.noindex_at(now),
+        noindex=noindex,
         nofollow=robots.nofollow,
         refresh=redirect,
         alternates=alternates,
@@ -112,15 +114,5 @@ def _read(
         breadcrumb=read_breadcrumb(nodes, outline.crumbs, urls),
         by_header=bool(document.refresh)
         or (any("canonical" in link.rels for link in headers) and canonicals != [urls.page]),
+        engine_noindex="" if noindex else meta.read_engine_noindex(outline.metas, document.robots, now),
     )
-
-
-def _directives(document: FetchedDocument, outline: Outline, token: str, now: float) -> meta.Directives:
-    """All robots directives merged. A meta element in the body counts too, which is the more restrictive reading."""
-    directives = meta.NO_DIRECTIVES
-    for value in document.robots:
-        directives = directives.merge(meta.read_header(value, token, now))
-    for name in dict.fromkeys(("robots", token.lower())):
-        for content in outline.metas.get(name, []):
-            directives = directives.merge(meta.read_meta(name, content, token, now))
-    return directives

@@ -1,7 +1,7 @@
 """The pages and endpoints of the daemon, and who may ask for which. Nothing here changes anything."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from starlette.applications import Starlette
@@ -18,11 +18,19 @@ from crawler.schedule.web.metrics import exposition
 from crawler.schedule.web.pages import overview_page, render_page, site_page, w3c_time
 from crawler.schedule.web.request_guard import RequestGuard, is_own_host
 from crawler.schedule.web.server import HEALTH_PATH, UNIX_PREFIX
+from crawler.schedule.web.site_status import URGENT, condition
 from crawler.schedule.web.snapshots import SiteSnapshot, StatusCache
 
 
-def health_response(board: ScheduleStatus, trouble: str) -> tuple[int, dict[str, Any]]:
-    """The status, 200 or 503, and the JSON object. ``trouble`` says what is wrong with the daemon, or ""."""
+def health_response(
+    board: ScheduleStatus, trouble: str, snapshots: Mapping[str, SiteSnapshot]
+) -> tuple[int, dict[str, Any]]:
+    """The status, 200 or 503, and the JSON object. ``trouble`` says what is wrong with the daemon, or "".
+
+    A site that needs attention does not make the daemon unhealthy: to restart the daemon would not help.
+    """
+    known = {site: snapshots[site.name] for site in board.sites if site.name in snapshots}
+    conditions = {site.name: condition(site, snapshot) for site, snapshot in known.items()}
     trouble = trouble or board.trouble or ("the daemon is stopping" if board.is_stopping else "")
     return 503 if trouble else 200, {
         "status": "unhealthy" if trouble else "ok",
@@ -33,12 +41,16 @@ def health_response(board: ScheduleStatus, trouble: str) -> tuple[int, dict[str,
         "sites": len(board.sites),
         "running": [site.name for site in board.sites if site.running_since is not None],
         "failing": {site.name: site.failures for site in board.sites if site.failures},
+        "attention": {name: found.sentence for name, found in conditions.items() if found.tone in URGENT},
+        "refused_messages": {site.name: len(snapshot.refused) for site, snapshot in known.items() if snapshot.refused},
+        "audit_errors": {site.name: snapshot.audit.errors for site, snapshot in known.items() if snapshot.audit.errors},
         "config": board.config,
         "config_read": w3c_time(board.config_read) if board.config_read is not None else None,
         "config_error": board.config_error,
     }
 
 
+_HEALTH_WAIT: Final = 1.0  # seconds for the states of the sites, so that a slow disk does not look like a dead daemon
 _PUBLISHED: Final = "/published/"
 
 _RETRY: Final = {"retry-after": "30"}
@@ -134,7 +146,9 @@ class _Endpoints:
 
     async def healthz(self, _: Request) -> Response:
         """``/healthz``."""
-        status, values = health_response(self._get_status(), self._trouble())
+        board = self._get_status()
+        snapshots = await self._cache.recent(board.sites, _HEALTH_WAIT)
+        status, values = health_response(board, self._trouble(), snapshots)
         return JSONResponse(values, status)
 
     async def metrics(self, request: Request) -> Response:

@@ -1,18 +1,19 @@
 """``/metrics``: the daemon and its sites, for Prometheus.
 
-https://prometheus.io/docs/practices/naming/: base units in the name; the labels are ``site``, ``kind`` of changes and
-``severity`` of findings, so that the number of series depends on the number of sites only. An unknown value has no
-sample.
+https://prometheus.io/docs/practices/naming/: base units in the name; the labels are ``site``, ``kind`` of changes,
+``severity`` of findings and ``result``, so that the number of series depends on the number of sites only. An unknown
+value has no sample. Counters come from the stored history, so they survive a restart of the daemon.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
+from crawler.notify.notice import SendStatus
 from crawler.publish.changes import ChangeKind
 from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.schedule.web.site_status import notify_pending
@@ -47,6 +48,12 @@ class SiteMetrics(Collector):
                 if value is not None:
                     family.add_metric([site.name], value)
             yield family
+        for name, help_, totals in _SITE_TOTALS:
+            counter = CounterMetricFamily(f"siteatlas_site_{name}", help_, labels=["site", "result"])
+            for site in self._status.sites:
+                for result, total in totals(self._snapshot(site)).items():
+                    counter.add_metric([site.name, result], total)
+            yield counter
         yield self._changes()
         yield self._findings()
 
@@ -154,12 +161,44 @@ def _search_console_value(name: str) -> _Sample:
     return lambda _, snapshot: getattr(snapshot.search_console, name, None)
 
 
+def _run_totals(name: str) -> "_Totals":
+    """A total of all runs that have ended, by their result."""
+    return lambda snapshot: {
+        result: getattr(totals, name)
+        for result, totals in (snapshot.standing.totals if snapshot.standing else {}).items()
+    }
+
+
+def _message_totals(snapshot: SiteSnapshot) -> dict[str, float]:
+    totals = snapshot.notifications.totals if snapshot.notifications else {}
+    return {result: totals[reception] for reception, result in _SEND_RESULTS.items() if reception in totals}
+
+
+_SEND_RESULTS: Final = {SendStatus.ACCEPTED: "accepted", SendStatus.DEFERRED: "deferred", SendStatus.REFUSED: "refused"}
+_Totals = Callable[[SiteSnapshot], Mapping[str, float]]
+_SITE_TOTALS: Final[tuple[tuple[str, str, _Totals], ...]] = (
+    ("runs", "Runs that have ended, by result", _run_totals("runs")),
+    ("run_requests", "Requests of all runs, by the result of the run", _run_totals("fetched")),
+    ("run_received_bytes", "Bytes that all runs received, by the result of the run", _run_totals("bytes")),
+    ("run_seconds", "Duration of all runs, by the result of the run", _run_totals("seconds")),
+    (
+        "audits",
+        "Audits that have ended, by result",
+        lambda snapshot: {result: totals.runs for result, totals in snapshot.audit_totals.items()},
+    ),
+    ("messages", "Messages of notifications, by result", _message_totals),
+)
 _SITE_METRICS: Final[tuple[tuple[str, str, _Sample], ...]] = (
     ("running", "Whether a run is in progress", lambda site, _: site.running_since is not None),
     ("scheduled", "Whether the site has a schedule", lambda site, _: bool(site.schedule)),
     ("next_run_timestamp_seconds", "Earliest start of the next run, Unix time", lambda site, _: site.next_at),
     ("consecutive_failures", "Attempts in a row that failed", lambda site, _: site.failures),
     ("untold", "Whether a notification is not delivered yet", lambda *values: bool(notify_pending(*values))),
+    (
+        "refused_messages",
+        "Messages that a channel refused and that were not accepted since",
+        lambda _, snapshot: len(snapshot.refused) if snapshot.notifications else None,
+    ),
     ("state_readable", "Whether the state can be read", lambda _, snapshot: not snapshot.error),
     ("last_run_timestamp_seconds", "End of the last run, Unix time", _ended),
     ("last_success_timestamp_seconds", "End of the last run whose result is published, Unix time", _success),

@@ -35,6 +35,11 @@ class Condition(Struct, frozen=True):
     word: str
     reason: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """The word and the reason."""
+        return f"{self.word}: {self.reason}" if self.reason else self.word
+
 
 def condition(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
     """The most urgent condition of a site."""
@@ -56,6 +61,13 @@ def condition(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
         return Condition(Tone.WARNING, word, ended.refusal)
     if pending := notify_pending(site, snapshot):
         return Condition(Tone.WARNING, "not notified", pending)
+    if snapshot.refused:
+        others = len(snapshot.refused) - 1
+        more = f" (and {count_text(others, 'other refusal')})" if others else ""
+        return Condition(Tone.WARNING, "message refused", f"{snapshot.refused[0]}{more}")
+    if snapshot.audit.errors:
+        found = count_text(snapshot.audit.errors, "error")
+        return Condition(Tone.WARNING, "audit errors", f"the last audit found {found} on the site")
     return _quiet_badge(site, snapshot)
 
 
@@ -64,8 +76,8 @@ def notify_pending(site: SiteStatus, snapshot: SiteSnapshot) -> str:
 
     The ledger knows; without a ledger, the last run that the schedule started.
     """
-    if snapshot.notify_pending is not None:
-        return snapshot.notify_pending
+    if snapshot.notifications is not None:
+        return next(iter(snapshot.notifications.pending), "")
     if site.last is None or not site.last.untold:
         return ""
     return "notifications of the last changes are not delivered yet; the daemon tries again"

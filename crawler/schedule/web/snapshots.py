@@ -1,5 +1,6 @@
 """What the state of each site says, cached as long as it is current: many readers of a page share one read."""
 
+import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -17,12 +18,12 @@ from crawler.audit.compare.history import AuditStatus
 from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError
 from crawler.notify.ledger import LEDGER_DB, SubmissionStatus
-from crawler.notify.ledger_status import notify_status
+from crawler.notify.ledger_status import NotifyStatus, notify_status
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
 from crawler.schedule.status import SiteStatus
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import PUBLISHING_OUTCOMES, PublishedFile, Run, RunStore
+from crawler.state.runs import PUBLISHING_OUTCOMES, PublishedFile, Run, RunStore, RunTotals
 from crawler.state.status import StateStatus, state_status
 
 MAX_RUNS: Final = 30  # of each site on its page
@@ -36,15 +37,26 @@ class SiteSnapshot(Struct, frozen=True, kw_only=True):
     """The state of a site when it was read last. Without ``standing`` and ``error`` the site has not been run.
 
     ``error`` says why the state cannot be read now; ``standing`` and ``audit`` are then the last that could be read.
-    ``google`` is the last answer of Search Console about the sitemap. ``notify_pending`` names the first notification
-    that could not be delivered, "" for none; None: there is no ledger that knows.
+    ``notifications`` are those of the ledger, None: there is no ledger that can be read. ``audit_totals`` are those of
+    all audits that have ended, by their result.
     """
 
     standing: StateStatus | None = None
-    search_console: SubmissionStatus | None = None
-    notify_pending: str | None = None
+    notifications: NotifyStatus | None = None
     audit: AuditStatus = AuditStatus()
+    audit_totals: dict[str, RunTotals] = {}
     error: str = ""
+
+    @property
+    def search_console(self) -> SubmissionStatus | None:
+        """The last answer of Search Console about the sitemap."""
+        channels = self.notifications.channels if self.notifications else ()
+        return next((channel.reading for channel in channels if channel.reading), None)
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """A sentence for each message that a channel refused."""
+        return self.notifications.refused if self.notifications else ()
 
     @property
     def runs(self) -> list[Run]:
@@ -86,6 +98,7 @@ class StatusCache:
     def __init__(self) -> None:
         self._entries: dict[Path, _Entry] = {}
         self._lock = anyio.Lock()
+        self._reading: asyncio.Future[Mapping[str, SiteSnapshot]] | None = None
         self._threads = anyio.CapacityLimiter(_THREADS)
 
     async def snapshots(self, sites: Iterable[SiteStatus]) -> Mapping[str, SiteSnapshot]:
@@ -94,6 +107,13 @@ class StatusCache:
         async with self._lock:  # requests that come meanwhile get what this one reads
             await self.run_blocking(self._refresh, frozenset(states.values()))
             return {name: self._entries[state].snapshot for name, state in states.items()}
+
+    async def recent(self, sites: Iterable[SiteStatus], seconds: float) -> Mapping[str, SiteSnapshot]:
+        """The same, or what was read last if the states cannot be read in so many ``seconds``."""
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.ensure_future(self.snapshots(tuple(sites)))
+        await asyncio.wait({self._reading}, timeout=seconds)
+        return {site.name: self._entries[site.state].snapshot for site in sites if site.state in self._entries}
 
     async def run_blocking(self, work: "Callable[..., T]", *values: object) -> T:
         """The result of a function that blocks."""
@@ -133,33 +153,28 @@ def reason_of(error: BaseException) -> str:
 
 
 def _read(state: Path, before: SiteSnapshot) -> SiteSnapshot:
-    search_console, pending = _notifications(state)
-    known = replace(
-        before, search_console=search_console, notify_pending=pending, audit=_audit_status(state, before), error=""
-    )
+    audit, totals = _audits(state, before)
+    known = replace(before, notifications=_notifications(state), audit=audit, audit_totals=totals, error="")
     try:
         return replace(known, standing=state_status(state, MAX_RUNS) if (state / STATE_DB.file).is_file() else None)
     except READ_ERRORS as error:
         return replace(known, error=reason_of(error))
 
 
-def _audit_status(state: Path, before: SiteSnapshot) -> AuditStatus:
+def _audits(state: Path, before: SiteSnapshot) -> tuple[AuditStatus, dict[str, RunTotals]]:
+    directory = state / AUDIT
     try:
-        return history.audit_status(state / AUDIT)
+        totals = query_runs(directory, RunStore.totals) if STATE_DB.is_in(directory) else {}
+        return history.audit_status(directory), totals
     except READ_ERRORS:  # the next audit says why
-        return before.audit
+        return before.audit, before.audit_totals
 
 
-def _notifications(state: Path) -> tuple[SubmissionStatus | None, str | None]:
-    """The last answer of Search Console, and the first pending notification; None: no ledger says so."""
+def _notifications(state: Path) -> NotifyStatus | None:
     try:
-        if not (state / LEDGER_DB.file).is_file():
-            return None, None
-        channels = notify_status(state, 0).channels
+        return notify_status(state, 0) if (state / LEDGER_DB.file).is_file() else None
     except READ_ERRORS:  # the page of the site says why
-        return None, None
-    pending = (f"{channel.key} has not received: {message}" for channel in channels for message in channel.outstanding)
-    return next((channel.reading for channel in channels if channel.reading), None), next(pending, "")
+        return None
 
 
 def _signature(state: Path) -> _Signature:

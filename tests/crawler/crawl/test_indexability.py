@@ -173,6 +173,16 @@ def test_google_noindex_is_quoted() -> None:
     assert judge(reply(), page, IndexabilityJudge(SCOPE, respect_noindex=False)).state is State.CANONICAL_ELSEWHERE
 
 
+def test_google_noindex_for_one_search_engine_keeps_the_page_out_unless_told_otherwise() -> None:
+    page = Page(engine_noindex='only for googlebot: meta googlebot "noindex"')
+    assert judge(reply(), page) == Verdict(State.NOINDEX, 'only for googlebot: meta googlebot "noindex"')
+    for judging in (
+        IndexabilityJudge(SCOPE, respect_engine_noindex=False),
+        IndexabilityJudge(SCOPE, respect_noindex=False),
+    ):
+        assert judge(reply(), page, judging).state is State.INDEXABLE
+
+
 @pytest.mark.parametrize(("expires", "state"), [(-1.0, State.NOINDEX), (0.0, State.INDEXABLE), (1.0, State.INDEXABLE)])
 def test_google_a_page_is_unavailable_after_its_date(expires: float, state: State) -> None:
     evidence = 'meta robots "unavailable_after: 1969-12-31"'

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from crawler.robots.meta import NO_DIRECTIVES, read_header, read_meta
+from crawler.robots.meta import NO_DIRECTIVES, is_engine_noindex, read_engine_noindex, read_header, read_meta
 
 NOW = 1_800_000_000.0  # 2027-01-15
 US = "siteatlas"
@@ -35,6 +35,32 @@ def test_google_noindex_keeps_the_authors_words(value: str) -> None:
 )
 def test_google_what_asks_nothing_of_us(value: str) -> None:
     assert read_header(value, US) == NO_DIRECTIVES
+
+
+@pytest.mark.parametrize(
+    ("metas", "headers", "evidence"),
+    [
+        ({"googlebot": ["noindex"]}, [], 'only for googlebot: meta googlebot "noindex"'),
+        ({"bingbot": ["follow, NONE"]}, [], 'only for bingbot: meta bingbot "follow, NONE"'),
+        ({"robots": ["index"], "googlebot": ["max-snippet:20", "noindex"]}, [],
+         'only for googlebot: meta googlebot "noindex"'),
+        ({}, ["BingBot: noindex"], 'only for bingbot: X-Robots-Tag "BingBot: noindex"'),
+        ({}, ["otherbot: nofollow, googlebot: noindex"],
+         'only for googlebot: X-Robots-Tag "otherbot: nofollow, googlebot: noindex"'),
+        ({"googlebot": ["noindex"]}, ["bingbot: none"], 'only for googlebot and bingbot: meta googlebot "noindex"'),
+        ({"googlebot": ["unavailable_after: 2026-12-31"]}, [],
+         'only for googlebot: meta googlebot "unavailable_after: 2026-12-31"'),
+        ({"googlebot": ["unavailable_after: 2027-12-31"]}, [], ""),
+        ({"ahrefsbot": ["noindex"], "googlebot": ["nofollow"]}, ["AhrefsBot: noindex"], ""),
+        ({"googlebot-news": ["noindex"]}, ["googlebot-image: noindex"], ""),
+        ({}, ["googlebot: nofollow, AhrefsBot: noindex"], ""),
+        ({}, [], ""),
+    ],
+)  # fmt: skip
+def test_google_noindex_for_one_search_engine(metas: dict[str, list[str]], headers: list[str], evidence: str) -> None:
+    assert read_engine_noindex(metas, headers, NOW) == evidence
+    assert is_engine_noindex(evidence) is bool(evidence)
+    assert not is_engine_noindex('meta robots "noindex"')
 
 
 @pytest.mark.parametrize(

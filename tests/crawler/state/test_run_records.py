@@ -9,7 +9,8 @@ from msgspec.structs import asdict, replace
 
 from crawler.errors import StorageError, UsageError
 from crawler.state.migrations import STATE_DB
-from crawler.state.runs import PublishedFile, Run, RunStore
+from crawler.state.runs import PublishedFile, Run, RunStore, RunTotals
+from crawler.state.store import forget_pages
 
 
 @pytest.fixture
@@ -43,6 +44,34 @@ def test_ours_a_run_that_is_not_closed_is_gone_on_with_and_keeps_its_start(db: s
     assert (second.number, second.started, second.fetched) == (2, 300.0, 0)
     assert [run.number for run in runs.last(5)] == [2, 1]
     assert [run.number for run in runs.last(1)] == [2]
+
+
+def test_ours_totals_keep_what_the_deleted_records_say(db: sqlite3.Connection) -> None:
+    runs = RunStore(db)
+    results = ("published", "unchanged", "refused", "published", "published", "nothing")
+    for number, outcome in enumerate(results, 1):
+        code = 3 if number == 4 else 0  # the gate held some pages
+        runs.write(
+            Run(
+                number=number, started=1.0, version="", ended=2.0, outcome=outcome, exit_code=code, fetched=10,
+                bytes=100, seconds=0.5,
+            )
+        )  # fmt: skip
+    runs.write(Run(number=7, started=1.0, version="", fetched=99))  # it has not ended
+    whole = {
+        "published": RunTotals(2, 20, 200, 1.0),
+        "unchanged": RunTotals(1, 10, 100, 0.5),
+        "refused": RunTotals(1, 10, 100, 0.5),
+        "held": RunTotals(1, 10, 100, 0.5),
+        "nothing": RunTotals(1, 10, 100, 0.5),
+    }
+    assert runs.totals() == whole
+    for old in (2, 2, 6):
+        runs.forget(old, 5)
+        assert runs.totals() == whole
+    assert [run.number for run in runs.last(9)] == [7, 5]
+    forget_pages(db)
+    assert runs.totals() == whole
 
 
 def test_ours_everything_written_is_read_back_also_while_the_writer_is_at_work(

@@ -12,15 +12,34 @@ function isolated(text) {
   return make("bdi", {}, text);
 }
 
-function linked(url, text = url) {
-  if (!/^https?:\/\//i.test(url)) return isolated(text);
-  return make("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, isolated(text));
+// A URL as a link. The text names the host that the link leads to, with invisible characters as escapes.
+function linked(url, shorten = (text) => text) {
+  const target = targetOf(url);
+  if (!target) return isolated(visible(url));
+  const isPlain = `${url}/`.startsWith(`${target.origin}/`);
+  const text = shorten(visible(isPlain ? url : target.href));
+  return make("a", { href: target.href, rel: "noopener noreferrer", target: "_blank" }, isolated(text));
 }
 
-// Shortens a URL of the site to its path, except for the start, whose path is "/".
+function targetOf(url) {
+  if (!/^https?:\/\//i.test(url)) return null;
+  try {
+    return new URL(url);
+  } catch {
+    return null; // it leads nowhere
+  }
+}
+
+// Shows characters that are invisible, or that change the order of others, as their numbers.
+function visible(text) {
+  return text.replace(/\p{C}|(?! )\p{Z}/gu, (each) => `\\u{${each.codePointAt(0).toString(16)}}`);
+}
+
+// Shortens a URL of the site to its path, except for the start, whose path is "/", and a path that looks like a host.
 function shortened(url) {
   const path = url.slice(facts.home.length);
-  return facts.home.startsWith("http") && url.startsWith(`${facts.home}/`) && path !== "/" ? path : url;
+  const isShort = facts.home.startsWith("http") && url.startsWith(`${facts.home}/`) && path !== "/";
+  return isShort && !/^\/[/\\]/.test(path) ? path : url;
 }
 
 function number(value) {
@@ -33,10 +52,12 @@ function list(items) {
 
 // The terms of a finding that have a value, each with its content.
 function* terms(finding) {
-  const { referrers = [], hubs = [], evidence = [], spellings = [], known = [] } = finding;
+  const { referrers = [], hubs = [], targets = [], evidence = [], spellings = [], known = [] } = finding;
   if (finding.title) yield ["Title", isolated(finding.title)];
   if (hubs.length)
     yield ["Link to it from", list(hubs.map((hub) => [linked(hub.url), ": ", isolated(hub.reason)]))];
+  if (targets.length)
+    yield ["Redirect it to", list(targets.map((page) => [linked(page.url), ": ", isolated(page.reason)]))];
   if (evidence.length) yield ["Evidence", list(evidence.map((sentence) => [isolated(sentence)]))];
   if (referrers.length)
     yield ["Linked from", list(referrers.map((page) => [linked(page.url), " (", isolated(page.how), ")"]))];

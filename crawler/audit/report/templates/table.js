@@ -45,7 +45,7 @@ function rowOf(row) {
   });
   opener.setAttribute("aria-label", `Evidence for ${row.url}`);
   opener.dataset.number = row.number;
-  const page = make("div", {}, linked(row.url, shortened(row.url)));
+  const page = make("div", {}, linked(row.url, shortened));
   const said = (row.class.alike && row.title) || row.sentence;
   page.append(make("div", { class: "quiet said" }, isolated(said)));
   const rule = [
@@ -104,7 +104,7 @@ function show(next) {
     const field = filters.elements[name];
     const value = view[name] ?? "";
     if (field.tagName === "SELECT" && ![...field.options].some((option) => option.value === value)) {
-      field.append(make("option", { value }, value));
+      field.append(make("option", { value }, value.includes(",") ? "Several" : value));
     }
     field.value = value;
   }

@@ -350,6 +350,11 @@ def test_google_each_fault_of_an_entry_is_found_and_nothing_else(site: Site, tmp
         "/moved": Answer("", 301, {"Location": "/moved2"}),
         "/moved2": Answer("", 302, {"Location": "/good"}),
         "/quiet": page(head='<meta name="robots" content="noindex">'),
+        "/google": page(head='<meta name="googlebot" content="noindex">'),
+        "/bing": Answer(page().body, headers={"X-Robots-Tag": "bingbot: noindex"}),
+        "/other": Answer(
+            page(head='<meta name="AhrefsBot" content="noindex">').body, headers={"X-Robots-Tag": "AhrefsBot: noindex"}
+        ),
         "/copy": page(head='<link rel="canonical" href="/good">'),
         "/late": page(head=modified.format("2026-01-05T10:00:00Z")),
         "/early": page(head=modified.format("2026-03-05T10:00:00Z")),
@@ -357,6 +362,7 @@ def test_google_each_fault_of_an_entry_is_found_and_nothing_else(site: Site, tmp
         "/sitemap.xml": xml(
             urlset(
                 *("{url}", "{url}good", "{url}gone", "{url}failed", "{url}moved", "{url}quiet", "{url}secret"),
+                *("{url}google", "{url}bing", "{url}other"),
                 *("{url}copy", "{url}good?utm_source=letter", "{url}good?utm_source=post", "{url}gone?gclid=1"),
                 *(url(f"{{url}}{name}", "2026-02-01") for name in ("late", "early", "right")),
             )
@@ -368,6 +374,7 @@ def test_google_each_fault_of_an_entry_is_found_and_nothing_else(site: Site, tmp
         "entry.failed": ["failed"],
         "entry.redirect": ["moved"],
         "entry.noindex": ["quiet"],
+        "entry.noindex_engine": ["bing", "google"],
         "entry.blocked": ["secret"],
         "entry.canonical": ["copy"],
         "entry.duplicate": ["good"],

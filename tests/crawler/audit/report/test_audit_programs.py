@@ -14,6 +14,7 @@ from audits import DOUBT, SITE, Given, audit, findings, hostile, of
 from junitparser import Failure, JUnitXml, Skipped
 from lxml import etree
 from naughty import NAUGHTY, storable
+from schemas import jenkins_junit
 
 from crawler.audit.finding import AuditFinding, AuditReport, RuleCount
 from crawler.audit.report.csv import write_csv
@@ -21,7 +22,7 @@ from crawler.audit.report.json import write_json
 from crawler.audit.report.junit import MAX_FINDINGS_PER_RULE, as_junit
 from crawler.audit.report.sarif import write_sarif
 from crawler.audit.report.threshold import failing_counts, rules_failing
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
 from crawler.audit.rules import RULES
 from crawler.errors import UsageError
 from sitemap import RULES as LINT
@@ -167,6 +168,21 @@ def test_ours_junit_fails_what_is_named_skips_what_is_in_doubt_and_passes_the_re
     assert sum(suite.skipped for suite in document) == 1
 
 
+def test_jenkins_junit_of_an_audit_is_valid() -> None:
+    doubtful = AuditFinding(rule="orphan.log", url=f"{SITE}x", sentence="In the logs only.", is_certain=False)
+    found = [*findings(), doubtful, *hostile()]
+    text = as_junit(audit(found, (DOUBT,)), of(found), ["error", "orphan"])
+    jenkins_junit().assertValid(etree.fromstring(text.encode()))
+
+
+@pytest.mark.parametrize("group", RULE_GROUPS, ids=lambda group: group.name)
+def test_ours_fail_on_takes_the_headings_of_the_report(group: RuleGroup) -> None:
+    slug = group.title.lower().replace(" ", "-")
+    for name in (group.name, group.title, slug):
+        assert rules_failing([name]).always == {*group.rules}
+        assert rules_failing([f"new:{name}"]).new == {*group.rules}
+
+
 def test_ours_junit_passes_nothing_that_nobody_looked_for() -> None:
     report = msgspec.structs.replace(
         audit([]), unchecked={"lint": "no sitemap", "orphan.log": "no log"}, undecided={"reach": "not all seen"}
@@ -210,6 +226,12 @@ def test_xml_junit_of_hostile_strings_in_an_audit_is_well_formed() -> None:
         (["orphan.*", "reach.deep"], ["orphan.sitemap", "reach.deep"]),
         (["weak, lint"], ["duplicate.loc"]),
         (["duplicate"], ["duplicate.loc"]),
+        (["dead"], []),
+        (["health"], ["entry.gone"]),
+        (["Sitemap health"], ["entry.gone"]),
+        (["sitemap-health, reach"], ["entry.gone", "reach.deep"]),
+        (["orphans"], ["orphan.sitemap"]),
+        (["Lint of the sitemaps"], ["duplicate.loc"]),
         (["orphan.log"], []),
     ],
 )
@@ -223,14 +245,15 @@ def test_ours_fail_on_takes_severities_families_and_ids(names: list[str], rules:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("orphans", 'did you mean "orphan"?'),
+        ("orphanz", 'did you mean "orphan"?'),
+        ("ded-urls", 'did you mean "dead-urls"?'),
         ("orphan.sitmap", 'did you mean "orphan.sitemap"?'),
         ("eror", 'did you mean "error"?'),
         ("duplicate.lok", 'did you mean "duplicate.loc"?'),
         ("%$&", "siteatlas audit --rules lists them all"),
         ("never,error", "cannot be combined"),
         ("new:never", "cannot be combined"),
-        ("new:orphans", 'did you mean "orphan"?'),
+        ("new:orphanz", 'did you mean "orphan"?'),
         ("nwe", 'did you mean "new"?'),
         ("new:", "new:orphan"),
         ("new:new", "is not a rule"),

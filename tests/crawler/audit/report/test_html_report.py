@@ -13,12 +13,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from audits import Given
+from audits import Given, audit, of
 from made_report import made, write_page
 from msgspec.structs import replace
 from naughty import NAUGHTY, storable
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from crawler.audit.actions import rank_actions
 from crawler.audit.finding import (
     AuditFinding,
     AuditFindings,
@@ -29,9 +30,10 @@ from crawler.audit.finding import (
     RuleCount,
     SiteSection,
 )
+from crawler.audit.patterns import fold_findings
 from crawler.audit.report.charts import chart_bars, shade_of, treemap_tiles
-from crawler.audit.report.html import keep_options_whole, percent_text
-from crawler.audit.report.html_data import allotment
+from crawler.audit.report.html import keep_options_whole, link_text, percent_text
+from crawler.audit.report.html_data import allotment, known_visits
 from crawler.audit.rule_groups import REPORTED_RULES
 from crawler.audit.rules import RULES
 from sitemap import shorten
@@ -60,6 +62,30 @@ def test_ours_a_complete_crawl_is_conclusive_and_says_so_first(tmp_path: Path) -
     assert "inconclusive" not in text(tree.css_first(".verdict")).lower()
 
 
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://shop.example/a%20b?c=1", "https://shop.example/a%20b?c=1"),
+        ("https://shop.example/straße", "https://shop.example/straße"),
+        ("https://shop.example/?utm_source=x", "https://shop.example/?utm_source=x"),
+        ("https://shop.example/\u202egpj.exe", r"https://shop.example/\u202egpj.exe"),
+        ("https://sh\u043ep.example/a", "https://xn--shp-ted.example/a"),  # a Cyrillic letter
+        ("HTTPS://SHOP.example:443/a", "https://shop.example/a"),
+        ("https://shop。example/a", "https://shop.example/a"),
+        ("no URL", "no URL"),
+    ],
+)
+def test_ours_a_link_names_the_host_that_it_leads_to(url: str, shown: str) -> None:
+    assert link_text(url) == shown
+
+
+def test_ours_the_column_of_visits_has_visits() -> None:
+    finding = AuditFinding(rule="gone.visited", url="https://shop.example/", sentence="")
+    assert known_visits(replace(finding, people=40, bots=900, impressions=13_688, backlinks=70)) == 40
+    assert known_visits(replace(finding, sessions=12, views=30, users=9, clicks=3)) == 12
+    assert known_visits(replace(finding, views=30)) == 30
+
+
 def test_ours_an_incomplete_crawl_is_inconclusive_with_every_reason(tmp_path: Path) -> None:
     report, findings = made(100, is_complete=False)
     tree = page(tmp_path, report, findings)
@@ -86,8 +112,10 @@ def test_ours_every_class_has_its_count_its_meaning_and_its_remedy(tmp_path: Pat
             }
         if count.rule == "orphan.island":
             continue
-        first = list(islice(findings(count.rule), 10))
-        assert [text(each) for each in told[count.rule].css("ol .url > a")] == [each.url for each in first]
+        first = list(islice(fold_findings(findings(count.rule), report.patterns_of(count.rule)), 10))
+        urls = [each.url for each in first if isinstance(each, AuditFinding)]
+        assert [text(each) for each in told[count.rule].css("ol .url > a")] == urls
+        assert len(told[count.rule].css("ol > li")) == len(first)
 
 
 def test_ours_sources_and_figures_are_there_without_a_script(tmp_path: Path) -> None:
@@ -110,7 +138,19 @@ def test_ours_sources_and_figures_are_there_without_a_script(tmp_path: Path) -> 
 def test_ours_an_audit_that_found_nothing_says_so(tmp_path: Path) -> None:
     report, _ = made(1)
     empty = msgspec.structs.replace(
-        report, counts=[], inputs=[], states=[], statuses=[], depths=[], ages=[], inlinks=[], sections=[], notes=[]
+        report,
+        counts=[],
+        inputs=[],
+        states=[],
+        statuses=[],
+        depths=[],
+        ages=[],
+        inlinks=[],
+        sections=[],
+        notes=[],
+        actions=[],
+        patterns=[],
+        section_links=[],
     )
     tree = page(tmp_path, empty, lambda _: iter(()))
     assert "No findings: every page is linked" in text(tree.css_first("#classes"))
@@ -132,8 +172,9 @@ def test_ours_what_nobody_looked_for_is_said_and_no_green_light_is_given(tmp_pat
     assert text(verdict.css_first("h2")) == "Nothing to compare with"
     assert "no log" in text(verdict)
     assert "7 URLs that only sources name were not fetched" in text(verdict)
-    told = [text(each) for each in tree.css("#classes dt, #classes dd")]
-    assert told[:2] == ["Checked, without findings", "Dead URLs"]
+    told = [text(each) for each in tree.css("#unchecked dt, #unchecked dd")]
+    assert told[0] == "Checked, without findings"
+    assert told[1].startswith("Dead URLs · ")
     assert told[-6:] == [
         "Not checked: no log", "Orphans", "Not checked: --no-media", "Images and videos",
         "Not decided: cut short", "Hard to reach",
@@ -390,3 +431,31 @@ def test_ours_bars_and_shades() -> None:
 )  # fmt: skip
 def test_ours_shares_are_never_rounded_to_all_or_nothing(share: float, told: str) -> None:
     assert percent_text(share) == told
+
+
+def test_ours_errors_and_the_worst_warnings_are_unfolded_and_show_urls(tmp_path: Path) -> None:
+    report, findings = made(2_000)
+    tree = page(tmp_path, report, findings)
+    parts = tree.css("#classes > .family")
+    assert [text(each.css_first("h3")).split()[0] for each in parts] == ["Errors", "Warnings", "Notes"]
+    for part, opened in zip(parts, (len(parts[0].css("details")), 3, 0), strict=True):
+        folds = part.css("details")
+        assert ["open" in each.attributes for each in folds] == [place < opened for place in range(len(folds))]
+    order = [rule for action in report.actions for rule in action.rules]
+    shown = [(each.attributes["id"] or "").removeprefix("class=") for each in parts[1].css("details")]
+    assert shown == sorted(shown, key=order.index)
+    unseen = replace(report, unchecked={"media": "--no-media"}, counts=report.counts[:3])
+    sections = [each.attributes.get("id") for each in page(tmp_path, unseen, findings).css("main > section")]
+    assert [each for each in sections if each] == ["actions", "classes", "site", "findings", "sources", "unchecked"]
+
+
+def test_ours_ten_thousand_urls_of_one_pattern_are_one_row_with_examples(tmp_path: Path) -> None:
+    found = [
+        AuditFinding(rule="gone.linked", url=f"https://shop.example/old/page-{n}", sentence="") for n in range(9_999)
+    ]
+    report, given = audit(found), of(found)
+    tree = page(tmp_path, replace(report, **rank_actions(report, given)._asdict()), given)
+    (row,) = tree.css("details[id='class=gone.linked'] ol > li")
+    assert "9,999 like https://shop.example/old/page-{n}" in text(row)
+    assert [each.attributes["href"] for each in row.css("a")] == [each.url for each in found[:3]]
+    assert "Correct the links to 9,999 dead URLs like" in text(tree.css_first("#actions h3"))

@@ -1,6 +1,8 @@
 """``/metrics`` and ``/healthz``: what machines are told of the daemon and its sites."""
 
 import json
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families as prometheu
 from web_made import DAY, NOW, PAGES, attempt, audited, board, replace, site, state, usual
 from web_served import Served, serving
 
-from crawler.notify.ledger import Ledger, SubmissionStatus
+from crawler.notify.ledger import Ledger, SentMessage, SubmissionStatus
+from crawler.notify.notice import Occasion, SendStatus
 from crawler.state.runs import RunStatus
 
 Samples = dict[str, dict[str, float]]
@@ -30,7 +33,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     audited(shop)
     audited(blog, before=None, failed="no log")
     with Ledger.opened(shop.state, 9) as ledger:
-        ledger.set_channels(["search console"])
+        ledger.set_channels(["search console", "webhook"])
+        refuse(ledger, "webhook", "the receiver responded with 302")
         ledger.store_submission_status(
             SubmissionStatus(channel="search console", at=NOW, errors=2, warnings=1, sentence="")
         )
@@ -39,14 +43,24 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield server
 
 
+def refuse(ledger: Ledger, channel: str, reason: str) -> None:
+    """A channel accepts two messages and refuses the next for good."""
+    sent = SentMessage(at=NOW, channel=channel, occasion=Occasion.CHANGES, reception=SendStatus.ACCEPTED, said="")
+    cursor = ledger.start(channel, 0)
+    for run in (1, 2):
+        cursor = ledger.delivered(ledger.begin_delivery(cursor, run), run, sent)
+    refused = replace(sent, reception=SendStatus.REFUSED, said=reason)
+    ledger.refuse(ledger.begin_delivery(cursor, 5), None, refused)
+
+
 def samples(text: str) -> Samples:
     """The values by metric and site; by kind where there is one."""
     found: Samples = {}
     for family in prometheus(text):
         assert family.documentation
         for each in family.samples:
-            assert set(each.labels) <= {"site", "kind", "severity", "version"}
-            key = "/".join(each.labels[name] for name in ("site", "kind", "severity") if name in each.labels)
+            assert set(each.labels) <= {"site", "kind", "severity", "result", "version"}
+            key = "/".join(each.labels[name] for name in ("site", "kind", "severity", "result") if name in each.labels)
             assert key not in found.setdefault(each.name, {}), "no sample is told twice"
             found[each.name][key] = each.value
     return found
@@ -86,6 +100,13 @@ def test_ours_metrics_tell_how_each_site_stands(served: Served) -> None:
     assert of("last_audit_new_findings") == {"shop": 2}
     assert of("last_audit_mended_findings") == {"shop": 1}
     assert of("audit_failed") == {"shop": 0, "blog": 1}
+    assert of("runs_total") == {"shop/published": 2, "blog/refused": 1}
+    assert of("run_requests_total") == {"shop/published": 6, "blog/refused": 3}
+    assert of("run_received_bytes_total")["shop/published"] == 2 * 54_321
+    assert of("run_seconds_total")["shop/published"] == 2 * 83
+    assert of("audits_total") == {"shop/audited": 1, "blog/audited": 1, "blog/nothing": 1}
+    assert of("messages_total") == {"shop/accepted": 2, "shop/refused": 1}
+    assert of("refused_messages") == {"shop": 1}
     assert of("last_run_changes")["shop/added"] == 1
     assert of("last_run_changes")["shop/deindexed"] == 0
 
@@ -94,7 +115,10 @@ def test_ours_what_a_name_does_not_say_is_not_a_metric(served: Served) -> None:
     text = served.text("/metrics")
     names = {family.name for family in prometheus(text)}
     assert all(name.startswith("siteatlas_") for name in names)
-    assert not any(name.endswith(("_total", "_count", "_sum", "_bucket")) for name in names)
+    assert not any(name.endswith(("_count", "_sum", "_bucket")) for name in names)
+    for family in prometheus(text):
+        is_counter = all(each.name.endswith("_total") for each in family.samples) and bool(family.samples)
+        assert is_counter is (family.type == "counter"), family.name
     assert "www.example.com" not in text, "labels have no URLs"
 
 
@@ -114,6 +138,42 @@ def test_ours_a_failing_site_does_not_make_the_daemon_unhealthy(served: Served) 
     assert told["failing"] == {"blog": 3}
     assert told["config_error"] == "line 3 is wrong"
     assert told["uptime_seconds"] == 2 * DAY
+
+
+def test_ours_a_refused_message_and_audit_errors_need_attention_everywhere(tmp_path: Path) -> None:
+    well, broken, refused = (usual(tmp_path, name) for name in ("well", "broken", "refused"))
+    audited(well, severities={"error": 0, "warning": 4, "note": 2})
+    audited(broken, severities={"error": 2, "warning": 0, "note": 0})
+    with Ledger.opened(refused.state, 9) as ledger:
+        ledger.set_channels(["webhook"])
+        refuse(ledger, "webhook", "the receiver responded with 302")
+    said = "webhook refused a message, from run 2 to run 5: the receiver responded with 302"
+    with serving(board(well, broken, refused)) as served:
+        told = json.loads(served.text("/healthz"))
+        page = served.text("/")
+    assert told["status"] == "ok"
+    assert told["attention"] == {
+        "broken": "audit errors: the last audit found 2 errors on the site",
+        "refused": f"message refused: {said}",
+    }
+    assert told["refused_messages"] == {"refused": 1}
+    assert told["audit_errors"] == {"broken": 2}
+    assert said in page
+    assert page.count("healthy") == 1
+
+
+def test_ours_a_state_that_cannot_be_read_in_time_does_not_delay_healthz(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served.text("/healthz")
+    begun, go_on = time.monotonic(), threading.Event()
+    monkeypatch.setattr("crawler.schedule.web.snapshots._signature", lambda _: (go_on.wait(20), ())[1])
+    try:
+        told = [json.loads(served.text("/healthz")) for _ in range(2)]
+        assert time.monotonic() - begun < 8
+    finally:
+        go_on.set()
+    assert [each["audit_errors"] for each in told] == [{"shop": 1, "blog": 1}] * 2, "what was read last"
 
 
 @pytest.mark.parametrize("why", ["stopping", "history", "loop"])
