@@ -253,6 +253,7 @@ class AuditFinisher:
 def _join_claims(review: ClaimReview, matcher: UrlMatcher, graph: LinkGraph, *, trust_logs: bool) -> dict[int, int]:
     """Review every record and match it with a page; returns the ids of copies with those of their originals."""
     review.release_pages()
+    review.separate_scanners()
     if not trust_logs:
         review.doubt_logs()
     review.finish_reports()

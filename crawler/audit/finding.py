@@ -62,6 +62,7 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     first: str = ""  # days of the first and last visit in logs, search and analytics
     last: str = ""
     people: int = 0
+    addresses: int = 0  # of the people who got errors
     bots: int = 0
     clicks: int = 0
     impressions: int = 0

@@ -226,6 +226,9 @@ class PageFindings:
             url, state, status, lastmod, reason, packed = row.fetchone()
         page = _page(packed) if packed else None
         evidence, spellings = self._evidence.sentences(number, url) if stats.sources else ([], [])
+        addresses = self._evidence.addresses(number) if stats.people and facts.state is not State.INDEXABLE else 0
+        if addresses:
+            evidence.append(f"people got errors from {count_text(addresses, 'address', 'addresses')}")
         island = int(self._graph.island[node]) if not self._graph.touched[node] else -1
         finding = AuditFinding(
             rule="",
@@ -243,6 +246,7 @@ class PageFindings:
             hubs=self._suggester.suggestions(node, page) if wants_hub else [],
             targets=self._suggester.redirect_targets(node) if is_gone(facts.state, facts.status) else [],
             evidence=evidence,
+            addresses=addresses,
             group=f"island {island}" if island >= 0 else "",
         )
         return with_visits(finding, stats)

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from itertools import islice
 from operator import attrgetter
@@ -108,7 +108,7 @@ def _finding_row(rank: float, finding: AuditFinding) -> tuple[object, ...]:
 
 
 _COUNTS: Final = (
-    *("people", "bots", "engines", "ok", "moved", "dead"),
+    *("people", "bots", "engines", "scanners", "ok", "moved", "dead"),
     *("clicks", "impressions", "sessions", "views", "users", "links", "domains"),
 )
 
@@ -135,6 +135,9 @@ _PUT_CLAIM: Final = f"INSERT INTO claim ({', '.join(CLAIM_COLUMNS)}) VALUES ({_P
 _PUT_FILE_CLAIM: Final = f"""INSERT INTO file_claim ({", ".join(CLAIM_COLUMNS)}, pattern, row_count)
   VALUES ({_PLACES}, ?, ?) {_ADD_UP}, row_count = row_count + excluded.row_count"""  # noqa: S608 - columns
 
+_PUT_VISITOR: Final = """INSERT INTO visitor VALUES (?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET errors = errors + excluded.errors"""
+
 
 class ClaimStore:
     """The claims of an audit. Claims of one source for one URL add up. Every method raises StorageError."""
@@ -160,16 +163,25 @@ class ClaimStore:
         """
         rows = iter(claims)
         while batch := list(islice(rows, BATCH_ROWS)):
-            pages, files = [], []
+            pages, files, visitors = [], [], []
             for claim in batch:
                 row = _claim_row(number, claim)
                 if claim.is_page or not (pattern := file_pattern(claim.url)):
                     pages.append(row)
+                    visitors += [(claim.url, number, visitor, errors) for visitor, errors in claim.visitors.items()]
                 else:
                     files.append((*row, pattern, max(1, claim.people + claim.bots)))
             with transaction(self._db):
                 self._db.executemany(_PUT_CLAIM, pages)
                 self._db.executemany(_PUT_FILE_CLAIM, files)
+                self._db.executemany(_PUT_VISITOR, visitors)
+
+    def put_successes(self, successes: Callable[[int], int]) -> None:
+        """Store the successful requests from the address of each visitor, at the end of all logs."""
+        with transaction(self._db):
+            visitors = self._db.execute("SELECT DISTINCT visitor FROM visitor").fetchall()
+            rows = ((visitor, successes(visitor)) for (visitor,) in visitors)
+            self._db.executemany("INSERT INTO success VALUES (?, ?)", rows)
 
     def end(self, number: int, report: SourceReport) -> None:
         """Store the final report of a source."""
@@ -206,6 +218,7 @@ _CLAIM_TABLE: Final = """
   people INTEGER NOT NULL DEFAULT 0,
   bots INTEGER NOT NULL DEFAULT 0,
   engines INTEGER NOT NULL DEFAULT 0,
+  scanners INTEGER NOT NULL DEFAULT 0,
   ok INTEGER NOT NULL DEFAULT 0,
   moved INTEGER NOT NULL DEFAULT 0,
   dead INTEGER NOT NULL DEFAULT 0,
@@ -235,6 +248,15 @@ CREATE TABLE file_claim ({_CLAIM_TABLE},
   row_count INTEGER NOT NULL,                 -- rows of the source
   PRIMARY KEY (url, input)
 ) WITHOUT ROWID;
+CREATE TEMP TABLE visitor (                   -- in a temporary file: no trace of a person stays
+  url TEXT NOT NULL,
+  input INTEGER NOT NULL,
+  visitor INTEGER NOT NULL,                   -- logs.claims.RequestCount.visitors
+  errors INTEGER NOT NULL,
+  PRIMARY KEY (url, input, visitor)
+) WITHOUT ROWID;
+CREATE TEMP TABLE success (visitor INTEGER PRIMARY KEY, requests INTEGER NOT NULL);
+CREATE TEMP TABLE scanner (visitor INTEGER PRIMARY KEY);
 CREATE TABLE page_pattern (pattern TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE entry (
   id INTEGER PRIMARY KEY,
