@@ -18,10 +18,12 @@ from msgspec import structs
 
 from crawler.audit import collect
 from crawler.audit.accepted import Acceptances, acceptance_notes, read_acceptances
+from crawler.audit.actions import rank_actions
 from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
 from crawler.audit.compare.compare import AuditComparison
 from crawler.audit.conclude import AuditFinisher
 from crawler.audit.evidence.entries import PublishedEntries
+from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import AUDIT_FILE, FindingStore, create_audit_file
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
@@ -89,7 +91,9 @@ def audit(
                 if plan.config.audit.logs:  # reading logs takes long: first see that the site answers
                     _run_in_loop(lambda: check_reachable(plan, store, clock), loop)
                 sources = collect.collect_sources(plan, db, watches.on_sources, store.run.started)
-                queue = UncrawledUrlQueue(UrlMatcher(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits)
+                queue = UncrawledUrlQueue(
+                    UrlMatcher(db), ClaimReview(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits
+                )
                 with base_crawl(plan, store, begin, clock()) as base:
                     result, media = _run_in_loop(lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop)
             notes = [*sources.notes, *queue.notes(), *media.notes]
@@ -105,6 +109,7 @@ def audit(
                 report, history=[*map(audit_point, comparison.audits_before(news.number)), audit_point(news)]
             )
             watches.on_stage("writing reports")
+            report = structs.replace(report, **rank_actions(report, findings)._asdict())
             write(report, findings)
             try:
                 if result.ending is FinishReason.COMPLETE:

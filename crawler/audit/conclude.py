@@ -15,6 +15,7 @@ from crawler.audit.coverage import crawl_coverage
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.entries import PublishedEntries
 from crawler.audit.evidence.hreflang import SiteVersions
+from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import ClaimStore, FindingStore
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
@@ -84,7 +85,7 @@ class AuditFinisher:
         if graph is None:
             raise self._nothing_to_audit(run)
         matcher = UrlMatcher(self._db)
-        copies = _join_claims(matcher, graph)
+        copies = _join_claims(ClaimReview(self._db), matcher, graph, trust_logs=self._plan.config.audit.trust_logs)
         facts = crawl_coverage(
             store.db,
             graph,
@@ -146,8 +147,8 @@ class AuditFinisher:
 
     def _judge_redirects(self, pages: PageFindings, trails: RedirectFindings) -> None:
         """Store findings about redirects and canonicals, ranked by inlinks and by visits."""
-        linked = (pages.with_referrers(finding) for finding in trails.redirects())
-        self._found.put((finding.inlinks, finding) for finding in linked)
+        redirects = self._with_visits(pages, map(pages.with_referrers, trails.redirects()))
+        self._found.put((finding.inlinks, finding) for _, finding in redirects)
         self._found.put(self._with_visits(pages, trails.canonicals()))
 
     def _judge_published(
@@ -166,7 +167,7 @@ class AuditFinisher:
     def _with_visits(
         self, pages: PageFindings, findings: Iterator[AuditFinding]
     ) -> Iterator[tuple[float, AuditFinding]]:
-        """The findings with the links and visits of their URLs, each with its rank: the visits."""
+        """The findings with the links to their URLs and the visits of these, each with its rank: the visits."""
         by_url = UrlEvidence(self._db)
         for finding in findings:
             stats = by_url.of_url(finding.url)
@@ -234,11 +235,16 @@ class AuditFinisher:
             ages=figures.ages,
             inlinks=figures.inlinks,
             sections=figures.sections(pages.orphans_by_section, pages.unlisted_by_section),
+            section_links=figures.section_links,
         )
 
 
-def _join_claims(matcher: UrlMatcher, graph: LinkGraph) -> dict[int, int]:
-    """Match every record with a page; returns the ids of copies with those of their originals."""
+def _join_claims(review: ClaimReview, matcher: UrlMatcher, graph: LinkGraph, *, trust_logs: bool) -> dict[int, int]:
+    """Review every record and match it with a page; returns the ids of copies with those of their originals."""
+    review.release_pages()
+    if not trust_logs:
+        review.doubt_logs()
+    review.finish_reports()
     matcher.match_all()
     copies = dict(find_copies(matcher.duplicates(), lambda number: _link_support(graph, graph.nodes.node(number))))
     matcher.reassign(copies.items())

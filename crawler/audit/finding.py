@@ -18,7 +18,10 @@ class Referrer(Struct, frozen=True):
 
 
 class LinkSuggestion(Struct, frozen=True):
-    """A page that should link to an orphan, and the reason in words; ``score`` is from 0 to 1."""
+    """A page that should link to an orphan, or that a dead URL should redirect to, and the reason in words.
+
+    ``score`` is from 0 to 1: how well the page fits.
+    """
 
     url: str
     reason: str
@@ -58,6 +61,7 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     spellings: list[str] = field(default_factory=list)  # others that the sources use for it
     referrers: list[Referrer] = field(default_factory=list)  # some of them
     hubs: list[LinkSuggestion] = field(default_factory=list)  # the best first
+    targets: list[LinkSuggestion] = field(default_factory=list)  # of a redirect of a dead URL, the best first
     evidence: list[str] = field(default_factory=list)  # sentences, each naming its source
     group: str = ""  # the island, the cluster
     since: str = ""  # the day (UTC) of the first of the consecutive audits that had it
@@ -199,6 +203,17 @@ class SiteSection(Struct, frozen=True):
     unlisted: int
 
 
+class SectionLinks(Struct, frozen=True):
+    """The number of links from the indexable pages of one section to those of another, or of the same one.
+
+    Sections are those of :class:`SiteSection`, or "other sections" for the smaller ones.
+    """
+
+    source: str
+    target: str
+    links: int
+
+
 class CrawlBasis(Struct, frozen=True, kw_only=True):
     """The crawl that an audit rests on: that of run number ``run``; None: its own, for this ``reason``.
 
@@ -211,6 +226,41 @@ class CrawlBasis(Struct, frozen=True, kw_only=True):
     age: float = 0.0
     reused: int = 0
     reason: str = ""
+
+
+class FindingPattern(Struct, frozen=True):
+    """Findings of one rule whose URLs differ only in parts of the path, such as ``https://example.com/old/page-{n}``.
+
+    ``{n}`` stands for a number, ``{id}`` for a hash, ``*`` for any name. ``count`` includes findings that stand for
+    several; ``visits`` are those by people to all of them; ``examples`` are URLs, the most important first.
+    """
+
+    rule: str
+    pattern: str
+    count: int
+    visits: int
+    examples: list[str]
+
+
+class Action(Struct, frozen=True, kw_only=True):
+    """One thing to do, which resolves ``count`` findings of ``rules``.
+
+    ``title`` says what to do, ``why`` what the problem costs, ``how`` the next step. ``effect`` ranks actions: see
+    :func:`crawler.audit.actions.rank_actions`. ``examples`` are URLs, the most important first; ``file`` is the table
+    of the report that prepares the work, or "".
+    """
+
+    name: str
+    title: str
+    why: str
+    how: str
+    severity: str  # of the worst of the rules
+    rules: list[str]
+    count: int
+    effect: float
+    examples: list[str]
+    patterns: list[FindingPattern] = []  # the largest first
+    file: str = ""
 
 
 class AuditReport(Struct, frozen=True, kw_only=True):
@@ -244,6 +294,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     ages: list[HistogramBar]
     inlinks: list[HistogramBar]
     sections: list[SiteSection]
+    section_links: list[SectionLinks] = []  # without pairs that have no links
     exit_code: int = 0
     unchecked: dict[str, str] = {}
     undecided: dict[str, str] = {}
@@ -253,11 +304,17 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     compared: AuditComparisonResult | None = None
     history: list[AuditPoint] = []  # finished audits and this one, the oldest first
     accepted: list[AcceptedCount] = []  # not counted anywhere else
+    actions: list[Action] = []  # the one with the most effect first
+    patterns: list[FindingPattern] = []  # of all rules, in the order of the reports
     why_uncompared: str = ""  # why ``compared`` is None: no earlier audit finished, or its findings are lost
 
     def count(self, rule: str) -> RuleCount:
         """How many findings of a rule there are."""
         return next((item for item in self.counts if item.rule == rule), RuleCount(rule, 0))
+
+    def patterns_of(self, rule: str) -> list[FindingPattern]:
+        """The patterns of the findings of a rule."""
+        return [pattern for pattern in self.patterns if pattern.rule == rule]
 
     @property
     def trends(self) -> dict[str, RuleTrend]:

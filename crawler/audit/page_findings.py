@@ -23,11 +23,12 @@ from crawler.audit.orphans.classes import (
     SourceStats,
     Thresholds,
     UrlFacts,
+    is_gone,
     is_scanner_probe,
     orphan_classes,
 )
 from crawler.audit.orphans.duplicates import is_paginated
-from crawler.audit.rules import needs_complete
+from crawler.audit.rules import needs_complete, rests_on_visits
 from crawler.audit.source_record import SourceKind
 from crawler.model import Page, State, Url
 from crawler.state.database import storage_errors
@@ -168,14 +169,16 @@ class PageFindings:
                 base,
                 rule=rule,
                 sentence=self._sentence(rule, facts, stats, base),
-                is_certain=self._is_certain(rule),
+                is_certain=self._is_certain(rule, facts, stats),
                 hubs=base.hubs if _rule_family(rule) in _ORPHAN_FAMILIES else [],
             )
             yield _rank(rule, facts, stats, base), finding
 
-    def _is_certain(self, rule: str) -> bool:
+    def _is_certain(self, rule: str, facts: UrlFacts, stats: SourceStats) -> bool:
         if _rule_family(rule) == "listed":
             return self._is_listing_whole
+        if rests_on_visits(rule) and stats.is_doubtful and not facts.ways:
+            return False
         return not (self._doubtful and needs_complete(rule))
 
     def _finding(self, node: int, number: int, facts: UrlFacts, stats: SourceStats, *, wants_hub: bool) -> AuditFinding:
@@ -200,6 +203,7 @@ class PageFindings:
             spellings=spellings,
             referrers=self._referrers(node),
             hubs=self._suggester.suggestions(node, page) if wants_hub else [],
+            targets=self._suggester.redirect_targets(node) if is_gone(facts.state, facts.status) else [],
             evidence=evidence,
             group=f"island {island}" if island >= 0 else "",
         )

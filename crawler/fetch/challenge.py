@@ -138,7 +138,7 @@ def detect_challenge(reply: Reply) -> Challenge | None:
             if value.strip().lower() in actions:
                 return Challenge(vendor, f"the header {name}: {value.strip()}")
     body = reply.body
-    if not body or len(body) > MAX_BYTES or body.count(b"<a ") + body.count(b"<A ") > MAX_LINKS:
+    if not body or len(body) > MAX_BYTES or _has_more_links(body, MAX_LINKS):
         return None
     low = body.lower()
     for vendor, mark, token, found in _MARKUP:
@@ -150,6 +150,19 @@ def detect_challenge(reply: Reply) -> Challenge | None:
         if found(low) and _count_words(low) <= MAX_WORDS:
             return Challenge(vendor, "a captcha and nothing else")
     return None
+
+
+def _has_more_links(body: bytes, most: int) -> bool:
+    """Whether a body has more links. Stops at the first one too many: most pages have it near their start."""
+    links = 0
+    for tag in (b"<a ", b"<A "):
+        at = body.find(tag)
+        while at >= 0:
+            links += 1
+            if links > most:
+                return True
+            at = body.find(tag, at + 3)
+    return False
 
 
 def _count_words(low: bytes) -> int:

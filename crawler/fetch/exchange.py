@@ -3,6 +3,7 @@
 import contextlib
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
+from http import HTTPStatus
 from typing import NamedTuple
 
 import anyio
@@ -137,7 +138,9 @@ class HttpExchange:
             limits = limits_of_wanted(response.status_code, values.get("content-type", ""), self._limits.body)
         if limits is None:
             self._is_body_optional = True
-            return HttpResponse(response.status_code, headers, b"", await self._drain(chunks, length), "")
+            return HttpResponse(
+                response.status_code, headers, b"", await self._drain(response.status_code, chunks, length), ""
+            )
         if length > limits.refuse:
             raise FetchError(FailureCode.BODY_TOO_LARGE, f"{length:,} bytes")
         codings = [value for name, value in headers if name == "content-encoding"]
@@ -153,12 +156,14 @@ class HttpExchange:
         cut = decoder.cut if limits is self._limits.body else ""  # a challenge is smaller
         return HttpResponse(response.status_code, headers, decoder.finish(), decoder.wire, cut)
 
-    async def _drain(self, chunks: AsyncIterator[bytes], length: int) -> int:
+    async def _drain(self, status: int, chunks: AsyncIterator[bytes], length: int) -> int:
         """Receive a small unwanted body, and return the number of its bytes; what is left ends with the connection."""
         received = 0
-        if length > DRAIN_BYTES:
+        if length > DRAIN_BYTES and status != HTTPStatus.NOT_MODIFIED:
             return received
-        with anyio.move_on_after(DRAIN_SECONDS), contextlib.suppress(Exception):  # the head is all that counts
+        # A 304 ends with its head (RFC 9112, section 6.3): it needs no timer, and there are many.
+        timer = contextlib.nullcontext() if status == HTTPStatus.NOT_MODIFIED else anyio.move_on_after(DRAIN_SECONDS)
+        with timer, contextlib.suppress(Exception):  # the head is all that counts
             async for chunk in chunks:
                 received += len(chunk)
                 if received > DRAIN_BYTES:

@@ -31,13 +31,16 @@ _CREATE_TABLES: Final = """CREATE TEMP TABLE IF NOT EXISTS believed (id INTEGER 
 CREATE TEMP TABLE IF NOT EXISTS alike (id INTEGER PRIMARY KEY, is_held INTEGER, is_gained INTEGER);
 DELETE FROM believed; DELETE FROM alike;"""
 
+# A run with failures keeps pages without links. Failed pages keep their links too, so failures do not explain these.
+_IS_UNLINKED: Final = f"l.kept = 1 AND v.state = '{State.UNLINKED}'"
+
 # With min(), the other columns are those of the row that has the minimum: https://www.sqlite.org/lang_select.html
 _SELECT_LOST: Final = f"""SELECT coalesce(v.state, '{State.UNLINKED}'), v.status,
     iif(v.state = '{State.REDIRECT}', coalesce(substr(v.target, 1, instr(v.target || '?', '?') - 1), ''), ''),
     h.id IS NOT NULL, count(*), min(u.url), coalesce(v.reason, ''),
     min(iif(h.cause = {CAUSE_SQL}, h.runs, 0)) + 1
   FROM {LOST_SQL} LEFT JOIN held h ON h.id = p.id
-  WHERE l.id IS NULL AND p.id NOT IN (SELECT id FROM believed)
+  WHERE (l.id IS NULL OR {_IS_UNLINKED}) AND p.id NOT IN (SELECT id FROM believed)
   GROUP BY 1, 2, 3, 4"""  # noqa: S608
 
 # Permanent redirects, each to a new page of the set to which nothing else redirects

@@ -16,6 +16,7 @@ from crawler.audit.accepted import Acceptances
 from crawler.audit.compare.rules import finding_identity
 from crawler.audit.finding import AcceptedCount, AuditFinding, ResolvedFinding, RuleCount
 from crawler.audit.source_record import SourceRecord, SourceReport
+from crawler.audit.sources.urls import file_pattern
 from crawler.state.database import Database, storage_errors, transaction
 
 BATCH_ROWS: Final = 5_000  # findings in one transaction
@@ -104,12 +105,12 @@ _COUNTS: Final = (
     *("clicks", "impressions", "sessions", "views", "users", "links", "domains"),
 )
 
-_COLUMNS: Final = ("url", "input", "first", "last", "status", "lastmod", "agents", *_COUNTS)
+CLAIM_COLUMNS: Final = ("url", "input", "first", "last", "status", "lastmod", "agents", *_COUNTS)
+"""The columns of the table ``claim``."""
 
 _counts = attrgetter(*_COUNTS)
 
-_PUT_CLAIM: Final = f"""
-INSERT INTO claim ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
+_ADD_UP: Final = f"""
 ON CONFLICT (url, input) DO UPDATE SET
   first = CASE WHEN first = '' OR (excluded.first != '' AND excluded.first < first) THEN excluded.first
     ELSE first END,
@@ -122,6 +123,10 @@ ON CONFLICT (url, input) DO UPDATE SET
       (SELECT key, value FROM json_each(agents) UNION ALL SELECT key, value FROM json_each(excluded.agents))
       GROUP BY key)) END
 """  # noqa: S608 - names of columns
+_PLACES: Final = ", ".join("?" * len(CLAIM_COLUMNS))
+_PUT_CLAIM: Final = f"INSERT INTO claim ({', '.join(CLAIM_COLUMNS)}) VALUES ({_PLACES}) {_ADD_UP}"  # noqa: S608 - columns
+_PUT_FILE_CLAIM: Final = f"""INSERT INTO file_claim ({", ".join(CLAIM_COLUMNS)}, pattern, row_count)
+  VALUES ({_PLACES}, ?, ?) {_ADD_UP}, row_count = row_count + excluded.row_count"""  # noqa: S608 - columns
 
 
 class ClaimStore:
@@ -142,23 +147,40 @@ class ClaimStore:
         return row.lastrowid
 
     def put(self, number: int, claims: Iterable[SourceRecord]) -> None:
-        """Store claims of one source, in flat memory."""
+        """Store claims of one source, in flat memory.
+
+        Those about URLs that look like files wait in the table ``file_claim``; see :class:`ClaimReview`.
+        """
         rows = iter(claims)
         while batch := list(islice(rows, BATCH_ROWS)):
+            pages, files = [], []
+            for claim in batch:
+                row = _claim_row(number, claim)
+                if claim.is_page or not (pattern := file_pattern(claim.url)):
+                    pages.append(row)
+                else:
+                    files.append((*row, pattern, max(1, claim.people + claim.bots)))
             with transaction(self._db):
-                self._db.executemany(_PUT_CLAIM, (_claim_row(number, claim) for claim in batch))
+                self._db.executemany(_PUT_CLAIM, pages)
+                self._db.executemany(_PUT_FILE_CLAIM, files)
 
     def end(self, number: int, report: SourceReport) -> None:
         """Store the final report of a source."""
         with storage_errors():
-            (report.urls,) = self._db.execute("SELECT count(*) FROM claim WHERE input = ?", (number,)).fetchone()
-            self._db.execute("UPDATE input SET account = ? WHERE id = ?", (msgspec.msgpack.encode(report), number))
+            self._db.execute(
+                "UPDATE input SET account = ?, doubtful = ? WHERE id = ?",
+                (msgspec.msgpack.encode(report), bool(report.doubt), number),
+            )
 
     def reports(self) -> list[SourceReport]:
         """The reports of all sources, in reading order."""
+        return [report for _, report in self.reports_by_number()]
+
+    def reports_by_number(self) -> list[tuple[int, SourceReport]]:
+        """The same, each with the number of its source."""
         with storage_errors():
-            rows = self._db.execute("SELECT account FROM input ORDER BY id").fetchall()
-        return [msgspec.msgpack.decode(packed, type=SourceReport) for (packed,) in rows]
+            rows = self._db.execute("SELECT id, account FROM input ORDER BY id").fetchall()
+        return [(number, msgspec.msgpack.decode(packed, type=SourceReport)) for number, packed in rows]
 
 
 def _claim_row(number: int, claim: SourceRecord) -> tuple[object, ...]:
@@ -169,13 +191,7 @@ def _claim_row(number: int, claim: SourceRecord) -> tuple[object, ...]:
 AUDIT_FILE: Final = "audit.db"
 
 
-AUDIT_TABLES: Final = """
-CREATE TABLE input (
-  id INTEGER PRIMARY KEY,
-  source TEXT NOT NULL,                       -- claim.SourceKind
-  account BLOB NOT NULL                       -- msgpack of claim.SourceReport
-);
-CREATE TABLE claim (
+_CLAIM_TABLE: Final = """
   url TEXT NOT NULL,                          -- canonical form
   input INTEGER NOT NULL,
   first TEXT NOT NULL DEFAULT '',             -- the columns of claim.SourceRecord
@@ -195,9 +211,24 @@ CREATE TABLE claim (
   links INTEGER NOT NULL DEFAULT 0,
   domains INTEGER NOT NULL DEFAULT 0,
   lastmod TEXT NOT NULL DEFAULT '',
-  agents TEXT NOT NULL DEFAULT '{}',          -- JSON
+  agents TEXT NOT NULL DEFAULT '{}'           -- JSON
+"""
+AUDIT_TABLES: Final = f"""
+CREATE TABLE input (
+  id INTEGER PRIMARY KEY,
+  source TEXT NOT NULL,                       -- claim.SourceKind
+  account BLOB NOT NULL,                      -- msgpack of claim.SourceReport
+  doubtful INTEGER NOT NULL DEFAULT 0         -- 1: it may be about another site
+);
+CREATE TABLE claim ({_CLAIM_TABLE},
   PRIMARY KEY (url, input)
 ) WITHOUT ROWID;
+CREATE TABLE file_claim ({_CLAIM_TABLE},
+  pattern TEXT NOT NULL,                      -- urls.file_pattern
+  row_count INTEGER NOT NULL,                 -- rows of the source
+  PRIMARY KEY (url, input)
+) WITHOUT ROWID;
+CREATE TABLE page_pattern (pattern TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE entry (
   id INTEGER PRIMARY KEY,
   input INTEGER NOT NULL,

@@ -16,7 +16,9 @@ from crawler.audit.graph.arrays import Edges, Nodes
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import STATE_CODES
 from crawler.audit.graph.link_suggestions import LinkSuggestions
+from crawler.audit.graph.redirect_targets import RedirectTargets
 from crawler.model import DiscoveredBy, DocumentKind, Page, State, Url
+from crawler.parse.snapshot.blocks import parse_blocks
 from crawler.state.database import storage_errors
 from crawler.url.normalize import origin_of
 from crawler.url.scope import alias_origins
@@ -86,6 +88,11 @@ _LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN content c ON c.id = v.
   WHERE v.kind = ? AND c.links != x'' ORDER BY v.id"""
 _NAMES: Final = """SELECT u.url, c.page FROM visit v JOIN url u ON u.id = v.id
   LEFT JOIN content c ON c.id = v.content ORDER BY v.id"""
+_LAST_PAGE: Final = "SELECT c.page, c.text FROM memory m JOIN content c ON c.id = m.content WHERE m.id = ?"
+_TEXT_OF_URL: Final = """SELECT c.text FROM url u JOIN visit v ON v.id = u.id JOIN content c ON c.id = v.content
+  WHERE u.url = ?"""
+_MAX_COMPARED: Final = 1_000  # dead pages whose old text is compared: some milliseconds each
+_MIN_SHARE: Final = 0.05  # of the old text that counts
 _BEHIND_ALIASES: Final = f"""SELECT v.id, p.id FROM url u JOIN visit v ON v.id = u.id AND v.state =
 '{State.OUT_OF_SCOPE}'
   AND v.status IS NULL JOIN url o ON o.url = ?1 || substr(u.url, length(?2) + 1) JOIN visit p ON p.id = o.id
@@ -204,17 +211,63 @@ def _node_of_id(ids: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 class LinkSuggester:
-    """Suggests links for the pages of one site, whose state is ``db``; loads their names when first used."""
+    """Suggests links and redirects for one site, whose state is ``db``; loads the names of pages when first used."""
 
     def __init__(self, db: sqlite3.Connection, graph: LinkGraph) -> None:
         self._db = db
         self._graph = graph
+        self._compared = 0  # dead pages whose old text was compared
 
     def suggestions(self, node: int, page: Page | None) -> list[LinkSuggestion]:
         """The pages that should link to a page, the best first. Raises StorageError."""
         return self._finder.suggest(node, page.breadcrumb if page else ())
 
+    def redirect_targets(self, node: int) -> list[LinkSuggestion]:
+        """The pages that a dead URL should redirect to, the best first. Raises StorageError.
+
+        Considers the title and the texts that the URL had at an earlier visit, if it was a page then.
+        """
+        with storage_errors():
+            row = self._db.execute(_LAST_PAGE, (int(self._graph.nodes.ids[node]),)).fetchone()
+        page: Any = _named(row[0]) if row and row[0] else None
+        found = self._targets.suggest(self._names.urls[node], page.title if page else "")
+        if not (page and found) or self._compared == _MAX_COMPARED:
+            return found
+        self._compared += 1
+        own = _texts(row[1]) - self._common_texts
+        length = sum(map(len, own))
+        return sorted((self._with_text(each, own, length) for each in found), key=lambda each: -each.score)
+
+    def _with_text(self, target: LinkSuggestion, own: frozenset[str], length: int) -> LinkSuggestion:
+        """A redirect target, with the share of the dead page's ``own`` texts that it has."""
+        with storage_errors():
+            row = self._db.execute(_TEXT_OF_URL, (target.url,)).fetchone()
+        share = sum(map(len, own & _texts(row[0]))) / length if row and length else 0.0
+        if share < _MIN_SHARE:
+            return target
+        reason = f"has {share:.0%} of the text that the URL had; {target.reason}"
+        return LinkSuggestion(target.url, reason, 1 - (1 - target.score) * (1 - share))
+
+    @cached_property
+    def _common_texts(self) -> frozenset[str]:
+        """The texts of the start page: menus and footers, which say nothing about a page."""
+        with storage_errors():
+            row = self._db.execute(_TEXT_OF_URL, (self._names.urls[self._graph.start],)).fetchone()
+        return _texts(row[0]) if row else frozenset()
+
+    @cached_property
+    def _names(self) -> NodeNames:
+        return node_names(self._db)
+
     @cached_property
     def _finder(self) -> LinkSuggestions:
-        named = node_names(self._db)
-        return LinkSuggestions(self._graph, named.urls, named.titles)
+        return LinkSuggestions(self._graph, self._names.urls, self._names.titles)
+
+    @cached_property
+    def _targets(self) -> RedirectTargets:
+        pages = np.flatnonzero(self._graph.nodes.in_states(State.INDEXABLE)).tolist()
+        return RedirectTargets((self._names.urls[page], self._names.titles[page]) for page in pages)
+
+
+def _texts(snapshot: bytes) -> frozenset[str]:
+    return frozenset(block.compared_text for block in parse_blocks(snapshot) or () if not block.is_frame)

@@ -6,7 +6,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Self, TextIO
 
-from crawler.audit.finding import AuditComparisonResult, AuditFinding, AuditFindings, AuditReport, RuleCount, RuleTrend
+from crawler.audit.finding import (
+    Action,
+    AuditComparisonResult,
+    AuditFinding,
+    AuditFindings,
+    AuditReport,
+    FindingPattern,
+    RuleCount,
+    RuleTrend,
+)
+from crawler.audit.patterns import fold_findings
 from crawler.audit.report.html_data import ISLAND_RULE, OrphanIsland, find_orphan_islands, visit_texts
 from crawler.audit.report.layout import output_width, wrap
 from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
@@ -143,6 +153,7 @@ def report_lines(
     """The summary, line by line. Holds one finding at a time."""
     yield from _verdict(report, page)
     yield from comparison_line(report, page)
+    yield from _actions(report.actions, page, verbose)
     yield ""
     yield from _figures(report, page)
     yield from _inputs(report.inputs, page)
@@ -210,6 +221,19 @@ def _verdict(report: AuditReport, page: TextFormatter) -> Iterator[str]:
         yield from page.wrap(f"but {more}", 0, 2)
 
 
+def _actions(actions: list[Action], page: TextFormatter, verbose: bool) -> Iterator[str]:
+    """What to do first: the actions with the most effect."""
+    if not actions:
+        return
+    yield ""
+    yield page.paint("what to do first", "1")
+    for number, action in enumerate(actions if verbose else actions[:MAX_NAMED], 1):
+        yield from page.wrap(page.paint(f"{number}. {safe(action.title)}", _COLOUR[Severity(action.severity)]), 2, 5)
+        yield from page.wrap(f"{safe(action.why)}  {safe(action.how)}", 5)
+        for url in action.examples[:1]:
+            yield from page.wrap(f"for example {safe(url)}", 5, 7)
+
+
 def _figures(report: AuditReport, page: TextFormatter) -> Iterator[str]:
     yield from page.wrap(f"{safe(report.url)} in {clock_text(report.seconds)}", 0, 2)
     requests = f"{count_text(report.fetched, 'request')}, {size_text(report.bytes)}"
@@ -265,20 +289,33 @@ def _rule_lines(
         yield from _islands(find_orphan_islands(findings(count.rule)), page, verbose)
     if verbose or count.rule != ISLAND_RULE:
         few = MAX_NAMED if rule.severity > Severity.NOTE else max(1, min(MAX_NAMED, new))
-        shown = islice(findings(count.rule), None if verbose else few)
+        patterns = [] if verbose else report.patterns_of(count.rule)
+        shown = islice(fold_findings(findings(count.rule), patterns), None if verbose else few)
         yield from _first(count, shown, page, utc_minute(report.started)[:10], verbose)
     yield from page.wrap(rule.remedy, _INDENT)
 
 
 def _first(
-    count: RuleCount, findings: Iterable[AuditFinding], page: TextFormatter, today: str, verbose: bool
+    count: RuleCount, findings: Iterable[AuditFinding | FindingPattern], page: TextFormatter, today: str, verbose: bool
 ) -> Iterator[str]:
     left = count.total
     for finding in findings:
+        if isinstance(finding, FindingPattern):
+            left -= finding.count
+            yield from _pattern(finding, page)
+            continue
         left -= finding.times
         yield from _finding(finding, REPORTED_RULES[count.rule].sentence, page, today, verbose)
     if left > 0:
         yield f"{'':{_INDENT}}… {left:,} more"
+
+
+def _pattern(pattern: FindingPattern, page: TextFormatter) -> Iterator[str]:
+    """Findings of one pattern in one line."""
+    visits = f"; {count_text(pattern.visits, 'visit')} by people" if pattern.visits else ""
+    text = f"{pattern.count:,} like {safe(pattern.pattern)}{visits}"
+    yield from page.wrap(text, _INDENT, _INDENT + 2)
+    yield from page.wrap(f"for example {safe(pattern.examples[0])}", _INDENT + 2)
 
 
 def _islands(islands: list[OrphanIsland], page: TextFormatter, verbose: bool) -> Iterator[str]:
@@ -311,6 +348,8 @@ def _finding(
         yield from page.wrap("; ".join(detail.rstrip(".") for detail in details), _INDENT + 2)
     for hub in finding.hubs if verbose else finding.hubs[:1]:
         yield from page.wrap(f"link it from {safe(hub.url)} ({safe(hub.reason)})", _INDENT + 2)
+    for target in finding.targets if verbose else finding.targets[:1]:
+        yield from page.wrap(f"redirect it to {safe(target.url)} ({safe(target.reason)})", _INDENT + 2)
     if verbose:
         yield from _detail_lines(finding, page)
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, Final
 
-from crawler.audit.finding import AuditFindings, AuditReport
-from crawler.audit.report.csv import write_csv, write_resolved
+from crawler.audit.actions import LINKS_FILE, REDIRECTS_FILE
+from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport
+from crawler.audit.report.csv import write_csv, write_links, write_redirects, write_resolved
 from crawler.audit.report.html import write_html
 from crawler.audit.report.json import write_json
 from crawler.audit.report.junit import as_junit
@@ -20,6 +21,7 @@ from sitemap import make_directory, replacement
 
 CSV_DIRECTORY: Final = "csv"  # the folder of the tables, one for each rule with findings
 RESOLVED_FILE: Final = f"{CSV_DIRECTORY}/mended.csv"
+_PREPARED: Final = {REDIRECTS_FILE, LINKS_FILE}  # tables for a content management system
 
 
 def write_reports(
@@ -46,9 +48,22 @@ def write_reports(
         )
     for rule in (count.rule for count in reported_counts(report)):
         streams[f"{CSV_DIRECTORY}/{rule}.csv"] = lambda file, rule=rule: write_csv(findings(rule), file)  # type: ignore[misc]
+    files = {action.file for action in report.actions}
+
+    def found(family: str) -> Iterator[AuditFinding]:
+        return chain.from_iterable(findings(rule) for rule in REPORTED_RULES if rule.startswith(family))
+
+    if REDIRECTS_FILE in files:
+        streams[REDIRECTS_FILE] = lambda file: write_redirects(found("gone."), file)
+    if LINKS_FILE in files:
+        streams[LINKS_FILE] = lambda file: write_links(lambda: chain(found("orphan."), found("weak.")), file)
     for name, write in streams.items():
         written.append(_write(directory / name, write))
-    for name in {RESOLVED_FILE, *(f"{CSV_DIRECTORY}/{rule}.csv" for rule in REPORTED_RULES)} - streams.keys():
+    for name in {
+        RESOLVED_FILE,
+        *_PREPARED,
+        *(f"{CSV_DIRECTORY}/{rule}.csv" for rule in REPORTED_RULES),
+    } - streams.keys():
         path = directory / name
         with _storage(path, "removed"):
             path.unlink(missing_ok=True)

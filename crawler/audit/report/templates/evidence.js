@@ -52,10 +52,12 @@ function list(items) {
 
 // The terms of a finding that have a value, each with its content.
 function* terms(finding) {
-  const { referrers = [], hubs = [], evidence = [], spellings = [], known = [] } = finding;
+  const { referrers = [], hubs = [], targets = [], evidence = [], spellings = [], known = [] } = finding;
   if (finding.title) yield ["Title", isolated(finding.title)];
   if (hubs.length)
     yield ["Link to it from", list(hubs.map((hub) => [linked(hub.url), ": ", isolated(hub.reason)]))];
+  if (targets.length)
+    yield ["Redirect it to", list(targets.map((page) => [linked(page.url), ": ", isolated(page.reason)]))];
   if (evidence.length) yield ["Evidence", list(evidence.map((sentence) => [isolated(sentence)]))];
   if (referrers.length)
     yield ["Linked from", list(referrers.map((page) => [linked(page.url), " (", isolated(page.how), ")"]))];

@@ -90,7 +90,10 @@ class Findings {
 }
 
 function* testsOf(view) {
-  if (view.class) yield (row) => row.class.id === view.class || row.class.group === view.class;
+  if (view.class) {
+    const wanted = view.class.split(",");
+    yield (row) => wanted.includes(row.class.id) || wanted.includes(row.class.group);
+  }
   if (view.severity) yield (row) => row.class.severity === view.severity;
   if (view.certainty) yield (row) => row.certain === (view.certainty === "certain" ? 1 : 0);
   if (view.since) yield (row) => (view.since === "new" ? row.new === 1 : !row.new && row.since !== "");

@@ -104,7 +104,7 @@ function show(next) {
     const field = filters.elements[name];
     const value = view[name] ?? "";
     if (field.tagName === "SELECT" && ![...field.options].some((option) => option.value === value)) {
-      field.append(make("option", { value }, value));
+      field.append(make("option", { value }, value.includes(",") ? "Several" : value));
     }
     field.value = value;
   }

@@ -132,10 +132,10 @@ def _claim(row: ReportRow, source: SourceReport, days: DateSpan, addresses: Sour
     is_home = row.host.lower().removeprefix("www.") == addresses.site.partition(":")[0]
     url = addresses.parse(row.url if is_home or not row.host else f"https://{row.host}{row.url}")
     if isinstance(url, RejectReason):
-        counter = {RejectReason.UNREAD: "unread", RejectReason.FOREIGN: "foreign", RejectReason.NOT_A_PAGE: "beside"}[
-            url
-        ]
-        setattr(source, counter, getattr(source, counter) + 1)
+        if url is RejectReason.FOREIGN:
+            source.foreign += 1
+        else:
+            source.unread += 1
         return None
     source.used += 1
     return SourceRecord(

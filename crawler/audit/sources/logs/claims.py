@@ -235,7 +235,6 @@ class LogClaimBuilder:
         self._report = report
         self._most = most
         self.masked = 0  # requests for URLs with a masked value
-        self.files = 0  # requests for files that are no pages
         self.hosts: dict[str, int] = {}
 
     @property
@@ -267,9 +266,9 @@ class LogClaimBuilder:
             report.foreign += requests
         elif isinstance(url, RejectReason):
             report.beside += requests
-            self.files += requests * (url is RejectReason.NOT_A_PAGE)
         else:
             report.used += requests
+            report.hostless += requests * target.startswith(b"/")
             shown = url if self._keep_tokens else Url(mask_secrets(url))
             self.masked += requests * (shown != url)
             yield self._claim(shown, count)

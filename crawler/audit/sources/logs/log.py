@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
+from crawler.audit.source_record import IgnoreReason, SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotVerifier, DnsResolver, SystemDnsResolver
 from crawler.audit.sources.logs.claims import MAX_TARGETS, LogClaimBuilder
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
@@ -111,6 +111,8 @@ class AccessLog:
         report.unread = self._counter.unread + file.too_long
         report.bytes = file.read
         report.format = self._reader.name
+        ours = self._counter.counts.ours
+        report.ignored = {IgnoreReason.METHOD: report.beside - ours, IgnoreReason.OWN: ours}
         report.faults += self._faults()
         report.notes += self._notes()
         report.complete = not report.faults
@@ -149,17 +151,9 @@ class AccessLog:
             yield "the last line is incomplete: it is being written, or was cut off"
         if report.used and not self._reader.has_agents:
             yield "the format has no user agents, so bots are counted as people"
-        ours, files = self._counter.counts.ours, self._tally.files
-        if skipped := ", ".join(
-            f"{number:,} {kind}"
-            for number, kind in (
-                (files, "for files that are not pages, such as images, style sheets and robots.txt"),
-                (report.beside - files - ours, "with a method other than GET and HEAD, or without a URL"),
-            )
-            if number
-        ):
-            yield f"ignored: {skipped}"
-        if ours:
+        if methods := report.ignored[IgnoreReason.METHOD]:
+            yield f"ignored: {methods:,} with a method other than GET and HEAD, or without a URL"
+        if ours := report.ignored[IgnoreReason.OWN]:
             yield f"{ours:,} by Siteatlas itself, which do not count"
         if self._verifier and self._verifier.unasked:
             yield (

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 from audits import audit, findings, hostile, of
+from msgspec.structs import replace
 from naughty import NAUGHTY, storable
 
-from crawler.audit.finding import AuditFinding
+from crawler.audit.actions import rank_actions
+from crawler.audit.finding import AuditFinding, LinkSuggestion
 from crawler.audit.report.csv import CSV_COLUMNS, cell_text, write_csv
 from crawler.audit.report.write import write_reports
 from crawler.errors import StorageError
@@ -147,3 +149,38 @@ def test_ours_a_full_disk_is_told_and_leaves_no_draft(folder: Path, monkeypatch:
     with pytest.raises(StorageError, match=r"audit\.json cannot be written: No space left on device"):
         write_reports(audit(findings()), of(findings()), folder)
     assert not any(name.endswith(".draft") for name in names(folder))
+
+
+def suggested(url: str) -> list[LinkSuggestion]:
+    return [LinkSuggestion(url, "index of its directory", 0.756)]
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    return list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines(), strict=True))
+
+
+def test_ours_redirects_and_links_are_tables_for_a_cms(folder: Path) -> None:
+    site = "https://www.example.com"
+    found = [
+        AuditFinding(rule="gone.visited", url=f"{site}/old", sentence="", targets=suggested(f"{site}/new")),
+        AuditFinding(rule="gone.linked", url=f"{site}/old", sentence="", targets=suggested(f"{site}/new")),
+        AuditFinding(rule="gone.linked", url=f"{site}/lost", sentence=""),
+        AuditFinding(rule="orphan.log", url=f"{site}/a", sentence="", title="=A | Shop", hubs=suggested(f"{site}/")),
+        AuditFinding(rule="weak.head", url=f"{site}/b", sentence="", title="B - C | Shop", hubs=suggested(f"{site}/")),
+        AuditFinding(rule="weak.head", url=f"{site}/c/red-hat.html?x=1", sentence="", hubs=suggested(f"{site}/")),
+    ]
+    report = audit(found)
+    write_reports(replace(report, actions=rank_actions(report, of(found)).actions), of(found), folder)
+    why = "index of its directory"
+    assert rows_of(folder / "csv" / "redirects.csv") == [
+        ["From", "To", "Likeness", "Reason"],
+        [f"{site}/old", f"{site}/new", "0.76", why],
+    ]
+    assert rows_of(folder / "csv" / "links.csv") == [
+        ["From page", "To page", "Anchor text", "Reason"],
+        [f"{site}/", f"{site}/a", "'=A", why],
+        [f"{site}/", f"{site}/b", "B - C", why],
+        [f"{site}/", f"{site}/c/red-hat.html?x=1", "red hat", why],
+    ]
+    write_reports(audit([]), of([]), folder)
+    assert names(folder) == ALWAYS

@@ -1,0 +1,114 @@
+"""What an audit takes from its sources: pages with names of files, logs of folders, people and scanners, soft 404s."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audited import FAST, Command, in_process, log, page, pages, sitemap
+from scripted import Answer, Route, scripted
+
+
+@pytest.fixture
+def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+    with in_process(tmp_path, monkeypatch, capsys) as command:
+        yield lambda *words: command("audit", *words, *FAST)
+
+
+def report() -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(Path("out", "audit.json").read_bytes())
+    return told
+
+
+def found(rule: str) -> set[str]:
+    """The paths of the findings of a rule, or of a family of rules ("orphan.")."""
+    return {
+        "/" + each["url"].split("/", 3)[-1]
+        for each in report()["findings"]
+        if each["rule"] == rule or (rule.endswith(".") and each["rule"].startswith(rule))
+    }
+
+
+# ---------------------------------------------------------------- a page is a page, whatever its path ends in
+
+IMAGE = Answer(b"\x89PNG\r\n\x1a\n", headers={"Content-Type": "image/png"})
+
+
+def wiki() -> dict[str, Route]:
+    """Pages with names of files: linked, listed, in logs only, and gone; and files."""
+    return {
+        **pages(),
+        "/": page("/hub/", "/plain", "/tech/node.js", "/tech/unlisted.css", "/wiki/File:Logo.png"),
+        "/sitemap.xml": sitemap(
+            *("", "hub/", "hub/one", "hub/two", "plain", "lost", "tech/node.js", "wiki/File:Logo.png"),
+            *("tech/gone.js", "wiki/File:Lost.png"),
+        ),
+        "/tech/node.js": page("/"),
+        "/tech/unlisted.css": page("/"),
+        "/tech/in-logs.js": page("/"),
+        "/wiki/File:Logo.png": page("/"),
+        "/wiki/File:Lost.png": page("/"),
+        "/alone/story.csv": page("/"),
+        "/static/logo.png": IMAGE,
+        "/static/other.png": IMAGE,
+    }
+
+
+def test_ours_a_page_is_a_page_whatever_its_path_ends_in(audit: Command) -> None:
+    files = [f"/static/{name}.png" for name in ("logo", "logo", "other", "dead")]
+    named = ["/tech/node.js", "/tech/in-logs.js", "/wiki/File:Logo.png", "/alone/story.csv", "/favicon.ico"]
+    Path("access.log").write_text(log(*named, *files) + log("/tech/old.js", status=404) + log("/tech/gone.js"))
+    with scripted(wiki()) as site:
+        ran = audit(site.url, "--log", "access.log", "-o", "out")
+        assert ran.code == 0, ran.err
+        assert found("listed.missing") == {"/tech/unlisted.css"}
+        assert found("orphan.") == {"/lost", "/wiki/File:Lost.png", "/tech/in-logs.js", "/alone/story.csv"}
+        assert found("entry.") == {"/tech/gone.js"}
+        assert found("gone.visited") == {"/tech/gone.js", "/tech/old.js"}
+        asked = {path for path in site.paths if path.startswith("/static/")}
+        assert asked == {"/static/logo.png"}  # one of them shows what the others are
+    (source,) = [each for each in report()["inputs"] if each["source"] == "log"]
+    assert source["ignored"] == {"method": 0, "own": 0, "file": 50}
+    assert (source["used"], source["beside"]) == (60, 50)
+    assert "50 for URLs that end like files (.png 40, .ico 10)" in " ".join(source["notes"])
+
+
+# ---------------------------------------------------------------- logs
+
+
+def test_ours_a_log_of_two_sites_without_host_names_proves_nothing_alone(audit: Command) -> None:
+    ours = log("/plain", "/hub/", "/hub/one", "/asked", *["/"] * 9)
+    theirs = log(*(f"/theirs/{n}" for n in range(7)))
+    gone = log("/bought") + log("/bought", status=404)
+    Path("access.log").write_text(ours + theirs + gone)
+    Path("backlinks.csv").write_text("Target URL,Referring domains\n/bought,4\n")
+    with scripted(pages()) as site:
+        words = (site.url, "-o", "out", "--backlinks", "backlinks.csv", "--log", "access.log")
+        ran = audit(*words)
+        assert ran.code == 0, ran.err
+        certain = {
+            each["url"] for each in report()["findings"] if each["rule"] == "gone.visited" and each["is_certain"]
+        }
+        assert certain == {f"{site.url}bought"}
+        assert found("gone.visited") == {"/bought", *(f"/theirs/{n}" for n in range(7))}
+        assert found("orphan.") == {"/lost", "/asked"}
+        (source,) = [each for each in report()["inputs"] if each["source"] == "log"]
+        assert "7 of 12 pages in the log do not exist on this site" in source["doubt"]
+        assert "$host" in source["doubt"]
+        assert "may contain requests for another site" in " ".join(ran.out.split())
+        assert audit(*words, "--fail-on", "gone.visited").code == 4
+        assert audit(*words, "--fail-on", "gone.visited", "--trust-logs").code == 10
+        assert all(each["is_certain"] for each in report()["findings"])
+
+
+@pytest.mark.parametrize("last_status", [200, 404])
+def test_ours_a_log_of_one_site_proves_what_has_gone(audit: Command, last_status: int) -> None:
+    """Some pages went after their last visit; or a section went, and visitors met the 404."""
+    gone = [f"/gone/{n}" for n in range(2 if last_status == 200 else 9)]
+    text = log("/plain", "/hub/", "/hub/one", "/hub/two", *gone)
+    Path("access.log").write_text(text + "".join(log(path, status=404) for path in gone if last_status == 404))
+    with scripted(pages()) as site:
+        assert audit(site.url, "-o", "out", "--log", "access.log").code == 0
+    assert found("gone.visited") == set(gone)
+    assert all(each["is_certain"] for each in report()["findings"])
