@@ -12,6 +12,7 @@ from crawler.audit.evidence.store import ClaimStore
 from crawler.audit.sitemaps import SitemapReadings, check_sitemaps, read_sitemaps
 from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.exports.reader import ExportOptions, check_export, export_hint, read_export
+from crawler.audit.sources.google.reader import check_reports, google_reports, read_report
 from crawler.audit.sources.logs.claims import AddressCounts
 from crawler.audit.sources.logs.files import LogRefused
 from crawler.audit.sources.logs.log import LogOptions
@@ -46,6 +47,7 @@ def check_sources(plan: CrawlPlan) -> None:
         raise UsageError(f"cannot read {error.filename}: {error.strerror} (--sitemap)") from None
     origins_of([name for name in config.audit.logs if "://" in name])
     _check_logs(_local_files(config.audit.logs), _log_options(plan))
+    check_reports(config)
     for source, name in _exports(config):
         if name == STDIN or Path(name).is_fifo():  # check_export would consume them
             raise UsageError("an audit does not read tables from the standard input or a pipe: give files or URLs")
@@ -78,9 +80,9 @@ def source_url_parser(plan: CrawlPlan) -> SourceUrlParser:
 
 
 def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProgress, now: float) -> SitemapReadings:
-    """Read sitemaps, logs, exports and lists. Raises UsageError for an unreadable source, StorageError.
+    """Read sitemaps, logs, exports, lists and reports of Google's APIs.
 
-    ``now`` is Unix time.
+    ``now`` is Unix time. Raises UsageError for an unreadable source, StorageError.
     """
     config, claims, known = plan.config, ClaimStore(db), source_url_parser(plan)
     published = read_sitemaps(plan, db, known, now, lambda name: watch(SourceProgress(name)))
@@ -97,6 +99,9 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
                 _store_claims(claims, *read_export(name, source, known, options, remote.open))
         else:
             _store_claims(claims, *read_export(name, source, known, options, _refuse_url))
+    for google in google_reports(config):
+        watch(SourceProgress(google.title))
+        _store_claims(claims, *read_report(google, config, plan.state, known, now))
     return published
 
 

@@ -42,6 +42,21 @@ class AuditConfig(ConfigSection):
     """Exports of a search engine's webmaster tools, such as Google Search Console."""
     analytics: tuple[str, ...] = ()
     """Exports of a web analytics tool: tables that list the visited pages."""
+    search_console: str = ""
+    """Search Console property to read by the API: a URL with a slash at its end, or sc-domain:example.com. Siteatlas
+    reads the pages with their clicks and impressions."""
+    ga4: str = ""
+    """Google Analytics 4 property to read by the API: its number. Siteatlas reads the pages with their views, sessions
+    and users."""
+    google_credentials: str = ""
+    """Key file (JSON) of a service account that may read the two properties: a path, file:PATH or env:NAME. Default:
+    the account of [search_console]."""
+    google_days: int = Field(default=90, ge=1, le=480)
+    """Days up to yesterday to read from Google's APIs. Search Console keeps about 480 days."""
+    max_google_requests: PositiveInt = 100
+    """Maximum requests for one property per day. An audit uses stored rows, and requests only missing rows."""
+    ga4_endpoint: str = "https://analyticsdata.googleapis.com/v1beta"
+    """URL of the Google Analytics Data API."""
     backlinks: tuple[str, ...] = ()
     """Tables of links from other sites."""
     lists: tuple[str, ...] = ()
