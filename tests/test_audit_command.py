@@ -35,7 +35,7 @@ def audit(siteatlas: Command) -> Command:
 def report(name: str = "out") -> dict[str, Any]:
     """The report of the last audit, without what differs from audit to audit of the same."""
     told: dict[str, Any] = json.loads(Path(name, "audit.json").read_bytes())
-    for key in ("started", "seconds", "fetched", "bytes", "crawl", "compared", "why_uncompared", "mended"):
+    for key in ("started", "seconds", "fetched", "bytes", "crawl", "compared", "why_uncompared", "mended", "history"):
         del told[key]
     for each in told["findings"]:
         del each["since"], each["is_new"]
@@ -258,8 +258,8 @@ def test_ours_fail_on_takes_severities_families_and_rules_from_flag_environment_
         assert (ran.code, ran.out) == (10, "")
         assert "orphan.sitemap" in ran.err
         site.routes["/hub/two"] = Answer("", 500)
-        assert audit(site.url, "-q").code == 4  # inconclusive: neither a failure nor a green light
-        assert audit(site.url, "-q", "--max-pages", "3").code == 4
+        assert audit(site.url, "-q").code == 10  # likely: an earlier audit read the page that fails now
+        assert audit(site.url, "-q", "--max-pages", "3").code == 4  # inconclusive: neither a failure nor a green light
 
 
 # ---------------------------------------------------------------- the next audit

@@ -31,7 +31,7 @@ from crawler.audit.orphans.classes import (
     orphan_classes,
 )
 from crawler.audit.orphans.duplicates import is_paginated
-from crawler.audit.rules import needs_complete
+from crawler.audit.rules import needs_complete, rests_on_visits
 from crawler.audit.source_record import SourceKind
 from crawler.model import Page, State, Url
 from crawler.state.database import storage_errors
@@ -188,7 +188,8 @@ class PageFindings:
                 self.orphans_by_section[section_of(base.url)] += 1
             elif rule == "listed.missing":
                 self.unlisted_by_section[section_of(base.url)] += 1
-            certainty = self._certainty(rule, node)
+            is_doubtful = rests_on_visits(rule) and stats.is_doubtful and not facts.ways
+            certainty = Certainty.INCONCLUSIVE if is_doubtful else self._certainty(rule, node)
             finding = msgspec.structs.replace(
                 base,
                 rule=rule,

@@ -238,6 +238,7 @@ FLAGS: Final = (
     Flag("--max-media", "audit.max_media", "N"),
     Flag("--trust-blocked/--no-trust-blocked", "audit.trust_blocked"),
     Flag("--trust-failed", "audit.trust_failed", "N"),
+    Flag("--trust-logs/--no-trust-logs", "audit.trust_logs"),
     Flag("--audit-every", "audit.every", "SECONDS"),
     Flag("--accepted", "audit.accepted", "FILE"),
     Flag("-o --report", "audit.report", "DIR"),

@@ -75,6 +75,9 @@ class AuditConfig(ConfigSection):
     robots.txt, a login, nofollow or the trap limits, or outside the start directory."""
     trust_failed: int = Field(default=0, ge=0)
     """If at most this many pages failed, assume that they link to no other pages: the findings are at least likely."""
+    trust_logs: bool = False
+    """Assume that access logs without host names contain only requests for this site. Default: if the responses in such
+    a log do not fit the site, findings that only this log supports are inconclusive."""
     every: PositiveDuration | None = None
     """Audit the site after a run if the last audit is at least this old (seconds, or 7d). Only siteatlas run and
     schedule use this setting."""
