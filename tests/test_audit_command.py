@@ -258,8 +258,8 @@ def test_ours_fail_on_takes_severities_families_and_rules_from_flag_environment_
         assert (ran.code, ran.out) == (10, "")
         assert "orphan.sitemap" in ran.err
         site.routes["/hub/two"] = Answer("", 500)
-        assert audit(site.url, "-q").code == 4  # inconclusive: neither a failure nor a green light
-        assert audit(site.url, "-q", "--max-pages", "3").code == 4
+        assert audit(site.url, "-q").code == 10  # likely: an earlier audit read the page that fails now
+        assert audit(site.url, "-q", "--max-pages", "3").code == 4  # inconclusive: neither a failure nor a green light
 
 
 # ---------------------------------------------------------------- the next audit

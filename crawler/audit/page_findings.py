@@ -188,8 +188,8 @@ class PageFindings:
                 self.orphans_by_section[section_of(base.url)] += 1
             elif rule == "listed.missing":
                 self.unlisted_by_section[section_of(base.url)] += 1
-            is_hearsay = rests_on_visits(rule) and stats.is_doubtful and not facts.ways
-            certainty = Certainty.INCONCLUSIVE if is_hearsay else self._certainty(rule, node)
+            is_doubtful = rests_on_visits(rule) and stats.is_doubtful and not facts.ways
+            certainty = Certainty.INCONCLUSIVE if is_doubtful else self._certainty(rule, node)
             finding = msgspec.structs.replace(
                 base,
                 rule=rule,

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler.audit.graph.link_kind import STATE_CODES, STATES, is_unread
+from crawler.audit.graph.link_kind import STATE_CODES, STATES, has_failed
 from crawler.model import State
 
 Int32Array = NDArray[np.int32]
@@ -47,7 +47,7 @@ class Nodes:
     def unread(self) -> BoolArray:
         """A mask of the pages that failed, so that the crawl did not see their links."""
         keys = self.state.astype(np.int32) * 1_000 + self.status
-        failed = [key for key in np.unique(keys).tolist() if is_unread(STATES[key // 1_000], key % 1_000 or None)]
+        failed = [key for key in np.unique(keys).tolist() if has_failed(STATES[key // 1_000], key % 1_000 or None)]
         return np.isin(keys, failed)
 
 

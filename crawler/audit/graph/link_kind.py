@@ -94,7 +94,7 @@ def link_kind_table() -> NDArray[np.uint8]:
 _EMPTY_STATUSES: Final = frozenset({204, 205, *range(300, 400)})  # answers in which a browser sees no page either
 
 
-def is_unread(state: State, status: int | None) -> bool:
+def has_failed(state: State, status: int | None) -> bool:
     """Whether a URL failed, so that nobody knows which links it has."""
     return is_failure(state, status) or (state is State.BAD_ANSWER and status not in _EMPTY_STATUSES)
 

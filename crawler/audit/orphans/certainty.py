@@ -3,9 +3,9 @@
 An unread page may link to anything. So one section that robots.txt blocks makes every orphan finding *inconclusive*.
 Pages that failed are milder: the links of their last good answer count, and the others cost a finding no more than its
 certainty while few pages failed. Such a finding is *likely*. It is inconclusive all the same if one of these pages is
-likely to link to its URL, or if more than :data:`MAX_MISTAKEN` of the findings are expected to be wrong; see
-:mod:`crawler.audit.graph.unread_pages`. Only URLs that the start leads to count: an orphan cannot connect another page
-to the site.
+likely to link to its URL, if more than :data:`MAX_MISTAKEN` of the findings are expected to be wrong (see
+:mod:`crawler.audit.graph.unread_pages`), or if more than :data:`MAX_UNSEEN` of the pages failed. Only URLs that the
+start leads to count: an orphan cannot connect another page to the site.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,12 +15,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.audit.finding import Certainty
-from crawler.audit.graph.link_kind import is_unread
+from crawler.audit.graph.link_kind import has_failed
 from crawler.model import State
 from crawler.units import count_text
 
 REFUSED_STATUSES: Final = frozenset({401, 403, 407, 451})  # the page exists, but not for us
 MAX_MISTAKEN: Final = 0.02  # share of the findings; 3 of 100 likely findings may be wrong
+MAX_UNSEEN: Final = 0.03  # share of the pages
 
 _TRUST: Final = "use --trust-blocked to assume that they contain no other links"
 
@@ -60,13 +61,18 @@ def best_certainty(coverage: CrawlCoverage) -> Certainty:
     limits = limits_of_crawl(coverage)
     if not limits:
         return Certainty.CERTAIN
-    return Certainty.LIKELY if limits == list(_failures(coverage)) else Certainty.INCONCLUSIVE
+    is_much = must_weigh_failures(coverage) and coverage.forgotten > MAX_UNSEEN * _count(coverage, failed=False)
+    return Certainty.INCONCLUSIVE if is_much or limits != list(_failures(coverage)) else Certainty.LIKELY
 
 
 def must_weigh_failures(coverage: CrawlCoverage) -> bool:
     """Whether failed pages may disprove a finding: neither an earlier visit nor the user vouches for them."""
-    failed = sum(ended.count for key, ended in coverage.end_states.items() if is_unread(*key))
-    return bool(coverage.forgotten) and failed > coverage.trust_failed
+    return bool(coverage.forgotten) and _count(coverage, failed=True) > coverage.trust_failed
+
+
+def _count(coverage: CrawlCoverage, *, failed: bool) -> int:
+    """How many URLs failed, or else did not."""
+    return sum(ended.count for key, ended in coverage.end_states.items() if has_failed(*key) is failed)
 
 
 def is_mostly_right(mistaken: float, findings: int) -> bool:
@@ -111,7 +117,7 @@ def _limits(coverage: CrawlCoverage) -> Iterator[str]:
 def _failures(coverage: CrawlCoverage) -> Iterator[str]:
     failed: dict[State, EndedUrls] = {}
     for (state, status), ended in coverage.end_states.items():
-        if is_unread(state, status):
+        if has_failed(state, status):
             failed[state] = _add(failed.get(state), ended)
     for state, ended in failed.items():
         yield f"{_count_urls(ended)} failed ({state.value}), {_example_text(ended)}; audit again when that is fixed"
