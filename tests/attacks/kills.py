@@ -93,8 +93,9 @@ def attack(seed: int) -> str | None:
             started = time.monotonic()
             ran = crawl(whole, server.url, *words)
             seconds = time.monotonic() - started
-            if ran.code != 0:
-                return f"night {night}: exit code {ran.code} undisturbed: {ran.err[:200]}"
+            whole_code = ran.code
+            if whole_code not in (0, 3):  # 3: too much has changed on so small a site
+                return f"night {night}: exit code {whole_code} undisturbed: {ran.err[:200]}"
             code = None
             while code is None and kills < KILLS:
                 code = _killed(killed, line, rng.uniform(0, 1.2 * seconds))
@@ -102,7 +103,7 @@ def attack(seed: int) -> str | None:
             if code is None:
                 ran = crawl(killed, server.url, *words)
                 code = ran.code
-            if code != 0:
+            if code != whole_code:
                 return f"night {night} with {words}: exit code {code} after {kills} kills: {ran.err[:200]}"
             if _readable(killed) != _readable(whole) and datetime.now(UTC).date() == today:
                 return f"night {night} with {words}: other bytes are published after {kills} kills"

@@ -1,7 +1,9 @@
 """The frontier's memory: id, depth and evidence of recent URLs, bounded, and the number of URLs in each state."""
 
 import sqlite3
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeVar
 
 from crawler.model import CLICK_WAYS, DiscoveredBy, DiscoveredUrl, Lease, State, Url
 
@@ -13,6 +15,28 @@ _DEPTH_BITS = 20  # bits of depth behind them; the id is the rest
 _FLAG_MASK, _DEPTH_MASK = (1 << _FLAG_BITS) - 1, (1 << _DEPTH_BITS) - 1
 
 _EVIDENCE_MASK = (1 << _FLAG_BITS + _DEPTH_BITS) - 1  # depth and flags
+
+MAX_RECENT: Final = 20_000
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class Recent(OrderedDict[Key, Value]):
+    """A dictionary that forgets what was not used for long: an endless space is used all the time."""
+
+    def keep(self, key: Key, value: Value) -> Value:
+        """Store a value, and forget the oldest one when there are too many."""
+        self[key] = value
+        if len(self) > MAX_RECENT:
+            self.popitem(last=False)
+        return value
+
+    def use(self, key: Key) -> Value | None:
+        """The value of a key, if there is one, which is the youngest then."""
+        value = self.get(key)
+        if value is not None:
+            self.move_to_end(key)
+        return value
 
 
 class UrlCache:

@@ -1,10 +1,11 @@
 """Copies without end: pages that repeat what was read before, under URLs that are new on every page.
 
-Two kinds of evidence, both of pages that were read:
+Three kinds of evidence, all of pages that were read:
 
 - *Equal but for one segment* of the path, such as a session id: the same text and pictures, and the same links if that
   segment is left open in them. Segments that only count, such as the days of a calendar, are left to the templates
   (:mod:`crawler.crawl.frontier.url_templates`).
+- *Equal with fresh links* (:mod:`crawler.crawl.frontier.fresh_links`): ids anywhere in the path, new on every page.
 - *Equal to the byte*, found on a page that is equal to another one: relative links such as ``next/`` lead deeper and
   deeper.
 
@@ -15,21 +16,19 @@ twice as many follow. So a page is left out only when the pages beside it and a 
 
 import re
 import sqlite3
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
-from typing import Final, TypeVar
+from typing import Final
 
 from msgspec import Struct, field
 
-from crawler.crawl.frontier.cache import StateCounts
+from crawler.crawl.frontier.cache import Recent, StateCounts
+from crawler.crawl.frontier.fresh_links import COPY_PREFIX, FreshLinks, FreshSpace
 from crawler.crawl.frontier.storage import unpack_links
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, Outcome, Page, State, Url, Verdict
 from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.url.normalize import origin_of
 
-COPY_PREFIX: Final = "trap.copies: "
-"""The start of the reason of a URL that is left out because it belongs to a space of copies."""
 EVIDENCE: Final = 20  # copies in a row
 SAMPLE: Final = 10  # URLs that are visited in the end to see whether something new is below them
 _LEADING: Final = 3  # so many copies must lead to new URLs, and so many values of a segment be seen
@@ -37,7 +36,6 @@ _DYNAMIC: Final = 5  # pages of an endless space that differ each time are left 
 _MAX_SEGMENTS: Final = 8
 _UNREAD: Final = -1
 _EQUAL_BYTES: Final = f"{COPY_PREFIX}pages that are equal to the byte lead to more and more copies of themselves"
-_MAX_REMEMBERED: Final = 20_000  # URLs, digests and spaces each
 
 _tag = re.compile(r"<(?!img\b)[^>]*+>?", re.IGNORECASE).sub
 _count = re.compile(r"(?<![0-9])[0-9]{1,7}(?![0-9])").sub
@@ -57,25 +55,6 @@ _POSTPONED: Final = f"""SELECT v.reason, u.url, v.id FROM visit v JOIN url u ON 
 _SET_STATE: Final = "UPDATE visit SET state = ?, reason = ? WHERE id = ?"
 _IS_REMEMBERED: Final = f"""SELECT 1 FROM url u JOIN memory m ON m.id = u.id
   WHERE u.url = ? AND m.state != '{State.TRAP}'"""  # noqa: S608
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-
-
-class _Recent(OrderedDict[Key, Value]):
-    """A dictionary that forgets what was not used for long: an endless space is used all the time."""
-
-    def keep(self, key: Key, value: Value) -> Value:
-        self[key] = value
-        if len(self) > _MAX_REMEMBERED:
-            self.popitem(last=False)
-        return value
-
-    def use(self, key: Key) -> Value | None:
-        value = self.get(key)
-        if value is not None:
-            self.move_to_end(key)
-        return value
 
 
 class _Space(Struct):
@@ -130,13 +109,15 @@ class CopyDetector:
         self._state_counts = state_counts
         self._out = out
         self.notes: dict[str, str] = {}  # by reason
-        self._seen: _Recent[bytes, _Read] = _Recent()
-        self._reads: _Recent[str, _Read] = _Recent()
-        self._spaces: _Recent[str | bytes, _Space] = _Recent()
+        self._seen: Recent[bytes, _Read] = Recent()
+        self._reads: Recent[str, _Read] = Recent()
+        self._spaces: Recent[str | bytes, _Space] = Recent()
+        self._fresh = FreshLinks(self._load, self._evidence)
         self._samples: dict[str, _Sample] = {}
         self._news = 0
         self._lease, self._url = 0, Url("")  # the page that is read now ...
         self._copy_of: list[_Space] = []  # ... and the spaces in which it is a copy
+        self._fresh_copy_of: list[FreshSpace] = []
 
     def read(self, outcome: Outcome) -> bool:
         """Compare a page with those before it. Returns whether pending URLs were postponed."""
@@ -146,9 +127,11 @@ class CopyDetector:
         if content is None:
             return False
         touched = [*self._compare_bytes(lease, content), *self._compare_segments(lease, content)]
-        self._news += not (self._copy_of or self._repeats_bytes(content))
-        decided = [space for space in touched if space.decide(self._evidence)]
-        return bool(decided) and self._postpone_pending()
+        self._fresh_copy_of = self._fresh.read(lease, lambda: (content.markup(), content.links))
+        self._news += not (self._copy_of or self._fresh_copy_of or self._repeats_bytes(content))
+        decided = [space.decide(self._evidence) for space in touched]
+        decided += map(self._fresh.decide, self._fresh_copy_of)
+        return any(decided) and self._postpone_pending()
 
     def refusal(self, find: DiscoveredUrl) -> Verdict | None:
         """Why a new URL is postponed; None when it is visited."""
@@ -156,13 +139,15 @@ class CopyDetector:
             return None
         self._record_new(find.url)
         by_bytes = [space for space in self._copy_of if space.is_endless and space.forms is None]
-        space = by_bytes[0] if by_bytes else self._space_of(find.url)
+        space = by_bytes[0] if by_bytes else self._space_of(find.url) or self._fresh.space_of(find.url)
         if space is None or self._is_remembered(find.url):
             return None
         return Verdict(State.TRAP, space.reason)
 
     def _record_new(self, url: Url) -> None:
         """Note that the page that is read now leads to a new URL."""
+        for fresh in self._fresh_copy_of:
+            fresh.lead(self._lease, url)
         for space in self._copy_of:
             if space.forms is not None:
                 form = _form(url, space.pattern)
@@ -199,11 +184,10 @@ class CopyDetector:
     def _drop_copies(self, reason: str) -> None:
         """Leave out the copies that were read too; of each page the least deep one stays."""
         equal: dict[str, set[tuple[int, Url, int]]] = {}
-        for key, space in self._spaces.items():
-            if space.reason == reason and (space.is_endless or self._is_of_copies(key)):
-                for page, members in space.members.items():
-                    equal.setdefault(page, set()).update(members)
-                space.members.clear()
+        for groups in self._members(reason):
+            for page, members in groups.items():
+                equal.setdefault(page, set()).update(members)
+            groups.clear()
         for page, found in equal.items():
             kept, *others = sorted(found)
             if reason == _EQUAL_BYTES and (first := self._seen.get(bytes.fromhex(page))):
@@ -212,6 +196,15 @@ class CopyDetector:
                 (state,) = self._db.execute("SELECT state FROM visit WHERE id = ?", (number,)).fetchone()
                 if state == State.INDEXABLE and not self._is_remembered(url):
                     self._move(number, url, State.INDEXABLE, State.TRAP, reason)
+
+    def _members(self, reason: str) -> Iterator[dict[str, list[tuple[int, Url, int]]]]:
+        """The equal pages of each space with this reason."""
+        for key, space in self._spaces.items():
+            if space.reason == reason and (space.is_endless or self._is_of_copies(key)):
+                yield space.members
+        for fresh in self._fresh.spaces.values():
+            if fresh.reason == reason:
+                yield fresh.members
 
     def _is_of_copies(self, key: str | bytes) -> bool:
         """Whether the pages that lead to the pages of a space are equal to the byte themselves."""
@@ -281,8 +274,17 @@ class CopyDetector:
         row = self._db.execute(_CONTENT_OF, (first.id,)).fetchone()
         if row is None or _text_digest(row[0]) != content.text_digest():
             return False
-        links = (self._db.execute(_URL, (number,)).fetchone()[0] for number, _ in unpack_links(row[1]))
+        links = self._urls(row[1])
         return {_opened(url, pattern) for url in links} == {_opened(url, pattern) for url in content.links}
+
+    def _load(self, number: int) -> tuple[str, list[Url]] | None:
+        """Text and pictures of a page that was read, and its links."""
+        row = self._db.execute(_CONTENT_OF, (number,)).fetchone()
+        return (_markup(row[0]), [*self._urls(row[1])]) if row else None
+
+    def _urls(self, links: bytes) -> Iterator[Url]:
+        for number, _ in unpack_links(links):
+            yield self._db.execute(_URL, (number,)).fetchone()[0]
 
     def _space_of(self, url: Url) -> _Space | None:
         """The endless space of equal pages that a URL belongs to, unless it is the first of these pages."""
@@ -301,7 +303,8 @@ class CopyDetector:
         moved = False
         for number, url, state, digest in self._db.execute(_WAITING).fetchall():
             by_bytes = self._spaces.get(digest) if digest else None
-            space = by_bytes if by_bytes and by_bytes.is_endless else self._space_of(url)
+            is_of_copies = by_bytes and by_bytes.is_endless
+            space = by_bytes if is_of_copies else self._space_of(url) or self._fresh.space_of(url)
             if space and number not in self._out and not self._is_remembered(url):
                 self._move(number, url, State(state), State.TRAP, space.reason)
                 moved = True
@@ -330,6 +333,10 @@ class _Content:
         self._text_digest = self._text_digest or _text_digest(self._text)
         return self._text_digest
 
+    def markup(self) -> str:
+        """The text and the pictures."""
+        return _markup(self._text)
+
 
 def _content(db: sqlite3.Connection, outcome: Outcome) -> _Content | None:
     page: Page | None = outcome.page
@@ -340,9 +347,13 @@ def _content(db: sqlite3.Connection, outcome: Outcome) -> _Content | None:
     return _Content(row[0], links, row[2]) if row and row[0] else None
 
 
+def _markup(text: bytes) -> str:
+    """The text and the pictures of a snapshot."""
+    return _tag(" ", load_snapshot(text) or "")
+
+
 def _text_digest(text: bytes) -> bytes:
-    """A digest of the text and the pictures of a snapshot."""
-    return blake2b(_tag(" ", load_snapshot(text) or "").encode("utf-8", "replace"), digest_size=16).digest()
+    return blake2b(_markup(text).encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def _open_urls(url: str) -> Iterator[tuple[str, str]]:

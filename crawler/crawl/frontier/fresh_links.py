@@ -1,0 +1,194 @@
+"""Copies with fresh links: pages that are equal but for ids in their URLs, and whose links have new ids on each page.
+
+The ids, one or two, may stand anywhere in the path, also behind the name of the page, and the text may show them. Two
+pages are copies if
+
+- their URLs are equal when the segments of the ids are left open,
+- so are, one by one, those of their links that are not on both pages, at least two,
+- none of these links has the page's own ids, as links within a version or a language have,
+- and text and pictures are equal without the ids.
+
+Such a space is endless if the pages that the copies lead to are copies, too. Pure.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from msgspec import Struct, field
+
+from crawler.crawl.frontier.cache import Recent
+from crawler.model import Lease, Url
+from crawler.url.normalize import origin_of
+
+Opening = tuple[int, ...]
+"""The segments of a path that are left open, counted from its start or, below zero, from its end."""
+Content = tuple[str, list[Url]]
+"""What is compared of a page: text and pictures, and links."""
+
+COPY_PREFIX: Final = "trap.copies: "
+"""The start of the reason of a URL that is left out because it belongs to a space of copies."""
+_OPENINGS: Final[tuple[Opening, ...]] = (
+    *((0,), (1,), (2,), (3,), (-1,), (-2,)),
+    *((0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (0, -1), (-2, -1)),
+)
+_MIN_LINKS: Final = 2  # so many links must have new ids: one alone may be the next page
+_MIN_FORMS: Final = 3  # so many ids must be seen, and so many copies lead to new URLs
+_MIN_SHOWN: Final = 6  # characters of an id that is shown in the text
+_SHARE: Final = 5  # times as many copies as other pages among those that copies lead to
+_MAX_TARGETS: Final = 20_000
+
+_count = re.compile(r"(?<![0-9])[0-9]{1,7}(?![0-9])").sub
+
+
+class FreshSpace(Struct):
+    """Pages of one origin that may be copies without end. ``reason`` is why a URL of the space is left out."""
+
+    reason: str
+    opening: Opening
+    copies: int = 0
+    leading: set[int] = field(default_factory=set)  # ids of copies that led to new URLs, a few
+    forms: list[set[str]] = field(default_factory=list)  # of the ids in new URLs, a few of each
+    targets: set[str] = field(default_factory=set)  # the open URLs of fresh links
+    members: dict[str, list[tuple[int, Url, int]]] = field(default_factory=dict)  # depth, URL and id, by open URL
+    is_endless: bool = False
+
+    def lead(self, page: int, url: Url) -> None:
+        """Note that a copy, by its id, leads to a new URL."""
+        opened = _opened(url, self.opening)
+        if opened and opened[0] in self.targets:
+            for forms, value in zip(self.forms, opened[1], strict=True):
+                if len(forms) < _MIN_FORMS:
+                    forms.add(_count("#", value))  # segments that only count are left to the templates
+            if len(self.leading) < _MIN_FORMS:
+                self.leading.add(page)
+
+
+class _FirstRead(Struct):
+    """The first page of an open URL; its ``id`` is 0 while it waits to be read."""
+
+    depth: int
+    url: Url
+    id: int
+    copies: int = 0
+    differs: bool = False
+    has_other_links: bool = False
+
+
+class FreshLinks:
+    """Finds spaces of copies with fresh links. ``load`` gives the content of a page that was read, by its id."""
+
+    def __init__(self, load: Callable[[int], Content | None], evidence: int) -> None:
+        self._load = load
+        self._evidence = evidence
+        self._reads: Recent[tuple[Opening, str], _FirstRead] = Recent()
+        self.spaces: dict[tuple[str, Opening], FreshSpace] = {}
+
+    def read(self, lease: Lease, content: Callable[[], Content]) -> list[FreshSpace]:
+        """Compare a page with the first one of each of its open URLs. Returns the spaces in which it is a copy."""
+        return [
+            space
+            for opening, open_url, own in _open_urls(lease.url)
+            if (space := self._compare(lease, content, opening, open_url, own))
+        ]
+
+    def _compare(
+        self, lease: Lease, content: Callable[[], Content], opening: Opening, open_url: str, own: list[str]
+    ) -> FreshSpace | None:
+        first = self._reads.use((opening, open_url))
+        if first is None or not first.id:
+            self._reads.keep((opening, open_url), _FirstRead(lease.depth, lease.url, lease.id))
+            return None
+        before = None if first.differs or first.id == lease.id else self._load(first.id)
+        if before is None:
+            return None
+        text, links = content()
+        fresh = _targets({*links}.difference(before[1], [lease.url]), opening, own)
+        _, own_before = _opened(first.url, opening) or ("", [])
+        stale = _targets({*before[1]}.difference(links, [first.url]), opening, own_before)
+        if not fresh or not stale or fresh.keys() != stale.keys():
+            first.differs = first.has_other_links = True
+            return None
+        if text != before[0] and _without(text, own, fresh) != _without(before[0], own_before, stale):
+            first.differs = True
+            return None
+        first.copies += 1
+        space = self._space(lease.url, opening, open_url)
+        space.copies += 1
+        if len(space.targets) < _MAX_TARGETS:
+            space.targets.update(fresh)
+        members = space.members.setdefault(open_url, [(first.depth, first.url, first.id)])
+        members.append((lease.depth, lease.url, lease.id))
+        return space
+
+    def _space(self, url: Url, opening: Opening, open_url: str) -> FreshSpace:
+        key = (origin_of(url), opening)
+        if (space := self.spaces.get(key)) is None:
+            reason = f"{COPY_PREFIX}pages such as {open_url} are equal but for * in their URLs and in their links"
+            space = self.spaces[key] = FreshSpace(reason, opening, forms=[set() for _ in opening])
+        return space
+
+    def decide(self, space: FreshSpace) -> bool:
+        """Whether a space is found to be endless now."""
+        if space.is_endless or space.copies < self._evidence or len(space.leading) < _MIN_FORMS:
+            return False
+        reads = [read for target in space.targets if (read := self._reads.get((space.opening, target)))]
+        different = sum(read.differs for read in reads)
+        equal = sum(read.copies > 0 and not read.differs for read in reads)
+        has_forms = all(len(forms) >= _MIN_FORMS for forms in space.forms)
+        space.is_endless = has_forms and equal > 0 and equal >= _SHARE * different
+        return space.is_endless
+
+    def space_of(self, url: Url) -> FreshSpace | None:
+        """The endless space that a URL belongs to, unless it is the first of its pages."""
+        if not any(space.is_endless for space in self.spaces.values()):
+            return None
+        origin = origin_of(url)
+        for opening, open_url, _ in _open_urls(url):
+            space = self.spaces.get((origin, opening))
+            if space and space.is_endless and open_url in space.targets:
+                first = self._reads.get((opening, open_url))
+                if first is None:
+                    self._reads.keep((opening, open_url), _FirstRead(0, url, 0))
+                elif not first.has_other_links:
+                    return space
+        return None
+
+
+def _targets(links: Iterable[Url], opening: Opening, own: list[str]) -> dict[str, list[str]]:
+    """The values of the open segments of links by their open URLs; nothing if these are no fresh links."""
+    targets: dict[str, list[str]] = {}
+    for link in links:
+        opened = _opened(link, opening)
+        if opened is None or opened[0] in targets or any(map(str.__eq__, opened[1], own)):
+            return {}
+        targets[opened[0]] = opened[1]
+    return targets if len(targets) >= _MIN_LINKS else {}
+
+
+def _without(text: str, own: list[str], targets: dict[str, list[str]]) -> str:
+    """A text without the ids of a page and of its links."""
+    ids = {value for values in (own, *targets.values()) for value in values if len(value) >= _MIN_SHOWN}
+    return re.sub("|".join(map(re.escape, sorted(ids, key=len, reverse=True))), "", text) if ids else text
+
+
+def _open_urls(url: Url) -> Iterator[tuple[Opening, str, list[str]]]:
+    """The URL in each opening that its path has room for, and the values of the open segments."""
+    for opening in _OPENINGS:
+        if opened := _opened(url, opening):
+            yield opening, *opened
+
+
+def _opened(url: Url, opening: Opening) -> tuple[str, list[str]] | None:
+    """A URL with ``*`` for its open segments, and their values; None if its path is too short."""
+    start = url.index("/", 8) + 1
+    path, mark, query = url[start:].partition("?")
+    segments = path.split("/")
+    size = len(segments) - (not segments[-1])
+    places = [at if at >= 0 else size + at for at in opening]
+    if places[0] < 0 or places[-1] >= size or len({*places}) < len(places):
+        return None
+    values = [segments[place] for place in places]
+    for place in places:
+        segments[place] = "*"
+    return f"{url[:start]}{'/'.join(segments)}{mark}{query}", values
