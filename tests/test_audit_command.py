@@ -35,7 +35,7 @@ def audit(siteatlas: Command) -> Command:
 def report(name: str = "out") -> dict[str, Any]:
     """The report of the last audit, without what differs from audit to audit of the same."""
     told: dict[str, Any] = json.loads(Path(name, "audit.json").read_bytes())
-    for key in ("started", "seconds", "fetched", "bytes", "crawl", "compared", "why_uncompared", "mended"):
+    for key in ("started", "seconds", "fetched", "bytes", "crawl", "compared", "why_uncompared", "mended", "history"):
         del told[key]
     for each in told["findings"]:
         del each["since"], each["is_new"]

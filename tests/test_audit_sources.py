@@ -72,3 +72,43 @@ def test_ours_a_page_is_a_page_whatever_its_path_ends_in(audit: Command) -> None
     assert source["ignored"] == {"method": 0, "own": 0, "file": 50}
     assert (source["used"], source["beside"]) == (60, 50)
     assert "50 for URLs that end like files (.png 40, .ico 10)" in " ".join(source["notes"])
+
+
+# ---------------------------------------------------------------- logs
+
+
+def test_ours_a_log_of_two_sites_without_host_names_proves_nothing_alone(audit: Command) -> None:
+    ours = log("/plain", "/hub/", "/hub/one", "/asked", *["/"] * 9)
+    theirs = log(*(f"/theirs/{n}" for n in range(7)))
+    gone = log("/bought") + log("/bought", status=404)
+    Path("access.log").write_text(ours + theirs + gone)
+    Path("backlinks.csv").write_text("Target URL,Referring domains\n/bought,4\n")
+    with scripted(pages()) as site:
+        words = (site.url, "-o", "out", "--backlinks", "backlinks.csv", "--log", "access.log")
+        ran = audit(*words)
+        assert ran.code == 0, ran.err
+        certain = {
+            each["url"] for each in report()["findings"] if each["rule"] == "gone.visited" and each["is_certain"]
+        }
+        assert certain == {f"{site.url}bought"}
+        assert found("gone.visited") == {"/bought", *(f"/theirs/{n}" for n in range(7))}
+        assert found("orphan.") == {"/lost", "/asked"}
+        (source,) = [each for each in report()["inputs"] if each["source"] == "log"]
+        assert "7 of 12 pages in the log do not exist on this site" in source["doubt"]
+        assert "$host" in source["doubt"]
+        assert "may contain requests for another site" in " ".join(ran.out.split())
+        assert audit(*words, "--fail-on", "gone.visited").code == 4
+        assert audit(*words, "--fail-on", "gone.visited", "--trust-logs").code == 10
+        assert all(each["is_certain"] for each in report()["findings"])
+
+
+@pytest.mark.parametrize("last_status", [200, 404])
+def test_ours_a_log_of_one_site_proves_what_has_gone(audit: Command, last_status: int) -> None:
+    """Some pages went after their last visit; or a section went, and visitors met the 404."""
+    gone = [f"/gone/{n}" for n in range(2 if last_status == 200 else 9)]
+    text = log("/plain", "/hub/", "/hub/one", "/hub/two", *gone)
+    Path("access.log").write_text(text + "".join(log(path, status=404) for path in gone if last_status == 404))
+    with scripted(pages()) as site:
+        assert audit(site.url, "-o", "out", "--log", "access.log").code == 0
+    assert found("gone.visited") == set(gone)
+    assert all(each["is_certain"] for each in report()["findings"])

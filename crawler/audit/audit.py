@@ -23,7 +23,7 @@ from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
 from crawler.audit.compare.compare import AuditComparison
 from crawler.audit.conclude import AuditFinisher
 from crawler.audit.evidence.entries import PublishedEntries
-from crawler.audit.evidence.file_claims import FileClaims
+from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import AUDIT_FILE, FindingStore, create_audit_file
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
@@ -31,7 +31,7 @@ from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.audit.host_aliases import MAX_ALIAS_URLS, check_host_aliases
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.second_crawl import StartUrlCheck, UncrawledUrlQueue
-from crawler.audit.summary import summarize
+from crawler.audit.summary import audit_point, summarize
 from crawler.config import fetcher as fetching
 from crawler.config.deprecated import KEYS
 from crawler.config.plan import CrawlPlan
@@ -92,7 +92,7 @@ def audit(
                     _run_in_loop(lambda: check_reachable(plan, store, clock), loop)
                 sources = collect.collect_sources(plan, db, watches.on_sources, store.run.started)
                 queue = UncrawledUrlQueue(
-                    UrlMatcher(db), FileClaims(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits
+                    UrlMatcher(db), ClaimReview(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits
                 )
                 with base_crawl(plan, store, begin, clock()) as base:
                     result, media = _run_in_loop(lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop)
@@ -104,12 +104,16 @@ def audit(
             report = structs.replace(
                 comparison.compare(report, media), seconds=clock() - start, crawl=base.reported(store, report.seconds)
             )
+            news = summarize(report, store.run.number, findings)
+            report = structs.replace(
+                report, history=[*map(audit_point, comparison.audits_before(news.number)), audit_point(news)]
+            )
             watches.on_stage("writing reports")
             report = structs.replace(report, **rank_actions(report, findings)._asdict())
             write(report, findings)
             try:
                 if result.ending is FinishReason.COMPLETE:
-                    comparison.store(report, summarize(report, store.run.number, findings))
+                    comparison.store(report, news)
             except StorageError as error:  # report hours of work all the same
                 yield report, findings
                 raise error from None

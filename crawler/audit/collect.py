@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +12,7 @@ from crawler.audit.evidence.store import ClaimStore
 from crawler.audit.sitemaps import SitemapReadings, check_sitemaps, read_sitemaps
 from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.exports.reader import ExportOptions, check_export, export_hint, read_export
-from crawler.audit.sources.logs.files import find_logs
+from crawler.audit.sources.logs.files import LogRefused
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import check_logs, is_log, read_logs
 from crawler.audit.sources.urls import SourceUrlParser, find_files
@@ -44,8 +44,7 @@ def check_sources(plan: CrawlPlan) -> None:
     except OSError as error:
         raise UsageError(f"cannot read {error.filename}: {error.strerror} (--sitemap)") from None
     origins_of([name for name in config.audit.logs if "://" in name])
-    for name in find_logs(_local_files(config.audit.logs)):
-        _check_log(name, _log_options(plan))
+    _check_logs(_local_files(config.audit.logs), _log_options(plan))
     for source, name in _exports(config):
         if name == STDIN or Path(name).is_fifo():  # check_export would consume them
             raise UsageError("an audit does not read tables from the standard input or a pipe: give files or URLs")
@@ -57,12 +56,12 @@ def check_sources(plan: CrawlPlan) -> None:
             raise
 
 
-def _check_log(name: str, options: LogOptions) -> None:
+def _check_logs(paths: Sequence[str], options: LogOptions) -> None:
     try:
-        check_logs([name], options)
-    except UsageError:
-        if name != STDIN and (hint := export_hint(name)):
-            raise UsageError(f"{name} {hint}") from None
+        check_logs(paths, options)
+    except LogRefused as error:
+        if hint := export_hint(error.name):
+            raise UsageError(f"{error.name} {hint}") from None
         raise
 
 

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from crawler.audit.coverage import crawl_coverage
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.entries import PublishedEntries
-from crawler.audit.evidence.file_claims import FileClaims
 from crawler.audit.evidence.hreflang import SiteVersions
+from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import ClaimStore, FindingStore
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
@@ -85,7 +85,7 @@ class AuditFinisher:
         if graph is None:
             raise self._nothing_to_audit(run)
         matcher = UrlMatcher(self._db)
-        copies = _join_claims(FileClaims(self._db), matcher, graph)
+        copies = _join_claims(ClaimReview(self._db), matcher, graph, trust_logs=self._plan.config.audit.trust_logs)
         facts = crawl_coverage(
             store.db,
             graph,
@@ -235,13 +235,16 @@ class AuditFinisher:
             ages=figures.ages,
             inlinks=figures.inlinks,
             sections=figures.sections(pages.orphans_by_section, pages.unlisted_by_section),
+            section_links=figures.section_links,
         )
 
 
-def _join_claims(files: FileClaims, matcher: UrlMatcher, graph: LinkGraph) -> dict[int, int]:
-    """Match every record with a page; returns the ids of copies with those of their originals."""
-    files.release_pages()
-    files.finish_reports()
+def _join_claims(review: ClaimReview, matcher: UrlMatcher, graph: LinkGraph, *, trust_logs: bool) -> dict[int, int]:
+    """Review every record and match it with a page; returns the ids of copies with those of their originals."""
+    review.release_pages()
+    if not trust_logs:
+        review.doubt_logs()
+    review.finish_reports()
     matcher.match_all()
     copies = dict(find_copies(matcher.duplicates(), lambda number: _link_support(graph, graph.nodes.node(number))))
     matcher.reassign(copies.items())

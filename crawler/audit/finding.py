@@ -136,6 +136,29 @@ class AuditComparisonResult(Struct, frozen=True, kw_only=True):
         return sum_trends(self.trends)
 
 
+class AuditPoint(Struct, frozen=True, kw_only=True):
+    """The numbers of findings of one audit, for trends over many.
+
+    The first five are those of :class:`crawler.audit.summary.AuditSummary`. ``rules`` counts the findings of each rule
+    that has some, None: an earlier version did not store them. ``unchecked`` has the names of groups and the ids of
+    rules that the audit did not check: for these, no findings does not mean no fault.
+    """
+
+    number: int
+    started: float
+    verdict: str
+    pages: int
+    severities: dict[str, int]
+    rules: dict[str, int] | None = None
+    unchecked: list[str] = []
+
+    def total(self, rule: str, group: str) -> int | None:
+        """The findings of a rule of a group, None: unknown."""
+        if self.rules is None or rule in self.unchecked or group in self.unchecked:
+            return None
+        return self.rules.get(rule, 0)
+
+
 class RuleCount(Struct, frozen=True):
     """How many findings of one rule there are; ``open_`` of them are inconclusive."""
 
@@ -178,6 +201,17 @@ class SiteSection(Struct, frozen=True):
     pages: int
     orphans: int
     unlisted: int
+
+
+class SectionLinks(Struct, frozen=True):
+    """The number of links from the indexable pages of one section to those of another, or of the same one.
+
+    Sections are those of :class:`SiteSection`, or "other sections" for the smaller ones.
+    """
+
+    source: str
+    target: str
+    links: int
 
 
 class CrawlBasis(Struct, frozen=True, kw_only=True):
@@ -260,6 +294,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     ages: list[HistogramBar]
     inlinks: list[HistogramBar]
     sections: list[SiteSection]
+    section_links: list[SectionLinks] = []  # without pairs that have no links
     exit_code: int = 0
     unchecked: dict[str, str] = {}
     undecided: dict[str, str] = {}
@@ -267,6 +302,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     crawl: CrawlBasis | None = None  # None: an audit by a version that always crawled
     unasked: int = 0  # URLs that only sources know, and that --max-unlinked kept from being fetched
     compared: AuditComparisonResult | None = None
+    history: list[AuditPoint] = []  # finished audits and this one, the oldest first
     accepted: list[AcceptedCount] = []  # not counted anywhere else
     actions: list[Action] = []  # the one with the most effect first
     patterns: list[FindingPattern] = []  # of all rules, in the order of the reports

@@ -28,7 +28,7 @@ from crawler.audit.orphans.classes import (
     orphan_classes,
 )
 from crawler.audit.orphans.duplicates import is_paginated
-from crawler.audit.rules import needs_complete
+from crawler.audit.rules import needs_complete, rests_on_visits
 from crawler.audit.source_record import SourceKind
 from crawler.model import Page, State, Url
 from crawler.state.database import storage_errors
@@ -169,14 +169,16 @@ class PageFindings:
                 base,
                 rule=rule,
                 sentence=self._sentence(rule, facts, stats, base),
-                is_certain=self._is_certain(rule),
+                is_certain=self._is_certain(rule, facts, stats),
                 hubs=base.hubs if _rule_family(rule) in _ORPHAN_FAMILIES else [],
             )
             yield _rank(rule, facts, stats, base), finding
 
-    def _is_certain(self, rule: str) -> bool:
+    def _is_certain(self, rule: str, facts: UrlFacts, stats: SourceStats) -> bool:
         if _rule_family(rule) == "listed":
             return self._is_listing_whole
+        if rests_on_visits(rule) and stats.is_doubtful and not facts.ways:
+            return False
         return not (self._doubtful and needs_complete(rule))
 
     def _finding(self, node: int, number: int, facts: UrlFacts, stats: SourceStats, *, wants_hub: bool) -> AuditFinding:

@@ -15,18 +15,32 @@ MAX_PATTERNS: Final = 20  # of one rule: the largest
 MAX_EXAMPLES: Final = 3  # URLs of one pattern
 _MAX_GROUPS: Final = 100_000  # groups of one rule in memory; then small ones are merged
 _LEVELS: Final = 3
+_MIN_HASH: Final = 8  # characters of a hash
 
 _origin = re.compile(r"[a-z]+://[^/?#]*", re.IGNORECASE).match
-_hash = re.compile(r"(?<![0-9a-z])(?=[a-f-]*\d)(?=\d*[a-f])[0-9a-f][0-9a-f-]{7,}(?![0-9a-z])", re.IGNORECASE)
+_runs = re.compile(r"[0-9a-z-]{8,}+", re.IGNORECASE).sub
+_is_hexadecimal = re.compile(r"[0-9a-f-]+", re.IGNORECASE).fullmatch
 _number = re.compile(r"\d+")
 _value = re.compile(r"=[^&]*")
+
+
+def _mask_hashes(run: re.Match[str]) -> str:
+    """A run of letters, digits and hyphens, with ``{id}`` for the run or for each part of it that is like a hash."""
+    if _is_hash(run[0]):
+        return "{id}"
+    return "-".join("{id}" if _is_hash(part) else part for part in run[0].split("-"))
+
+
+def _is_hash(text: str) -> bool:
+    digits = sum(map(str.isdecimal, text))
+    return len(text) >= _MIN_HASH and 0 < digits < len(text) - text.count("-") and bool(_is_hexadecimal(text))
 
 
 def url_patterns(url: str) -> tuple[str, ...]:
     """The patterns of a URL, from narrow to wide: without its numbers, without its name, and its first directory."""
     match = _origin(url)
     origin = match[0] if match else ""
-    masked = _number.sub("{n}", _hash.sub("{id}", url[len(origin) :]))
+    masked = _number.sub("{n}", _runs(_mask_hashes, url[len(origin) :]))
     path, mark, query = masked.partition("?")
     if mark:
         return f"{origin}{masked}", f"{origin}{path}?{_value.sub('=*', query)}", f"{origin}{path}?*"

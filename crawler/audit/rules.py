@@ -75,6 +75,11 @@ def needs_complete(rule: str) -> bool:
     return rule.partition(".")[0] in _OF_LINKS
 
 
+def rests_on_visits(rule: str) -> bool:
+    """Whether a finding of the rule says that somebody visits a URL, so that a log of another site could cause it."""
+    return rule in ("gone.visited", "gone.down")
+
+
 ALL_RULES: Final = RULES | LINT
 """The rules of the audit and of lint, by id."""
 
@@ -83,4 +88,6 @@ def why_unproven(rule: str) -> str:
     """Why uncertain findings of a rule are inconclusive, in a sentence."""
     if needs_complete(rule):
         return "The crawl did not see the whole site, and a page that it missed may disprove this finding."
+    if rests_on_visits(rule):
+        return "Only a log knows this URL, and that log may have requests for another site."
     return "Some sources could not be read completely, and their unread parts may disprove this finding."

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from heapq import nlargest
 from typing import Final
 
-from crawler.audit.evidence.file_claims import FileClaims
+from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.url_matching import UncrawledUrl, UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.health.visit import VisitedUrl
@@ -39,9 +39,9 @@ class UncrawledUrlQueue:
     A URL that never answered needs ``min_visits`` by people and search engines.
     """
 
-    def __init__(self, matcher: UrlMatcher, files: FileClaims, limit: int, min_visits: int) -> None:
+    def __init__(self, matcher: UrlMatcher, review: ClaimReview, limit: int, min_visits: int) -> None:
         self._matcher = matcher
-        self._files = files
+        self._review = review
         self._most = limit
         self._min_visits = min_visits
         self.skipped = 0  # uncrawled URLs beyond the limit
@@ -52,11 +52,11 @@ class UncrawledUrlQueue:
 
         Fetched URLs may link to more that only nofollow links lead to. Raises StorageError.
         """
-        if samples := self._files.samples(self._left()):
+        if samples := self._review.samples(self._left()):
             frontier.admit(DiscoveredUrl(url, DiscoveredBy.AUDIT_SOURCE, 1) for url in samples)
             return True
         self._rounds -= 1
-        self._files.release_pages()
+        self._review.release_pages()
         self._matcher.learn_spellings()
         chosen = self._next_urls()
         for start in range(0, len(chosen), BATCH_SIZE):

@@ -91,5 +91,7 @@ class SourceReport(Struct, kw_only=True):
     first: str = ""
     last: str = ""
     complete: bool = True  # False: the reader could not read some of it, which may name unknown URLs
+    hostless: int = 0  # used rows of a log that name no host
+    doubt: str = ""  # why findings that only this source supports are inconclusive
     faults: list[str] = []
     notes: list[str] = []

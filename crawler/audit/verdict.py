@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from crawler.audit.finding import AuditReport
 from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
-from crawler.audit.rules import needs_complete
+from crawler.audit.rules import needs_complete, rests_on_visits
 from crawler.audit.source_record import SourceKind
 from crawler.units import count_text, span
 
@@ -128,5 +128,7 @@ def why_uncertain(report: AuditReport, rule: str) -> str:
     """Why findings of a rule are inconclusive: the doubts, or the sitemaps that could not be read. "" if unknown."""
     if needs_complete(rule):
         return "; ".join(report.doubts)
+    if rests_on_visits(rule):
+        return "; ".join(f"{source.name}: {source.doubt}" for source in report.inputs if source.doubt)
     unread = [source for source in report.inputs if source.source is SourceKind.SITEMAP and not source.complete]
     return "; ".join(f"{source.name} could not be read completely: {' '.join(source.faults)}" for source in unread)

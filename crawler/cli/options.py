@@ -237,6 +237,7 @@ FLAGS: Final = (
     Flag("--media/--no-media", "audit.media"),
     Flag("--max-media", "audit.max_media", "N"),
     Flag("--trust-blocked/--no-trust-blocked", "audit.trust_blocked"),
+    Flag("--trust-logs/--no-trust-logs", "audit.trust_logs"),
     Flag("--audit-every", "audit.every", "SECONDS"),
     Flag("--accepted", "audit.accepted", "FILE"),
     Flag("-o --report", "audit.report", "DIR"),

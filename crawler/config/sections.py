@@ -73,6 +73,9 @@ class AuditConfig(ConfigSection):
     trust_blocked: bool = False
     """Assume that the pages that the crawl cannot read contain no links to other pages. Such pages are behind
     robots.txt, a login, nofollow or the trap limits, or outside the start directory."""
+    trust_logs: bool = False
+    """Assume that access logs without host names contain only requests for this site. Default: if the responses in such
+    a log do not fit the site, findings that only this log supports are inconclusive."""
     every: PositiveDuration | None = None
     """Audit the site after a run if the last audit is at least this old (seconds, or 7d). Only siteatlas run and
     schedule use this setting."""

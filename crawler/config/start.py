@@ -18,7 +18,9 @@ from crawler.url.params import UrlParams
 from sitemap import replacement
 
 MOVED_FILE: Final = "moved-starts.json"  # in the directory of all states: start URLs, and where the crawl starts
-_host_and_path = re.compile(r"(?:[^\s/:?#@]+\.[^\s/:?#@]+|localhost)(?::[0-9]{1,5})?(?:[/?#].*)?", re.DOTALL).fullmatch
+_host_and_path = re.compile(
+    r"(?:[^\s/:?#@.]++(?:\.[^\s/:?#@.]++)++\.?|localhost)(?::[0-9]{1,5})?(?:[/?#].*)?", re.DOTALL
+).fullmatch
 
 
 class StartMoved(NothingCrawlable):

@@ -23,13 +23,14 @@ _IS_LOST: Final = f"(NOT {_IS_OWN} AND v.state != '{State.INDEXABLE}')"
 _REQUESTS: Final = ", ".join(f"max(sum(c.{n} * {_IS_OWN}), sum(c.{n} * {_IS_LOST}))" for n in _REQUEST_NAMES)
 _OTHER_SUMS: Final = ", ".join(f"sum(c.{name})" for name in _SUMMED_COLUMNS[len(_REQUEST_NAMES) :])
 _DAYS: Final = "min(nullif(c.first, '')), max(c.last)"
-_PAGE_SUMS: Final = f"""SELECT h.id, i.source, {_DAYS}, {_REQUESTS}, {_OTHER_SUMS}
+_PAGE_SUMS: Final = f"""SELECT h.id, i.source, {_DAYS}, {_REQUESTS}, {_OTHER_SUMS}, min(i.doubtful)
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input JOIN site.url u ON u.id = h.id
   JOIN site.visit v ON v.id = h.id"""  # noqa: S608
 _BY_PAGE: Final = f"{_PAGE_SUMS} GROUP BY h.id, i.source ORDER BY h.id"
 _OF_PAGE: Final = f"{_PAGE_SUMS} WHERE h.id = ? GROUP BY i.source"
 _PAGE_OF_URL: Final = "SELECT h.id FROM home h JOIN site.url u ON u.id = h.id AND u.url = h.url WHERE h.url = ?"
-_OF_URL: Final = f"""SELECT 0, i.source, {_DAYS}, {", ".join(f"sum(c.{name})" for name in _SUMMED_COLUMNS)}
+_SUMS: Final = ", ".join(f"sum(c.{name})" for name in _SUMMED_COLUMNS)
+_OF_URL: Final = f"""SELECT 0, i.source, {_DAYS}, {_SUMS}, min(i.doubtful)
 FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ? GROUP BY i.source"""  # noqa: S608
 _CLAIMS: Final = """SELECT c.url, i.source, i.account, c.first, c.last, c.people, c.bots, c.status, c.clicks,
   c.impressions, c.sessions, c.views, c.users, c.links, c.domains, c.lastmod, c.agents
@@ -47,12 +48,12 @@ class UrlEvidence:
         """The claims about each URL of the site that has any, by ascending ids."""
         with storage_errors():
             current, known = -1, SourceStats()
-            for number, source, first, last, *numbers in self._db.execute(_BY_PAGE):
+            for number, source, first, last, *numbers, doubtful in self._db.execute(_BY_PAGE):
                 if number != current:
                     if current >= 0:
                         yield current, known
                     current, known = number, SourceStats()
-                known = _add_source(known, SourceKind(source), first or "", last, numbers)
+                known = _add_source(known, SourceKind(source), first or "", last, numbers, doubtful)
             if current >= 0:
                 yield current, known
 
@@ -62,8 +63,8 @@ class UrlEvidence:
         with storage_errors():
             page = self._db.execute(_PAGE_OF_URL, (url,)).fetchone()
             query, values = (_OF_PAGE, page) if page else (_OF_URL, (url,))
-            for _, source, first, last, *numbers in self._db.execute(query, values):
-                known = _add_source(known, SourceKind(source), first or "", last, numbers)
+            for _, source, first, last, *numbers, doubtful in self._db.execute(query, values):
+                known = _add_source(known, SourceKind(source), first or "", last, numbers, doubtful)
         return known
 
     def sentences(self, number: int, url: Url) -> tuple[list[str], list[str]]:
@@ -82,13 +83,16 @@ class UrlEvidence:
         return f"{entry[0]}:{entry[1]}" if entry else _decode_report(account).name
 
 
-def _add_source(known: SourceStats, source: SourceKind, first: str, last: str, numbers: list[int]) -> SourceStats:
+def _add_source(
+    known: SourceStats, source: SourceKind, first: str, last: str, numbers: list[int], doubtful: int
+) -> SourceStats:
     if source is SourceKind.LOG:  # a log knows the days of visits; exports state the period that they cover
         known = msgspec.structs.replace(known, first="", last="")
     elif SourceKind.LOG in known.sources:
         first = last = ""
     return SourceStats(
         sources=known.sources | {source},
+        doubtful=known.doubtful | ({source} if doubtful else set()),
         first=min(filter(None, (known.first, first)), default=""),
         last=max(known.last, last),
         **{name: getattr(known, name) + count for name, count in zip(_SUMMED_COLUMNS, numbers, strict=True)},

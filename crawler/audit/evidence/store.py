@@ -149,7 +149,7 @@ class ClaimStore:
     def put(self, number: int, claims: Iterable[SourceRecord]) -> None:
         """Store claims of one source, in flat memory.
 
-        Those about URLs that look like files wait in the table ``file_claim``; see :class:`FileClaims`.
+        Those about URLs that look like files wait in the table ``file_claim``; see :class:`ClaimReview`.
         """
         rows = iter(claims)
         while batch := list(islice(rows, BATCH_ROWS)):
@@ -167,7 +167,10 @@ class ClaimStore:
     def end(self, number: int, report: SourceReport) -> None:
         """Store the final report of a source."""
         with storage_errors():
-            self._db.execute("UPDATE input SET account = ? WHERE id = ?", (msgspec.msgpack.encode(report), number))
+            self._db.execute(
+                "UPDATE input SET account = ?, doubtful = ? WHERE id = ?",
+                (msgspec.msgpack.encode(report), bool(report.doubt), number),
+            )
 
     def reports(self) -> list[SourceReport]:
         """The reports of all sources, in reading order."""
@@ -214,7 +217,8 @@ AUDIT_TABLES: Final = f"""
 CREATE TABLE input (
   id INTEGER PRIMARY KEY,
   source TEXT NOT NULL,                       -- claim.SourceKind
-  account BLOB NOT NULL                       -- msgpack of claim.SourceReport
+  account BLOB NOT NULL,                      -- msgpack of claim.SourceReport
+  doubtful INTEGER NOT NULL DEFAULT 0         -- 1: it may be about another site
 );
 CREATE TABLE claim ({_CLAIM_TABLE},
   PRIMARY KEY (url, input)

@@ -56,6 +56,7 @@ class SourceStats(Struct, kw_only=True):
     """The counts of all sources for a page in all its spellings. ``ok``, ``moved`` and ``dead`` count log answers."""
 
     sources: set[SourceKind] = set()
+    doubtful: set[SourceKind] = set()  # those of them that may be about another site
     first: str = ""
     last: str = ""
     people: int = 0
@@ -77,6 +78,11 @@ class SourceStats(Struct, kw_only=True):
         """The demand for the page in one number, to rank findings by."""
         counted = max(self.sessions, self.views, self.users)  # three counts of the same visits
         return self.people + self.bots + self.clicks + counted + max(self.links, self.domains)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether every source that knows the page may be about another site."""
+        return bool(self.sources) and self.doubtful == self.sources
 
     @property
     def is_found_by_people(self) -> bool:

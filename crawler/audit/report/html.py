@@ -27,7 +27,7 @@ from crawler.audit.finding import (
     RuleTrend,
 )
 from crawler.audit.patterns import fold_findings
-from crawler.audit.report.charts import chart_bars, share_of, treemap_tiles
+from crawler.audit.report.charts import CELL, IslandMap, chart_bars, island_map, link_matrix, share_of, treemap_tiles
 from crawler.audit.report.html_data import (
     FINDINGS_PER_CHUNK,
     ISLAND_RULE,
@@ -39,7 +39,7 @@ from crawler.audit.report.html_data import (
     visit_texts,
 )
 from crawler.audit.report.style import csp_source, read_style
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, reported_counts
 from crawler.audit.rules import needs_complete
 from crawler.audit.source_record import SourceKind
 from crawler.audit.verdict import (
@@ -216,6 +216,9 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "held": sum(item.held for family in families for item in family.classes),
         "total": sum(item.total for item in report.counts),
         "sections": sorted(report.sections, key=lambda item: -item.pages)[:MAX_SECTIONS],
+        "matrix": link_matrix(report.section_links, report.sections),
+        "cell": CELL,
+        "sea": _island_map(report, findings),
         "tiles": treemap_tiles(report.sections),
         **{name: chart_bars(getattr(report, name)) for name in ("states", "statuses", "depths", "ages", "inlinks")},
         "facts": _script_values(report),
@@ -261,6 +264,13 @@ def _class(count: RuleCount, report: AuditReport, findings: AuditFindings, taken
         len(islands),
         report.trends.get(rule.id),
     )
+
+
+def _island_map(report: AuditReport, findings: AuditFindings) -> IslandMap | None:
+    islands = find_orphan_islands(findings(ISLAND_RULE)) if report.count(ISLAND_RULE).total else []
+    others = [(count.rule, count.total) for count in reported_counts(report) if count.rule != ISLAND_RULE]
+    alone = [(REPORTED_RULES[rule].title, total) for rule, total in others if rule.startswith("orphan.")]
+    return island_map(islands, alone)
 
 
 def _by_severity(families: Sequence[RuleFamilyView], actions: Sequence[Action]) -> list[SeverityView]:

@@ -22,6 +22,7 @@ from crawler.audit.report.layout import output_width, wrap
 from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
 from crawler.audit.rules import needs_complete
 from crawler.audit.source_record import SourceReport
+from crawler.audit.summary import rule_histories
 from crawler.audit.verdict import (
     EmptyGroups,
     VerdictKind,
@@ -64,6 +65,7 @@ class TextFormatter:
         return wrap(text, self.width, " " * first, " " * (first if rest < 0 else rest))
 
 
+MIN_AUDITS, MAX_AUDITS = 3, 6  # whose findings are shown as a trend
 MAX_NAMED: Final = 3  # findings of each rule without --verbose
 _INDENT: Final = 4
 
@@ -162,10 +164,28 @@ def report_lines(
                 yield from _rule_lines(count, report, findings, page, verbose)
     yield from resolved_lines(report, findings, page, verbose=verbose)
     yield from _accepted_lines(report, findings, page, verbose=verbose)
+    yield from _history_lines(report, page)
     yield ""
     yield from _empty_lines(empty_groups(report), page)
     yield from uncompared_lines(report.compared, page)
     yield from _closing_lines(report, page, written, verbose=verbose)
+
+
+def _history_lines(report: AuditReport, page: TextFormatter) -> Iterator[str]:
+    """The numbers of findings of each rule over the last audits, in a line, if there are enough for a trend."""
+    points = report.history[-MAX_AUDITS:]
+    if len(points) < MIN_AUDITS:
+        return
+    yield ""
+    yield from page.wrap(
+        page.paint(f"Findings of the last {len(points)} audits, the oldest first", "1")
+        + f" (since {utc_minute(points[0].started)[:10]})",
+        0,
+        2,
+    )
+    for history in rule_histories(points):
+        numbers = "".join("-".rjust(8) if total is None else f"{total:>8,}" for total in history.totals)
+        yield f"{numbers}  {history.rule.id}"
 
 
 def _accepted_lines(

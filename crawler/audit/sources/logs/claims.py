@@ -268,6 +268,7 @@ class LogClaimBuilder:
             report.beside += requests
         else:
             report.used += requests
+            report.hostless += requests * target.startswith(b"/")
             shown = url if self._keep_tokens else Url(mask_secrets(url))
             self.masked += requests * (shown != url)
             yield self._claim(shown, count)

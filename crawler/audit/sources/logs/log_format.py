@@ -68,7 +68,7 @@ _REQUEST_PARTS: Final = ("method", "path", "query")
 _PORT_FIELDS: Final = frozenset({"server_port", "p"})
 
 _nginx = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_apache = re.compile(r"%[!,\d]*[<>]?(?:\{([^}]*)\}(\^?[a-zA-Z]{1,2})|([a-zA-Z%]))")
+_apache = re.compile(r"%[!,\d]*+[<>]?+(?:\{([^{}]*+)\}(\^?[a-zA-Z]{1,2})|([a-zA-Z%]))")
 _directive = re.compile(r"\s*+log_format\s++\S++\s++(?:escape=\S++\s++)?+(.*)", re.DOTALL).match
 _logformat = re.compile(
     r'\s*+(?:LogFormat|CustomLog\s++\S++)\s++"((?:[^"\\]++|\\.)*+)"', re.DOTALL | re.IGNORECASE

@@ -12,7 +12,7 @@ from scripted import Answer, Route, Site, scripted
 
 from crawler.audit.audit import ProgressWatchers, audit
 from crawler.audit.collect import source_url_parser
-from crawler.audit.evidence.file_claims import FileClaims
+from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import AUDIT_FILE, ClaimStore, create_audit_file
 from crawler.audit.finding import AuditFinding, AuditReport
 from crawler.audit.host_aliases import MAX_ALIAS_URLS
@@ -69,7 +69,7 @@ class Read:
         self.names: list[str] = []
         read = read_sitemaps(plan, db, source_url_parser(plan), NOW, self.names.append)
         self.findings, self.notes = read.findings, read.notes
-        FileClaims(db).finish_reports()
+        ClaimReview(db).finish_reports()
         self.accounts: list[SourceReport] = ClaimStore(db).reports()
         with storage_errors():
             claimed = db.execute("SELECT DISTINCT url FROM claim ORDER BY url").fetchall()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawler.audit.evidence.by_url import UrlEvidence
-from crawler.audit.evidence.file_claims import FileClaims
+from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import AUDIT_FILE, ClaimStore, FindingStore, create_audit_file
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.finding import AuditFinding, RuleCount
@@ -89,7 +89,7 @@ def test_ours_the_account_of_a_source_is_kept_as_it_ended(desk: Desk) -> None:
     desk.claims.put(number, [SourceRecord(url=url("/a")), SourceRecord(url=url("/b")), SourceRecord(url=url("/a"))])
     account.rows, account.used = 4, 3
     desk.claims.end(number, account)
-    FileClaims(desk.db).finish_reports()
+    ClaimReview(desk.db).finish_reports()
     (kept,) = desk.claims.reports()
     assert (kept.name, kept.rows, kept.used, kept.urls) == ("list.txt", 4, 3, 2)
 

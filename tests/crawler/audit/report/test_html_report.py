@@ -138,7 +138,19 @@ def test_ours_sources_and_figures_are_there_without_a_script(tmp_path: Path) -> 
 def test_ours_an_audit_that_found_nothing_says_so(tmp_path: Path) -> None:
     report, _ = made(1)
     empty = msgspec.structs.replace(
-        report, counts=[], inputs=[], states=[], statuses=[], depths=[], ages=[], inlinks=[], sections=[], notes=[]
+        report,
+        counts=[],
+        inputs=[],
+        states=[],
+        statuses=[],
+        depths=[],
+        ages=[],
+        inlinks=[],
+        sections=[],
+        notes=[],
+        actions=[],
+        patterns=[],
+        section_links=[],
     )
     tree = page(tmp_path, empty, lambda _: iter(()))
     assert "No findings: every page is linked" in text(tree.css_first("#classes"))

@@ -1,17 +1,16 @@
-"""Holds the claims about URLs that look like files, until the crawl shows which of them are pages.
+"""Reviews the claims of the sources once the crawl is known: which are about pages, and which about this site.
 
 Most requests in a log are for images and style sheets. But ``/tech/node.js`` and ``/wiki/File:Logo.png`` are pages on
-some sites: only a link, a sitemap or a response can tell.
+some sites: only a link, a sitemap or a response can tell. A log without host names may have the requests of two sites.
 """
 
-import re
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final
 
 from crawler.audit.evidence.store import CLAIM_COLUMNS, ClaimStore
-from crawler.audit.source_record import IgnoreReason
+from crawler.audit.source_record import IgnoreReason, SourceKind
 from crawler.audit.sources.urls import file_pattern
 from crawler.model import DiscoveredBy, State, Url
 from crawler.state.database import storage_errors, transaction
@@ -28,9 +27,7 @@ _REQUESTED_AS_PAGE: Final = (
     *(State.REDIRECT, State.CLIENT_ERROR, State.SERVER_ERROR, State.CHALLENGED, State.UNREACHABLE, State.BAD_ANSWER),
 )
 # Every program requests these at the root of every site.
-_well_known = re.compile(
-    r"https?://[^/]+/(?:robots|ads|app-ads|humans|security)\.txt|\S+/(?:favicon\.ico|sitemap[^/]*)"
-)
+_ROOT_FILES: Final = frozenset({"robots.txt", "ads.txt", "app-ads.txt", "humans.txt", "security.txt"})
 
 _PAGES: Final = f"""SELECT u.url FROM site.visit v JOIN site.url u ON u.id = v.id
   WHERE v.state IN ({", ".join("?" * len(_READ_AS_PAGE))})"""  # noqa: S608 - places
@@ -48,8 +45,17 @@ _HAS_PAGES: Final = """SELECT 1 FROM site.url u JOIN site.visit v ON v.id = u.id
 _LEFT: Final = "SELECT input, pattern, sum(row_count) FROM file_claim GROUP BY input, pattern"
 
 
-class FileClaims:
-    """The claims in ``file_claim`` of ``db``, which has the state of the site attached as ``site``.
+_LOG_FIT: Final = f"""SELECT c.input, count(*), sum(v.status IN (404, 410)),
+    min(CASE WHEN v.status IN (404, 410) THEN c.url END)
+  FROM claim c JOIN input i ON i.id = c.input JOIN site.url u ON u.url = c.url JOIN site.visit v ON v.id = u.id
+  WHERE i.source = '{SourceKind.LOG.value}' AND (c.status BETWEEN 200 AND 299 OR c.status = 304)
+    AND v.status IS NOT NULL GROUP BY c.input"""  # noqa: S608 - a constant
+_MIN_MISFITS: Final = 3  # URLs that a log answers with a page and the site with 404 or 410
+_MISFIT_SHARE: Final = 0.05  # of the URLs that a log answers with a page; more make the log doubtful
+
+
+class ClaimReview:
+    """The claims of ``db``, which has the state of the site attached as ``site``.
 
     Every method raises StorageError when the disk fails.
     """
@@ -66,7 +72,7 @@ class FileClaims:
             rows = [
                 (pattern, Url(url))
                 for pattern, url, _, visit in self._db.execute(_MOST_WANTED)
-                if visit is None and not _well_known.fullmatch(url) and f"={MASK}" not in url
+                if visit is None and not _is_well_known(url) and f"={MASK}" not in url
             ]
         rows.sort(key=lambda row: not self._has_pages(row[0]))
         return [url for _, url in rows[: min(limit, MAX_SAMPLES)]]
@@ -84,6 +90,23 @@ class FileClaims:
                 self._db.execute(
                     "DELETE FROM file_claim WHERE EXISTS (SELECT 1 FROM claim c WHERE c.url = file_claim.url)"
                 )
+
+    def doubt_logs(self) -> None:
+        """Doubt the logs without host names whose newest responses do not fit the site.
+
+        A page may have gone since its last visit. But if many have, the log may be that of several sites.
+        """
+        store = ClaimStore(self._db)
+        with storage_errors():
+            fits = {number: fit for number, *fit in self._db.execute(_LOG_FIT)}
+        for number, report in store.reports_by_number():
+            pages, misfits, example = fits.get(number, (0, 0, ""))
+            has_hosts = report.hostless * 2 <= report.used
+            if has_hosts or misfits < _MIN_MISFITS or misfits <= _MISFIT_SHARE * pages:
+                continue
+            report.doubt = _doubt_text(misfits, pages, example)
+            report.notes.append(f"findings that only this log supports are inconclusive: {report.doubt}")
+            store.end(number, report)
 
     def finish_reports(self) -> None:
         """Complete the reports of all sources: their distinct URLs, and the rows left aside as files."""
@@ -115,6 +138,14 @@ class FileClaims:
         return row is not None
 
 
+def _doubt_text(misfits: int, pages: int, example: str) -> str:
+    return (
+        f"{misfits:,} of {pages:,} pages in the log do not exist on this site, such as {example}, and the log has no "
+        "host names, so it may contain requests for another site. Log the host ($host in nginx's log_format, %v in "
+        "Apache's LogFormat), or use --trust-logs if all requests are for this site"
+    )
+
+
 def _ignored_text(suffixes: Counter[str]) -> str:
     top = suffixes.most_common(_MAX_SUFFIXES)
     shown = ", ".join(f"{suffix} {count:,}" for suffix, count in top)
@@ -124,3 +155,9 @@ def _ignored_text(suffixes: Counter[str]) -> str:
         f"ignored: {suffixes.total():,} for URLs that end like files ({shown}{others}), because no link, sitemap or "
         "response shows that they are pages"
     )
+
+
+def _is_well_known(url: str) -> bool:
+    """Whether programs request a URL without being led there."""
+    above, _, name = url.rpartition("/")
+    return name == "favicon.ico" or name.startswith("sitemap") or (name in _ROOT_FILES and above.count("/") == 2)
