@@ -589,6 +589,9 @@ def bad_entries(site: Planted) -> None:
         site.page(f"/listed/copy-{name}/", "bread", canonical=SOUP)
         site.expect("entry.canonical", f"/listed/copy-{name}/")
     site.link("/about/", "/listed/copy-linked/")
+    site.answers["/listed/photo.png"] = Answer(200, b"\x89PNG\r\n\x1a\n", {"Content-Type": "image/png"})
+    site.list("/listed/photo.png")
+    site.expect("entry.type", "/listed/photo.png")
     # near miss: a document of another type may be listed
     site.answers["/listed/plan.pdf"] = Answer(200, b"%PDF-1.4 plan", {"Content-Type": "application/pdf"})
     site.list("/listed/plan.pdf")

@@ -123,7 +123,7 @@ def change(statement: str, *values: object) -> None:
 
 def same(report: dict[str, Any]) -> dict[str, Any]:
     """What two audits that saw the same say alike."""
-    varying = ("started", "seconds", "fetched", "bytes", "crawl", "compared", "why_uncompared", "mended")
+    varying = ("started", "seconds", "fetched", "bytes", "crawl", "compared", "history", "why_uncompared", "mended")
     findings = [
         {key: value for key, value in each.items() if key not in ("since", "is_new")} for each in report["findings"]
     ]

@@ -401,7 +401,7 @@ def test_ours_a_site_read_from_its_folder_or_staging_server_has_the_same_finding
 
 def test_ours_guesses_of_scanners_cost_no_request(audit: Command) -> None:
     guesses = [f"/{name}{n}" for n in range(500) for name in (".env.", "wp-login.php?x=", "backup/db", "a/../../")]
-    noise = "".join(line(path, 404, 1 + n % 20, n % 200) for n, path in enumerate(guesses))
+    noise = "".join(line(path, 404, 1 + n % 20, 10 + n % 200) for n, path in enumerate(guesses))
     Path("access.log").write_text(noise + log("/asked") + log("/was", status=404) + log("/once", status=404)[:400])
     with scripted(pages()) as site:
         assert audit(site.url, "--log", "access.log", "-o", "out").code == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audited import FAST, Command, in_process, log, page, pages, sitemap
+from audited import FAST, Command, in_process, line, log, page, pages, sitemap
 from scripted import Answer, Route, scripted
 
 
@@ -112,3 +112,55 @@ def test_ours_a_log_of_one_site_proves_what_has_gone(audit: Command, last_status
         assert audit(site.url, "-o", "out", "--log", "access.log").code == 0
     assert found("gone.visited") == set(gone)
     assert all(each["is_certain"] for each in report()["findings"])
+
+
+# ---------------------------------------------------------------- people and scanners
+
+CHROME = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/130.0.0.0 Safari/537.36"
+
+
+def scan(names: list[str], addresses: int = 4, times: int = 2, agent: str = CHROME) -> str:
+    """Requests of scanners that call themselves browsers, each for every name."""
+    return "".join(
+        line(name, 404, day, 100 + who, agent)
+        for who in range(addresses)
+        for day in range(1, times + 1)
+        for name in names
+    )
+
+
+def test_ours_clients_whose_requests_fail_are_no_people_whatever_they_ask_for(audit: Command) -> None:
+    names = [f"/{word}/{n}.php" for n in range(40) for word in ("plugins", "upload")]  # on no list of probes
+    people = log("/plain", "/hub/", "/hub/one", "/style.css", "/") + log("/bookmarked", status=404)
+    Path("access.log").write_text(people + scan(names) + scan(["/bookmarked"], times=9) + scan(["/plain"]))
+    with scripted(pages()) as site:
+        assert audit(site.url, "-o", "out", "--log", "access.log").code == 0
+        assert found("gone.visited") == {"/bookmarked"}
+        assert not set(names) & set(site.paths)  # and they cost no request
+    (finding,) = [each for each in report()["findings"] if each["rule"] == "gone.visited"]
+    assert (finding["people"], finding["bots"], finding["addresses"]) == (10, 36, 5)
+    assert "people got errors from 5 addresses" in finding["evidence"]
+    stored = b"".join(path.read_bytes() for path in Path().rglob("*") if path.is_file() and path.name != "access.log")
+    assert b"192.0.2." not in stored
+
+
+def test_ours_clients_that_ask_for_what_nothing_links_are_no_people(audit: Command) -> None:
+    """They read the site too."""
+    names = [f"/guess-{n}/" for n in range(20)]
+    reading = "".join(line("/plain", 200, 5, 100 + who, CHROME) for who in range(4) for _ in range(60))
+    Path("access.log").write_text(scan(names) + log("/plain", "/hub/") + reading)
+    with scripted(pages()) as site:
+        assert audit(site.url, "-o", "out", "--log", "access.log").code == 0
+    assert found("gone.visited") == set()
+
+
+def test_ours_people_who_follow_old_links_stay_people(audit: Command) -> None:
+    """A section has gone: its readers meet nothing else, each a page or two, and some read on."""
+    gone = [f"/news/{n}" for n in range(8)]
+    lines = [line(gone[(who + n) % 8], 404, 1 + who % 20, who) for who in range(1, 80) for n in range(2)]
+    linked = [line(f"/linked-{n}", 404, 3, 200) for n in range(9)] + [line("/plain", 200, 3, 200)] * 9
+    Path("access.log").write_text("".join(lines + linked * 5))
+    routes = {**pages(), "/plain": page("/", *(f"/linked-{n}" for n in range(9)))}
+    with scripted(routes) as site:
+        assert audit(site.url, "-o", "out", "--log", "access.log").code == 0
+    assert found("gone.visited") == {*gone, *(f"/linked-{n}" for n in range(9))}

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from crawler.audit.finding import Action, AuditFinding, AuditFindings, AuditReport, FindingPattern
+from crawler.audit.finding import Action, AuditFinding, AuditFindings, AuditReport, FindingPattern, RuleCount
 from crawler.audit.patterns import MAX_EXAMPLES, FindingGroup, PatternCounter, demand
 from crawler.audit.rule_groups import REPORTED_RULES, reported_counts
 from crawler.units import count_text
@@ -129,7 +129,7 @@ def rank_actions(report: AuditReport, findings: AuditFindings) -> RankedActions:
     root of the demand that the action serves. Findings that are inconclusive count less.
     """
     rules = [
-        _RuleWork(REPORTED_RULES[count.rule], findings, count.certain / count.total)
+        _RuleWork(REPORTED_RULES[count.rule], findings, count)
         for count in reported_counts(report)
         if count.rule not in _MINOR
     ]
@@ -157,14 +157,15 @@ def _task_of(rule: Rule) -> _Task:
 class _RuleWork:
     """The findings of one rule, counted. ``best`` are those that most people want, with their demand."""
 
-    def __init__(self, rule: Rule, findings: AuditFindings, certain: float) -> None:
+    def __init__(self, rule: Rule, findings: AuditFindings, counted: RuleCount) -> None:
         self.rule = rule
+        self.inconclusive = counted.open_
         self.count = self.people = self.clicks = self.links = self.prepared = 0
         counter = PatternCounter(rule.id)
         self.best = nlargest(MAX_EXAMPLES, self._counted(findings, counter))
         self._groups = counter.merge()
         self.patterns = counter.patterns()
-        self._factor = _WEIGHTS[rule.severity] * (certain + (1 - certain) * _DOUBTFUL)
+        self._factor = _WEIGHTS[rule.severity] * (1 - (1 - _DOUBTFUL) * counted.open_ / counted.total)
 
     def _counted(self, findings: AuditFindings, counter: PatternCounter) -> Iterator[tuple[float, int, str]]:
         for place, finding in enumerate(findings(self.rule.id)):
@@ -210,6 +211,7 @@ def _action(task: _Task, parts: list[_RuleWork]) -> Action:
         severity=max(part.rule.severity for part in parts).value,
         rules=[part.rule.id for part in parts],
         count=count,
+        inconclusive=sum(part.inconclusive for part in parts),
         effect=round(sum(part.effect(task.gain) for part in parts), 1),
         examples=[*dict.fromkeys(url for _, _, url in best)],
         patterns=patterns[:_MAX_PATTERNS],

@@ -31,6 +31,7 @@ from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.audit.host_aliases import MAX_ALIAS_URLS, check_host_aliases
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.second_crawl import StartUrlCheck, UncrawledUrlQueue
+from crawler.audit.segments import Segments, count_findings
 from crawler.audit.summary import audit_point, summarize
 from crawler.config import fetcher as fetching
 from crawler.config.deprecated import KEYS
@@ -82,6 +83,7 @@ def audit(
     """
     start = clock()
     collect.check_sources(plan)
+    segments = Segments(plan.config.audit.segments)
     acceptances = read_acceptances(plan.config.audit.accepted)
     with Store(plan.state, begin_settings(plan), begin=begin, about=plan.about, now=clock(), renamed=KEYS) as store:
         db = create_audit_file(store.directory / AUDIT_FILE, store.directory / STATE_DB.file)
@@ -98,7 +100,9 @@ def audit(
                     result, media = _run_in_loop(lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop)
             notes = [*sources.notes, *queue.notes(), *media.notes]
             watches.on_stage("classifying")
-            report = AuditFinisher(plan, store, db).finish(result, sources.findings, media, notes, queue.skipped)
+            report = AuditFinisher(plan, store, db, segments).finish(
+                result, sources.findings, media, notes, queue.skipped
+            )
             findings = FindingStore(db)
             report = _set_aside(acceptances, report, findings)
             report = structs.replace(
@@ -109,7 +113,9 @@ def audit(
                 report, history=[*map(audit_point, comparison.audits_before(news.number)), audit_point(news)]
             )
             watches.on_stage("writing reports")
-            report = structs.replace(report, **rank_actions(report, findings)._asdict())
+            report = structs.replace(
+                report, segments=count_findings(report, findings), **rank_actions(report, findings)._asdict()
+            )
             write(report, findings)
             try:
                 if result.ending is FinishReason.COMPLETE:

@@ -1,13 +1,23 @@
 """The values of an audit: findings with their evidence, and the report that counts them. No rules, no I/O."""
 
 from collections.abc import Collection, Iterator
+from enum import StrEnum
 from typing import Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from crawler.audit.rules import ALL_RULES
 from crawler.audit.source_record import SourceReport
 from sitemap import Finding, Severity
+
+
+class Certainty(StrEnum):
+    """How far a finding holds, the best first: see :mod:`crawler.audit.orphans.certainty`."""
+
+    CERTAIN = "certain"  # no page that the audit did not see can disprove it
+    LIKELY = "likely"  # a page that failed may disprove it; 97 of 100 such findings are true
+    INCONCLUSIVE = "inconclusive"
 
 
 class Referrer(Struct, frozen=True):
@@ -31,14 +41,16 @@ class LinkSuggestion(Struct, frozen=True):
 class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     """A finding with the evidence about its URL.
 
-    ``rule`` is a key of :data:`crawler.audit.rules.ALL_RULES`. ``is_certain`` is False when pages that the audit
-    did not see could disprove it. ``depth`` counts clicks from the start; None: no path of links leads to it.
-    ``inlinks`` counts the pages with followed links to it; ``weight`` is its share of the site's link weight, where the
-    average page has 1.0. ``known`` are the kinds of sources that know it (:class:`SourceKind`).
+    ``rule`` is a key of :data:`crawler.audit.rules.ALL_RULES`. ``is_certain`` is False when pages that the audit did
+    not see could disprove it; ``certainty`` says how likely that is. ``depth`` counts clicks from the start; None: no
+    path of links leads to it. ``inlinks`` counts the pages with followed links to it; ``weight`` is its share of the
+    site's link weight, where the average page has 1.0. ``known`` are the kinds of sources that know it
+    (:class:`SourceKind`).
     """
 
     url: str
     is_certain: bool = True
+    certainty: Certainty = Certainty.CERTAIN
     title: str = ""
     state: str = ""  # a crawler.model.State, "" when it was not fetched
     status: int | None = None
@@ -50,6 +62,7 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     first: str = ""  # days of the first and last visit in logs, search and analytics
     last: str = ""
     people: int = 0
+    addresses: int = 0  # of the people who got errors
     bots: int = 0
     clicks: int = 0
     impressions: int = 0
@@ -64,8 +77,19 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     targets: list[LinkSuggestion] = field(default_factory=list)  # of a redirect of a dead URL, the best first
     evidence: list[str] = field(default_factory=list)  # sentences, each naming its source
     group: str = ""  # the island, the cluster
+    segment: str = ""  # see crawler.audit.segments
     since: str = ""  # the day (UTC) of the first of the consecutive audits that had it
     is_new: bool = False  # the previous audit checked the rule, and did not have it
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.is_certain and self.certainty is Certainty.CERTAIN:
+            force_setattr(self, "certainty", Certainty.INCONCLUSIVE)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is inconclusive: neither certain nor likely."""
+        return self.certainty is Certainty.INCONCLUSIVE
 
     @property
     def severity(self) -> Severity:
@@ -160,15 +184,19 @@ class AuditPoint(Struct, frozen=True, kw_only=True):
 
 
 class RuleCount(Struct, frozen=True):
-    """How many findings of one rule there are; ``open_`` of them are inconclusive."""
+    """How many findings of one rule there are.
+
+    ``certain`` counts those that are not inconclusive, of which ``likely`` are only likely; ``open_`` the others.
+    """
 
     rule: str
     certain: int
     open_: int = 0
+    likely: int = 0
 
     @property
     def total(self) -> int:
-        """Certain and inconclusive ones."""
+        """Certain, likely and inconclusive ones."""
         return self.certain + self.open_
 
 
@@ -201,6 +229,20 @@ class SiteSection(Struct, frozen=True):
     pages: int
     orphans: int
     unlisted: int
+
+
+class SiteSegment(Struct, frozen=True):
+    """A part of the site that the configuration names; "": the rest. ``orphans`` include the weakly linked pages.
+
+    ``errors``, ``warnings`` and ``notes`` count its findings.
+    """
+
+    name: str
+    pages: int
+    orphans: int = 0
+    errors: int = 0
+    warnings: int = 0
+    notes: int = 0
 
 
 class SectionLinks(Struct, frozen=True):
@@ -257,6 +299,7 @@ class Action(Struct, frozen=True, kw_only=True):
     severity: str  # of the worst of the rules
     rules: list[str]
     count: int
+    inconclusive: int = 0  # of these
     effect: float
     examples: list[str]
     patterns: list[FindingPattern] = []  # the largest first
@@ -294,12 +337,14 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     ages: list[HistogramBar]
     inlinks: list[HistogramBar]
     sections: list[SiteSection]
+    segments: list[SiteSegment] = []  # without a configuration of segments: none
     section_links: list[SectionLinks] = []  # without pairs that have no links
     exit_code: int = 0
     unchecked: dict[str, str] = {}
     undecided: dict[str, str] = {}
     absent: dict[str, str] = {}
     crawl: CrawlBasis | None = None  # None: an audit by a version that always crawled
+    certainty: Certainty = Certainty.CERTAIN  # of most findings about links, and that other pages have links
     unasked: int = 0  # URLs that only sources know, and that --max-unlinked kept from being fetched
     compared: AuditComparisonResult | None = None
     history: list[AuditPoint] = []  # finished audits and this one, the oldest first

@@ -49,6 +49,7 @@ _TABLE: Final = (
     Rule("entry.noindex_engine", _E, "Listed, but noindexed for Googlebot or Bingbot", "The sitemap lists a page whose noindex names Googlebot or Bingbot alone. This search engine reports the URL as submitted, but noindexed.", "Remove the page from the sitemap, or remove noindex from the page.", _ROBOTS_META),
     Rule("entry.blocked", _E, "Listed, but blocked by robots.txt", "The sitemap lists a URL that robots.txt does not allow crawlers to fetch.", "Allow it in robots.txt, or remove it from the sitemap.", _SITEMAPS),
     Rule("entry.canonical", _E, "Listed, but not canonical", "The sitemap lists a page that names another as its canonical.", "List the canonical page.", _CANONICAL),
+    Rule("entry.type", _W, "Listed, but not a page", "The sitemap lists a picture, a video, a style sheet, a script or another file that search engines do not show as a result of its own.", "Remove it from the sitemap. List pictures and videos with the page that shows them.", "https://developers.google.com/search/docs/crawling-indexing/indexable-file-types"),
     Rule("entry.duplicate", _W, "Listed in several spellings", "Several entries of the sitemaps lead to the same page.", "List the canonical spelling, once.", _CANONICAL),
     Rule("entry.lastmod_late", _W, "lastmod later than any change", "The lastmod in the sitemap is later than the last change of the page.", "Set lastmod to the date of the last significant change.", _LASTMOD),
     Rule("entry.lastmod_early", _W, "lastmod before the last change", "The page changed after the lastmod in the sitemap.", "Set lastmod to the date of the last significant change.", _LASTMOD),
@@ -82,6 +83,9 @@ def rests_on_visits(rule: str) -> bool:
 
 ALL_RULES: Final = RULES | LINT
 """The rules of the audit and of lint, by id."""
+
+
+WHY_LIKELY: Final = "Some pages failed, and it is possible, but unlikely, that one of them disproves this finding."
 
 
 def why_unproven(rule: str) -> str:

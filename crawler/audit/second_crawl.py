@@ -55,6 +55,8 @@ class UncrawledUrlQueue:
         if samples := self._review.samples(self._left()):
             frontier.admit(DiscoveredUrl(url, DiscoveredBy.AUDIT_SOURCE, 1) for url in samples)
             return True
+        if self._rounds == MAX_ROUNDS:  # all links are known
+            self._review.separate_scanners()
         self._rounds -= 1
         self._review.release_pages()
         self._matcher.learn_spellings()

@@ -37,6 +37,8 @@ class SourceRecord(Struct, frozen=True, kw_only=True):
     moved: int = 0
     dead: int = 0
     status: int = 0
+    scanners: int = 0  # those of ``bots`` that call themselves browsers, and behave like scanners
+    visitors: dict[int, int] = {}  # errors that people got, by visitor
     clicks: int = 0  # from search results
     impressions: int = 0  # in search results
     sessions: int = 0  # this and the next two as an analytics export counts them

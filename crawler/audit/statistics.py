@@ -13,6 +13,7 @@ from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import LinkKind
 from crawler.audit.graph.metrics import links_between
 from crawler.audit.page_findings import section_of
+from crawler.audit.segments import Segments
 from crawler.model import DocumentKind, State
 from crawler.state.database import storage_errors
 from sitemap import parse_date
@@ -46,12 +47,20 @@ class Statistics:
     ``copies`` are ids of pages that are another spelling of one; they do not count as pages.
     """
 
-    def __init__(self, db: sqlite3.Connection, graph: LinkGraph, now: float, copies: Container[int] = ()) -> None:
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        graph: LinkGraph,
+        now: float,
+        copies: Container[int] = (),
+        segments: Segments | None = None,
+    ) -> None:
         with storage_errors():
             self.states = [HistogramBar(state, count) for state, count in db.execute(_STATES)]
             self.statuses = [HistogramBar(str(status), count) for status, count in db.execute(_STATUSES)]
             ages: Counter[str] = Counter()
             self._sections: Counter[str] = Counter()
+            self.segments: Counter[str] = Counter()
             section_of_node: dict[int, str] = {}
             for number, url, lastmod in db.execute(_PAGES):
                 section = section_of_node[graph.nodes.node(number)] = sys.intern(section_of(url))
@@ -59,6 +68,8 @@ class Statistics:
                     continue
                 ages[_age_label(lastmod, now)] += 1
                 self._sections[section] += 1
+                if segments:
+                    self.segments[segments.of_url(url)] += 1
         self.ages = _bars(ages, [*(label for _, label in _AGE_BARS), "older", "not known"])
         self.urls = sum(bar.count for bar in self.states)
         pages = graph.nodes.in_states(State.INDEXABLE)

@@ -14,7 +14,7 @@ from crawler.state.database import storage_errors
 MAX_EVIDENCE: Final = 20  # sources and spellings of a page in a finding
 
 _COUNT_NAMES: Final = ("clicks", "impressions", "sessions", "views", "users", "links", "domains")
-_REQUEST_NAMES: Final = ("people", "bots", "engines")
+_REQUEST_NAMES: Final = ("people", "bots", "engines", "scanners")
 _SUMMED_COLUMNS: Final = (*_REQUEST_NAMES, "ok", "moved", "dead", *_COUNT_NAMES)
 # A client that is redirected requests the target too, and only that request counts for the target. If no log has that
 # request, the redirected ones show that the target is missed, unless it is a page.
@@ -35,6 +35,8 @@ FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ? GROUP BY i.source"""
 _CLAIMS: Final = """SELECT c.url, i.source, i.account, c.first, c.last, c.people, c.bots, c.status, c.clicks,
   c.impressions, c.sessions, c.views, c.users, c.links, c.domains, c.lastmod, c.agents
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input WHERE h.id = ? ORDER BY i.id, c.url LIMIT ?"""
+_ADDRESSES: Final = """SELECT count(DISTINCT w.visitor >> 32) FROM home h JOIN visitor w ON w.url = h.url
+  WHERE h.id = ?"""
 _decode_report = msgspec.msgpack.Decoder(SourceReport).decode
 
 
@@ -66,6 +68,12 @@ class UrlEvidence:
             for _, source, first, last, *numbers, doubtful in self._db.execute(query, values):
                 known = _add_source(known, SourceKind(source), first or "", last, numbers, doubtful)
         return known
+
+    def addresses(self, number: int) -> int:
+        """From how many addresses people got errors for a URL; at most about 64 of each log are known."""
+        with storage_errors():
+            (count,) = self._db.execute(_ADDRESSES, (number,)).fetchone()
+        return int(count)
 
     def sentences(self, number: int, url: Url) -> tuple[list[str], list[str]]:
         """The evidence for a URL: a sentence for each source and spelling; and the other spellings."""

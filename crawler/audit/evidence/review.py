@@ -11,6 +11,7 @@ from typing import Final
 
 from crawler.audit.evidence.store import CLAIM_COLUMNS, ClaimStore
 from crawler.audit.source_record import IgnoreReason, SourceKind
+from crawler.audit.sources.logs.claims import MAX_VISITORS
 from crawler.audit.sources.urls import file_pattern
 from crawler.model import DiscoveredBy, State, Url
 from crawler.state.database import storage_errors, transaction
@@ -53,6 +54,29 @@ _LOG_FIT: Final = f"""SELECT c.input, count(*), sum(v.status IN (404, 410)),
 _MIN_MISFITS: Final = 3  # URLs that a log answers with a page and the site with 404 or 410
 _MISFIT_SHARE: Final = 0.05  # of the URLs that a log answers with a page; more make the log doubtful
 
+FAILED_URLS: Final = 5
+"""URLs that must fail for one client before it can be a scanner."""
+# Found by something else than the audit's own sources.
+_IS_LINKED: Final = f"v.found & {~(DiscoveredBy.AUDIT_SOURCE | DiscoveredBy.SPELLING)} != 0"
+_IS_UNKNOWN: Final = f"""NOT EXISTS (SELECT 1 FROM site.url u JOIN site.visit v ON v.id = u.id
+    WHERE u.url = w.url AND {_IS_LINKED})
+  AND NOT EXISTS (SELECT 1 FROM claim c JOIN input i ON i.id = c.input
+    WHERE c.url = w.url AND (c.ok > 0 OR i.source != '{SourceKind.LOG.value}'))"""  # noqa: S608 - constants
+# At least 90 % of the requests from an address fail; or 10 % are for unknown URLs.
+_MARK_SCANNERS: Final = f"""
+INSERT OR IGNORE INTO scanner SELECT w.visitor FROM visitor w JOIN (
+    SELECT w.visitor >> 32 AS address FROM visitor w JOIN success s ON s.visitor = w.visitor
+    GROUP BY 1 HAVING count(DISTINCT w.url) >= ? AND sum(w.errors) >= 9 * max(s.requests)
+  ) a ON a.address = w.visitor >> 32
+UNION SELECT w.visitor FROM visitor w JOIN success s ON s.visitor = w.visitor WHERE {_IS_UNKNOWN}
+  GROUP BY w.visitor HAVING count(DISTINCT w.url) >= ? AND 9 * sum(w.errors) >= max(s.requests)"""  # noqa: S608 - constants
+_SCANNED: Final = """SELECT w.url, w.input, count(*), sum(w.errors * (s.visitor IS NOT NULL)), sum(w.errors),
+    c.people, c.ok
+  FROM visitor w JOIN claim c ON c.url = w.url AND c.input = w.input LEFT JOIN scanner s ON s.visitor = w.visitor
+  GROUP BY w.url, w.input HAVING sum(s.visitor IS NOT NULL) > 0"""
+_TO_BOTS: Final = """UPDATE claim SET people = people - ?, bots = bots + ?, scanners = scanners + ?,
+  agents = json_set(agents, '$.scanners', ?) WHERE url = ? AND input = ?"""
+
 
 class ClaimReview:
     """The claims of ``db``, which has the state of the site attached as ``site``.
@@ -90,6 +114,22 @@ class ClaimReview:
                 self._db.execute(
                     "DELETE FROM file_claim WHERE EXISTS (SELECT 1 FROM claim c WHERE c.url = file_claim.url)"
                 )
+
+    def separate_scanners(self) -> None:
+        """Count the requests of scanners as those of bots. The crawl must know all links.
+
+        Scanners call themselves browsers. But nearly all of their requests fail, or they request many URLs that no page
+        links and no other source knows.
+        """
+        with transaction(self._db):
+            self._db.execute(_MARK_SCANNERS, (FAILED_URLS, FAILED_URLS))
+            if not self._db.execute("SELECT 1 FROM scanner LIMIT 1").fetchone():
+                return
+            for url, number, visitors, judged, errors, people, ok in self._db.execute(_SCANNED).fetchall():
+                # of many visitors, those that were counted are a sample
+                count = round(people * judged / errors) if visitors >= MAX_VISITORS and not ok else min(judged, people)
+                self._db.execute(_TO_BOTS, (count, count, count, count, url, number))
+            self._db.execute("DELETE FROM visitor WHERE visitor IN (SELECT visitor FROM scanner)")
 
     def doubt_logs(self) -> None:
         """Doubt the logs without host names whose newest responses do not fit the site.

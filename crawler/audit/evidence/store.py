@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from itertools import islice
 from operator import attrgetter
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from crawler.audit.accepted import Acceptances
 from crawler.audit.compare.rules import finding_identity
 from crawler.audit.finding import AcceptedCount, AuditFinding, ResolvedFinding, RuleCount
+from crawler.audit.segments import Segments
 from crawler.audit.source_record import SourceRecord, SourceReport
 from crawler.audit.sources.urls import file_pattern
 from crawler.state.database import Database, storage_errors, transaction
@@ -23,8 +24,8 @@ BATCH_ROWS: Final = 5_000  # findings in one transaction
 
 _encode_finding = msgspec.msgpack.Encoder().encode
 
-_PUT_FINDING: Final = """INSERT INTO finding (rule, rank, certain, url, value, file, state, times, others, key)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_FINDING: Final = """INSERT INTO finding (rule, rank, certain, likely, url, value, file, state, times, others, key)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 _GET_FINDINGS: Final = """SELECT value, since, new FROM finding
   WHERE rule = ? AND accepted IS NULL AND {which} ORDER BY rank DESC, url, id"""
@@ -36,12 +37,15 @@ _decode_finding = msgspec.msgpack.Decoder(AuditFinding).decode
 class FindingStore:
     """The findings of an audit. Every method raises StorageError when the disk fails."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, segments: Segments | None = None) -> None:
         self._db = db
+        self._segments = segments
 
     def put(self, findings: Iterable[tuple[float, AuditFinding]]) -> None:
         """Store findings, each with its rank: the greater, the more important."""
         rows = iter(findings)
+        if self._segments:
+            rows = ((rank, self._segments.with_segment(finding)) for rank, finding in findings)
         while batch := list(islice(rows, BATCH_ROWS)):
             with transaction(self._db):
                 self._db.executemany(_PUT_FINDING, (_finding_row(rank, finding) for rank, finding in batch))
@@ -67,7 +71,8 @@ class FindingStore:
         """The number of findings of each rule that has any."""
         with storage_errors():
             rows = self._db.execute(
-                "SELECT rule, sum(certain), sum(NOT certain) FROM finding WHERE accepted IS NULL GROUP BY rule"
+                "SELECT rule, sum(certain), sum(NOT certain), sum(likely) FROM finding WHERE accepted IS NULL"
+                " GROUP BY rule"
             )
             return [RuleCount(*row) for row in rows]
 
@@ -96,12 +101,14 @@ def _finding_row(rank: float, finding: AuditFinding) -> tuple[object, ...]:
     others = "[]"
     if finding.referrers and finding.rule.startswith("cluster."):
         others = msgspec.json.encode([by.url for by in finding.referrers]).decode()
-    columns = (finding.rule, rank, finding.times * finding.is_certain, finding.url, _encode_finding(finding))
+    certain = 0 if finding.is_open else finding.times
+    likely = 0 if finding.is_certain else certain
+    columns = (finding.rule, rank, certain, likely, finding.url, _encode_finding(finding))
     return (*columns, finding.file, finding.state, finding.times, others, finding_identity(finding))
 
 
 _COUNTS: Final = (
-    *("people", "bots", "engines", "ok", "moved", "dead"),
+    *("people", "bots", "engines", "scanners", "ok", "moved", "dead"),
     *("clicks", "impressions", "sessions", "views", "users", "links", "domains"),
 )
 
@@ -128,6 +135,9 @@ _PUT_CLAIM: Final = f"INSERT INTO claim ({', '.join(CLAIM_COLUMNS)}) VALUES ({_P
 _PUT_FILE_CLAIM: Final = f"""INSERT INTO file_claim ({", ".join(CLAIM_COLUMNS)}, pattern, row_count)
   VALUES ({_PLACES}, ?, ?) {_ADD_UP}, row_count = row_count + excluded.row_count"""  # noqa: S608 - columns
 
+_PUT_VISITOR: Final = """INSERT INTO visitor VALUES (?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET errors = errors + excluded.errors"""
+
 
 class ClaimStore:
     """The claims of an audit. Claims of one source for one URL add up. Every method raises StorageError."""
@@ -153,16 +163,25 @@ class ClaimStore:
         """
         rows = iter(claims)
         while batch := list(islice(rows, BATCH_ROWS)):
-            pages, files = [], []
+            pages, files, visitors = [], [], []
             for claim in batch:
                 row = _claim_row(number, claim)
                 if claim.is_page or not (pattern := file_pattern(claim.url)):
                     pages.append(row)
+                    visitors += [(claim.url, number, visitor, errors) for visitor, errors in claim.visitors.items()]
                 else:
                     files.append((*row, pattern, max(1, claim.people + claim.bots)))
             with transaction(self._db):
                 self._db.executemany(_PUT_CLAIM, pages)
                 self._db.executemany(_PUT_FILE_CLAIM, files)
+                self._db.executemany(_PUT_VISITOR, visitors)
+
+    def put_successes(self, successes: Callable[[int], int]) -> None:
+        """Store the successful requests from the address of each visitor, at the end of all logs."""
+        with transaction(self._db):
+            visitors = self._db.execute("SELECT DISTINCT visitor FROM visitor").fetchall()
+            rows = ((visitor, successes(visitor)) for (visitor,) in visitors)
+            self._db.executemany("INSERT INTO success VALUES (?, ?)", rows)
 
     def end(self, number: int, report: SourceReport) -> None:
         """Store the final report of a source."""
@@ -199,6 +218,7 @@ _CLAIM_TABLE: Final = """
   people INTEGER NOT NULL DEFAULT 0,
   bots INTEGER NOT NULL DEFAULT 0,
   engines INTEGER NOT NULL DEFAULT 0,
+  scanners INTEGER NOT NULL DEFAULT 0,
   ok INTEGER NOT NULL DEFAULT 0,
   moved INTEGER NOT NULL DEFAULT 0,
   dead INTEGER NOT NULL DEFAULT 0,
@@ -228,6 +248,15 @@ CREATE TABLE file_claim ({_CLAIM_TABLE},
   row_count INTEGER NOT NULL,                 -- rows of the source
   PRIMARY KEY (url, input)
 ) WITHOUT ROWID;
+CREATE TEMP TABLE visitor (                   -- in a temporary file: no trace of a person stays
+  url TEXT NOT NULL,
+  input INTEGER NOT NULL,
+  visitor INTEGER NOT NULL,                   -- logs.claims.RequestCount.visitors
+  errors INTEGER NOT NULL,
+  PRIMARY KEY (url, input, visitor)
+) WITHOUT ROWID;
+CREATE TEMP TABLE success (visitor INTEGER PRIMARY KEY, requests INTEGER NOT NULL);
+CREATE TEMP TABLE scanner (visitor INTEGER PRIMARY KEY);
 CREATE TABLE page_pattern (pattern TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE entry (
   id INTEGER PRIMARY KEY,
@@ -263,7 +292,8 @@ CREATE TABLE finding (
   id INTEGER PRIMARY KEY,
   rule TEXT NOT NULL,
   rank REAL NOT NULL,                         -- the greater, the more important
-  certain INTEGER NOT NULL,
+  certain INTEGER NOT NULL,                   -- times, 0 if it is inconclusive
+  likely INTEGER NOT NULL,                    -- times, if it is likely and not certain
   url TEXT NOT NULL,
   value BLOB NOT NULL,                        -- msgpack of finding.AuditFinding
   file TEXT NOT NULL,                         -- these five as in value

@@ -99,8 +99,8 @@ def _add_all(likeness: Likeness, pages: list[str], reason: str, score: float) ->
 
 
 def _name_key(url: str) -> str:
-    """The last part of the path without its suffix, whatever separates its words, in lower case."""
-    return _separators.sub("-", _suffix.sub("", split_parent(url)[1].rstrip("/"))).strip("-").lower()
+    """The last part of the path in lower case, without its suffix and without what separates its words."""
+    return _separators.sub("", _suffix.sub("", split_parent(url)[1].rstrip("/"))).lower()
 
 
 def _folder_key(url: str) -> str:

@@ -62,6 +62,7 @@ class SourceStats(Struct, kw_only=True):
     people: int = 0
     bots: int = 0
     engines: int = 0
+    scanners: int = 0  # bots that call themselves browsers
     ok: int = 0
     moved: int = 0
     dead: int = 0
@@ -170,12 +171,12 @@ def is_missed(known: SourceStats, min_visits: int) -> bool:
 
     A URL that never answered with a page may never have existed: scanners request thousands of URLs, some under the
     names of browsers, and a server may redirect all of them to https. Such a URL is missed when people and search
-    engines, which request linked URLs, made at least ``min_visits`` requests, and more than other bots.
+    engines, which request linked URLs, made at least ``min_visits`` requests, and more than other bots but scanners.
     """
     if known.is_found_by_people or known.ok > 0:
         return True
     visits = known.people + known.engines
-    return visits >= min_visits and visits > known.bots - known.engines
+    return visits >= min_visits and visits > known.bots - known.engines - known.scanners
 
 
 def _is_scanner_guess(facts: UrlFacts, known: SourceStats) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.finding import HistogramBar, SectionLinks, SiteSection
+from crawler.audit.finding import HistogramBar, SectionLinks, SiteSection, SiteSegment
 from crawler.audit.report.html_data import OrphanIsland
 
 MAX_TILES: Final = 40  # sections that get a tile; more would be slivers
@@ -85,6 +85,21 @@ def chart_bars(bars: Sequence[HistogramBar]) -> list[ChartBar]:
         )
         for bar in bars
     ]
+
+
+class SegmentRow(Struct, frozen=True):
+    """A segment with the length of its bar, from 0 to 1: the share of orphans, compared with the largest share."""
+
+    segment: SiteSegment
+    share: float
+    length: float
+
+
+def segment_rows(segments: Sequence[SiteSegment]) -> list[SegmentRow]:
+    """The rows of the table of segments, in their order."""
+    shares = [share_of(segment.orphans, segment.pages) for segment in segments]
+    largest = max(shares, default=0.0)
+    return [SegmentRow(segment, share, share / (largest or 1)) for segment, share in zip(segments, shares, strict=True)]
 
 
 def treemap_tiles(sections: Sequence[SiteSection]) -> list[Tile]:

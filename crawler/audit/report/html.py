@@ -27,7 +27,16 @@ from crawler.audit.finding import (
     RuleTrend,
 )
 from crawler.audit.patterns import fold_findings
-from crawler.audit.report.charts import CELL, IslandMap, chart_bars, island_map, link_matrix, share_of, treemap_tiles
+from crawler.audit.report.charts import (
+    CELL,
+    IslandMap,
+    chart_bars,
+    island_map,
+    link_matrix,
+    segment_rows,
+    share_of,
+    treemap_tiles,
+)
 from crawler.audit.report.html_data import (
     FINDINGS_PER_CHUNK,
     ISLAND_RULE,
@@ -205,6 +214,7 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "rests_on": rests_on(report),
         "empty": empty_groups(report),
         "open_findings": sum(item.open_ for item in report.counts),
+        "likely_findings": sum(item.likely for item in report.counts),
         "site_figures": list(_site_figures(report)),
         "figures": list(map(_figure, families)),
         "families": families,
@@ -216,6 +226,7 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "held": sum(item.held for family in families for item in family.classes),
         "total": sum(item.total for item in report.counts),
         "sections": sorted(report.sections, key=lambda item: -item.pages)[:MAX_SECTIONS],
+        "segments": segment_rows(report.segments),
         "matrix": link_matrix(report.section_links, report.sections),
         "cell": CELL,
         "sea": _island_map(report, findings),
@@ -344,6 +355,7 @@ def _script_values(report: AuditReport) -> dict[str, Any]:
         "sources": [source.value for source in SourceKind],
         "home": "/".join(report.url.split("/", 3)[:3]),
         "compared": report.compared is not None,
+        "segments": [segment.name for segment in report.segments if segment.name],
     }
 
 
@@ -379,7 +391,7 @@ def link_text(url: str) -> str:
 def path_text(url: str, start: str) -> str:
     """The text of a link to a URL on the host of the start URL as its path; the text of any other URL, and the root."""
     origin, text = "/".join(start.split("/", 3)[:3]), link_text(url)
-    return text.removeprefix(origin) if text.startswith(f"{origin}/") and len(text) > len(origin) + 1 else text
+    return text.removeprefix(origin) if re.match(r"/[^/]", text.removeprefix(origin)) else text
 
 
 def is_http_url(url: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.url.normalize import InvalidUrl, join_url, origin_of, path_of
+from crawler.url.normalize import InvalidUrl, join_url, origin_of
 from crawler.url.params import UrlParams
 from crawler.url.scope import alias_origins
 
@@ -82,10 +82,9 @@ def file_pattern(url: Url) -> str:
 
     It may be a page all the same: ``/tech/node.js``, ``/wiki/File:Logo.png``.
     """
-    path = path_of(url)
-    folder, _, name = path.rpartition("/")
-    suffix = name.rpartition(".")[2].lower() if "." in name else ""
-    return f"{origin_of(url)}{folder}/*.{suffix}" if suffix in NON_PAGE_SUFFIXES else ""
+    folder, _, name = url.partition("?")[0].rpartition("/")
+    suffix = name.rpartition(".")[2].lower()
+    return f"{folder}/*.{suffix}" if suffix in NON_PAGE_SUFFIXES and "." in name else ""
 
 
 _rotated: Final = re.compile(r"^(.*?)[.-](\d{1,4})(\.(?:gz|zst|bz2|xz|log|txt))*$")

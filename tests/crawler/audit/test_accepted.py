@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from audited import CLOSED, FAST, Command, in_process, log, page, pages
 from scripted import Answer, scripted
+from selectolax.lexbor import LexborHTMLParser
 
 from crawler.audit.accepted import Acceptance, Acceptances, read_acceptances
 from crawler.errors import UsageError
@@ -133,6 +134,11 @@ def test_ours_accepted_findings_are_told_apart_and_are_never_new(audit: Command)
         assert "the acceptance of entry.gone for /nothing matches no finding: remove it" in told["notes"]
         assert f'2  gone  /dead/*  until {until}: they "know"' in ran.out
         assert "/dead/b" not in ran.out
+        tree = LexborHTMLParser(Path("out", "audit.html").read_bytes())
+        section = tree.css_first("#accepted")
+        assert section is not None
+        said = f'2 · gone · /dead/* they "know", until {until}'
+        assert " ".join(section.text().split()) == f"Accepted, and not counted {said}"
         assert "/dead/b" in audit(site.url, *flags, "-v").out
         # when an entry expires, its findings are back, and none of them is new
         write(("/dead/*", "gone", date(2026, 1, 31)))

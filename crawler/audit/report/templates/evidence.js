@@ -69,6 +69,7 @@ function* terms(finding) {
   if (finding.file)
     yield ["Sitemap", make("span", {}, linked(finding.file), finding.line ? `, line ${finding.line}` : "")];
   if (finding.times) yield ["Stands for", `${number(finding.times)} of its kind`];
+  if (finding.segment) yield ["Segment", isolated(finding.segment)];
   if (finding.group) yield ["Island or group", isolated(finding.group)];
   if (facts.compared && finding.since)
     yield ["Found since", finding.is_new ? `${finding.since}: it is new` : finding.since];

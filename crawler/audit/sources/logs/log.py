@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from crawler.audit.source_record import IgnoreReason, SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotVerifier, DnsResolver, SystemDnsResolver
-from crawler.audit.sources.logs.claims import MAX_TARGETS, LogClaimBuilder
+from crawler.audit.sources.logs.claims import MAX_TARGETS, AddressCounts, LogClaimBuilder
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
 from crawler.audit.sources.logs.formats import LogReader
 from crawler.audit.sources.logs.w3c_format import W3cLogReader
@@ -49,14 +49,21 @@ class LogBlock(NamedTuple):
 class AccessLog:
     """One log being read. Another process can read it too, by its ``format`` option and its first lines, ``sample``."""
 
-    def __init__(self, file: LogFile, reader: LogReader, addresses: SourceUrlParser, options: LogOptions) -> None:
+    def __init__(
+        self,
+        file: LogFile,
+        reader: LogReader,
+        addresses: SourceUrlParser,
+        options: LogOptions,
+        successes: AddressCounts,
+    ) -> None:
         self.format = options.format
         self.sample = file.sample()
         self.report = SourceReport(source=SourceKind.LOG, name=file.name, format=reader.name)
         self._file = file
         self._reader = reader
         self._verifier = BotVerifier(options.resolver or SystemDnsResolver()) if options.verify else None
-        self._counter = LineCounter(reader, self._verifier)
+        self._counter = LineCounter(reader, self._verifier, successes)
         self._tally = LogClaimBuilder(
             addresses, self.report, self._counter.counts, options.most, keep_tokens=options.keep_tokens
         )
@@ -103,6 +110,7 @@ class AccessLog:
         finally:
             if self._verifier:
                 self._verifier.close()
+            self._counter.counts.finish()
             self._finish()
 
     def _finish(self) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
+from crawler.audit.sources.logs.claims import AddressCounts
 from crawler.audit.sources.logs.files import LogFile, LogRefused, find_logs, is_stream
 from crawler.audit.sources.logs.formats import NAMES, LogReader, choose_reader
 from crawler.audit.sources.logs.log import AccessLog, LogBlock, LogOptions
@@ -89,12 +90,17 @@ def is_log(name: str) -> bool:
 
 
 def read_logs(
-    paths: Sequence[str], addresses: SourceUrlParser, options: LogOptions, progress: Callable[[SourceProgress], None]
+    paths: Sequence[str],
+    addresses: SourceUrlParser,
+    options: LogOptions,
+    progress: Callable[[SourceProgress], None],
+    successes: AddressCounts | None = None,
 ) -> Generator[tuple[SourceReport, Iterator[SourceRecord]]]:
     """The report and the claims of each file, to consume in this order. A URL may have several claims.
 
-    A report is complete after all of its claims. Raises UsageError as :func:`check_logs` does, and Incomplete when
-    somebody kills a counting process. Close the generator if you do not exhaust it.
+    ``successes`` gets the successful requests by address. A report is complete after all of its claims. Raises
+    UsageError as :func:`check_logs` does, and Incomplete when somebody kills a counting process. Close the generator if
+    you do not exhaust it.
     """
     files, folders = _choose_logs(paths, options)
     size = 0 if any(map(is_stream, files)) else sum(Path(name).stat().st_size for name in files)
@@ -105,7 +111,7 @@ def read_logs(
         lines += more
         progress(SourceProgress(log.report.name, previous_bytes + read, size, lines))
 
-    blocks = _blocks(files, addresses, options)
+    blocks = _blocks(files, addresses, options, AddressCounts() if successes is None else successes)
     with closing(count_in_parallel(blocks, 1 if options.verify else options.processes)) as parts:
         for log, log_parts in groupby(parts, key=lambda part: part[0].log):
             yield log.report, log.claims(log_parts, done)
@@ -114,10 +120,12 @@ def read_logs(
         yield report, iter(())
 
 
-def _blocks(files: Sequence[str], addresses: SourceUrlParser, options: LogOptions) -> Iterator[LogBlock]:
+def _blocks(
+    files: Sequence[str], addresses: SourceUrlParser, options: LogOptions, successes: AddressCounts
+) -> Iterator[LogBlock]:
     for name in files:
         with LogFile(name) as file:
-            yield from AccessLog(file, _open_reader(file, options.format), addresses, options).blocks()
+            yield from AccessLog(file, _open_reader(file, options.format), addresses, options, successes).blocks()
 
 
 def _open_reader(file: LogFile, format_text: str) -> LogReader:

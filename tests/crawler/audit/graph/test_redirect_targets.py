@@ -33,6 +33,7 @@ def best(path: str, title: str = "") -> str:
     [
         ("/2019/winter_boots.html", "", "/blog/winter-boots/"),
         ("/blog/Winter-Boots.php", "", "/blog/winter-boots/"),
+        ("/blog/winterboots", "", "/blog/winter-boots/"),
         ("/old/how-to-repair-canoes", "", "/blog/canoe-repair/"),
         ("/p/1234", "Copper lantern", "/shop/copper-lantern"),
         ("/lantern-of-copper", "", "/shop/copper-lantern"),

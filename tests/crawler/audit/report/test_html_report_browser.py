@@ -376,6 +376,8 @@ def test_ours_it_is_printed_dark_on_white_without_its_buttons(opening: Opening, 
     assert sum(map(int, colour[4:-1].split(","))) < 150
     assert page.get_by_role("heading", name="INCONCLUSIVE").is_visible()
     assert not page.locator("#filters").is_visible()
+    assert not page.locator(".actions .needs-script").first.is_visible()
+    assert page.locator("#classes details[open] .on-paper").first.is_visible()
     assert page.locator("details:not([open])").count() > 5
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
@@ -420,6 +422,7 @@ def test_ours_links_of_the_table_name_the_host_that_they_lead_to(opening: Openin
     page = opening(tmp_path / "audit.html")
     assert urls(page) == ["/plain", f"{home}//evil.example/"]
     page.locator(".opener").first.click()
+    page.locator(".opened dl").wait_for()
     texts = page.locator(".opened dd a").all_inner_texts()
     assert texts == ["https://xn--shp-ted.example/x", f"{home}/\\u{{202e}}gpj.exe", f"{home}/y", spellings[3]]
 
