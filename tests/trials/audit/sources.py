@@ -6,7 +6,7 @@ import json
 import random
 import zipfile
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote, urljoin, urlsplit
@@ -57,6 +57,11 @@ class Sources:
     def visits(self, target: str, count: int, who: str = "people", status: int = 200, method: str = "GET",
                days_ago: int = 3, referrer: str = "") -> None:  # fmt: skip
         self.hits += [Hit(target, who, status, method, days_ago, referrer)] * count
+
+    def answer_softly(self, pages: Iterable[str]) -> None:
+        """Let the logs say that the site answers 200 where nothing is."""
+        there = set(pages)
+        self.hits = [hit if hit.status != 404 or hit.target in there else replace(hit, status=200) for hit in self.hits]
 
     def write(self, folder: Path, url: str, dice: random.Random) -> list[str]:
         """The files, and the words of the command that name them."""

@@ -38,6 +38,9 @@ def drawn(name: str, size: int = 0) -> tuple[Plan, random.Random]:
         plan.name = each
         LOOKALIKES[each](plan)
     _daily(plan)
+    if dice.random() < 0.2:
+        plan.site.missing = "soft"
+        plan.sources.answer_softly(plan.site.pages)
     if name.count(":") > 1:
         _break(plan, float(name.split(":")[2]), dice)
     return plan, dice
