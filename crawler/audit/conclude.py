@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from crawler.audit.coverage import crawl_coverage
+from crawler.audit.coverage import crawl_coverage, forgotten_pages
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.entries import PublishedEntries
 from crawler.audit.evidence.hreflang import SiteVersions
@@ -19,13 +19,13 @@ from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import ClaimStore, FindingStore
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
-from crawler.audit.finding import AuditFinding, AuditReport
+from crawler.audit.finding import AuditFinding, AuditReport, Certainty
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import LinkKind
 from crawler.audit.graph.load import load_graph
 from crawler.audit.media import CheckedMedia
 from crawler.audit.not_checked import inconclusive, not_checked, nothing_to_check, why_inlinks_not_reported
-from crawler.audit.orphans.certainty import limits_of_crawl
+from crawler.audit.orphans.certainty import CrawlCoverage, best_certainty, limits_of_crawl, must_weigh_failures
 from crawler.audit.orphans.classes import Thresholds
 from crawler.audit.orphans.duplicates import LinkSupport, find_copies
 from crawler.audit.page_findings import PageFindings, with_visits
@@ -88,20 +88,12 @@ class AuditFinisher:
             raise self._nothing_to_audit(run)
         matcher = UrlMatcher(self._db)
         copies = _join_claims(ClaimReview(self._db), matcher, graph, trust_logs=self._plan.config.audit.trust_logs)
-        facts = crawl_coverage(
-            store.db,
-            graph,
-            copies,
-            self._plan.seed,
-            stopped,
-            run.started,
-            trust_blocked=self._plan.config.audit.trust_blocked,
-        )
+        facts = self._coverage(graph, copies, stopped)
         doubts = limits_of_crawl(facts)
         min_inlinks = self._plan.config.audit.min_inlinks
         usual = why_inlinks_not_reported(*few_inlink_pages(graph, copies, min_inlinks), min_inlinks)
         limit = NO_LIMIT if usual else min_inlinks
-        pages = self._page_findings(graph, matcher, copies, doubtful=bool(doubts), few=limit)
+        pages = self._page_findings(graph, matcher, copies, facts, few=limit)
         visits = VisitLookup(self._db)
         self._found.put(pages.findings())
         self._judge_redirects(pages, RedirectFindings(self._db, graph, visits))
@@ -117,10 +109,12 @@ class AuditFinisher:
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))
         code = run.exit_code or (1 if visited.tally.internal_errors else 0)
         report = self._report(run, figures, pages)
-        gaps = inconclusive(report.inputs, is_doubtful=bool(doubts), stopped=stopped, unasked=unasked)
+        is_doubtful = pages.certainty is Certainty.INCONCLUSIVE
+        gaps = inconclusive(report.inputs, is_doubtful=is_doubtful, stopped=stopped, unasked=unasked)
         return replace(
             report,
             doubts=doubts,
+            certainty=pages.certainty,
             notes=notes,
             exit_code=code,
             unchecked=not_checked(report.inputs, self._plan.config.audit.media)
@@ -130,8 +124,21 @@ class AuditFinisher:
             unasked=unasked,
         )
 
+    def _coverage(self, graph: LinkGraph, copies: dict[int, int], stopped: str) -> CrawlCoverage:
+        audit, store = self._plan.config.audit, self._store
+        return crawl_coverage(
+            store.db,
+            graph,
+            copies,
+            self._plan.seed,
+            stopped,
+            store.run.started,
+            trust_blocked=audit.trust_blocked,
+            trust_failed=audit.trust_failed,
+        )
+
     def _page_findings(
-        self, graph: LinkGraph, matcher: UrlMatcher, copies: dict[int, int], *, doubtful: bool, few: int
+        self, graph: LinkGraph, matcher: UrlMatcher, copies: dict[int, int], facts: CrawlCoverage, *, few: int
     ) -> PageFindings:
         audit = self._plan.config.audit
         sitemaps = [report for report in ClaimStore(self._db).reports() if report.source is SourceKind.SITEMAP]
@@ -141,7 +148,8 @@ class AuditFinisher:
             UrlEvidence(self._db),
             Thresholds(audit.max_clicks, few, audit.min_visits),
             copies=copies,
-            doubtful=doubtful,
+            best=best_certainty(facts),
+            unread=forgotten_pages(graph).tolist() if must_weigh_failures(facts) else (),
             has_sitemap=any(report.used for report in sitemaps),
             is_listing_whole=all(report.complete for report in sitemaps)
             and not matcher.has_unresolved(SourceKind.SITEMAP),

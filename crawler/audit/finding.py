@@ -1,13 +1,23 @@
 """The values of an audit: findings with their evidence, and the report that counts them. No rules, no I/O."""
 
 from collections.abc import Collection, Iterator
+from enum import StrEnum
 from typing import Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from crawler.audit.rules import ALL_RULES
 from crawler.audit.source_record import SourceReport
 from sitemap import Finding, Severity
+
+
+class Certainty(StrEnum):
+    """How far a finding holds, the best first: see :mod:`crawler.audit.orphans.certainty`."""
+
+    CERTAIN = "certain"  # no page that the audit did not see can disprove it
+    LIKELY = "likely"  # a page that failed may disprove it; 97 of 100 such findings are true
+    INCONCLUSIVE = "inconclusive"
 
 
 class Referrer(Struct, frozen=True):
@@ -31,14 +41,16 @@ class LinkSuggestion(Struct, frozen=True):
 class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     """A finding with the evidence about its URL.
 
-    ``rule`` is a key of :data:`crawler.audit.rules.ALL_RULES`. ``is_certain`` is False when pages that the audit
-    did not see could disprove it. ``depth`` counts clicks from the start; None: no path of links leads to it.
-    ``inlinks`` counts the pages with followed links to it; ``weight`` is its share of the site's link weight, where the
-    average page has 1.0. ``known`` are the kinds of sources that know it (:class:`SourceKind`).
+    ``rule`` is a key of :data:`crawler.audit.rules.ALL_RULES`. ``is_certain`` is False when pages that the audit did
+    not see could disprove it; ``certainty`` says how likely that is. ``depth`` counts clicks from the start; None: no
+    path of links leads to it. ``inlinks`` counts the pages with followed links to it; ``weight`` is its share of the
+    site's link weight, where the average page has 1.0. ``known`` are the kinds of sources that know it
+    (:class:`SourceKind`).
     """
 
     url: str
     is_certain: bool = True
+    certainty: Certainty = Certainty.CERTAIN
     title: str = ""
     state: str = ""  # a crawler.model.State, "" when it was not fetched
     status: int | None = None
@@ -67,6 +79,16 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     segment: str = ""  # see crawler.audit.segments
     since: str = ""  # the day (UTC) of the first of the consecutive audits that had it
     is_new: bool = False  # the previous audit checked the rule, and did not have it
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.is_certain and self.certainty is Certainty.CERTAIN:
+            force_setattr(self, "certainty", Certainty.INCONCLUSIVE)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is inconclusive: neither certain nor likely."""
+        return self.certainty is Certainty.INCONCLUSIVE
 
     @property
     def severity(self) -> Severity:
@@ -161,15 +183,19 @@ class AuditPoint(Struct, frozen=True, kw_only=True):
 
 
 class RuleCount(Struct, frozen=True):
-    """How many findings of one rule there are; ``open_`` of them are inconclusive."""
+    """How many findings of one rule there are.
+
+    ``certain`` counts those that are not inconclusive, of which ``likely`` are only likely; ``open_`` the others.
+    """
 
     rule: str
     certain: int
     open_: int = 0
+    likely: int = 0
 
     @property
     def total(self) -> int:
-        """Certain and inconclusive ones."""
+        """Certain, likely and inconclusive ones."""
         return self.certain + self.open_
 
 
@@ -317,6 +343,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     undecided: dict[str, str] = {}
     absent: dict[str, str] = {}
     crawl: CrawlBasis | None = None  # None: an audit by a version that always crawled
+    certainty: Certainty = Certainty.CERTAIN  # of most findings about links, and that other pages have links
     unasked: int = 0  # URLs that only sources know, and that --max-unlinked kept from being fetched
     compared: AuditComparisonResult | None = None
     history: list[AuditPoint] = []  # finished audits and this one, the oldest first

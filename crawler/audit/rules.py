@@ -84,6 +84,9 @@ ALL_RULES: Final = RULES | LINT
 """The rules of the audit and of lint, by id."""
 
 
+WHY_LIKELY: Final = "Some pages failed, and it is possible, but unlikely, that one of them disproves this finding."
+
+
 def why_unproven(rule: str) -> str:
     """Why uncertain findings of a rule are inconclusive, in a sentence."""
     if needs_complete(rule):

@@ -238,6 +238,7 @@ FLAGS: Final = (
     Flag("--max-media", "audit.max_media", "N"),
     Flag("--trust-blocked/--no-trust-blocked", "audit.trust_blocked"),
     Flag("--trust-logs/--no-trust-logs", "audit.trust_logs"),
+    Flag("--trust-failed", "audit.trust_failed", "N"),
     Flag("--audit-every", "audit.every", "SECONDS"),
     Flag("--segment", "audit.segments", "NAME=PATTERN", many=True, pairs="="),
     Flag("--accepted", "audit.accepted", "FILE"),

@@ -76,6 +76,8 @@ class AuditConfig(ConfigSection):
     trust_logs: bool = False
     """Assume that access logs without host names contain only requests for this site. Default: if the responses in such
     a log do not fit the site, findings that only this log supports are inconclusive."""
+    trust_failed: int = Field(default=0, ge=0)
+    """If at most this many pages failed, assume that they link to no other pages: the findings are at least likely."""
     every: PositiveDuration | None = None
     """Audit the site after a run if the last audit is at least this old (seconds, or 7d). Only siteatlas run and
     schedule use this setting."""

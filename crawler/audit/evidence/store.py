@@ -24,8 +24,8 @@ BATCH_ROWS: Final = 5_000  # findings in one transaction
 
 _encode_finding = msgspec.msgpack.Encoder().encode
 
-_PUT_FINDING: Final = """INSERT INTO finding (rule, rank, certain, url, value, file, state, times, others, key)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_FINDING: Final = """INSERT INTO finding (rule, rank, certain, likely, url, value, file, state, times, others, key)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 _GET_FINDINGS: Final = """SELECT value, since, new FROM finding
   WHERE rule = ? AND accepted IS NULL AND {which} ORDER BY rank DESC, url, id"""
@@ -71,7 +71,8 @@ class FindingStore:
         """The number of findings of each rule that has any."""
         with storage_errors():
             rows = self._db.execute(
-                "SELECT rule, sum(certain), sum(NOT certain) FROM finding WHERE accepted IS NULL GROUP BY rule"
+                "SELECT rule, sum(certain), sum(NOT certain), sum(likely) FROM finding WHERE accepted IS NULL"
+                " GROUP BY rule"
             )
             return [RuleCount(*row) for row in rows]
 
@@ -100,7 +101,9 @@ def _finding_row(rank: float, finding: AuditFinding) -> tuple[object, ...]:
     others = "[]"
     if finding.referrers and finding.rule.startswith("cluster."):
         others = msgspec.json.encode([by.url for by in finding.referrers]).decode()
-    columns = (finding.rule, rank, finding.times * finding.is_certain, finding.url, _encode_finding(finding))
+    certain = 0 if finding.is_open else finding.times
+    likely = 0 if finding.is_certain else certain
+    columns = (finding.rule, rank, certain, likely, finding.url, _encode_finding(finding))
     return (*columns, finding.file, finding.state, finding.times, others, finding_identity(finding))
 
 
@@ -267,7 +270,8 @@ CREATE TABLE finding (
   id INTEGER PRIMARY KEY,
   rule TEXT NOT NULL,
   rank REAL NOT NULL,                         -- the greater, the more important
-  certain INTEGER NOT NULL,
+  certain INTEGER NOT NULL,                   -- times, 0 if it is inconclusive
+  likely INTEGER NOT NULL,                    -- times, if it is likely and not certain
   url TEXT NOT NULL,
   value BLOB NOT NULL,                        -- msgpack of finding.AuditFinding
   file TEXT NOT NULL,                         -- these five as in value

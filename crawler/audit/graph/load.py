@@ -1,9 +1,11 @@
 """Loads the link graph of a site from its state: the pages of the last run, or of the run in progress."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
+from heapq import merge
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -86,6 +88,8 @@ _TARGETS: Final = """SELECT v.id, u.id FROM visit v JOIN url u ON u.url = v.targ
   WHERE v.target IS NOT NULL ORDER BY v.id"""
 _LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN content c ON c.id = v.content
   WHERE v.kind = ? AND c.links != x'' ORDER BY v.id"""
+_EARLIER_LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN memory m ON m.id = v.id
+  JOIN content c ON c.id = m.content WHERE v.id = ? AND v.kind = ? AND v.content IS NULL"""
 _NAMES: Final = """SELECT u.url, c.page FROM visit v JOIN url u ON u.id = v.id
   LEFT JOIN content c ON c.id = v.content ORDER BY v.id"""
 _LAST_PAGE: Final = "SELECT c.page, c.text FROM memory m JOIN content c ON c.id = m.content WHERE m.id = ?"
@@ -146,7 +150,9 @@ def load_graph(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | 
         first = nodes.node(row[0]) if row else -1
         if row:
             _link_aliases(db, nodes, row[1])
-        edges = _edges(db, nodes) if first >= 0 else None
+        earlier = _earlier_links(db, nodes) if row else []
+        nodes = replace(nodes, remembered=np.array([nodes.node(number) for number, _ in earlier], np.int32))
+        edges = _edges(db, nodes, earlier) if first >= 0 else None
     return None if edges is None else LinkGraph(nodes, edges, first)
 
 
@@ -185,11 +191,19 @@ def _link_aliases(db: sqlite3.Connection, nodes: Nodes, start: Url) -> None:
             nodes.state[node], nodes.target[node] = STATE_CODES[State.REDIRECT], nodes.node(target)
 
 
-def _edges(db: sqlite3.Connection, nodes: Nodes) -> Edges:
+def _earlier_links(db: sqlite3.Connection, nodes: Nodes) -> list[tuple[int, bytes]]:
+    """The ids of the failed pages that an earlier visit read, and the links that they had, by ascending ids."""
+    failed = nodes.ids[nodes.unread].tolist()
+    rows = (db.execute(_EARLIER_LINKS, (number, DocumentKind.PAGE)).fetchone() for number in failed)
+    return [row for row in rows if row]
+
+
+def _edges(db: sqlite3.Connection, nodes: Nodes, earlier: Iterable[tuple[int, bytes]] = ()) -> Edges:
     counts = np.zeros(len(nodes), np.int64)
     targets, flags = [np.empty(0, np.int32)], [np.empty(0, np.uint16)]
     places = _node_of_id(nodes.ids)
-    rows = db.execute(_LINKS, (DocumentKind.PAGE,))
+    rows: Iterator[tuple[int, bytes]] = db.execute(_LINKS, (DocumentKind.PAGE,))
+    rows = merge(rows, earlier) if earlier else rows
     while chunk := list(islice(rows, CHUNK)):
         page, to, link_flags = unpack_many([packed for _, packed in chunk])
         place = places.take(to, mode="clip")

@@ -59,6 +59,7 @@ CSV_COLUMNS: Final[tuple[tuple[str, Callable[[AuditFinding], Cell]], ...]] = (
     ("Times", lambda finding: finding.times),
     ("New", lambda finding: "yes" if finding.is_new else "no"),
     ("Found since", lambda finding: cell_text(finding.since)),
+    ("Certainty", lambda finding: finding.certainty.value),
     ("Segment", lambda finding: cell_text(finding.segment)),
 )
 """The columns, the same in every table: the heading, and the cell of a finding."""

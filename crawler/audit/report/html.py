@@ -214,6 +214,7 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "rests_on": rests_on(report),
         "empty": empty_groups(report),
         "open_findings": sum(item.open_ for item in report.counts),
+        "likely_findings": sum(item.likely for item in report.counts),
         "site_figures": list(_site_figures(report)),
         "figures": list(map(_figure, families)),
         "families": families,

@@ -214,8 +214,10 @@ def _verdict(report: AuditReport, page: TextFormatter) -> Iterator[str]:
         case VerdictKind.NOTHING:
             why = safe(report.unchecked["orphans"])
             yield from page.wrap(page.paint(f"{safe(report.completeness)} crawl: {why}", "33"), 0, 2)
+    is_likely = verdict_kind(report) is VerdictKind.LIKELY
     for number, doubt in enumerate(report.doubts):
-        head = page.paint("INCONCLUSIVE:", "31") if not number else "and:"
+        first = page.paint("LIKELY:", "33") if is_likely else page.paint("INCONCLUSIVE:", "31")
+        head = "and:" if number else first
         yield from page.wrap(f"{head} {safe(doubt)}", 0, 2)
     if more := reservation(report):
         yield from page.wrap(f"but {more}", 0, 2)
@@ -326,7 +328,7 @@ def _islands(islands: list[OrphanIsland], page: TextFormatter, verbose: bool) ->
     for island in islands if verbose else islands[:MAX_NAMED]:
         size = f"island of {island.pages:,} pages" if island.pages > 1 else "one page"
         text = "; ".join([size, *visit_texts(island.entry)])
-        doubt = "" if island.entry.is_certain else "  (inconclusive)"
+        doubt = "" if island.entry.is_certain else f"  ({island.entry.certainty.value})"
         new = f"{page.paint('NEW', '31')} " if island.is_new else ""
         yield from page.wrap(f"{new}{text}: link {safe(island.entry.url)}{doubt}", _INDENT, _INDENT + 2)
     if not verbose and len(islands) > MAX_NAMED:
@@ -338,7 +340,7 @@ def _finding(
 ) -> Iterator[str]:
     place = f"{safe(finding.file)}:{finding.line}" if finding.line else safe(finding.file)
     url = safe(finding.url)
-    doubt = "" if finding.is_certain else "  (inconclusive)"
+    doubt = "" if finding.is_certain else f"  ({finding.certainty.value})"
     new = f"{page.paint('NEW', '31')} " if finding.is_new else ""
     yield from page.wrap(f"{new}{url or place or 'the site'}{doubt}", _INDENT, _INDENT + 2)
     details = [f"in {place}"] if url and place and place != url else []

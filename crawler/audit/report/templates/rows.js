@@ -89,13 +89,15 @@ class Findings {
   }
 }
 
+const CERTAINTIES = { inconclusive: 0, certain: 1, likely: 2 };
+
 function* testsOf(view) {
   if (view.class) {
     const wanted = view.class.split(",");
     yield (row) => wanted.includes(row.class.id) || wanted.includes(row.class.group);
   }
   if (view.severity) yield (row) => row.class.severity === view.severity;
-  if (view.certainty) yield (row) => row.certain === (view.certainty === "certain" ? 1 : 0);
+  if (view.certainty) yield (row) => row.certain === (CERTAINTIES[view.certainty] ?? 0);
   if (view.since) yield (row) => (view.since === "new" ? row.new === 1 : !row.new && row.since !== "");
   if (view.source) yield (row) => row.sources.includes(view.source);
   if (view.section) yield (row) => (row.section ??= sectionOf(row.url)) === view.section;

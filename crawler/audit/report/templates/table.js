@@ -53,7 +53,7 @@ function rowOf(row) {
     " ",
     row.class.title,
   ];
-  if (!row.certain) rule.push(" ", make("span", { class: "open" }, "inconclusive"));
+  if (row.certain !== 1) rule.push(" ", make("span", { class: "open" }, row.certain ? "likely" : "inconclusive"));
   const today = [row.state, row.status].filter(Boolean).join(" ");
   const cells = [
     cell("url row", "", make("div", { class: "page" }, opener, page)),

@@ -45,6 +45,7 @@ const COLUMNS = [
   ["Times", (each) => each.times ?? 1],
   ["New", (each) => (each.is_new ? "yes" : "no")],
   ["Found since", (each) => safe(each.since)],
+  ["Certainty", (each) => safe(each.certainty ?? ((each.is_certain ?? true) ? "certain" : "inconclusive"))],
   ["Segment", (each) => safe(each.segment)],
 ];
 
