@@ -9,6 +9,8 @@ import pytest
 from audited import FAST, Command, in_process, line, log, page, pages, sitemap
 from scripted import Answer, Route, scripted
 
+from crawler.audit.soft_404 import impossible_url
+
 
 @pytest.fixture
 def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
@@ -164,3 +166,41 @@ def test_ours_people_who_follow_old_links_stay_people(audit: Command) -> None:
     with scripted(routes) as site:
         assert audit(site.url, "-o", "out", "--log", "access.log").code == 0
     assert found("gone.visited") == {*gone, *(f"/linked-{n}" for n in range(9))}
+
+
+# ---------------------------------------------------------------- soft 404s
+
+
+def nothing_here(name: str) -> Answer:
+    """What a shop says of a name that it does not know, under the status 200."""
+    words = f"<h1>Sorry</h1><p>We could not find {name} in our shop. Try the search, or go to the start page.</p>"
+    return Answer(f"<html><title>Nothing here</title><body><nav><a href='/'>Start</a></nav>{words}</body></html>")
+
+
+def test_google_a_page_that_says_what_the_site_says_of_nothing_is_a_soft_404(audit: Command) -> None:
+    frame = "<html><title>{}</title><body><nav><a href='/'>Start</a></nav><h1>{}</h1><p>{}</p></body></html>"
+    near = {
+        "/shop/sold": Answer(frame.format("Red boat", "Red boat", "Sorry, this boat is sold out. Try the search.")),
+        "/shop/thin": Answer(frame.format("Nothing here", "Thin", "Three words only.")),
+        "/search": Answer(frame.format("Nothing here", "Search", "We could not find boats in our shop.")),
+    }
+    gone = ["/shop/old-boat", "/shop/2024/old-oar/"]
+    kept = [f"/shop/{n}" for n in range(6)]
+    listed = [path[1:] for path in (*gone, *near, *kept)]
+    routes = {
+        **pages(),
+        "/": page("/hub/", "/plain", "/lost", "/shop/typo", *near, *kept),
+        "/sitemap.xml": sitemap("", "hub/", "hub/one", "hub/two", "plain", "lost", *listed),
+        **near,
+        **{path: page("/") for path in kept},
+        **{path: nothing_here(path) for path in (*gone, "/shop/typo")},
+    }
+    with scripted(routes) as site:
+        for directory in ("", "shop/"):
+            lost = f"/{impossible_url(f'{site.url}{directory}').split('/', 3)[3]}"
+            site.routes[lost] = nothing_here(lost)
+        ran = audit(site.url, "-o", "out")
+        assert ran.code == 0, ran.err
+    assert found("gone.") == {*gone, "/shop/typo"}
+    assert found("orphan.") == set()
+    assert found("listed.missing") == set()

@@ -91,6 +91,7 @@ class PageFindings:
         self._found = Counter[str]()  # findings by the kind of mistake; only with unread pages
         self._has_sitemap = has_sitemap
         self._is_listing_whole = is_listing_whole
+        self._soft_404s = by_url.soft_404s()
         self._suggester = LinkSuggester(db, graph)
         self.orphans_by_section: Counter[str] = Counter()  # includes weakly linked pages
         self.unlisted_by_section: Counter[str] = Counter()
@@ -121,10 +122,11 @@ class PageFindings:
                 next_number, next_stats = next(by_page, (-1, NO_SOURCES))
             stats = next_stats if next_number == page else NO_SOURCES
             state = STATES[states[node]]
-            is_meant = state in CLASSIFIED_STATES and page not in self.copies
+            is_soft = page in self._soft_404s
+            is_meant = state in CLASSIFIED_STATES and (is_soft or page not in self.copies)
             if is_meant and not self._is_forgotten(node, stats):
                 facts = self._url_facts(node, state)
-                rules = orphan_classes(facts, stats, self._limits)
+                rules = ["gone.soft"] if is_soft else orphan_classes(facts, stats, self._limits)
                 yield (
                     node,
                     page,
@@ -271,6 +273,10 @@ class PageFindings:
                 return f"more than {self._limits.max_clicks} clicks from the start URL (--max-clicks)"
             case "reach.few":
                 return f"{count_text(facts.inlinks, 'page')} {'links' if facts.inlinks == 1 else 'link'} to it"
+            case "gone.soft":
+                return (
+                    f"it answers 200 with the page that the site returns for URLs that do not exist{_linked_by(base)}"
+                )
             case "gone.visited":
                 history = "it answered before" if stats.ok else "somebody requests it"
                 comment = ", which is right for a page that is gone permanently" if facts.status == _GONE_STATUS else ""

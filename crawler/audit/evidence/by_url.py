@@ -69,6 +69,11 @@ class UrlEvidence:
                 known = _add_source(known, SourceKind(source), first or "", last, numbers, doubtful)
         return known
 
+    def soft_404s(self) -> frozenset[int]:
+        """The ids of the pages that the site returns for URLs that do not exist."""
+        with storage_errors():
+            return frozenset(number for (number,) in self._db.execute("SELECT id FROM soft_404"))
+
     def addresses(self, number: int) -> int:
         """From how many addresses people got errors for a URL; at most about 64 of each log are known."""
         with storage_errors():
