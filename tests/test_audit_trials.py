@@ -39,7 +39,9 @@ def test_ours_drawn_audits(name: str, server: Server) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("name", "pages"), [*SEEDS, *((f"9:{n}:{p}", 150) for n in range(5) for p in (0.1, 1, 5, 20))])
+@pytest.mark.parametrize(
+    ("name", "pages"), [*SEEDS, *((f"9:{n}:{percent}", 150) for n in range(5) for percent in (0.1, 1, 5, 20))]
+)
 def test_ours_drawn_audits_long(name: str, pages: int, server: Server) -> None:
     assert not trial(name, server, pages).wrong
 
