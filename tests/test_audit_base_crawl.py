@@ -169,7 +169,7 @@ def test_ours_every_report_says_which_crawl_the_audit_rests_on_and_how_old_it_is
     assert report["crawl"]["age"] == pytest.approx(3 * 3600, abs=60)
     told = bench._run("audit", "-o", "report", "--max-crawl-age", "2h").out
     assert "\n  is based on its own crawl (the last crawl is 3 hours old)\n" in told
-    assert "It is based on <bdi>its own crawl (the last crawl is 3 hours old)</bdi>." in Path(
+    assert "The audit is based on <bdi>its own crawl (the last crawl is 3 hours old)</bdi>." in Path(
         "report/audit.html"
     ).read_text().replace("\n", "")
 

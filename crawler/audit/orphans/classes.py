@@ -141,7 +141,8 @@ def _page_classes(facts: UrlFacts, known: SourceStats, limits: Thresholds) -> It
         # a page that links to it is known by hreflang only, say: visitors reach neither
         ways = ways & ~LinkKind.FOLLOWED | LinkKind.UNREACHED
     if not facts.is_start and not ways & LinkKind.FOLLOWED:
-        yield _unlinked_class(ways, known)
+        if ways or not is_machine_only(known):
+            yield _unlinked_class(ways, known)
     elif not facts.is_start:
         if facts.depth > limits.max_clicks:
             yield "reach.deep"
@@ -164,6 +165,11 @@ def _unlinked_class(ways: int, known: SourceStats) -> str:
 def is_gone(state: State, status: int | None) -> bool:
     """Whether an answer says that the page is gone: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.5 and .11."""
     return state is State.CLIENT_ERROR and status in _GONE_STATUSES
+
+
+def is_machine_only(known: SourceStats) -> bool:
+    """Whether only access logs know a URL, and neither people nor search engines requested it: a health check, say."""
+    return known.sources == {SourceKind.LOG} and not known.people + known.engines
 
 
 def is_missed(known: SourceStats, min_visits: int) -> bool:
