@@ -108,7 +108,13 @@ _TASKS: Final = (
         "reach", "Bring {} nearer to the start page", "page", "pages",
         "Visitors and crawlers rarely come this far", 0.25,
         "Link to them from pages that are nearer to the start page.",
-        frozenset({"reach"}),
+        frozenset({"reach.deep"}),
+    ),
+    _Task(
+        "inlinks", "Link to {} from more pages", "page", "pages",
+        "Search engines rate pages with few links to them as unimportant", 0.25,
+        "Link to each of them from related pages.",
+        frozenset({"reach.few"}),
     ),
 )  # fmt: skip
 _MINOR: Final = frozenset({"listed.series"})  # rules that ask for no action

@@ -12,10 +12,12 @@ MAX_TARGETS: Final = 3
 _MIN_LIKENESS: Final = 0.4  # of a page that is suggested
 _MAX_COMPARED: Final = 16  # pages with words in common that are compared
 _SPELLING_LIKENESS: Final = 0.95  # the same path, but for upper case, a suffix or a slash at the end
+_END_LIKENESS: Final = 0.9  # the same last two parts of the path, below another directory
 _NAME_LIKENESS: Final = 0.85  # the same name in another directory
 _TITLE_LIKENESS: Final = 0.9
 _WORDS_LIKENESS: Final = 0.8  # all words in common
 _INDEX_LIKENESS: Final = 0.25  # the nearest index above it: search engines may treat such a redirect as a soft 404
+_ROOT_SLASHES: Final = 3  # in the URL of a page at the root
 _MAX_NAMED_WORDS: Final = 3  # shared words in a reason
 
 _suffix = re.compile(r"\.(?:s?html?|php\d?|aspx?|jsp)$", re.IGNORECASE)
@@ -32,9 +34,11 @@ class RedirectTargets:
         self._urls = list(self._titles)
         self._words = TitleIndex((node, url, self._titles[url]) for node, url in enumerate(self._urls))
         self._by_name: dict[str, list[str]] = {}
+        self._by_end: dict[tuple[str, str], list[str]] = {}
         self._by_title: dict[str, list[str]] = {}
         for url, title in self._titles.items():
             self._by_name.setdefault(_name_key(url), []).append(url)
+            self._by_end.setdefault(_end_key(url), []).append(url)
             self._by_title.setdefault(title.casefold(), []).append(url)
 
     def suggest(self, url: str, title: str = "") -> list[LinkSuggestion]:
@@ -61,13 +65,19 @@ class RedirectTargets:
         return found or self._index_above(url)
 
     def _add_names(self, url: str, likeness: Likeness) -> None:
-        """The pages with the same last part of the path, if it says something."""
+        """The pages with the same last two parts of the path, or the same last one if it says something."""
+        end = _end_key(url)
+        if end[0]:
+            same = [page for page in self._by_end.get(end, []) if page != url and _folder_key(page) != _folder_key(url)]
+            _add_all(likeness, same, "has the same name in a directory of the same name", _END_LIKENESS)
         if not title_words(url, ""):
             return
         same = [page for page in self._by_name.get(_name_key(url), []) if page != url]
         here = [page for page in same if _folder_key(page) == _folder_key(url)]
         _add_all(likeness, here, "is another spelling of its path", _SPELLING_LIKENESS)
-        _add_all(likeness, [] if here else same, "has the same name in another directory", _NAME_LIKENESS)
+        if len(same) <= MAX_TARGETS and not here:
+            others = [page for page in same if page not in likeness]
+            _add_all(likeness, others, "has the same name in another directory", _NAME_LIKENESS / len(same or [url]))
 
     def _add_words(self, url: str, title: str, likeness: Likeness) -> None:
         """The pages that share the rare words of the URL and its title; words that no page has count against all."""
@@ -101,6 +111,12 @@ def _add_all(likeness: Likeness, pages: list[str], reason: str, score: float) ->
 def _name_key(url: str) -> str:
     """The last part of the path in lower case, without its suffix and without what separates its words."""
     return _separators.sub("", _suffix.sub("", split_parent(url)[1].rstrip("/"))).lower()
+
+
+def _end_key(url: str) -> tuple[str, str]:
+    """The names of the last directory and of the page, in lower case; the first is "" for a page at the root."""
+    folder = split_parent(url)[0].rstrip("/").rpartition("/")[2].lower() if url.count("/") > _ROOT_SLASHES else ""
+    return folder, _name_key(url)
 
 
 def _folder_key(url: str) -> str:

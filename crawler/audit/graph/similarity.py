@@ -25,7 +25,7 @@ _number = re.compile(r"(\d+)")
 _digits = re.compile(r"\d+")
 _letters = re.compile(r"[a-z_%~+-]+", re.IGNORECASE)
 _hex_runs = re.compile(r"[0-9a-f]{6,}+", re.IGNORECASE).sub
-_plural = re.compile(r"(?<=[^s])s$").sub
+_plural = re.compile(r"(?<=[^\W\d_]{2}[^\W\d_s])s$").sub
 _words = re.compile(r"[^\W\d_]{3,}|\d{4,}").findall
 
 SortKey = tuple[str | int, ...]

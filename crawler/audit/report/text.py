@@ -234,7 +234,7 @@ def _actions(actions: list[Action], page: TextFormatter, verbose: bool) -> Itera
         doubt = f"  ({some}inconclusive)" if action.inconclusive else ""
         title = page.paint(f"{number}. {safe(action.title)}{doubt}", _COLOUR[Severity(action.severity)])
         yield from page.wrap(title, 2, 5)
-        yield from page.wrap(f"{safe(action.why)}  {safe(action.how)}", 5)
+        yield from page.wrap(f"{safe(action.why)} {safe(action.how)}", 5)
         for url in action.examples[:1]:
             yield from page.wrap(f"for example {safe(url)}", 5, 7)
 

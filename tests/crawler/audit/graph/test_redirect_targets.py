@@ -66,3 +66,10 @@ def test_ours_renamed_directories_of_a_random_site_are_found_again(seed: int) ->
         (found, *_) = targets.suggest(f"{SITE}/old/{name}.html")
         assert found.url == f"{SITE}/new/{name}/"
         assert found.score > 0.8
+
+
+def test_ours_the_same_end_of_the_path_is_better_than_the_same_name_alone() -> None:
+    paths = ("/library/re.html", "/c-api/sys.html", "/library/sys.html")
+    targets = RedirectTargets((f"{SITE}{path}", "Manual") for path in paths)
+    assert [page.url for page in targets.suggest(f"{SITE}/2/library/re.html")] == [f"{SITE}/library/re.html"]
+    assert targets.suggest(f"{SITE}/2/library/sys.html")[0].url == f"{SITE}/library/sys.html"
