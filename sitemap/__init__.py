@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.escape import safe as safe
     from sitemap.escape import shorten as shorten
     from sitemap.finding import Finding as Finding
+    from sitemap.languages import is_language as is_language
+    from sitemap.languages import is_region as is_region
     from sitemap.linter.lint import Linter as Linter
     from sitemap.linter.lint import LintReport as LintReport
     from sitemap.linter.lint import lint as lint
@@ -115,6 +117,7 @@ _MODULES: Final = {
     ),
     "escape": "safe shorten",
     "finding": "Finding",
+    "languages": "is_language is_region",
     "linter.lint": "LintReport Linter lint",
     "linter.report_json": "as_json",
     "linter.report_junit": "JUnitCase JUnitOutcome JUnitSuite as_junit junit_xml",

@@ -78,6 +78,16 @@ def hreflang_fault(code: str) -> str:
     return "it may have only a language, a script and a region" if rest[1:] else ""
 
 
+def is_language(code: str) -> bool:
+    """Whether a code is a language of ISO 639-1, or was one. Case does not matter."""
+    return code.lower() in LANGUAGES or code.lower() in _REPLACED
+
+
+def is_region(code: str) -> bool:
+    """Whether a code is a region of ISO 3166-1 alpha-2. Case does not matter."""
+    return code.upper() in REGIONS
+
+
 def news_language_fault(code: str) -> str:
     """Why a value of ``news:language`` is invalid, or "". Case does not matter.
 

@@ -50,6 +50,7 @@ class Console:
         self.tokens: list[str] = []
         self.valid: set[str] = set()
         self.holds: object = 3600
+        self.scopes = {SCOPE}
         self.next: list[Reply] = []
         self.token_reply: Reply | None = None
         self.heard: list[Heard] = []
@@ -104,7 +105,7 @@ class Console:
             said = {"error": "invalid_grant", "error_description": f"Invalid JWT: {error}: {assertion}"}
             return Reply(400, json.dumps(said).encode(), {"Content-Type": "application/json"})
         assert claims["iss"] == EMAIL
-        assert claims["scope"] == SCOPE
+        assert claims["scope"] in self.scopes
         assert claims["exp"] - claims["iat"] == 3600
         assert abs(claims["iat"] - time.time()) < 60
         assert jwt.get_unverified_header(assertion)["kid"] == "key-1"

@@ -8,6 +8,7 @@ from typing import Any
 from audits import Given
 from msgspec.structs import replace
 
+from crawler.audit.actions import rank_actions
 from crawler.audit.finding import (
     AuditComparisonResult,
     AuditFinding,
@@ -19,6 +20,7 @@ from crawler.audit.finding import (
     ResolvedFinding,
     RuleCount,
     RuleTrend,
+    SectionLinks,
     SiteSection,
 )
 from crawler.audit.report.html import write_html
@@ -74,6 +76,7 @@ def made(
             yield replace(made, **_news(rule, place) if is_compared else {"since": TODAY})
 
     told = report(counts, is_complete=is_complete)
+    told = replace(told, **rank_actions(told, Given(findings))._asdict())
     if not is_compared:
         return told, Given(findings)
     mended = [
@@ -189,10 +192,22 @@ def report(counts: list[RuleCount], *, is_complete: bool = True) -> AuditReport:
         sections=[SiteSection(f"/{name}/", size, int(size * share), size // 9)
                   for (name, size), share in zip(SECTIONS.items(), SHARES, strict=True)]
         + [SiteSection("/", 41, 0, 2)],
+        section_links=section_links(),
     )  # fmt: skip
 
 
 SHARES = (0.031, 0.112, 0.004, 0.0, 0.27, 0.06, 0.55, 0.0, 0.17, 0.008, 1.0, 0.02)
+
+
+def section_links() -> list[SectionLinks]:
+    """The links between sections, of which nobody links to the last."""
+    some, paths = Random(1), [f"/{name}/" for name in SECTIONS]
+    return [
+        SectionLinks(source, target, int(some.paretovariate(0.3)))
+        for source in paths
+        for target in paths
+        if source == target or (target != paths[-1] and some.random() < 0.5)
+    ]
 
 
 def bars(*pairs: str | int) -> list[HistogramBar]:

@@ -2,6 +2,8 @@
 
 from planted_site import Answer, Planted, hub
 
+from crawler.audit.soft_404 import impossible_url
+
 GARDEN, KITCHEN = hub("guides", "garden"), hub("guides", "kitchen")
 SOUP, LAMPS, CHAIRS = hub("recipes", "soup"), hub("shop", "lamps"), hub("shop", "chairs")
 HARVEST, CAVES, ROOF = hub("news", "harvest"), hub("travel", "caves"), hub("guides", "roof")
@@ -589,6 +591,14 @@ def bad_entries(site: Planted) -> None:
         site.page(f"/listed/copy-{name}/", "bread", canonical=SOUP)
         site.expect("entry.canonical", f"/listed/copy-{name}/")
     site.link("/about/", "/listed/copy-linked/")
+    site.answers["/listed/photo.png"] = Answer(200, b"\x89PNG\r\n\x1a\n", {"Content-Type": "image/png"})
+    site.list("/listed/photo.png")
+    site.expect("entry.type", "/listed/photo.png")
+    nothing = Answer(200, b"<title>Shop</title><h1>Sorry</h1><p>It does not exist</p>", {"Content-Type": "text/html"})
+    nowhere = impossible_url(f"{site.origin}/").removeprefix(site.origin)
+    site.answers |= {nowhere: nothing, "/listed/soft/": nothing}
+    site.list("/listed/soft/")
+    site.expect("gone.soft", "/listed/soft/")
     # near miss: a document of another type may be listed
     site.answers["/listed/plan.pdf"] = Answer(200, b"%PDF-1.4 plan", {"Content-Type": "application/pdf"})
     site.list("/listed/plan.pdf")

@@ -180,8 +180,8 @@ def test_ours_links_to_another_name_of_the_site_are_links_to_the_site(audit: Run
 
 def test_ours_pages_that_differ_in_case_are_two_when_they_say_different_things(audit: Run) -> None:
     pages: dict[str, Route] = {
-        "/case": "<title>lower</title>lower",
-        "/Case": "<title>Upper</title>upper",
+        "/case": "<title>Team</title>All about the people of the harbour.",
+        "/Case": "<title>Team</title>All about the people of the garden.",
         "/v?id=abc": "<title>Video</title>one",
         "/v?id=ABC": "<title>Video</title>two",
         "/v?id=Abc": "<title>Video</title>one",  # the same video

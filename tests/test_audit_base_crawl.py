@@ -123,7 +123,7 @@ def change(statement: str, *values: object) -> None:
 
 def same(report: dict[str, Any]) -> dict[str, Any]:
     """What two audits that saw the same say alike."""
-    varying = ("started", "seconds", "fetched", "bytes", "crawl", "compared", "why_uncompared", "mended")
+    varying = ("started", "seconds", "fetched", "bytes", "crawl", "compared", "history", "why_uncompared", "mended")
     findings = [
         {key: value for key, value in each.items() if key not in ("since", "is_new")} for each in report["findings"]
     ]
@@ -169,7 +169,7 @@ def test_ours_every_report_says_which_crawl_the_audit_rests_on_and_how_old_it_is
     assert report["crawl"]["age"] == pytest.approx(3 * 3600, abs=60)
     told = bench._run("audit", "-o", "report", "--max-crawl-age", "2h").out
     assert "\n  is based on its own crawl (the last crawl is 3 hours old)\n" in told
-    assert "It is based on <bdi>its own crawl (the last crawl is 3 hours old)</bdi>." in Path(
+    assert "The audit is based on <bdi>its own crawl (the last crawl is 3 hours old)</bdi>." in Path(
         "report/audit.html"
     ).read_text().replace("\n", "")
 

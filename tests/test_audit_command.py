@@ -35,7 +35,7 @@ def audit(siteatlas: Command) -> Command:
 def report(name: str = "out") -> dict[str, Any]:
     """The report of the last audit, without what differs from audit to audit of the same."""
     told: dict[str, Any] = json.loads(Path(name, "audit.json").read_bytes())
-    for key in ("started", "seconds", "fetched", "bytes", "crawl", "compared", "why_uncompared", "mended"):
+    for key in ("started", "seconds", "fetched", "bytes", "crawl", "compared", "why_uncompared", "mended", "history"):
         del told[key]
     for each in told["findings"]:
         del each["since"], each["is_new"]
@@ -258,8 +258,8 @@ def test_ours_fail_on_takes_severities_families_and_rules_from_flag_environment_
         assert (ran.code, ran.out) == (10, "")
         assert "orphan.sitemap" in ran.err
         site.routes["/hub/two"] = Answer("", 500)
-        assert audit(site.url, "-q").code == 4  # inconclusive: neither a failure nor a green light
-        assert audit(site.url, "-q", "--max-pages", "3").code == 4
+        assert audit(site.url, "-q").code == 10  # likely: an earlier audit read the page that fails now
+        assert audit(site.url, "-q", "--max-pages", "3").code == 4  # inconclusive: neither a failure nor a green light
 
 
 # ---------------------------------------------------------------- the next audit
@@ -401,7 +401,7 @@ def test_ours_a_site_read_from_its_folder_or_staging_server_has_the_same_finding
 
 def test_ours_guesses_of_scanners_cost_no_request(audit: Command) -> None:
     guesses = [f"/{name}{n}" for n in range(500) for name in (".env.", "wp-login.php?x=", "backup/db", "a/../../")]
-    noise = "".join(line(path, 404, 1 + n % 20, n % 200) for n, path in enumerate(guesses))
+    noise = "".join(line(path, 404, 1 + n % 20, 10 + n % 200) for n, path in enumerate(guesses))
     Path("access.log").write_text(noise + log("/asked") + log("/was", status=404) + log("/once", status=404)[:400])
     with scripted(pages()) as site:
         assert audit(site.url, "--log", "access.log", "-o", "out").code == 0

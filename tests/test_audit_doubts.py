@@ -70,6 +70,7 @@ class Audited:
         return bool(found["is_certain"])
 
 
+ORPHAN = "orphan.sitemap"
 Audit = Callable[..., Audited]
 
 
@@ -323,3 +324,52 @@ def test_ours_what_says_the_same_as_a_page_is_no_orphan(audit: Audit) -> None:
         (note,) = audited.report["notes"]  # and so the numbers agree
         assert note.startswith(f"{copies} pages are copies of other pages, so their visits count for the other pages")
         assert audited.is_orphan(site.url)
+
+
+def test_ours_the_last_known_links_of_a_failed_page_count(audit: Audit) -> None:
+    """The hub fails in the second audit: the pages that only it links to are no orphans, and the real one is likely."""
+    with scripted(pages()) as site:
+        assert audit(site.url, "--fresh-crawl").is_orphan(site.url)
+        site.routes["/hub/"] = Answer("ill", 500)
+        audited = audit(site.url, "--fresh-crawl")
+        found = {each["url"]: each["certainty"] for each in audited.report["findings"] if each["rule"] == ORPHAN}
+        assert found == {f"{site.url}lost": "likely"}
+        assert (audited.report["certainty"], len(audited.doubts)) == ("likely", 1)
+        assert next(each for each in audited.report["counts"] if each["rule"] == ORPHAN)["likely"] == 1
+
+
+def test_ours_a_failed_page_that_nobody_ever_read_may_link_to_what_is_below_it_or_links_to_it(audit: Audit) -> None:
+    leaves = {f"leaf{number}.html": links("/", f"/leaf{number + 1}.html", "/") for number in range(60)}
+    listed = [f"/leaf{number}.html" for number in range(61)]
+    changed: dict[str, Route] = {
+        **leaves,
+        "": links("/hub/", "/plain", *listed),
+        "leaf60.html": Answer("ill", 500),
+        "lost": links("/leaf60.html"),
+        "leaf60.html/below": links("/"),
+        "beside": links("/"),
+    }
+    routes = pages(**changed)
+    entries = "".join(f"<url><loc>{{url}}{path}</loc></url>" for path in ("lost", "leaf60.html/below", "beside"))
+    xml = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>'
+    routes["/sitemap.xml"] = Answer(xml, headers={"Content-Type": "application/xml"})
+    with scripted(routes) as site:
+        found = {
+            each["url"].removeprefix(site.url): each["certainty"]
+            for each in audit(site.url).report["findings"]
+            if each["rule"] == ORPHAN
+        }
+        assert found == {"lost": "inconclusive", "leaf60.html/below": "inconclusive", "beside": "likely"}
+
+
+def test_ours_trust_failed_makes_findings_likely_and_fails_the_audit(audit: Audit) -> None:
+    """The hub failed at the first visit: nobody knows what it links to, but the user vouches for one failed page."""
+    with scripted(pages(**{"hub/": Answer("ill", 500)})) as site:
+        fail = ("--fail-on", "orphan", "--fresh-crawl")
+        doubtful = audit(site.url, *fail)
+        assert (doubtful.code, doubtful.report["certainty"]) == (4, "inconclusive")
+        trusted = audit(site.url, *fail, "--trust-failed", "1")
+        assert (trusted.code, trusted.report["certainty"]) == (10, "likely")
+        assert {each["certainty"] for each in trusted.report["findings"] if each["rule"] == ORPHAN} == {"likely"}
+        site.routes["/plain"] = Answer("ill", 500)
+        assert audit(site.url, *fail, "--trust-failed", "1").report["certainty"] == "inconclusive"

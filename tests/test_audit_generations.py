@@ -132,7 +132,7 @@ def test_ours_what_an_audit_did_not_look_for_or_did_not_see_is_neither_new_nor_m
         assert trend(without, "orphan.log")["undecided"] == 1
         assert without["compared"]["uncompared"]["orphan.log"] == "no --log given"
 
-        site.routes["/hub/"] = Answer("", 503)  # a hub fails: nobody can tell what is linked
+        site.routes["/hub/"] = Answer("", 403)  # a hub refuses the crawl: nobody can tell what is linked
         Path("a.log").write_text(log("/asked", "/dead", "/other"))
         site.routes["/other"] = page("/")
         doubtful = audit(*whole, "--fail-on", "new:orphan")

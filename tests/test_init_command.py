@@ -106,6 +106,18 @@ def test_ours_secrets_without_which_no_unit_starts_are_named(tmp_path: Path) -> 
     assert made.out.count("or instead: ") == 2
 
 
+@pytest.mark.parametrize("section", ["search_console]\naccount", 'audit]\nga4 = "1"\ngoogle_credentials'])
+def test_ours_a_key_file_of_google_is_handed_to_the_units(tmp_path: Path, section: str) -> None:
+    text = f'[site]\nurl = "{URL}"\n[output]\ndirectory = "out"\n[{section} = "google.json"\n'
+    (tmp_path / "k.toml").write_text(text)
+    made = init(tmp_path, "--config", "k.toml", "--systemd", "--github", "--force")
+    assert made.code == 0, made.err
+    written = {name: body.decode() for name, body in files(tmp_path).items()}
+    assert any(f":{tmp_path}/google.json" in body for body in written.values() if "LoadCredential=" in body)
+    assert any("siteatlas[google]" in body for body in written.values())
+    assert f"{tmp_path}/google.json exists on this machine only" in made.err
+
+
 def test_ours_print_writes_nothing(tmp_path: Path) -> None:
     printed = init(tmp_path, URL, "--print")
     assert printed.code == 0

@@ -18,10 +18,12 @@ from msgspec import structs
 
 from crawler.audit import collect
 from crawler.audit.accepted import Acceptances, acceptance_notes, read_acceptances
+from crawler.audit.actions import rank_actions
 from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
 from crawler.audit.compare.compare import AuditComparison
 from crawler.audit.conclude import AuditFinisher
 from crawler.audit.evidence.entries import PublishedEntries
+from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import AUDIT_FILE, FindingStore, create_audit_file
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
@@ -29,7 +31,9 @@ from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.audit.host_aliases import MAX_ALIAS_URLS, check_host_aliases
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.second_crawl import StartUrlCheck, UncrawledUrlQueue
-from crawler.audit.summary import summarize
+from crawler.audit.segments import Segments, count_findings
+from crawler.audit.soft_404 import find_soft_404s
+from crawler.audit.summary import audit_point, summarize
 from crawler.config import fetcher as fetching
 from crawler.config.deprecated import KEYS
 from crawler.config.plan import CrawlPlan
@@ -80,6 +84,7 @@ def audit(
     """
     start = clock()
     collect.check_sources(plan)
+    segments = Segments(plan.config.audit.segments)
     acceptances = read_acceptances(plan.config.audit.accepted)
     with Store(plan.state, begin_settings(plan), begin=begin, about=plan.about, now=clock(), renamed=KEYS) as store:
         db = create_audit_file(store.directory / AUDIT_FILE, store.directory / STATE_DB.file)
@@ -89,22 +94,33 @@ def audit(
                 if plan.config.audit.logs:  # reading logs takes long: first see that the site answers
                     _run_in_loop(lambda: check_reachable(plan, store, clock), loop)
                 sources = collect.collect_sources(plan, db, watches.on_sources, store.run.started)
-                queue = UncrawledUrlQueue(UrlMatcher(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits)
+                queue = UncrawledUrlQueue(
+                    UrlMatcher(db), ClaimReview(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits
+                )
                 with base_crawl(plan, store, begin, clock()) as base:
                     result, media = _run_in_loop(lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop)
             notes = [*sources.notes, *queue.notes(), *media.notes]
             watches.on_stage("classifying")
-            report = AuditFinisher(plan, store, db).finish(result, sources.findings, media, notes, queue.skipped)
+            report = AuditFinisher(plan, store, db, segments).finish(
+                result, sources.findings, media, notes, queue.skipped
+            )
             findings = FindingStore(db)
             report = _set_aside(acceptances, report, findings)
             report = structs.replace(
                 comparison.compare(report, media), seconds=clock() - start, crawl=base.reported(store, report.seconds)
             )
+            news = summarize(report, store.run.number, findings)
+            report = structs.replace(
+                report, history=[*map(audit_point, comparison.audits_before(news.number)), audit_point(news)]
+            )
             watches.on_stage("writing reports")
+            report = structs.replace(
+                report, segments=count_findings(report, findings), **rank_actions(report, findings)._asdict()
+            )
             write(report, findings)
             try:
                 if result.ending is FinishReason.COMPLETE:
-                    comparison.store(report, summarize(report, store.run.number, findings))
+                    comparison.store(report, news)
             except StorageError as error:  # report hours of work all the same
                 yield report, findings
                 raise error from None
@@ -170,4 +186,6 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
         if others:
             watches.on_stage("fetching URLs under other names of the site")
             listed.store_alias_results(await check_host_aliases(plan, fetcher, robots, others))
+        watches.on_stage("requesting names that cannot exist")
+        await find_soft_404s(plan, fetcher, robots, db)
         return result, await check_media(plan.config, fetcher, robots, listed.media(), on_media)

@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +12,9 @@ from crawler.audit.evidence.store import ClaimStore
 from crawler.audit.sitemaps import SitemapReadings, check_sitemaps, read_sitemaps
 from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.exports.reader import ExportOptions, check_export, export_hint, read_export
-from crawler.audit.sources.logs.files import find_logs
+from crawler.audit.sources.google.reader import check_reports, google_reports, read_report
+from crawler.audit.sources.logs.claims import AddressCounts
+from crawler.audit.sources.logs.files import LogRefused
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import check_logs, is_log, read_logs
 from crawler.audit.sources.urls import SourceUrlParser, find_files
@@ -44,8 +46,8 @@ def check_sources(plan: CrawlPlan) -> None:
     except OSError as error:
         raise UsageError(f"cannot read {error.filename}: {error.strerror} (--sitemap)") from None
     origins_of([name for name in config.audit.logs if "://" in name])
-    for name in find_logs(_local_files(config.audit.logs)):
-        _check_log(name, _log_options(plan))
+    _check_logs(_local_files(config.audit.logs), _log_options(plan))
+    check_reports(config)
     for source, name in _exports(config):
         if name == STDIN or Path(name).is_fifo():  # check_export would consume them
             raise UsageError("an audit does not read tables from the standard input or a pipe: give files or URLs")
@@ -57,12 +59,12 @@ def check_sources(plan: CrawlPlan) -> None:
             raise
 
 
-def _check_log(name: str, options: LogOptions) -> None:
+def _check_logs(paths: Sequence[str], options: LogOptions) -> None:
     try:
-        check_logs([name], options)
-    except UsageError:
-        if name != STDIN and (hint := export_hint(name)):
-            raise UsageError(f"{name} {hint}") from None
+        check_logs(paths, options)
+    except LogRefused as error:
+        if hint := export_hint(error.name):
+            raise UsageError(f"{error.name} {hint}") from None
         raise
 
 
@@ -78,15 +80,17 @@ def source_url_parser(plan: CrawlPlan) -> SourceUrlParser:
 
 
 def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProgress, now: float) -> SitemapReadings:
-    """Read sitemaps, logs, exports and lists. Raises UsageError for an unreadable source, StorageError.
+    """Read sitemaps, logs, exports, lists and reports of Google's APIs.
 
-    ``now`` is Unix time.
+    ``now`` is Unix time. Raises UsageError for an unreadable source, StorageError.
     """
     config, claims, known = plan.config, ClaimStore(db), source_url_parser(plan)
     published = read_sitemaps(plan, db, known, now, lambda name: watch(SourceProgress(name)))
-    with closing(_read_logs(plan, watch)) as logs:  # ends the processes that parse logs
+    successes = AddressCounts()
+    with closing(_read_logs(plan, watch, successes)) as logs:  # ends the processes that parse logs
         for report, records in logs:
             _store_claims(claims, report, records)
+    claims.put_successes(successes.get)
     options = _export_options(config)
     for source, name in _exports(config):
         watch(SourceProgress(name))
@@ -95,15 +99,20 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
                 _store_claims(claims, *read_export(name, source, known, options, remote.open))
         else:
             _store_claims(claims, *read_export(name, source, known, options, _refuse_url))
+    for google in google_reports(config):
+        watch(SourceProgress(google.title))
+        _store_claims(claims, *read_report(google, config, plan.state, known, now))
     return published
 
 
-def _read_logs(plan: CrawlPlan, watch: OnSourceProgress) -> Generator[tuple[SourceReport, Iterator[SourceRecord]]]:
+def _read_logs(
+    plan: CrawlPlan, watch: OnSourceProgress, successes: AddressCounts
+) -> Generator[tuple[SourceReport, Iterator[SourceRecord]]]:
     config, known = plan.config, source_url_parser(plan)
-    yield from read_logs(_local_files(config.audit.logs), known, _log_options(plan), watch)
+    yield from read_logs(_local_files(config.audit.logs), known, _log_options(plan), watch, successes)
     for url in dict.fromkeys(name for name in config.audit.logs if "://" in name):
         with TemporaryDirectory(prefix="siteatlas-") as folder:
-            yield _fetch_log(url, Path(folder) / "log", plan, watch)
+            yield _fetch_log(url, Path(folder) / "log", plan, watch, successes)
 
 
 def _local_files(names: Iterable[str]) -> list[str]:
@@ -111,7 +120,7 @@ def _local_files(names: Iterable[str]) -> list[str]:
 
 
 def _fetch_log(
-    url: str, path: Path, plan: CrawlPlan, watch: OnSourceProgress
+    url: str, path: Path, plan: CrawlPlan, watch: OnSourceProgress, successes: AddressCounts
 ) -> tuple[SourceReport, Iterator[SourceRecord]]:
     """Download a log to ``path`` and read it. It may be no larger than a sitemap (``--max-sitemap``)."""
     config = plan.config
@@ -127,7 +136,7 @@ def _fetch_log(
         check_logs([str(path)], options)
     except UsageError as error:
         raise UsageError(str(error).replace(str(path), url)) from None
-    reading = read_logs([str(path)], source_url_parser(plan), options, watch)
+    reading = read_logs([str(path)], source_url_parser(plan), options, watch, successes)
     report, records = next(reading)
     report.name = url
 

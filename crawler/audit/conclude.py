@@ -11,25 +11,27 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from crawler.audit.coverage import crawl_coverage
+from crawler.audit.coverage import crawl_coverage, forgotten_pages
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.entries import PublishedEntries
 from crawler.audit.evidence.hreflang import SiteVersions
+from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import ClaimStore, FindingStore
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
-from crawler.audit.finding import AuditFinding, AuditReport
+from crawler.audit.finding import AuditFinding, AuditReport, Certainty
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import LinkKind
 from crawler.audit.graph.load import load_graph
 from crawler.audit.media import CheckedMedia
 from crawler.audit.not_checked import inconclusive, not_checked, nothing_to_check, why_inlinks_not_reported
-from crawler.audit.orphans.certainty import limits_of_crawl
+from crawler.audit.orphans.certainty import CrawlCoverage, best_certainty, limits_of_crawl, must_weigh_failures
 from crawler.audit.orphans.classes import Thresholds
 from crawler.audit.orphans.duplicates import LinkSupport, find_copies
 from crawler.audit.page_findings import PageFindings, with_visits
 from crawler.audit.redirects import RedirectFindings
 from crawler.audit.second_crawl import StartUrlCheck
+from crawler.audit.segments import Segments
 from crawler.audit.source_record import SourceKind
 from crawler.audit.statistics import Statistics, few_inlink_pages
 from crawler.config.plan import CrawlPlan
@@ -55,11 +57,12 @@ NO_LIMIT: Final = -1  # a limit of inlinks that no page falls under
 class AuditFinisher:
     """Finishes one audit. ``db`` has the sources' records, the state attached as ``site``, and gets the findings."""
 
-    def __init__(self, plan: CrawlPlan, store: Store, db: sqlite3.Connection) -> None:
+    def __init__(self, plan: CrawlPlan, store: Store, db: sqlite3.Connection, segments: Segments) -> None:
         self._plan = plan
         self._store = store
         self._db = db
-        self._found = FindingStore(db)
+        self._segments = segments
+        self._found = FindingStore(db, segments)
 
     def finish(
         self,
@@ -84,26 +87,18 @@ class AuditFinisher:
         if graph is None:
             raise self._nothing_to_audit(run)
         matcher = UrlMatcher(self._db)
-        copies = _join_claims(matcher, graph)
-        facts = crawl_coverage(
-            store.db,
-            graph,
-            copies,
-            self._plan.seed,
-            stopped,
-            run.started,
-            trust_blocked=self._plan.config.audit.trust_blocked,
-        )
+        copies = _join_claims(ClaimReview(self._db), matcher, graph, trust_logs=self._plan.config.audit.trust_logs)
+        facts = self._coverage(graph, copies, stopped)
         doubts = limits_of_crawl(facts)
         min_inlinks = self._plan.config.audit.min_inlinks
         usual = why_inlinks_not_reported(*few_inlink_pages(graph, copies, min_inlinks), min_inlinks)
         limit = NO_LIMIT if usual else min_inlinks
-        pages = self._page_findings(graph, matcher, copies, doubtful=bool(doubts), few=limit)
+        pages = self._page_findings(graph, matcher, copies, facts, few=limit)
         visits = VisitLookup(self._db)
         self._found.put(pages.findings())
         self._judge_redirects(pages, RedirectFindings(self._db, graph, visits))
         clusters = self._judge_published(pages, visits, lint, media.findings)
-        figures = Statistics(store.db, graph, run.started, pages.copies)
+        figures = Statistics(store.db, graph, run.started, pages.copies, self._segments)
         if is_over and not figures.pages:
             raise self._nothing_to_audit(run)
         if not doubts:  # URLs that nothing leads to may fail: the crawl of the site is complete all the same
@@ -114,10 +109,12 @@ class AuditFinisher:
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))
         code = run.exit_code or (1 if visited.tally.internal_errors else 0)
         report = self._report(run, figures, pages)
-        gaps = inconclusive(report.inputs, is_doubtful=bool(doubts), stopped=stopped, unasked=unasked)
+        is_doubtful = pages.certainty is Certainty.INCONCLUSIVE
+        gaps = inconclusive(report.inputs, is_doubtful=is_doubtful, stopped=stopped, unasked=unasked)
         return replace(
             report,
             doubts=doubts,
+            certainty=pages.certainty,
             notes=notes,
             exit_code=code,
             unchecked=not_checked(report.inputs, self._plan.config.audit.media)
@@ -127,8 +124,21 @@ class AuditFinisher:
             unasked=unasked,
         )
 
+    def _coverage(self, graph: LinkGraph, copies: dict[int, int], stopped: str) -> CrawlCoverage:
+        audit, store = self._plan.config.audit, self._store
+        return crawl_coverage(
+            store.db,
+            graph,
+            copies,
+            self._plan.seed,
+            stopped,
+            store.run.started,
+            trust_blocked=audit.trust_blocked,
+            trust_failed=audit.trust_failed,
+        )
+
     def _page_findings(
-        self, graph: LinkGraph, matcher: UrlMatcher, copies: dict[int, int], *, doubtful: bool, few: int
+        self, graph: LinkGraph, matcher: UrlMatcher, copies: dict[int, int], facts: CrawlCoverage, *, few: int
     ) -> PageFindings:
         audit = self._plan.config.audit
         sitemaps = [report for report in ClaimStore(self._db).reports() if report.source is SourceKind.SITEMAP]
@@ -138,7 +148,8 @@ class AuditFinisher:
             UrlEvidence(self._db),
             Thresholds(audit.max_clicks, few, audit.min_visits),
             copies=copies,
-            doubtful=doubtful,
+            best=best_certainty(facts),
+            unread=forgotten_pages(graph).tolist() if must_weigh_failures(facts) else (),
             has_sitemap=any(report.used for report in sitemaps),
             is_listing_whole=all(report.complete for report in sitemaps)
             and not matcher.has_unresolved(SourceKind.SITEMAP),
@@ -146,8 +157,8 @@ class AuditFinisher:
 
     def _judge_redirects(self, pages: PageFindings, trails: RedirectFindings) -> None:
         """Store findings about redirects and canonicals, ranked by inlinks and by visits."""
-        linked = (pages.with_referrers(finding) for finding in trails.redirects())
-        self._found.put((finding.inlinks, finding) for finding in linked)
+        redirects = self._with_visits(pages, map(pages.with_referrers, trails.redirects()))
+        self._found.put((finding.inlinks, finding) for _, finding in redirects)
         self._found.put(self._with_visits(pages, trails.canonicals()))
 
     def _judge_published(
@@ -166,7 +177,7 @@ class AuditFinisher:
     def _with_visits(
         self, pages: PageFindings, findings: Iterator[AuditFinding]
     ) -> Iterator[tuple[float, AuditFinding]]:
-        """The findings with the links and visits of their URLs, each with its rank: the visits."""
+        """The findings with the links to their URLs and the visits of these, each with its rank: the visits."""
         by_url = UrlEvidence(self._db)
         for finding in findings:
             stats = by_url.of_url(finding.url)
@@ -234,11 +245,18 @@ class AuditFinisher:
             ages=figures.ages,
             inlinks=figures.inlinks,
             sections=figures.sections(pages.orphans_by_section, pages.unlisted_by_section),
+            segments=self._segments.counted(figures.segments),
+            section_links=figures.section_links,
         )
 
 
-def _join_claims(matcher: UrlMatcher, graph: LinkGraph) -> dict[int, int]:
-    """Match every record with a page; returns the ids of copies with those of their originals."""
+def _join_claims(review: ClaimReview, matcher: UrlMatcher, graph: LinkGraph, *, trust_logs: bool) -> dict[int, int]:
+    """Review every record and match it with a page; returns the ids of copies with those of their originals."""
+    review.release_pages()
+    review.separate_scanners()
+    if not trust_logs:
+        review.doubt_logs()
+    review.finish_reports()
     matcher.match_all()
     copies = dict(find_copies(matcher.duplicates(), lambda number: _link_support(graph, graph.nodes.node(number))))
     matcher.reassign(copies.items())

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from crawler.audit.graph.arrays import Int64Array
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import STATES
 from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls
@@ -45,6 +46,7 @@ def crawl_coverage(  # noqa: PLR0913 - all that limits what a crawl sees
     since: float,
     *,
     trust_blocked: bool,
+    trust_failed: int,
 ) -> CrawlCoverage:
     """The facts about a run that began at ``since`` (Unix time). ``stopped`` as in CrawlCoverage. Raises StorageError.
 
@@ -60,7 +62,16 @@ def crawl_coverage(  # noqa: PLR0913 - all that limits what a crawl sees
         no_robots=tuple(origin for origin in coverage.no_robots if origin in _page_origins(db)),
         linked_pages=_linked_page_count(db, graph, copies),
         trust_blocked=trust_blocked,
+        forgotten=len(forgotten_pages(graph)),
+        trust_failed=trust_failed,
     )
+
+
+def forgotten_pages(graph: LinkGraph) -> Int64Array:
+    """The nodes of the pages that the start leads to, that failed, and that no earlier visit read."""
+    is_forgotten = graph.touched & graph.nodes.unread
+    is_forgotten[graph.nodes.remembered] = False
+    return np.flatnonzero(is_forgotten)
 
 
 def _page_origins(db: sqlite3.Connection) -> frozenset[str]:

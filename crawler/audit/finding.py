@@ -1,13 +1,23 @@
 """The values of an audit: findings with their evidence, and the report that counts them. No rules, no I/O."""
 
 from collections.abc import Collection, Iterator
+from enum import StrEnum
 from typing import Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from crawler.audit.rules import ALL_RULES
 from crawler.audit.source_record import SourceReport
 from sitemap import Finding, Severity
+
+
+class Certainty(StrEnum):
+    """How far a finding holds, the best first: see :mod:`crawler.audit.orphans.certainty`."""
+
+    CERTAIN = "certain"  # no page that the audit did not see can disprove it
+    LIKELY = "likely"  # a page that failed may disprove it; 97 of 100 such findings are true
+    INCONCLUSIVE = "inconclusive"
 
 
 class Referrer(Struct, frozen=True):
@@ -18,7 +28,10 @@ class Referrer(Struct, frozen=True):
 
 
 class LinkSuggestion(Struct, frozen=True):
-    """A page that should link to an orphan, and the reason in words; ``score`` is from 0 to 1."""
+    """A page that should link to an orphan, or that a dead URL should redirect to, and the reason in words.
+
+    ``score`` is from 0 to 1: how well the page fits.
+    """
 
     url: str
     reason: str
@@ -28,14 +41,16 @@ class LinkSuggestion(Struct, frozen=True):
 class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     """A finding with the evidence about its URL.
 
-    ``rule`` is a key of :data:`crawler.audit.rules.ALL_RULES`. ``is_certain`` is False when pages that the audit
-    did not see could disprove it. ``depth`` counts clicks from the start; None: no path of links leads to it.
-    ``inlinks`` counts the pages with followed links to it; ``weight`` is its share of the site's link weight, where the
-    average page has 1.0. ``known`` are the kinds of sources that know it (:class:`SourceKind`).
+    ``rule`` is a key of :data:`crawler.audit.rules.ALL_RULES`. ``is_certain`` is False when pages that the audit did
+    not see could disprove it; ``certainty`` says how likely that is. ``depth`` counts clicks from the start; None: no
+    path of links leads to it. ``inlinks`` counts the pages with followed links to it; ``weight`` is its share of the
+    site's link weight, where the average page has 1.0. ``known`` are the kinds of sources that know it
+    (:class:`SourceKind`).
     """
 
     url: str
     is_certain: bool = True
+    certainty: Certainty = Certainty.CERTAIN
     title: str = ""
     state: str = ""  # a crawler.model.State, "" when it was not fetched
     status: int | None = None
@@ -47,6 +62,7 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     first: str = ""  # days of the first and last visit in logs, search and analytics
     last: str = ""
     people: int = 0
+    addresses: int = 0  # of the people who got errors
     bots: int = 0
     clicks: int = 0
     impressions: int = 0
@@ -58,10 +74,22 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     spellings: list[str] = field(default_factory=list)  # others that the sources use for it
     referrers: list[Referrer] = field(default_factory=list)  # some of them
     hubs: list[LinkSuggestion] = field(default_factory=list)  # the best first
+    targets: list[LinkSuggestion] = field(default_factory=list)  # of a redirect of a dead URL, the best first
     evidence: list[str] = field(default_factory=list)  # sentences, each naming its source
     group: str = ""  # the island, the cluster
+    segment: str = ""  # see crawler.audit.segments
     since: str = ""  # the day (UTC) of the first of the consecutive audits that had it
     is_new: bool = False  # the previous audit checked the rule, and did not have it
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.is_certain and self.certainty is Certainty.CERTAIN:
+            force_setattr(self, "certainty", Certainty.INCONCLUSIVE)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is inconclusive: neither certain nor likely."""
+        return self.certainty is Certainty.INCONCLUSIVE
 
     @property
     def severity(self) -> Severity:
@@ -132,16 +160,43 @@ class AuditComparisonResult(Struct, frozen=True, kw_only=True):
         return sum_trends(self.trends)
 
 
+class AuditPoint(Struct, frozen=True, kw_only=True):
+    """The numbers of findings of one audit, for trends over many.
+
+    The first five are those of :class:`crawler.audit.summary.AuditSummary`. ``rules`` counts the findings of each rule
+    that has some, None: an earlier version did not store them. ``unchecked`` has the names of groups and the ids of
+    rules that the audit did not check: for these, no findings does not mean no fault.
+    """
+
+    number: int
+    started: float
+    verdict: str
+    pages: int
+    severities: dict[str, int]
+    rules: dict[str, int] | None = None
+    unchecked: list[str] = []
+
+    def total(self, rule: str, group: str) -> int | None:
+        """The findings of a rule of a group, None: unknown."""
+        if self.rules is None or rule in self.unchecked or group in self.unchecked:
+            return None
+        return self.rules.get(rule, 0)
+
+
 class RuleCount(Struct, frozen=True):
-    """How many findings of one rule there are; ``open_`` of them are inconclusive."""
+    """How many findings of one rule there are.
+
+    ``certain`` counts those that are not inconclusive, of which ``likely`` are only likely; ``open_`` the others.
+    """
 
     rule: str
     certain: int
     open_: int = 0
+    likely: int = 0
 
     @property
     def total(self) -> int:
-        """Certain and inconclusive ones."""
+        """Certain, likely and inconclusive ones."""
         return self.certain + self.open_
 
 
@@ -176,6 +231,31 @@ class SiteSection(Struct, frozen=True):
     unlisted: int
 
 
+class SiteSegment(Struct, frozen=True):
+    """A part of the site that the configuration names; "": the rest. ``orphans`` include the weakly linked pages.
+
+    ``errors``, ``warnings`` and ``notes`` count its findings.
+    """
+
+    name: str
+    pages: int
+    orphans: int = 0
+    errors: int = 0
+    warnings: int = 0
+    notes: int = 0
+
+
+class SectionLinks(Struct, frozen=True):
+    """The number of links from the indexable pages of one section to those of another, or of the same one.
+
+    Sections are those of :class:`SiteSection`, or "other sections" for the smaller ones.
+    """
+
+    source: str
+    target: str
+    links: int
+
+
 class CrawlBasis(Struct, frozen=True, kw_only=True):
     """The crawl that an audit rests on: that of run number ``run``; None: its own, for this ``reason``.
 
@@ -188,6 +268,42 @@ class CrawlBasis(Struct, frozen=True, kw_only=True):
     age: float = 0.0
     reused: int = 0
     reason: str = ""
+
+
+class FindingPattern(Struct, frozen=True):
+    """Findings of one rule whose URLs differ only in parts of the path, such as ``https://example.com/old/page-{n}``.
+
+    ``{n}`` stands for a number, ``{id}`` for a hash, ``*`` for any name. ``count`` includes findings that stand for
+    several; ``visits`` are those by people to all of them; ``examples`` are URLs, the most important first.
+    """
+
+    rule: str
+    pattern: str
+    count: int
+    visits: int
+    examples: list[str]
+
+
+class Action(Struct, frozen=True, kw_only=True):
+    """One thing to do, which resolves ``count`` findings of ``rules``.
+
+    ``title`` says what to do, ``why`` what the problem costs, ``how`` the next step. ``effect`` ranks actions: see
+    :func:`crawler.audit.actions.rank_actions`. ``examples`` are URLs, the most important first; ``file`` is the table
+    of the report that prepares the work, or "".
+    """
+
+    name: str
+    title: str
+    why: str
+    how: str
+    severity: str  # of the worst of the rules
+    rules: list[str]
+    count: int
+    inconclusive: int = 0  # of these
+    effect: float
+    examples: list[str]
+    patterns: list[FindingPattern] = []  # the largest first
+    file: str = ""
 
 
 class AuditReport(Struct, frozen=True, kw_only=True):
@@ -221,19 +337,29 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     ages: list[HistogramBar]
     inlinks: list[HistogramBar]
     sections: list[SiteSection]
+    segments: list[SiteSegment] = []  # without a configuration of segments: none
+    section_links: list[SectionLinks] = []  # without pairs that have no links
     exit_code: int = 0
     unchecked: dict[str, str] = {}
     undecided: dict[str, str] = {}
     absent: dict[str, str] = {}
     crawl: CrawlBasis | None = None  # None: an audit by a version that always crawled
+    certainty: Certainty = Certainty.CERTAIN  # of most findings about links, and that other pages have links
     unasked: int = 0  # URLs that only sources know, and that --max-unlinked kept from being fetched
     compared: AuditComparisonResult | None = None
+    history: list[AuditPoint] = []  # finished audits and this one, the oldest first
     accepted: list[AcceptedCount] = []  # not counted anywhere else
+    actions: list[Action] = []  # the one with the most effect first
+    patterns: list[FindingPattern] = []  # of all rules, in the order of the reports
     why_uncompared: str = ""  # why ``compared`` is None: no earlier audit finished, or its findings are lost
 
     def count(self, rule: str) -> RuleCount:
         """How many findings of a rule there are."""
         return next((item for item in self.counts if item.rule == rule), RuleCount(rule, 0))
+
+    def patterns_of(self, rule: str) -> list[FindingPattern]:
+        """The patterns of the findings of a rule."""
+        return [pattern for pattern in self.patterns if pattern.rule == rule]
 
     @property
     def trends(self) -> dict[str, RuleTrend]:

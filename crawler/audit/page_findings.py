@@ -7,27 +7,31 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 import msgspec
 
 from crawler.audit.evidence.by_url import UrlEvidence
-from crawler.audit.finding import AuditFinding, Referrer
+from crawler.audit.finding import AuditFinding, Certainty, Referrer
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import STATES
-from crawler.audit.graph.load import LinkSuggester
+from crawler.audit.graph.load import LinkSuggester, node_names
+from crawler.audit.graph.unread_pages import MistakenFindings, UnreadPages
+from crawler.audit.orphans.certainty import is_mostly_right
 from crawler.audit.orphans.classes import (
     CLASSIFIED_STATES,
     NO_SOURCES,
     SourceStats,
     Thresholds,
     UrlFacts,
+    is_gone,
     is_scanner_probe,
     orphan_classes,
 )
 from crawler.audit.orphans.duplicates import is_paginated
-from crawler.audit.rules import needs_complete
+from crawler.audit.rules import needs_complete, rests_on_visits
 from crawler.audit.source_record import SourceKind
 from crawler.model import Page, State, Url
 from crawler.state.database import storage_errors
@@ -59,8 +63,9 @@ _page = msgspec.msgpack.Decoder(Page).decode
 class PageFindings:
     """Makes the findings about links. ``copies`` maps ids of duplicate pages to those of their originals.
 
-    ``doubtful``: the crawl is incomplete, so rules that ``needs_complete`` are inconclusive. ``has_sitemap``: a sitemap
-    lists pages of the site; ``is_listing_whole``: every sitemap was read to its end, and every listed URL fetched.
+    ``best`` is the certainty of findings that no failed page is likely to disprove, ``unread`` are the failed pages
+    that may do so. ``has_sitemap``: a sitemap lists pages of the site; ``is_listing_whole``: every sitemap was read to
+    its end, and every listed URL fetched.
     """
 
     def __init__(  # noqa: PLR0913 - four sides of evidence
@@ -71,7 +76,8 @@ class PageFindings:
         limits: Thresholds,
         *,
         copies: dict[int, int],
-        doubtful: bool,
+        best: Certainty,
+        unread: Sequence[int],
         has_sitemap: bool,
         is_listing_whole: bool,
     ) -> None:
@@ -80,9 +86,12 @@ class PageFindings:
         self._evidence = by_url
         self._limits = limits
         self.copies = copies
-        self._doubtful = doubtful
+        self._best = best
+        self._unread = UnreadPages(graph, unread, node_names(db).urls) if unread else None
+        self._found = Counter[str]()  # findings by the kind of mistake; only with unread pages
         self._has_sitemap = has_sitemap
         self._is_listing_whole = is_listing_whole
+        self._soft_404s = by_url.soft_404s()
         self._suggester = LinkSuggester(db, graph)
         self.orphans_by_section: Counter[str] = Counter()  # includes weakly linked pages
         self.unlisted_by_section: Counter[str] = Counter()
@@ -90,6 +99,20 @@ class PageFindings:
 
     def findings(self) -> Iterator[tuple[float, AuditFinding]]:
         """All of them, each with its rank. Raises StorageError."""
+        if self._unread:
+            self._found.update(_mistake(rule) for *_, rules in self._classified() for rule in rules)
+        for node, number, facts, stats, rules in self._classified():
+            self.listed += facts.state is State.INDEXABLE and SourceKind.SITEMAP in stats.sources
+            if rules:
+                yield from self._findings_of(node, number, facts, stats, rules)
+
+    @property
+    def certainty(self) -> Certainty:
+        """The certainty that a page without a finding has links, and of most findings that it has none."""
+        return self._certainty("orphan", -1)
+
+    def _classified(self) -> Iterator[tuple[int, int, UrlFacts, SourceStats, list[str]]]:
+        """Node, id, facts and claims of every URL that may have findings, with the rules that apply to it."""
         graph = self._graph
         ids, states = graph.nodes.ids.tolist(), graph.nodes.state.tolist()
         by_page = self._evidence.by_page()
@@ -99,9 +122,18 @@ class PageFindings:
                 next_number, next_stats = next(by_page, (-1, NO_SOURCES))
             stats = next_stats if next_number == page else NO_SOURCES
             state = STATES[states[node]]
-            is_meant = state in CLASSIFIED_STATES and page not in self.copies
+            is_soft = page in self._soft_404s
+            is_meant = state in CLASSIFIED_STATES and (is_soft or page not in self.copies)
             if is_meant and not self._is_forgotten(node, stats):
-                yield from self._findings_of(node, page, self._url_facts(node, state), stats)
+                facts = self._url_facts(node, state)
+                rules = ["gone.soft"] if is_soft else orphan_classes(facts, stats, self._limits)
+                yield (
+                    node,
+                    page,
+                    facts,
+                    stats,
+                    [rule for rule in rules if self._has_sitemap or _rule_family(rule) != "listed"],
+                )
 
     def with_links(self, finding: AuditFinding) -> AuditFinding:
         """The finding with the links to its URL, if the crawl knows the URL. Raises StorageError."""
@@ -148,14 +180,8 @@ class PageFindings:
         )
 
     def _findings_of(
-        self, node: int, number: int, facts: UrlFacts, stats: SourceStats
+        self, node: int, number: int, facts: UrlFacts, stats: SourceStats, rule_ids: list[str]
     ) -> Iterator[tuple[float, AuditFinding]]:
-        is_page = facts.state is State.INDEXABLE
-        self.listed += is_page and SourceKind.SITEMAP in stats.sources
-        classes = orphan_classes(facts, stats, self._limits)
-        rule_ids = [rule for rule in classes if self._has_sitemap or _rule_family(rule) != "listed"]
-        if not rule_ids:
-            return
         wants_hub = any(_rule_family(rule) in _ORPHAN_FAMILIES for rule in rule_ids)
         base = self._finding(node, number, facts, stats, wants_hub=wants_hub)
         for rule_id in rule_ids:
@@ -164,19 +190,36 @@ class PageFindings:
                 self.orphans_by_section[section_of(base.url)] += 1
             elif rule == "listed.missing":
                 self.unlisted_by_section[section_of(base.url)] += 1
+            is_doubtful = rests_on_visits(rule) and stats.is_doubtful and not facts.ways
+            certainty = Certainty.INCONCLUSIVE if is_doubtful else self._certainty(rule, node)
             finding = msgspec.structs.replace(
                 base,
                 rule=rule,
                 sentence=self._sentence(rule, facts, stats, base),
-                is_certain=self._is_certain(rule),
+                is_certain=certainty is Certainty.CERTAIN,
+                certainty=certainty,
                 hubs=base.hubs if _rule_family(rule) in _ORPHAN_FAMILIES else [],
             )
             yield _rank(rule, facts, stats, base), finding
 
-    def _is_certain(self, rule: str) -> bool:
+    def _certainty(self, rule: str, node: int) -> Certainty:
+        """The certainty of a finding about a node; -1: of no node in particular."""
         if _rule_family(rule) == "listed":
-            return self._is_listing_whole
-        return not (self._doubtful and needs_complete(rule))
+            return Certainty.CERTAIN if self._is_listing_whole else Certainty.INCONCLUSIVE
+        if not needs_complete(rule):
+            return Certainty.CERTAIN
+        if self._unread is None or self._best is not Certainty.LIKELY:
+            return self._best
+        mistake = _mistake(rule)
+        is_likely = is_mostly_right(getattr(self._mistaken, mistake), self._found[mistake])
+        if node >= 0 and self._unread.may_link_to(node):
+            is_likely = False
+        return Certainty.LIKELY if is_likely else Certainty.INCONCLUSIVE
+
+    @cached_property
+    def _mistaken(self) -> MistakenFindings:
+        assert self._unread is not None  # noqa: S101 - nothing is mistaken without unread pages
+        return self._unread.mistaken(self._limits.min_inlinks, self._limits.max_clicks)
 
     def _finding(self, node: int, number: int, facts: UrlFacts, stats: SourceStats, *, wants_hub: bool) -> AuditFinding:
         """A finding without its rule."""
@@ -185,6 +228,9 @@ class PageFindings:
             url, state, status, lastmod, reason, packed = row.fetchone()
         page = _page(packed) if packed else None
         evidence, spellings = self._evidence.sentences(number, url) if stats.sources else ([], [])
+        addresses = self._evidence.addresses(number) if stats.people and facts.state is not State.INDEXABLE else 0
+        if addresses:
+            evidence.append(f"people got errors from {count_text(addresses, 'address', 'addresses')}")
         island = int(self._graph.island[node]) if not self._graph.touched[node] else -1
         finding = AuditFinding(
             rule="",
@@ -200,7 +246,9 @@ class PageFindings:
             spellings=spellings,
             referrers=self._referrers(node),
             hubs=self._suggester.suggestions(node, page) if wants_hub else [],
+            targets=self._suggester.redirect_targets(node) if is_gone(facts.state, facts.status) else [],
             evidence=evidence,
+            addresses=addresses,
             group=f"island {island}" if island >= 0 else "",
         )
         return with_visits(finding, stats)
@@ -225,6 +273,10 @@ class PageFindings:
                 return f"more than {self._limits.max_clicks} clicks from the start URL (--max-clicks)"
             case "reach.few":
                 return f"{count_text(facts.inlinks, 'page')} {'links' if facts.inlinks == 1 else 'link'} to it"
+            case "gone.soft":
+                return (
+                    f"it answers 200 with the page that the site returns for URLs that do not exist{_linked_by(base)}"
+                )
             case "gone.visited":
                 history = "it answered before" if stats.ok else "somebody requests it"
                 comment = ", which is right for a page that is gone permanently" if facts.status == _GONE_STATUS else ""
@@ -253,6 +305,11 @@ def section_of(url: str) -> str:
     path = url.partition("?")[0].split("/", 3)[3]
     first, slash, _ = path.partition("/")
     return f"/{first}/" if slash else "/"
+
+
+def _mistake(rule: str) -> str:
+    """The field of MistakenFindings that counts the wrong findings of a rule."""
+    return {"reach.few": "few", "reach.deep": "deep"}.get(rule, "unlinked" if needs_complete(rule) else "")
 
 
 def _rule_family(rule: str) -> str:

@@ -31,6 +31,7 @@ _TABLE: Final = (
     Rule("listed.missing", _W, "Linked, but not in the sitemap", "The site links to an indexable page that no sitemap lists.", "Add it to the sitemap. siteatlas crawl writes a sitemap that lists it.", _SITEMAPS),
     Rule("listed.series", _N, "Later page of a list, not in the sitemap", "No sitemap lists a later page of a paginated list (/page/2/, ?page=2).", "No action is needed, unless search engines should show this page itself.", _SITEMAPS),
     Rule("gone.visited", _W, "Gone, but visited", "The URL no longer returns a page, but people, bots, searchers or other sites still use its URL.", "Redirect it to the page that replaces it."),
+    Rule("gone.soft", _W, "Soft 404", "A URL returns the status 200, but its page is the one that the site returns for URLs that do not exist.", "Let the server respond with status 404 or 410. If the page has moved, redirect the URL. Remove the URL from the sitemap and from links.", "https://developers.google.com/search/docs/crawling-indexing/troubleshoot-crawling-errors#soft-404-errors"),
     Rule("gone.named", _N, "Gone, but in a list", "A list, another crawl or a search console contains a URL that does not exist (4xx). No source shows visits to the URL.", "Redirect it to the page that replaces it, or remove it from the list."),
     Rule("gone.linked", _W, "Gone, but linked", "Pages of the site link to a URL that does not exist (4xx).", "Fix or remove the links."),
     Rule("gone.failing", _W, "Failing, but linked", "Pages of the site link to a URL that failed in this audit: 5xx, no response, or redirects in a loop.", "Look for the cause in the log of the server. Fix the URL or the links."),
@@ -49,9 +50,10 @@ _TABLE: Final = (
     Rule("entry.noindex_engine", _E, "Listed, but noindexed for Googlebot or Bingbot", "The sitemap lists a page whose noindex names Googlebot or Bingbot alone. This search engine reports the URL as submitted, but noindexed.", "Remove the page from the sitemap, or remove noindex from the page.", _ROBOTS_META),
     Rule("entry.blocked", _E, "Listed, but blocked by robots.txt", "The sitemap lists a URL that robots.txt does not allow crawlers to fetch.", "Allow it in robots.txt, or remove it from the sitemap.", _SITEMAPS),
     Rule("entry.canonical", _E, "Listed, but not canonical", "The sitemap lists a page that names another as its canonical.", "List the canonical page.", _CANONICAL),
+    Rule("entry.type", _W, "Listed, but not a page", "The sitemap lists a picture, a video, a style sheet, a script or another file that search engines do not show as a result of its own.", "Remove it from the sitemap. List pictures and videos with the page that shows them.", "https://developers.google.com/search/docs/crawling-indexing/indexable-file-types"),
     Rule("entry.duplicate", _W, "Listed in several spellings", "Several entries of the sitemaps lead to the same page.", "List the canonical spelling, once.", _CANONICAL),
     Rule("entry.lastmod_late", _W, "lastmod later than any change", "The lastmod in the sitemap is later than the last change of the page.", "Set lastmod to the date of the last significant change.", _LASTMOD),
-    Rule("entry.lastmod_early", _W, "lastmod before the last change", "The page changed after the lastmod in the sitemap.", "Set lastmod to the date of the last significant change.", _LASTMOD),
+    Rule("entry.lastmod_early", _W, "lastmod before the last change", "The page changed after the lastmod in the sitemap: an earlier visit saw that, or the page states a later date. Last-Modified alone is no evidence.", "Set lastmod to the date of the last significant change.", _LASTMOD),
     Rule("cluster.code", _E, "hreflang: no language", "The hreflang code of a version is not a language that search engines know.", "Write the ISO 639-1 code of the language, followed by a country if needed.", _HREFLANG),
     Rule("cluster.not_mutual", _E, "hreflang: no link back", "A page lists another page as a language version, but that page does not list it in return.", "On every version, list all versions.", _HREFLANG),
     Rule("cluster.no_self", _E, "hreflang: does not name itself", "A page lists its versions in other languages, but not itself.", "On each page, list the page itself too.", _HREFLANG),
@@ -75,12 +77,22 @@ def needs_complete(rule: str) -> bool:
     return rule.partition(".")[0] in _OF_LINKS
 
 
+def rests_on_visits(rule: str) -> bool:
+    """Whether a finding of the rule says that somebody visits a URL, so that a log of another site could cause it."""
+    return rule in ("gone.visited", "gone.down")
+
+
 ALL_RULES: Final = RULES | LINT
 """The rules of the audit and of lint, by id."""
+
+
+WHY_LIKELY: Final = "Some pages failed, and it is possible, but unlikely, that one of them disproves this finding."
 
 
 def why_unproven(rule: str) -> str:
     """Why uncertain findings of a rule are inconclusive, in a sentence."""
     if needs_complete(rule):
         return "The crawl did not see the whole site, and a page that it missed may disprove this finding."
+    if rests_on_visits(rule):
+        return "Only a log knows this URL, and that log may have requests for another site."
     return "Some sources could not be read completely, and their unread parts may disprove this finding."

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from heapq import nlargest
 from typing import Final
 
+from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.url_matching import UncrawledUrl, UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.health.visit import VisitedUrl
@@ -38,8 +39,9 @@ class UncrawledUrlQueue:
     A URL that never answered needs ``min_visits`` by people and search engines.
     """
 
-    def __init__(self, matcher: UrlMatcher, limit: int, min_visits: int) -> None:
+    def __init__(self, matcher: UrlMatcher, review: ClaimReview, limit: int, min_visits: int) -> None:
         self._matcher = matcher
+        self._review = review
         self._most = limit
         self._min_visits = min_visits
         self.skipped = 0  # uncrawled URLs beyond the limit
@@ -50,7 +52,13 @@ class UncrawledUrlQueue:
 
         Fetched URLs may link to more that only nofollow links lead to. Raises StorageError.
         """
+        if samples := self._review.samples(self._left()):
+            frontier.admit(DiscoveredUrl(url, DiscoveredBy.AUDIT_SOURCE, 1) for url in samples)
+            return True
+        if self._rounds == MAX_ROUNDS:  # all links are known
+            self._review.separate_scanners()
         self._rounds -= 1
+        self._review.release_pages()
         self._matcher.learn_spellings()
         chosen = self._next_urls()
         for start in range(0, len(chosen), BATCH_SIZE):
@@ -74,10 +82,8 @@ class UncrawledUrlQueue:
                     total += 1
                     yield rank, url.requests + url.other, url
 
-        # a resumed audit fetches no more than one that was not cut short
-        left = max(0, self._most - self._matcher.requested_count())
         ranked = ranked_urls()
-        chosen = nlargest(left, ranked, key=lambda url: (*url[:2], url[2].url))
+        chosen = nlargest(self._left(), ranked, key=lambda url: (*url[:2], url[2].url))
         for _ in ranked:
             pass  # count the rest
         # spellings come last, when all linked pages are known: their links are the same
@@ -85,6 +91,10 @@ class UncrawledUrlQueue:
         chosen = others if others and self._rounds else [url for url in chosen if url[0] == _SPELLING_RANK]
         self.skipped = total - len(chosen)
         return [DiscoveredUrl(uncrawled.url, _discovered_by(rank, uncrawled), 1) for rank, _, uncrawled in chosen]
+
+    def _left(self) -> int:
+        """How many more URLs to admit. A resumed audit fetches no more than one that was not cut short."""
+        return max(0, self._most - self._matcher.requested_count())
 
     def _rank(self, url: UncrawledUrl) -> int:
         """How informative a fetch would be; 0: not at all."""

@@ -37,6 +37,8 @@ class SourceRecord(Struct, frozen=True, kw_only=True):
     moved: int = 0
     dead: int = 0
     status: int = 0
+    scanners: int = 0  # those of ``bots`` that call themselves browsers, and behave like scanners
+    visitors: dict[int, int] = {}  # errors that people got, by visitor
     clicks: int = 0  # from search results
     impressions: int = 0  # in search results
     sessions: int = 0  # this and the next two as an analytics export counts them
@@ -45,7 +47,16 @@ class SourceRecord(Struct, frozen=True, kw_only=True):
     links: int = 0  # from other sites
     domains: int = 0  # of these links
     lastmod: str = ""
+    is_page: bool = False  # the source knows or claims that it is a page, whatever its path ends in
     agents: dict[str, int] = {}  # requests of each known bot: {"Googlebot": 12}
+
+
+class IgnoreReason(StrEnum):
+    """Why a row of a source does not count."""
+
+    FILE = "file"  # its URL ends like a file, and no link, sitemap or response shows that it is a page
+    METHOD = "method"  # other than GET and HEAD, or no URL
+    OWN = "own"  # a request by Siteatlas
 
 
 class SourceProgress(Struct, frozen=True):
@@ -64,7 +75,7 @@ class SourceReport(Struct, kw_only=True):
     """The report on reading one source. Rows are lines of a log, rows of a table or entries of a sitemap.
 
     ``used`` rows name a URL of the site, ``unread`` ones cannot be read, ``foreign`` ones name another site, ``beside``
-    ones name no page (style sheets, images, POST). ``faults`` and ``notes`` are sentences.
+    ones name no page; ``ignored`` counts the latter by :class:`IgnoreReason`. ``faults`` and ``notes`` are sentences.
     """
 
     source: SourceKind
@@ -76,10 +87,13 @@ class SourceReport(Struct, kw_only=True):
     unread: int = 0
     foreign: int = 0
     beside: int = 0
+    ignored: dict[str, int] = {}
     bytes: int = 0  # as stored
     urls: int = 0  # distinct ones
     first: str = ""
     last: str = ""
     complete: bool = True  # False: the reader could not read some of it, which may name unknown URLs
+    hostless: int = 0  # used rows of a log that name no host
+    doubt: str = ""  # why findings that only this source supports are inconclusive
     faults: list[str] = []
     notes: list[str] = []

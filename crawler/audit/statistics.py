@@ -1,21 +1,26 @@
 """The statistics of an audit: states of URLs, depths, ages and inlinks of pages, and the sections of the site."""
 
 import sqlite3
+import sys
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
 import numpy as np
 
-from crawler.audit.finding import HistogramBar, SiteSection
+from crawler.audit.finding import HistogramBar, SectionLinks, SiteSection
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import LinkKind
+from crawler.audit.graph.metrics import links_between
 from crawler.audit.page_findings import section_of
+from crawler.audit.segments import Segments
 from crawler.model import DocumentKind, State
 from crawler.state.database import storage_errors
 from sitemap import parse_date
 
 MAX_SECTIONS: Final = 100  # those with the most pages; the others are summed up
+MAX_LINKED_SECTIONS: Final = 12  # sections in the matrix of links; the others are summed up
+OTHER_SECTIONS: Final = "other sections"
 FAR_CLICKS: Final = 20  # clicks from which on pages are counted together
 UNREACHABLE: Final = "unreachable"
 _AGE_BARS: Final = (
@@ -42,17 +47,29 @@ class Statistics:
     ``copies`` are ids of pages that are another spelling of one; they do not count as pages.
     """
 
-    def __init__(self, db: sqlite3.Connection, graph: LinkGraph, now: float, copies: Container[int] = ()) -> None:
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        graph: LinkGraph,
+        now: float,
+        copies: Container[int] = (),
+        segments: Segments | None = None,
+    ) -> None:
         with storage_errors():
             self.states = [HistogramBar(state, count) for state, count in db.execute(_STATES)]
             self.statuses = [HistogramBar(str(status), count) for status, count in db.execute(_STATUSES)]
             ages: Counter[str] = Counter()
             self._sections: Counter[str] = Counter()
+            self.segments: Counter[str] = Counter()
+            section_of_node: dict[int, str] = {}
             for number, url, lastmod in db.execute(_PAGES):
+                section = section_of_node[graph.nodes.node(number)] = sys.intern(section_of(url))
                 if number in copies:
                     continue
                 ages[_age_label(lastmod, now)] += 1
-                self._sections[section_of(url)] += 1
+                self._sections[section] += 1
+                if segments:
+                    self.segments[segments.of_url(url)] += 1
         self.ages = _bars(ages, [*(label for _, label in _AGE_BARS), "older", "not known"])
         self.urls = sum(bar.count for bar in self.states)
         pages = graph.nodes.in_states(State.INDEXABLE)
@@ -60,6 +77,7 @@ class Statistics:
         depth, inlinks = graph.depth[pages], graph.inlinks[pages]
         self.pages = len(depth)
         self.reached = int(np.count_nonzero(depth >= 0))
+        self.section_links = self._section_links(graph, section_of_node)
         self.depths = _depth_bars(depth.tolist())
         self.inlinks = _inlink_bars(inlinks.tolist())
 
@@ -79,6 +97,21 @@ class Statistics:
             )
             shown.append(SiteSection(f"{len(rest):,} more", *total))
         return shown
+
+    def _section_links(self, graph: LinkGraph, section_of_node: Mapping[int, str]) -> list[SectionLinks]:
+        """The links that visitors can click between the largest sections; a redirect counts for its target."""
+        sections = self._merge_small(self._sections)
+        names = sorted(sections, key=lambda path: (-sections[path], path))[:MAX_LINKED_SECTIONS]
+        places, rest = {path: place for place, path in enumerate(names)}, len(names)
+        place_of = np.full(len(graph.nodes), -1, np.int32)
+        for node, path in section_of_node.items():
+            place_of[node] = places.get(path if self._sections[path] > 1 else "/", rest)
+        names.append(OTHER_SECTIONS)
+        counts = links_between(graph.edges, graph.home, place_of, len(names))
+        return [
+            SectionLinks(names[source], names[target], int(counts[source, target]))
+            for source, target in np.argwhere(counts).tolist()
+        ]
 
     def _merge_small(self, counts: Mapping[str, int]) -> Counter[str]:
         """The counts by section; sections of one page join that of the start: ``/about/`` is a page."""

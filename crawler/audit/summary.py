@@ -7,11 +7,11 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.finding import AuditFindings, AuditReport, RuleCount, RuleTrend, sum_trends
+from crawler.audit.finding import AuditFindings, AuditPoint, AuditReport, RuleCount, RuleTrend, sum_trends
 from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
 from crawler.audit.verdict import rests_on, verdict_kind
 from crawler.units import count_text, w3c
-from sitemap import Severity
+from sitemap import Rule, Severity
 
 MAX_NAMED: Final = 10  # new findings in a summary
 
@@ -54,7 +54,7 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
     :class:`crawler.audit.verdict.VerdictKind`; ``why`` says what keeps it from being conclusive. ``uncompared`` counts
     the rules that could not be compared. ``severities`` counts findings, the worst first; ``groups`` are those with
     findings now or before; ``first`` are some of the new findings, the worst first. ``rests_on`` names the crawl and
-    its age.
+    its age. ``rules`` and ``unchecked`` are as in :class:`crawler.audit.finding.AuditPoint`.
     """
 
     number: int
@@ -68,6 +68,8 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
     groups: list[GroupSummary]
     first: list[NewFinding]
     rests_on: str = ""
+    rules: dict[str, int] | None = None
+    unchecked: list[str] = []
 
     @property
     def total(self) -> int:
@@ -123,8 +125,10 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
         return ", ".join((text, *(since or ["nothing new"])))
 
     def as_values(self) -> dict[str, Any]:
-        """All fields and the totals as JSON values; times are W3C datetimes in UTC."""
+        """The fields but those for trends, and the totals, as JSON values; times are W3C datetimes in UTC."""
         built: dict[str, Any] = msgspec.to_builtins(self)
+        for name in ("rules", "unchecked"):
+            del built[name]
         return {
             **built,
             "started": w3c(self.started),
@@ -152,7 +156,31 @@ def summarize(report: AuditReport, number: int, findings: AuditFindings) -> Audi
         groups=[summary for group in RULE_GROUPS if (summary := _summarize_group(group, report))],
         first=list(islice(_first_findings(report.trends, findings), MAX_NAMED)),
         rests_on=rests_on(report),
+        rules={count.rule: count.total for count in report.counts if count.total},
+        unchecked=sorted(report.unchecked),
     )
+
+
+def audit_point(summary: AuditSummary) -> AuditPoint:
+    """The numbers of an audit, for trends."""
+    return AuditPoint(**{name: getattr(summary, name) for name in AuditPoint.__struct_fields__})
+
+
+class RuleHistory(Struct, frozen=True):
+    """The numbers of findings of one rule in several audits, the oldest first; None: unknown."""
+
+    rule: Rule
+    totals: list[int | None]
+
+
+def rule_histories(points: Sequence[AuditPoint]) -> list[RuleHistory]:
+    """The history of each rule that has findings in one of these audits, in the order of the reports."""
+    histories = [
+        RuleHistory(REPORTED_RULES[rule], [point.total(rule, group.name) for point in points])
+        for group in RULE_GROUPS
+        for rule in group.rules
+    ]
+    return [history for history in histories if any(history.totals)]
 
 
 def _severities(counts: Sequence[RuleCount]) -> dict[str, int]:

@@ -5,9 +5,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from crawler.audit.finding import AuditReport
+from crawler.audit.finding import AuditReport, Certainty
 from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
-from crawler.audit.rules import needs_complete
+from crawler.audit.rules import needs_complete, rests_on_visits
 from crawler.audit.source_record import SourceKind
 from crawler.units import count_text, span
 
@@ -16,6 +16,7 @@ class VerdictKind(StrEnum):
     """How far the findings about orphans hold."""
 
     CONCLUSIVE = "conclusive"
+    LIKELY = "likely"  # a few pages failed
     INCONCLUSIVE = "inconclusive"  # the crawl did not see all
     NOTHING = "nothing"  # there was nothing to compare the crawl with
 
@@ -38,7 +39,7 @@ class EmptyGroups(Struct, frozen=True):
 def verdict_kind(report: AuditReport) -> VerdictKind:
     """How far the findings about orphans hold, whatever they are."""
     if report.doubts:
-        return VerdictKind.INCONCLUSIVE
+        return VerdictKind.LIKELY if report.certainty is Certainty.LIKELY else VerdictKind.INCONCLUSIVE
     return VerdictKind.NOTHING if "orphans" in report.unchecked else VerdictKind.CONCLUSIVE
 
 
@@ -128,5 +129,7 @@ def why_uncertain(report: AuditReport, rule: str) -> str:
     """Why findings of a rule are inconclusive: the doubts, or the sitemaps that could not be read. "" if unknown."""
     if needs_complete(rule):
         return "; ".join(report.doubts)
+    if rests_on_visits(rule):
+        return "; ".join(f"{source.name}: {source.doubt}" for source in report.inputs if source.doubt)
     unread = [source for source in report.inputs if source.source is SourceKind.SITEMAP and not source.complete]
     return "; ".join(f"{source.name} could not be read completely: {' '.join(source.faults)}" for source in unread)

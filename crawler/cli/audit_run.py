@@ -71,8 +71,8 @@ def _print_result(  # noqa: PLR0913 - what to print, and how
 
 
 def _named_failure(count: RuleCount, findings: AuditFindings) -> str:
-    """A rule that makes an audit fail, with its first certain finding; new ones come first."""
-    first = next((finding for finding in findings(count.rule) if finding.is_certain), None)
+    """A rule that makes an audit fail, with its first finding that is not inconclusive; new ones come first."""
+    first = next((finding for finding in findings(count.rule) if not finding.is_open), None)
     if first is None:
         return count.rule
     more = f" and {count.certain - first.times:,} more" if count.certain > first.times else ""

@@ -42,6 +42,21 @@ class AuditConfig(ConfigSection):
     """Exports of a search engine's webmaster tools, such as Google Search Console."""
     analytics: tuple[str, ...] = ()
     """Exports of a web analytics tool: tables that list the visited pages."""
+    search_console: str = ""
+    """Search Console property to read by the API: a URL with a slash at its end, or sc-domain:example.com. Siteatlas
+    reads the pages with their clicks and impressions."""
+    ga4: str = ""
+    """Google Analytics 4 property to read by the API: its number. Siteatlas reads the pages with their views, sessions
+    and users."""
+    google_credentials: str = ""
+    """Key file (JSON) of a service account that may read the two properties: a path, file:PATH or env:NAME. Default:
+    the account of [search_console]."""
+    google_days: int = Field(default=90, ge=1, le=480)
+    """Days up to yesterday to read from Google's APIs. Search Console keeps about 480 days."""
+    max_google_requests: PositiveInt = 100
+    """Maximum requests for one property per day. An audit uses stored rows, and requests only missing rows."""
+    ga4_endpoint: str = "https://analyticsdata.googleapis.com/v1beta"
+    """URL of the Google Analytics Data API."""
     backlinks: tuple[str, ...] = ()
     """Tables of links from other sites."""
     lists: tuple[str, ...] = ()
@@ -73,9 +88,17 @@ class AuditConfig(ConfigSection):
     trust_blocked: bool = False
     """Assume that the pages that the crawl cannot read contain no links to other pages. Such pages are behind
     robots.txt, a login, nofollow or the trap limits, or outside the start directory."""
+    trust_logs: bool = False
+    """Assume that access logs without host names contain only requests for this site. Default: if the responses in such
+    a log do not fit the site, findings that only this log supports are inconclusive."""
+    trust_failed: int = Field(default=0, ge=0)
+    """If at most this many pages failed, assume that they link to no other pages: the findings are at least likely."""
     every: PositiveDuration | None = None
     """Audit the site after a run if the last audit is at least this old (seconds, or 7d). Only siteatlas run and
     schedule use this setting."""
+    segments: dict[str, str] = Field(default={})
+    """Parts of the site that the reports count separately, each with its name and a pattern as in include. A URL
+    belongs to the first part that matches."""
     accepted: str = ""
     """TOML file of accepted findings: pattern of the URL, rule, reason and last day. The audit reports them apart, and
     never as new."""

@@ -21,7 +21,10 @@ _PATH_KEYS: Final = {
     "output": ("directory",),
     "state": ("directory",),
     "fetch": ("ca_file", "source"),
-    "audit": ("report", "sitemaps", "logs", "search", "analytics", "backlinks", "lists", "crawls"),
+    "audit": (
+        *("report", "sitemaps", "logs", "search", "analytics", "backlinks", "lists", "crawls"),
+        *("accepted", "google_credentials"),
+    ),
     "daemon": ("directory",),
     "search_console": ("account",),
     "webhook": ("template",),

@@ -88,7 +88,7 @@ def _search_console_channel(plan: CrawlPlan, http: HttpSender) -> "SearchConsole
     section = plan.config.search_console
     if not section.account:
         return None
-    from crawler.notify.channels.google_auth import ServiceAccount  # noqa: PLC0415 - with what signs its requests
+    from crawler.config.google import ServiceAccount  # noqa: PLC0415 - with what signs its requests
     from crawler.notify.channels.search_console import SearchConsoleChannel  # noqa: PLC0415
 
     account = ServiceAccount.read(section.account)

@@ -65,7 +65,10 @@ def _init(folder: Path) -> None:
 
 # Each way to write, and the names that it uses.
 WRITERS: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
-    "report": (_report, ("audit.html", "audit.json", "audit.sarif", "audit.junit.xml", "csv", "csv/entry.gone.csv")),
+    "report": (
+        _report,
+        ("audit.html", "audit.json", "audit.sarif", "audit.junit.xml", "audit.xlsx", "csv", "csv/entry.gone.csv"),
+    ),
     "state": (_state, ("lock", "state.db", "state.db-wal", "state.db-journal")),
     "publish": (_publish, ("sitemap.xml", ".siteatlas-waiting", ".siteatlas-stage-1", "../generations")),
     "upload": (_upload, ("record.json",)),

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import AUDIT_FILE, AUDIT_TABLES, ClaimStore
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import read_logs
@@ -31,7 +32,9 @@ def read(path: Path, processes: int) -> None:
             number = claims.begin(account)
             claims.put(number, found)
             claims.end(number, account)
-            seen = {name: getattr(account, name) for name in ("rows", "used", "beside", "unread", "urls")}
+            ClaimReview(db).finish_reports()
+            (kept,) = claims.reports()
+            seen = {name: getattr(kept, name) for name in ("rows", "used", "beside", "unread", "urls")}
             Path(path.parent, "account.json").write_text(json.dumps(seen))
 
 

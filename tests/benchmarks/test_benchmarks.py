@@ -105,3 +105,27 @@ def test_ours_the_benchmark_of_logs_reads_every_line(tmp_path: Path) -> None:
     assert (account["rows"], account["unread"]) == (3_000, 3)
     assert account["used"] + account["beside"] == 2_997
     assert "| siteatlas --processes 2 | 3,000 |" in run.stdout
+
+
+def test_ours_the_benchmark_of_audits_counts_the_findings_of_a_shape(tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    command = [sys.executable, "-m", "tests.benchmarks.audit_shapes", "redirects", "-n", "30", "--doublings", "0"]
+    run = subprocess.run(
+        [*command, "--json", str(result)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    (sample,) = json.loads(result.read_text())
+    assert (sample["shape"], sample["count"]) == ("redirects", 30)
+    assert sample["findings"] >= 30  # one for each redirect
+    assert "| redirects | 30 |" in run.stdout
+
+
+@pytest.mark.slow
+def test_ours_an_audit_of_twice_as_many_findings_takes_about_twice_as_long(tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    command = [sys.executable, "-m", "tests.benchmarks.audit_shapes", "-n", "2000", "--doublings", "2"]
+    subprocess.run([*command, "--json", str(result)], cwd=ROOT, timeout=3_000, check=True)
+    costs = {(each["shape"], each["count"]): each["cost"]["cpu"] for each in json.loads(result.read_text())}
+    grown = {shape: costs[shape, 2 * count] / cost for (shape, count), cost in costs.items() if count == 4_000}
+    assert len(grown) >= 10
+    assert all(ratio < 2.6 for ratio in grown.values()), grown

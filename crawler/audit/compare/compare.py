@@ -100,6 +100,14 @@ class AuditComparison:
             report, AuditComparisonResult(started=started, trends=trends, uncompared=uncompared, earlier=earlier)
         )
 
+    def audits_before(self, number: int) -> list[AuditSummary]:
+        """The finished audits before the one with this number, the oldest first; none if they cannot be read."""
+        try:
+            return self._past.audits_before(number) if self._past else []
+        except StorageError as error:
+            self._warn_unusable(error)
+            return []
+
     def store(self, report: AuditReport, news: AuditSummary) -> None:
         """Store this audit for the next comparison and for notifications. Raises StorageError."""
         if self._past is None:

@@ -90,12 +90,12 @@ class StoredFinding(Struct, frozen=True):
     is_inconclusive: bool
 
 
-def finished_audits(directory: Path) -> list[AuditSummary]:
-    """The finished audits in the history, the oldest first.
+def finished_audits(directory: Path, last: int = -1) -> list[AuditSummary]:
+    """The ``last`` finished audits in the history, or all of them, the oldest first.
 
     Raises StorageError, UsageError as :meth:`crawler.state.database.Database.reading`.
     """
-    return _read(directory, "ORDER BY number")
+    return _read(directory, f"ORDER BY number DESC LIMIT {last}")[::-1]
 
 
 def audit_status(directory: Path) -> AuditStatus:

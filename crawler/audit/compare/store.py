@@ -56,6 +56,7 @@ FROM place LEFT JOIN ours USING (rule, file) LEFT JOIN theirs USING (rule, file)
 """
 
 LAST_AUDIT: Final = "SELECT news, settings FROM past.audit ORDER BY number DESC LIMIT 1"
+AUDITS_BEFORE: Final = "SELECT news FROM past.audit WHERE number < ? ORDER BY number"
 SET_SINCE: Final = "UPDATE main.finding SET since = ?"
 
 SET_STOOD: Final = """
@@ -148,6 +149,12 @@ class AuditHistory:
                 return None
             news = msgspec.msgpack.decode(row[0], type=AuditSummary)
             return LastAudit(news.started, current_keys(msgspec.json.decode(row[1])))
+
+    def audits_before(self, number: int) -> list[AuditSummary]:
+        """The finished audits with a smaller number, the oldest first."""
+        with AUDIT_HISTORY_DB.used(self._path):
+            rows = self._db.execute(AUDITS_BEFORE, (number,))
+            return [msgspec.msgpack.decode(news, type=AuditSummary) for (news,) in rows]
 
     def rule_coverage(self) -> dict[str, tuple[float, RuleCoverage]]:
         """Start and coverage by rule: of the last audit that could decide it, else of the last that checked it."""

@@ -13,21 +13,30 @@ from crawler.state.database import storage_errors
 
 MAX_EVIDENCE: Final = 20  # sources and spellings of a page in a finding
 
-# A browser that is redirected to a page requests that page too, and only that request counts as a visit.
-_COUNTS_FOR_PAGE: Final = f"(u.url = c.url OR c.ok + c.dead > 0 OR c.moved = 0 OR v.state != '{State.INDEXABLE}')"
-_SUMS: Final = f"""SELECT h.id, i.source, min(nullif(c.first, '')), max(c.last), sum(c.people * {_COUNTS_FOR_PAGE}),
-  sum(c.bots * {_COUNTS_FOR_PAGE}), sum(c.engines * {_COUNTS_FOR_PAGE}), sum(c.ok), sum(c.moved), sum(c.dead),
-  sum(c.clicks),
-  sum(c.impressions), sum(c.sessions), sum(c.views), sum(c.users), sum(c.links), sum(c.domains)
+_COUNT_NAMES: Final = ("clicks", "impressions", "sessions", "views", "users", "links", "domains")
+_REQUEST_NAMES: Final = ("people", "bots", "engines", "scanners")
+_SUMMED_COLUMNS: Final = (*_REQUEST_NAMES, "ok", "moved", "dead", *_COUNT_NAMES)
+# A client that is redirected requests the target too, and only that request counts for the target. If no log has that
+# request, the redirected ones show that the target is missed, unless it is a page.
+_IS_OWN: Final = "(u.url = c.url OR c.ok + c.dead > 0 OR c.moved = 0)"
+_IS_LOST: Final = f"(NOT {_IS_OWN} AND v.state != '{State.INDEXABLE}')"
+_REQUESTS: Final = ", ".join(f"max(sum(c.{n} * {_IS_OWN}), sum(c.{n} * {_IS_LOST}))" for n in _REQUEST_NAMES)
+_OTHER_SUMS: Final = ", ".join(f"sum(c.{name})" for name in _SUMMED_COLUMNS[len(_REQUEST_NAMES) :])
+_DAYS: Final = "min(nullif(c.first, '')), max(c.last)"
+_PAGE_SUMS: Final = f"""SELECT h.id, i.source, {_DAYS}, {_REQUESTS}, {_OTHER_SUMS}, min(i.doubtful)
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input JOIN site.url u ON u.id = h.id
   JOIN site.visit v ON v.id = h.id"""  # noqa: S608
-_COUNT_NAMES: Final = ("clicks", "impressions", "sessions", "views", "users", "links", "domains")
-_SUMMED_COLUMNS: Final = ("people", "bots", "engines", "ok", "moved", "dead", *_COUNT_NAMES)
-_BY_PAGE: Final = f"{_SUMS} GROUP BY h.id, i.source ORDER BY h.id"
-_BY_URL: Final = f"{_SUMS} WHERE h.id = (SELECT id FROM home WHERE url = ?) GROUP BY i.source"  # noqa: S608
+_BY_PAGE: Final = f"{_PAGE_SUMS} GROUP BY h.id, i.source ORDER BY h.id"
+_OF_PAGE: Final = f"{_PAGE_SUMS} WHERE h.id = ? GROUP BY i.source"
+_PAGE_OF_URL: Final = "SELECT h.id FROM home h JOIN site.url u ON u.id = h.id AND u.url = h.url WHERE h.url = ?"
+_SUMS: Final = ", ".join(f"sum(c.{name})" for name in _SUMMED_COLUMNS)
+_OF_URL: Final = f"""SELECT 0, i.source, {_DAYS}, {_SUMS}, min(i.doubtful)
+FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ? GROUP BY i.source"""  # noqa: S608
 _CLAIMS: Final = """SELECT c.url, i.source, i.account, c.first, c.last, c.people, c.bots, c.status, c.clicks,
   c.impressions, c.sessions, c.views, c.users, c.links, c.domains, c.lastmod, c.agents
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input WHERE h.id = ? ORDER BY i.id, c.url LIMIT ?"""
+_ADDRESSES: Final = """SELECT count(DISTINCT w.visitor >> 32) FROM home h JOIN visitor w ON w.url = h.url
+  WHERE h.id = ?"""
 _decode_report = msgspec.msgpack.Decoder(SourceReport).decode
 
 
@@ -41,22 +50,35 @@ class UrlEvidence:
         """The claims about each URL of the site that has any, by ascending ids."""
         with storage_errors():
             current, known = -1, SourceStats()
-            for number, source, first, last, *numbers in self._db.execute(_BY_PAGE):
+            for number, source, first, last, *numbers, doubtful in self._db.execute(_BY_PAGE):
                 if number != current:
                     if current >= 0:
                         yield current, known
                     current, known = number, SourceStats()
-                known = _add_source(known, SourceKind(source), first or "", last, numbers)
+                known = _add_source(known, SourceKind(source), first or "", last, numbers, doubtful)
             if current >= 0:
                 yield current, known
 
     def of_url(self, url: str) -> SourceStats:
-        """The claims about the page that a claimed URL belongs to."""
+        """The claims about a URL: for a page those about all its spellings, for a redirect only its own."""
         known = SourceStats()
         with storage_errors():
-            for _, source, first, last, *numbers in self._db.execute(_BY_URL, (url,)):
-                known = _add_source(known, SourceKind(source), first or "", last, numbers)
+            page = self._db.execute(_PAGE_OF_URL, (url,)).fetchone()
+            query, values = (_OF_PAGE, page) if page else (_OF_URL, (url,))
+            for _, source, first, last, *numbers, doubtful in self._db.execute(query, values):
+                known = _add_source(known, SourceKind(source), first or "", last, numbers, doubtful)
         return known
+
+    def soft_404s(self) -> frozenset[int]:
+        """The ids of the pages that the site returns for URLs that do not exist."""
+        with storage_errors():
+            return frozenset(number for (number,) in self._db.execute("SELECT id FROM soft_404"))
+
+    def addresses(self, number: int) -> int:
+        """From how many addresses people got errors for a URL; at most about 64 of each log are known."""
+        with storage_errors():
+            (count,) = self._db.execute(_ADDRESSES, (number,)).fetchone()
+        return int(count)
 
     def sentences(self, number: int, url: Url) -> tuple[list[str], list[str]]:
         """The evidence for a URL: a sentence for each source and spelling; and the other spellings."""
@@ -74,13 +96,16 @@ class UrlEvidence:
         return f"{entry[0]}:{entry[1]}" if entry else _decode_report(account).name
 
 
-def _add_source(known: SourceStats, source: SourceKind, first: str, last: str, numbers: list[int]) -> SourceStats:
+def _add_source(
+    known: SourceStats, source: SourceKind, first: str, last: str, numbers: list[int], doubtful: int
+) -> SourceStats:
     if source is SourceKind.LOG:  # a log knows the days of visits; exports state the period that they cover
         known = msgspec.structs.replace(known, first="", last="")
     elif SourceKind.LOG in known.sources:
         first = last = ""
     return SourceStats(
         sources=known.sources | {source},
+        doubtful=known.doubtful | ({source} if doubtful else set()),
         first=min(filter(None, (known.first, first)), default=""),
         last=max(known.last, last),
         **{name: getattr(known, name) + count for name, count in zip(_SUMMED_COLUMNS, numbers, strict=True)},

@@ -141,18 +141,15 @@ class SitemapEntryCollector:
         url: Url | str
         alias_url = ""
         match self._addresses.parse(entry.loc):
-            case RejectReason.UNREAD:
+            case RejectReason.UNREAD | RejectReason.NO_URL:
                 report.unread += 1
                 url = ""
             case RejectReason.FOREIGN:
                 report.foreign += 1
                 url = self._plain_loc(entry.loc)
-            case RejectReason.NOT_A_PAGE:
-                report.beside += 1
-                url = self._plain_loc(entry.loc)
             case url:
                 report.used += 1
-                self._records.append(SourceRecord(url=url, lastmod=entry.lastmod))
+                self._records.append(SourceRecord(url=url, lastmod=entry.lastmod, is_page=True))
                 if not entry.loc.startswith(self._home) and (loc_url := self._plain_loc(entry.loc)) != url:
                     alias_url = loc_url
         media = b""

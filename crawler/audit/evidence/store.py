@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from itertools import islice
 from operator import attrgetter
@@ -15,15 +15,17 @@ from msgspec.structs import replace
 from crawler.audit.accepted import Acceptances
 from crawler.audit.compare.rules import finding_identity
 from crawler.audit.finding import AcceptedCount, AuditFinding, ResolvedFinding, RuleCount
+from crawler.audit.segments import Segments
 from crawler.audit.source_record import SourceRecord, SourceReport
+from crawler.audit.sources.urls import file_pattern
 from crawler.state.database import Database, storage_errors, transaction
 
 BATCH_ROWS: Final = 5_000  # findings in one transaction
 
 _encode_finding = msgspec.msgpack.Encoder().encode
 
-_PUT_FINDING: Final = """INSERT INTO finding (rule, rank, certain, url, value, file, state, times, others, key)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PUT_FINDING: Final = """INSERT INTO finding (rule, rank, certain, likely, url, value, file, state, times, others, key)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 _GET_FINDINGS: Final = """SELECT value, since, new FROM finding
   WHERE rule = ? AND accepted IS NULL AND {which} ORDER BY rank DESC, url, id"""
@@ -35,12 +37,15 @@ _decode_finding = msgspec.msgpack.Decoder(AuditFinding).decode
 class FindingStore:
     """The findings of an audit. Every method raises StorageError when the disk fails."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, segments: Segments | None = None) -> None:
         self._db = db
+        self._segments = segments
 
     def put(self, findings: Iterable[tuple[float, AuditFinding]]) -> None:
         """Store findings, each with its rank: the greater, the more important."""
         rows = iter(findings)
+        if self._segments:
+            rows = ((rank, self._segments.with_segment(finding)) for rank, finding in findings)
         while batch := list(islice(rows, BATCH_ROWS)):
             with transaction(self._db):
                 self._db.executemany(_PUT_FINDING, (_finding_row(rank, finding) for rank, finding in batch))
@@ -66,7 +71,8 @@ class FindingStore:
         """The number of findings of each rule that has any."""
         with storage_errors():
             rows = self._db.execute(
-                "SELECT rule, sum(certain), sum(NOT certain) FROM finding WHERE accepted IS NULL GROUP BY rule"
+                "SELECT rule, sum(certain), sum(NOT certain), sum(likely) FROM finding WHERE accepted IS NULL"
+                " GROUP BY rule"
             )
             return [RuleCount(*row) for row in rows]
 
@@ -95,21 +101,23 @@ def _finding_row(rank: float, finding: AuditFinding) -> tuple[object, ...]:
     others = "[]"
     if finding.referrers and finding.rule.startswith("cluster."):
         others = msgspec.json.encode([by.url for by in finding.referrers]).decode()
-    columns = (finding.rule, rank, finding.times * finding.is_certain, finding.url, _encode_finding(finding))
+    certain = 0 if finding.is_open else finding.times
+    likely = 0 if finding.is_certain else certain
+    columns = (finding.rule, rank, certain, likely, finding.url, _encode_finding(finding))
     return (*columns, finding.file, finding.state, finding.times, others, finding_identity(finding))
 
 
 _COUNTS: Final = (
-    *("people", "bots", "engines", "ok", "moved", "dead"),
+    *("people", "bots", "engines", "scanners", "ok", "moved", "dead"),
     *("clicks", "impressions", "sessions", "views", "users", "links", "domains"),
 )
 
-_COLUMNS: Final = ("url", "input", "first", "last", "status", "lastmod", "agents", *_COUNTS)
+CLAIM_COLUMNS: Final = ("url", "input", "first", "last", "status", "lastmod", "agents", *_COUNTS)
+"""The columns of the table ``claim``."""
 
 _counts = attrgetter(*_COUNTS)
 
-_PUT_CLAIM: Final = f"""
-INSERT INTO claim ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
+_ADD_UP: Final = f"""
 ON CONFLICT (url, input) DO UPDATE SET
   first = CASE WHEN first = '' OR (excluded.first != '' AND excluded.first < first) THEN excluded.first
     ELSE first END,
@@ -122,6 +130,13 @@ ON CONFLICT (url, input) DO UPDATE SET
       (SELECT key, value FROM json_each(agents) UNION ALL SELECT key, value FROM json_each(excluded.agents))
       GROUP BY key)) END
 """  # noqa: S608 - names of columns
+_PLACES: Final = ", ".join("?" * len(CLAIM_COLUMNS))
+_PUT_CLAIM: Final = f"INSERT INTO claim ({', '.join(CLAIM_COLUMNS)}) VALUES ({_PLACES}) {_ADD_UP}"  # noqa: S608 - columns
+_PUT_FILE_CLAIM: Final = f"""INSERT INTO file_claim ({", ".join(CLAIM_COLUMNS)}, pattern, row_count)
+  VALUES ({_PLACES}, ?, ?) {_ADD_UP}, row_count = row_count + excluded.row_count"""  # noqa: S608 - columns
+
+_PUT_VISITOR: Final = """INSERT INTO visitor VALUES (?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET errors = errors + excluded.errors"""
 
 
 class ClaimStore:
@@ -142,23 +157,49 @@ class ClaimStore:
         return row.lastrowid
 
     def put(self, number: int, claims: Iterable[SourceRecord]) -> None:
-        """Store claims of one source, in flat memory."""
+        """Store claims of one source, in flat memory.
+
+        Those about URLs that look like files wait in the table ``file_claim``; see :class:`ClaimReview`.
+        """
         rows = iter(claims)
         while batch := list(islice(rows, BATCH_ROWS)):
+            pages, files, visitors = [], [], []
+            for claim in batch:
+                row = _claim_row(number, claim)
+                if claim.is_page or not (pattern := file_pattern(claim.url)):
+                    pages.append(row)
+                    visitors += [(claim.url, number, visitor, errors) for visitor, errors in claim.visitors.items()]
+                else:
+                    files.append((*row, pattern, max(1, claim.people + claim.bots)))
             with transaction(self._db):
-                self._db.executemany(_PUT_CLAIM, (_claim_row(number, claim) for claim in batch))
+                self._db.executemany(_PUT_CLAIM, pages)
+                self._db.executemany(_PUT_FILE_CLAIM, files)
+                self._db.executemany(_PUT_VISITOR, visitors)
+
+    def put_successes(self, successes: Callable[[int], int]) -> None:
+        """Store the successful requests from the address of each visitor, at the end of all logs."""
+        with transaction(self._db):
+            visitors = self._db.execute("SELECT DISTINCT visitor FROM visitor").fetchall()
+            rows = ((visitor, successes(visitor)) for (visitor,) in visitors)
+            self._db.executemany("INSERT INTO success VALUES (?, ?)", rows)
 
     def end(self, number: int, report: SourceReport) -> None:
         """Store the final report of a source."""
         with storage_errors():
-            (report.urls,) = self._db.execute("SELECT count(*) FROM claim WHERE input = ?", (number,)).fetchone()
-            self._db.execute("UPDATE input SET account = ? WHERE id = ?", (msgspec.msgpack.encode(report), number))
+            self._db.execute(
+                "UPDATE input SET account = ?, doubtful = ? WHERE id = ?",
+                (msgspec.msgpack.encode(report), bool(report.doubt), number),
+            )
 
     def reports(self) -> list[SourceReport]:
         """The reports of all sources, in reading order."""
+        return [report for _, report in self.reports_by_number()]
+
+    def reports_by_number(self) -> list[tuple[int, SourceReport]]:
+        """The same, each with the number of its source."""
         with storage_errors():
-            rows = self._db.execute("SELECT account FROM input ORDER BY id").fetchall()
-        return [msgspec.msgpack.decode(packed, type=SourceReport) for (packed,) in rows]
+            rows = self._db.execute("SELECT id, account FROM input ORDER BY id").fetchall()
+        return [(number, msgspec.msgpack.decode(packed, type=SourceReport)) for number, packed in rows]
 
 
 def _claim_row(number: int, claim: SourceRecord) -> tuple[object, ...]:
@@ -169,13 +210,7 @@ def _claim_row(number: int, claim: SourceRecord) -> tuple[object, ...]:
 AUDIT_FILE: Final = "audit.db"
 
 
-AUDIT_TABLES: Final = """
-CREATE TABLE input (
-  id INTEGER PRIMARY KEY,
-  source TEXT NOT NULL,                       -- claim.SourceKind
-  account BLOB NOT NULL                       -- msgpack of claim.SourceReport
-);
-CREATE TABLE claim (
+_CLAIM_TABLE: Final = """
   url TEXT NOT NULL,                          -- canonical form
   input INTEGER NOT NULL,
   first TEXT NOT NULL DEFAULT '',             -- the columns of claim.SourceRecord
@@ -183,6 +218,7 @@ CREATE TABLE claim (
   people INTEGER NOT NULL DEFAULT 0,
   bots INTEGER NOT NULL DEFAULT 0,
   engines INTEGER NOT NULL DEFAULT 0,
+  scanners INTEGER NOT NULL DEFAULT 0,
   ok INTEGER NOT NULL DEFAULT 0,
   moved INTEGER NOT NULL DEFAULT 0,
   dead INTEGER NOT NULL DEFAULT 0,
@@ -195,9 +231,34 @@ CREATE TABLE claim (
   links INTEGER NOT NULL DEFAULT 0,
   domains INTEGER NOT NULL DEFAULT 0,
   lastmod TEXT NOT NULL DEFAULT '',
-  agents TEXT NOT NULL DEFAULT '{}',          -- JSON
+  agents TEXT NOT NULL DEFAULT '{}'           -- JSON
+"""
+AUDIT_TABLES: Final = f"""
+CREATE TABLE input (
+  id INTEGER PRIMARY KEY,
+  source TEXT NOT NULL,                       -- claim.SourceKind
+  account BLOB NOT NULL,                      -- msgpack of claim.SourceReport
+  doubtful INTEGER NOT NULL DEFAULT 0         -- 1: it may be about another site
+);
+CREATE TABLE claim ({_CLAIM_TABLE},
   PRIMARY KEY (url, input)
 ) WITHOUT ROWID;
+CREATE TABLE file_claim ({_CLAIM_TABLE},
+  pattern TEXT NOT NULL,                      -- urls.file_pattern
+  row_count INTEGER NOT NULL,                 -- rows of the source
+  PRIMARY KEY (url, input)
+) WITHOUT ROWID;
+CREATE TEMP TABLE visitor (                   -- in a temporary file: no trace of a person stays
+  url TEXT NOT NULL,
+  input INTEGER NOT NULL,
+  visitor INTEGER NOT NULL,                   -- logs.claims.RequestCount.visitors
+  errors INTEGER NOT NULL,
+  PRIMARY KEY (url, input, visitor)
+) WITHOUT ROWID;
+CREATE TEMP TABLE success (visitor INTEGER PRIMARY KEY, requests INTEGER NOT NULL);
+CREATE TEMP TABLE scanner (visitor INTEGER PRIMARY KEY);
+CREATE TABLE soft_404 (id INTEGER PRIMARY KEY);  -- in site.url: what the site returns for URLs that do not exist
+CREATE TABLE page_pattern (pattern TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE entry (
   id INTEGER PRIMARY KEY,
   input INTEGER NOT NULL,
@@ -232,7 +293,8 @@ CREATE TABLE finding (
   id INTEGER PRIMARY KEY,
   rule TEXT NOT NULL,
   rank REAL NOT NULL,                         -- the greater, the more important
-  certain INTEGER NOT NULL,
+  certain INTEGER NOT NULL,                   -- times, 0 if it is inconclusive
+  likely INTEGER NOT NULL,                    -- times, if it is likely and not certain
   url TEXT NOT NULL,
   value BLOB NOT NULL,                        -- msgpack of finding.AuditFinding
   file TEXT NOT NULL,                         -- these five as in value

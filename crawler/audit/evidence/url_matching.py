@@ -55,7 +55,7 @@ _IS_LISTED: Final = (
 _HAS_UNRESOLVED: Final = """SELECT EXISTS (SELECT 1 FROM claim c JOIN input i ON i.id = c.input LEFT JOIN home h ON
 h.url = c.url
   LEFT JOIN site.visit v ON v.id = h.id WHERE i.source = ? AND (v.id IS NULL OR v.state IN (?, ?)))"""
-_DUPLICATES: Final = """SELECT s.key, s.id, u.url, c.digest, c.page
+_DUPLICATES: Final = """SELECT s.key, s.id, u.url, c.digest, c.page, c.text
   FROM spelling s JOIN site.url u ON u.id = s.id JOIN site.visit v ON v.id = s.id
     LEFT JOIN site.content c ON c.id = v.content
   WHERE s.key IN (SELECT key FROM spelling GROUP BY key HAVING count(*) > 1) ORDER BY s.key, s.id"""
@@ -236,10 +236,10 @@ class UrlMatcher:
                 (number, url, digest, text, packed, bare_number, bare_url, bare_digest, bare_text, bare_packed) = row
                 is_titled = not is_paginated(url) and _title(packed) == _title(bare_packed) != ""
                 if is_titled or digest == bare_digest or compare(bare_text, text) == Delta(known=True):
-                    yield self._duplicate(url, number, url, bare_digest, "")
-                    yield self._duplicate(url, bare_number, bare_url, bare_digest, "")
-            for key, number, url, digest, packed in self._db.execute(_DUPLICATES):
-                yield self._duplicate(key, number, url, digest or b"", _title(packed))
+                    yield self._duplicate(url, number, url, bare_digest)
+                    yield self._duplicate(url, bare_number, bare_url, bare_digest)
+            for key, number, url, digest, packed, text in self._db.execute(_DUPLICATES):
+                yield self._duplicate(key, number, url, digest or b"", _title(packed), text or b"")
 
     def _same_content(self, column: str) -> Iterator[DuplicateCandidate]:
         """The pages with equal values in a column, if one of them was requested because of the sources.
@@ -249,13 +249,21 @@ class UrlMatcher:
         for content, number, url, is_uncrawled in self._db.execute(_SAME_CONTENT.format(column), (_INDEXABLE,)):
             if column == "digest" or not is_bare(load_snapshot(content) or ""):
                 digest = blake2b(content, digest_size=16).digest()
-                yield self._duplicate(digest.hex(), number, url, digest, "", is_uncrawled=bool(is_uncrawled))
+                yield self._duplicate(digest.hex(), number, url, digest, is_uncrawled=bool(is_uncrawled))
 
-    def _duplicate(
-        self, key: str, number: int, url: str, digest: bytes, title: str, *, is_uncrawled: bool = True
+    def _duplicate(  # noqa: PLR0913 - the fields of a candidate
+        self,
+        key: str,
+        number: int,
+        url: str,
+        digest: bytes,
+        title: str = "",
+        text: bytes = b"",
+        *,
+        is_uncrawled: bool = True,
     ) -> DuplicateCandidate:
         (is_listed,) = self._db.execute(_IS_LISTED, (url, SourceKind.SITEMAP)).fetchone()
-        return DuplicateCandidate(key, number, Url(url), digest, title, bool(is_listed), is_uncrawled)
+        return DuplicateCandidate(key, number, Url(url), digest, title, text, bool(is_listed), is_uncrawled)
 
     def reassign(self, moves: Iterable[tuple[int, int]]) -> None:
         """Move the claims of the first id of each pair to the second."""

@@ -1,13 +1,13 @@
 """The URLs of a site and the links between them as arrays: the input of the link graph."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler.audit.graph.link_kind import STATE_CODES
+from crawler.audit.graph.link_kind import STATE_CODES, STATES, has_failed
 from crawler.model import State
 
 Int32Array = NDArray[np.int32]
@@ -21,13 +21,15 @@ class Nodes:
     """The URLs by ascending ids; a node is an index of these arrays.
 
     ``state`` holds codes of :data:`crawler.audit.graph.link_kind.STATES`, ``status`` the HTTP status or 0, ``target``
-    the node that a redirect or a canonical names, or -1.
+    the node that a redirect or a canonical names, or -1. ``remembered`` are the pages that failed and whose links are
+    those of an earlier visit.
     """
 
     ids: Int64Array
     state: NDArray[np.int8]
     status: NDArray[np.int16]
     target: Int32Array
+    remembered: Int32Array = field(default_factory=lambda: np.empty(0, np.int32))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -40,6 +42,13 @@ class Nodes:
     def in_states(self, *states: State) -> BoolArray:
         """A mask of the nodes in one of these states."""
         return np.isin(self.state, [STATE_CODES[state] for state in states])
+
+    @property
+    def unread(self) -> BoolArray:
+        """A mask of the pages that failed, so that the crawl did not see their links."""
+        keys = self.state.astype(np.int32) * 1_000 + self.status
+        failed = [key for key in np.unique(keys).tolist() if has_failed(STATES[key // 1_000], key % 1_000 or None)]
+        return np.isin(keys, failed)
 
 
 @dataclass(frozen=True, slots=True)

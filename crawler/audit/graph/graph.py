@@ -12,6 +12,7 @@ from crawler.audit.graph.link_kind import (
     EVIDENCE_FLAGS,
     HEAD_FLAGS,
     PAGE_STATES,
+    STATE_CODES,
     UNTOUCHED_ROW,
     LinkKind,
     link_kind_table,
@@ -137,6 +138,13 @@ class LinkGraph:
         first: Int32Array = self.incoming.to[begin:end][counts][:limit]
         return first
 
+    def links_of_kind(self, kind: LinkKind) -> tuple[Int32Array, Int32Array]:
+        """The source and the target of each link of a kind."""
+        counts = np.flatnonzero(self._bits & np.uint8(kind))
+        degrees = np.diff(self.incoming.start)
+        targets = np.repeat(np.arange(len(self.home), dtype=np.int32), degrees)
+        return self.incoming.to[counts], targets[counts]
+
     def linking(self, node: int, flags: int) -> Int32Array:
         """The nodes whose links to a node or to another spelling of it have one of these flags of DiscoveredBy."""
         parts = []
@@ -173,7 +181,9 @@ class LinkGraph:
     def _edge_ways(self) -> NDArray[np.uint8]:
         """The link kinds of each incoming edge, 0 for an edge that does not count."""
         incoming, kinds = self.incoming, link_kind_table()
-        rows = np.where(self.touched, self.nodes.state, UNTOUCHED_ROW).astype(np.int16)
+        states = self.nodes.state.copy()
+        states[self.nodes.remembered] = STATE_CODES[State.INDEXABLE]
+        rows = np.where(self.touched, states, UNTOUCHED_ROW).astype(np.int16)
         bits = np.empty(len(incoming), np.uint8)
         for first, last in incoming.blocks():
             begin, end = int(incoming.start[first]), int(incoming.start[last])

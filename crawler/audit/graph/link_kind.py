@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from crawler.fetch.retry import is_failure
 from crawler.model import DiscoveredBy, State
 
 
@@ -88,6 +89,14 @@ def link_kind_table() -> NDArray[np.uint8]:
     by_state = [rows[State.INDEXABLE] if state in PAGE_STATES else rows.get(state, other) for state in STATES]
     untouched = [int(LinkKind.UNREACHED) if flags & CLICK_FLAGS else 0 for flags in range(_FLAGS)]
     return np.array([*by_state, untouched], dtype=np.uint8)
+
+
+_EMPTY_STATUSES: Final = frozenset({204, 205, *range(300, 400)})  # answers in which a browser sees no page either
+
+
+def has_failed(state: State, status: int | None) -> bool:
+    """Whether a URL failed, so that nobody knows which links it has."""
+    return is_failure(state, status) or (state is State.BAD_ANSWER and status not in _EMPTY_STATUSES)
 
 
 _LINKING_STATES: Final = (State.INDEXABLE, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.NOINDEX)

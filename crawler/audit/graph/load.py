@@ -1,9 +1,11 @@
 """Loads the link graph of a site from its state: the pages of the last run, or of the run in progress."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
+from heapq import merge
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -16,7 +18,9 @@ from crawler.audit.graph.arrays import Edges, Nodes
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import STATE_CODES
 from crawler.audit.graph.link_suggestions import LinkSuggestions
+from crawler.audit.graph.redirect_targets import RedirectTargets
 from crawler.model import DiscoveredBy, DocumentKind, Page, State, Url
+from crawler.parse.snapshot.blocks import parse_blocks
 from crawler.state.database import storage_errors
 from crawler.url.normalize import origin_of
 from crawler.url.scope import alias_origins
@@ -84,8 +88,15 @@ _TARGETS: Final = """SELECT v.id, u.id FROM visit v JOIN url u ON u.url = v.targ
   WHERE v.target IS NOT NULL ORDER BY v.id"""
 _LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN content c ON c.id = v.content
   WHERE v.kind = ? AND c.links != x'' ORDER BY v.id"""
+_EARLIER_LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN memory m ON m.id = v.id
+  JOIN content c ON c.id = m.content WHERE v.id = ? AND v.kind = ? AND v.content IS NULL"""
 _NAMES: Final = """SELECT u.url, c.page FROM visit v JOIN url u ON u.id = v.id
   LEFT JOIN content c ON c.id = v.content ORDER BY v.id"""
+_LAST_PAGE: Final = "SELECT c.page, c.text FROM memory m JOIN content c ON c.id = m.content WHERE m.id = ?"
+_TEXT_OF_URL: Final = """SELECT c.text FROM url u JOIN visit v ON v.id = u.id JOIN content c ON c.id = v.content
+  WHERE u.url = ?"""
+_MAX_COMPARED: Final = 1_000  # dead pages whose old text is compared: some milliseconds each
+_MIN_SHARE: Final = 0.05  # of the old text that counts
 _BEHIND_ALIASES: Final = f"""SELECT v.id, p.id FROM url u JOIN visit v ON v.id = u.id AND v.state =
 '{State.OUT_OF_SCOPE}'
   AND v.status IS NULL JOIN url o ON o.url = ?1 || substr(u.url, length(?2) + 1) JOIN visit p ON p.id = o.id
@@ -139,7 +150,9 @@ def load_graph(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | 
         first = nodes.node(row[0]) if row else -1
         if row:
             _link_aliases(db, nodes, row[1])
-        edges = _edges(db, nodes) if first >= 0 else None
+        earlier = _earlier_links(db, nodes) if row else []
+        nodes = replace(nodes, remembered=np.array([nodes.node(number) for number, _ in earlier], np.int32))
+        edges = _edges(db, nodes, earlier) if first >= 0 else None
     return None if edges is None else LinkGraph(nodes, edges, first)
 
 
@@ -178,11 +191,19 @@ def _link_aliases(db: sqlite3.Connection, nodes: Nodes, start: Url) -> None:
             nodes.state[node], nodes.target[node] = STATE_CODES[State.REDIRECT], nodes.node(target)
 
 
-def _edges(db: sqlite3.Connection, nodes: Nodes) -> Edges:
+def _earlier_links(db: sqlite3.Connection, nodes: Nodes) -> list[tuple[int, bytes]]:
+    """The ids of the failed pages that an earlier visit read, and the links that they had, by ascending ids."""
+    failed = nodes.ids[nodes.unread].tolist()
+    rows = (db.execute(_EARLIER_LINKS, (number, DocumentKind.PAGE)).fetchone() for number in failed)
+    return [row for row in rows if row]
+
+
+def _edges(db: sqlite3.Connection, nodes: Nodes, earlier: Iterable[tuple[int, bytes]] = ()) -> Edges:
     counts = np.zeros(len(nodes), np.int64)
     targets, flags = [np.empty(0, np.int32)], [np.empty(0, np.uint16)]
     places = _node_of_id(nodes.ids)
-    rows = db.execute(_LINKS, (DocumentKind.PAGE,))
+    rows: Iterator[tuple[int, bytes]] = db.execute(_LINKS, (DocumentKind.PAGE,))
+    rows = merge(rows, earlier) if earlier else rows
     while chunk := list(islice(rows, CHUNK)):
         page, to, link_flags = unpack_many([packed for _, packed in chunk])
         place = places.take(to, mode="clip")
@@ -204,17 +225,63 @@ def _node_of_id(ids: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 class LinkSuggester:
-    """Suggests links for the pages of one site, whose state is ``db``; loads their names when first used."""
+    """Suggests links and redirects for one site, whose state is ``db``; loads the names of pages when first used."""
 
     def __init__(self, db: sqlite3.Connection, graph: LinkGraph) -> None:
         self._db = db
         self._graph = graph
+        self._compared = 0  # dead pages whose old text was compared
 
     def suggestions(self, node: int, page: Page | None) -> list[LinkSuggestion]:
         """The pages that should link to a page, the best first. Raises StorageError."""
         return self._finder.suggest(node, page.breadcrumb if page else ())
 
+    def redirect_targets(self, node: int) -> list[LinkSuggestion]:
+        """The pages that a dead URL should redirect to, the best first. Raises StorageError.
+
+        Considers the title and the texts that the URL had at an earlier visit, if it was a page then.
+        """
+        with storage_errors():
+            row = self._db.execute(_LAST_PAGE, (int(self._graph.nodes.ids[node]),)).fetchone()
+        page: Any = _named(row[0]) if row and row[0] else None
+        found = self._targets.suggest(self._names.urls[node], page.title if page else "")
+        if not (page and found) or self._compared == _MAX_COMPARED:
+            return found
+        self._compared += 1
+        own = _texts(row[1]) - self._common_texts
+        length = sum(map(len, own))
+        return sorted((self._with_text(each, own, length) for each in found), key=lambda each: -each.score)
+
+    def _with_text(self, target: LinkSuggestion, own: frozenset[str], length: int) -> LinkSuggestion:
+        """A redirect target, with the share of the dead page's ``own`` texts that it has."""
+        with storage_errors():
+            row = self._db.execute(_TEXT_OF_URL, (target.url,)).fetchone()
+        share = sum(map(len, own & _texts(row[0]))) / length if row and length else 0.0
+        if share < _MIN_SHARE:
+            return target
+        reason = f"has {share:.0%} of the text that the URL had; {target.reason}"
+        return LinkSuggestion(target.url, reason, 1 - (1 - target.score) * (1 - share))
+
+    @cached_property
+    def _common_texts(self) -> frozenset[str]:
+        """The texts of the start page: menus and footers, which say nothing about a page."""
+        with storage_errors():
+            row = self._db.execute(_TEXT_OF_URL, (self._names.urls[self._graph.start],)).fetchone()
+        return _texts(row[0]) if row else frozenset()
+
+    @cached_property
+    def _names(self) -> NodeNames:
+        return node_names(self._db)
+
     @cached_property
     def _finder(self) -> LinkSuggestions:
-        named = node_names(self._db)
-        return LinkSuggestions(self._graph, named.urls, named.titles)
+        return LinkSuggestions(self._graph, self._names.urls, self._names.titles)
+
+    @cached_property
+    def _targets(self) -> RedirectTargets:
+        pages = np.flatnonzero(self._graph.nodes.in_states(State.INDEXABLE)).tolist()
+        return RedirectTargets((self._names.urls[page], self._names.titles[page]) for page in pages)
+
+
+def _texts(snapshot: bytes) -> frozenset[str]:
+    return frozenset(block.compared_text for block in parse_blocks(snapshot) or () if not block.is_frame)

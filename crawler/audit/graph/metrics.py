@@ -33,6 +33,21 @@ def click_depths(edges: Edges, moved: Int32Array, start: int) -> Int32Array:
     return depth
 
 
+def links_between(edges: Edges, home: Int32Array, group: Int32Array, groups: int) -> Int64Array:
+    """The number of links that visitors can click from each group of nodes to each other, as a square matrix.
+
+    ``group`` is the group of each node, or -1. A link to a redirect or a copy counts for its ``home``.
+    """
+    counts = np.zeros(groups * groups, np.int64)
+    for first, last in edges.blocks():
+        begin, end = int(edges.start[first]), int(edges.start[last])
+        source = np.repeat(group[first:last], np.diff(edges.start[first : last + 1]))
+        target = group[home[edges.to[begin:end]]]
+        counted = (source >= 0) & (target >= 0) & ((edges.flags[begin:end] & CLICK_FLAGS) != 0)
+        counts += np.bincount(source[counted] * groups + target[counted], minlength=len(counts))
+    return counts.reshape(groups, groups)
+
+
 def reachable(edges: Edges, target: Int32Array, start: int, evidence: int = EVIDENCE_FLAGS) -> BoolArray:
     """A mask of the nodes that links of any kind, redirects and canonicals (``target``) lead to.
 

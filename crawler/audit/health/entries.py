@@ -16,6 +16,7 @@ from crawler.audit.health.visit import (
     why_blocked,
     why_failing,
     why_gone,
+    why_no_document,
     why_no_page,
     why_refused,
 )
@@ -126,6 +127,8 @@ def _faults(visited: VisitedUrl) -> Iterator[tuple[str, str]]:
         yield rule, f"the page has noindex: {visited.reason}"
     if reason := why_blocked(visited):
         yield "entry.blocked", f"robots.txt does not allow it to be fetched: {reason}"
+    if reason := why_no_document(visited):
+        yield "entry.type", f"the URL is a file, not a page: {reason}"
     if visited.state == State.CANONICAL_ELSEWHERE and visited.target:
         fault = why_no_page(visited.end) if visited.end else ""
         sentence = f"the page names {visited.target} as its canonical"

@@ -14,6 +14,13 @@ _REFUSED_STATUSES: Final = frozenset({401, 403, 407, 451})  # the page may exist
 # Failures that the server causes; a limit of the crawl causes the others.
 _FAILURE_CODES: Final = ("net.", "time.", "tls.", "http.", "body.incomplete", "body.decode", "redirect.")
 _LISTABLE_STATES: Final = frozenset({State.INDEXABLE, State.OUT_OF_SCOPE, State.EXCLUDED, State.TOO_LONG})
+# A reason begins with the Content-Type.
+_INDEXED_TYPES: Final = ("image/svg+xml",)
+_FILE_TYPES: Final = (
+    *("image/", "video/", "audio/", "font/", "text/css", "text/javascript", "application/javascript"),
+    *("application/json ", "application/octet-stream", "application/zip", "application/gzip", "application/x-"),
+    *("application/font", "application/wasm", "application/manifest+json"),
+)
 # A reason begins with this when a rule of robots.txt blocks the URL, and not a robots.txt that failed.
 _ROBOTS_LINE: Final = "robots.txt line "
 
@@ -74,6 +81,16 @@ def why_refused(visited: VisitedUrl) -> str:
 def why_blocked(visited: VisitedUrl) -> str:
     """The line of robots.txt that blocks a URL, in words, or ""."""
     return visited.reason if visited.state == State.ROBOTS and visited.reason.startswith(_ROBOTS_LINE) else ""
+
+
+def why_no_document(visited: VisitedUrl) -> str:
+    """The reason when a URL answers with a picture, a video, a script or another file that no search lists, or "".
+
+    Search engines index PDFs, office documents and other texts as results of their own:
+    https://developers.google.com/search/docs/crawling-indexing/indexable-file-types
+    """
+    is_file = visited.state == State.WRONG_TYPE and visited.reason.startswith(_FILE_TYPES)
+    return visited.reason if is_file and not visited.reason.startswith(_INDEXED_TYPES) else ""
 
 
 def redirect_text(visited: VisitedUrl) -> str:

@@ -1,7 +1,11 @@
 """Whether the crawl can prove that a page is an orphan: which parts of the site it did not see, and the remedies.
 
-An unread page may link to anything. So one failed page, or one section that robots.txt blocks, makes every orphan
-finding inconclusive. Only URLs that the start leads to count: an orphan cannot connect another page to the site.
+An unread page may link to anything. So one section that robots.txt blocks makes every orphan finding *inconclusive*.
+Pages that failed are milder: the links of their last good answer count, and the others cost a finding no more than its
+certainty while few pages failed. Such a finding is *likely*. It is inconclusive all the same if one of these pages is
+likely to link to its URL, if more than :data:`MAX_MISTAKEN` of the findings are expected to be wrong (see
+:mod:`crawler.audit.graph.unread_pages`), or if more than :data:`MAX_UNSEEN` of the pages failed. Only URLs that the
+start leads to count: an orphan cannot connect another page to the site.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,13 +14,14 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.fetch.retry import is_failure
+from crawler.audit.finding import Certainty
+from crawler.audit.graph.link_kind import has_failed
 from crawler.model import State
 from crawler.units import count_text
 
 REFUSED_STATUSES: Final = frozenset({401, 403, 407, 451})  # the page exists, but not for us
-_EMPTY_STATUSES: Final = frozenset({204, 205, *range(300, 400)})  # answers in which a browser sees no page either
-
+MAX_MISTAKEN: Final = 0.02  # share of the findings; 3 of 100 likely findings may be wrong
+MAX_UNSEEN: Final = 0.03  # share of the pages
 
 _TRUST: Final = "use --trust-blocked to assume that they contain no other links"
 
@@ -34,8 +39,9 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
 
     ``stopped`` says why the crawl stopped early, as the end of a sentence, or is "". ``cut`` counts pages that were
     read in part, ``out_of_scope`` URLs outside the start's directory, ``alias_urls`` URLs under another name of the
-    site. ``no_robots`` lists origins whose robots.txt could not be fetched. ``linked_pages`` is the number of linked
-    pages when they are so few that scripts may make the other links, else 0.
+    site. ``forgotten`` counts the failed pages that no earlier visit read either; findings are likely if at most
+    ``trust_failed`` pages failed. ``no_robots`` lists origins whose robots.txt could not be fetched. ``linked_pages``
+    is the number of linked pages when they are so few that scripts may make the other links, else 0.
     """
 
     end_states: Mapping[tuple[State, int | None], EndedUrls]
@@ -46,6 +52,32 @@ class CrawlCoverage(Struct, frozen=True, kw_only=True):
     no_robots: tuple[str, ...] = ()
     linked_pages: int = 0
     trust_blocked: bool = False
+    forgotten: int = 0
+    trust_failed: int = 0
+
+
+def best_certainty(coverage: CrawlCoverage) -> Certainty:
+    """The certainty of findings about links that no failed page is likely to disprove."""
+    limits = limits_of_crawl(coverage)
+    if not limits:
+        return Certainty.CERTAIN
+    is_much = must_weigh_failures(coverage) and coverage.forgotten > MAX_UNSEEN * _count(coverage, failed=False)
+    return Certainty.INCONCLUSIVE if is_much or limits != list(_failures(coverage)) else Certainty.LIKELY
+
+
+def must_weigh_failures(coverage: CrawlCoverage) -> bool:
+    """Whether failed pages may disprove a finding: neither an earlier visit nor the user vouches for them."""
+    return bool(coverage.forgotten) and _count(coverage, failed=True) > coverage.trust_failed
+
+
+def _count(coverage: CrawlCoverage, *, failed: bool) -> int:
+    """How many URLs failed, or else did not."""
+    return sum(ended.count for key, ended in coverage.end_states.items() if has_failed(*key) is failed)
+
+
+def is_mostly_right(mistaken: float, findings: int) -> bool:
+    """Whether few enough of so many findings are expected to be ``mistaken``."""
+    return mistaken <= MAX_MISTAKEN * max(1, findings)
 
 
 def limits_of_crawl(coverage: CrawlCoverage) -> list[str]:
@@ -53,6 +85,7 @@ def limits_of_crawl(coverage: CrawlCoverage) -> list[str]:
     reasons = [
         *_limits(coverage),
         *_failures(coverage),
+        *_unread_robots(coverage),
         *_blocked(coverage),
         *_operator_limits(coverage),
         *_cut(coverage),
@@ -84,10 +117,13 @@ def _limits(coverage: CrawlCoverage) -> Iterator[str]:
 def _failures(coverage: CrawlCoverage) -> Iterator[str]:
     failed: dict[State, EndedUrls] = {}
     for (state, status), ended in coverage.end_states.items():
-        if is_failure(state, status) or (state is State.BAD_ANSWER and status not in _EMPTY_STATUSES):
+        if has_failed(state, status):
             failed[state] = _add(failed.get(state), ended)
     for state, ended in failed.items():
         yield f"{_count_urls(ended)} failed ({state.value}), {_example_text(ended)}; audit again when that is fixed"
+
+
+def _unread_robots(coverage: CrawlCoverage) -> Iterator[str]:
     if coverage.no_robots:
         origins = ", ".join(coverage.no_robots[:3])
         yield f"robots.txt could not be fetched from {origins}, so no page there was read; audit again later"

@@ -56,11 +56,13 @@ class SourceStats(Struct, kw_only=True):
     """The counts of all sources for a page in all its spellings. ``ok``, ``moved`` and ``dead`` count log answers."""
 
     sources: set[SourceKind] = set()
+    doubtful: set[SourceKind] = set()  # those of them that may be about another site
     first: str = ""
     last: str = ""
     people: int = 0
     bots: int = 0
     engines: int = 0
+    scanners: int = 0  # bots that call themselves browsers
     ok: int = 0
     moved: int = 0
     dead: int = 0
@@ -77,6 +79,11 @@ class SourceStats(Struct, kw_only=True):
         """The demand for the page in one number, to rank findings by."""
         counted = max(self.sessions, self.views, self.users)  # three counts of the same visits
         return self.people + self.bots + self.clicks + counted + max(self.links, self.domains)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether every source that knows the page may be about another site."""
+        return bool(self.sources) and self.doubtful == self.sources
 
     @property
     def is_found_by_people(self) -> bool:
@@ -134,7 +141,8 @@ def _page_classes(facts: UrlFacts, known: SourceStats, limits: Thresholds) -> It
         # a page that links to it is known by hreflang only, say: visitors reach neither
         ways = ways & ~LinkKind.FOLLOWED | LinkKind.UNREACHED
     if not facts.is_start and not ways & LinkKind.FOLLOWED:
-        yield _unlinked_class(ways, known)
+        if ways or not is_machine_only(known):
+            yield _unlinked_class(ways, known)
     elif not facts.is_start:
         if facts.depth > limits.max_clicks:
             yield "reach.deep"
@@ -159,17 +167,22 @@ def is_gone(state: State, status: int | None) -> bool:
     return state is State.CLIENT_ERROR and status in _GONE_STATUSES
 
 
+def is_machine_only(known: SourceStats) -> bool:
+    """Whether only access logs know a URL, and neither people nor search engines requested it: a health check, say."""
+    return known.sources == {SourceKind.LOG} and not known.people + known.engines
+
+
 def is_missed(known: SourceStats, min_visits: int) -> bool:
     """Whether somebody misses a page that is gone or fails.
 
     A URL that never answered with a page may never have existed: scanners request thousands of URLs, some under the
     names of browsers, and a server may redirect all of them to https. Such a URL is missed when people and search
-    engines, which request linked URLs, made at least ``min_visits`` requests, and more than other bots.
+    engines, which request linked URLs, made at least ``min_visits`` requests, and more than other bots but scanners.
     """
     if known.is_found_by_people or known.ok > 0:
         return True
     visits = known.people + known.engines
-    return visits >= min_visits and visits > known.bots - known.engines
+    return visits >= min_visits and visits > known.bots - known.engines - known.scanners
 
 
 def _is_scanner_guess(facts: UrlFacts, known: SourceStats) -> bool:

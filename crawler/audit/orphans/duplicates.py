@@ -1,6 +1,7 @@
 """Duplicates: one page under several URLs, without a redirect or a canonical between them. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from itertools import groupby
@@ -10,13 +11,15 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.model import Url
+from crawler.parse.snapshot.diff import Delta, compare
 
 
 class DuplicateCandidate(Struct, frozen=True):
     """A page that may be a duplicate of the others with the same ``key``, such as a normalized spelling.
 
-    ``digest`` is the hash of the content; ``title`` is "" where an equal title proves nothing. The crawl found a page
-    without ``is_uncrawled`` by itself: such a page may have copies, but is no copy.
+    ``digest`` is the hash of the content; ``text`` is its snapshot (:mod:`crawler.parse.snapshot`), empty where pages
+    with an equal ``title`` that say nearly the same are no copies. The crawl found a page without ``is_uncrawled`` by
+    itself: such a page may have copies, but is no copy.
     """
 
     key: str
@@ -24,6 +27,7 @@ class DuplicateCandidate(Struct, frozen=True):
     url: Url
     digest: bytes
     title: str
+    text: bytes
     is_listed: bool  # in a sitemap
     is_uncrawled: bool = True
 
@@ -66,14 +70,24 @@ def _preference(page: DuplicateCandidate, support: LinkSupport) -> tuple[object,
 
 
 def _is_same(page: DuplicateCandidate, other: DuplicateCandidate) -> bool:
-    """Whether two pages are one. A counter or a token may differ in each answer, so an equal title is enough.
+    """Whether two pages are one. A counter or a token may differ in each answer, so figures in the text may differ.
 
-    Queries must be equal: one that differs in case only holds another value, such as an id, and many pages may share a
-    title.
+    Queries must be equal: one that differs in case only holds another value, such as an id.
     """
     if _is_exact(page, other):
         return True
-    return bool(page.title) and page.title == other.title and _sorted_query(page.url) == _sorted_query(other.url)
+    if page.title != other.title or _sorted_query(page.url) != _sorted_query(other.url):
+        return False
+    return _says_the_same(page.text, other.text)
+
+
+def _says_the_same(text: bytes, other: bytes) -> bool:
+    """Whether two snapshots have the same blocks apart from the figures in them."""
+    delta = compare(text, other) if text and other else Delta(known=False)
+    lost, gained = (
+        Counter(change.shape for change in delta.differences if change.gone is side) for side in (True, False)
+    )
+    return delta.known and not delta.more and lost == gained
 
 
 def _is_exact(page: DuplicateCandidate, other: DuplicateCandidate) -> bool:

@@ -1,11 +1,13 @@
-"""Computes the charts of a report as plain numbers: bars of a histogram, tiles of a treemap. Draws nothing."""
+"""Computes the charts of a report as plain numbers: bars, treemap, matrix of links, map of islands. Draws nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import log, sqrt
 from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.finding import HistogramBar, SiteSection
+from crawler.audit.finding import HistogramBar, SectionLinks, SiteSection, SiteSegment
+from crawler.audit.report.html_data import OrphanIsland
 
 MAX_TILES: Final = 40  # sections that get a tile; more would be slivers
 _MIN_VISIBLE: Final = 0.01  # the length of the shortest bar, so that it is visible
@@ -34,6 +36,7 @@ class Tile(Struct, frozen=True):
     width: float
     height: float
     path: str | None  # of the section; None: the tile stands for several
+    number: int = 0  # in the table of sections, 0: it is not there
 
     @property
     def share(self) -> float:
@@ -47,7 +50,12 @@ class Tile(Struct, frozen=True):
 
     @property
     def room(self) -> str:
-        """How much text fits: "wide"; "some", its name on a phone; "slim", none on a phone; or "none"."""
+        """How much text fits: "wide"; "some", its name on a phone; "slim", none on a phone; "none", or "tiny".
+
+        Where no name fits, a number does, but a "tiny" tile has room for it on a large screen only.
+        """
+        if self.height < 4 or self.width < 6:
+            return "tiny"
         if self.height < 12 or self.width < 7:
             return "none"
         if self.width >= 30:
@@ -79,6 +87,21 @@ def chart_bars(bars: Sequence[HistogramBar]) -> list[ChartBar]:
     ]
 
 
+class SegmentRow(Struct, frozen=True):
+    """A segment with the length of its bar, from 0 to 1: the share of orphans, compared with the largest share."""
+
+    segment: SiteSegment
+    share: float
+    length: float
+
+
+def segment_rows(segments: Sequence[SiteSegment]) -> list[SegmentRow]:
+    """The rows of the table of segments, in their order."""
+    shares = [share_of(segment.orphans, segment.pages) for segment in segments]
+    largest = max(shares, default=0.0)
+    return [SegmentRow(segment, share, share / (largest or 1)) for segment, share in zip(segments, shares, strict=True)]
+
+
 def treemap_tiles(sections: Sequence[SiteSection]) -> list[Tile]:
     """The tiles of the treemap, the largest first; the smallest sections share one."""
     import squarify  # noqa: PLC0415 - only the HTML report needs it
@@ -92,12 +115,128 @@ def treemap_tiles(sections: Sequence[SiteSection]) -> list[Tile]:
         others = (sum(section.pages for section in rest), sum(section.orphans for section in rest))
         named.append((f"{len(rest):,} more sections", None, *others))
         named.sort(key=lambda section: -section[2])
+    numbers = {section.path: number for number, section in enumerate(largest, 1)}
     sizes = squarify.normalize_sizes([section[2] for section in named], _WIDTH, _HEIGHT)
     rectangles = squarify.squarify(sizes, 0.0, 0.0, _WIDTH, _HEIGHT) if named else []
     return [
         Tile(
             label, pages, orphans, rectangle["x"], rectangle["y"] * 100 / _HEIGHT,
-            rectangle["dx"], rectangle["dy"] * 100 / _HEIGHT, path,
+            rectangle["dx"], rectangle["dy"] * 100 / _HEIGHT, path, numbers.get(path or "", 0),
         )
         for (label, path, pages, orphans), rectangle in zip(named, rectangles, strict=True)
     ]  # fmt: skip
+
+
+class MatrixDot(Struct, frozen=True):
+    """The links from one section to another: a square in the middle of the cell at ``x`` and ``y``."""
+
+    source: str
+    target: str
+    links: int
+    x: float
+    y: float
+    size: float
+
+
+class LinkMatrix(Struct, frozen=True):
+    """Who links to whom: row by row. ``labels`` are the sections; ``unlinked`` are those that no other links to."""
+
+    labels: list[str]
+    dots: list[MatrixDot]
+    unlinked: list[str]
+
+    @property
+    def width(self) -> int:
+        """Of the drawing, whose unit is a pixel of a phone."""
+        return _LABEL_WIDTH + len(self.labels) * CELL
+
+    @property
+    def height(self) -> int:
+        """Of the drawing."""
+        return (len(self.labels) + 1) * CELL
+
+    def links(self, source: str, target: str) -> int:
+        """The number of links from a section to another."""
+        return next((dot.links for dot in self.dots if (dot.source, dot.target) == (source, target)), 0)
+
+
+CELL: Final = 20  # the width of a cell of the matrix, in pixels of a phone
+_LABEL_WIDTH: Final = 108  # of the names of its rows
+_SMALLEST_DOT: Final = 4
+
+
+def link_matrix(links: Sequence[SectionLinks], sections: Sequence[SiteSection]) -> LinkMatrix | None:
+    """The matrix of links between sections; None if there are not at least two. The size grows with the logarithm."""
+    found = {name for pair in links for name in (pair.source, pair.target)}
+    labels = [section.path for section in sections if section.path in found]
+    labels += sorted(found.difference(labels))
+    if len(labels) < 2:
+        return None
+    places = {label: place for place, label in enumerate(labels)}
+    most = log(1 + max(pair.links for pair in links))
+    dots = []
+    for pair in links:
+        size = _SMALLEST_DOT + (CELL - 2 - _SMALLEST_DOT) * log(1 + pair.links) / most
+        x, y = _LABEL_WIDTH + (places[pair.target] + 0.5) * CELL, (places[pair.source] + 1.5) * CELL
+        dots.append(MatrixDot(pair.source, pair.target, pair.links, x - size / 2, y - size / 2, size))
+    linked = {pair.target for pair in links if pair.source != pair.target}
+    return LinkMatrix(labels, dots, [label for label in labels if label not in linked])
+
+
+class IslandShape(Struct, frozen=True):
+    """An island: a circle whose area grows with its ``pages``. ``url`` is the page to link."""
+
+    url: str
+    pages: int
+    x: float
+    y: float
+    radius: float
+
+
+class OrphanDots(Struct, frozen=True):
+    """The orphans of one class: dots in rows below the text at ``y``, each for ``pages_per_dot`` pages at most."""
+
+    title: str
+    pages: int
+    pages_per_dot: int
+    y: float
+    dots: list[tuple[float, float]]
+
+
+class IslandMap(Struct, frozen=True):
+    """The orphans as islands off the mainland, which is the site; ``more`` islands are not drawn."""
+
+    height: float
+    islands: list[IslandShape]
+    more: int
+    dots: list[OrphanDots]
+
+
+SEA_WIDTH: Final = 360  # pixels of a phone
+MAINLAND: Final = 64  # its height
+_MAX_ISLANDS: Final = 30
+_DOTS_PER_ROW: Final = 36
+_MAX_DOTS: Final = 3 * _DOTS_PER_ROW
+
+
+def island_map(islands: Sequence[OrphanIsland], orphans: Iterable[tuple[str, int]]) -> IslandMap | None:
+    """The map of the islands and of the other orphans, given as class and number; None if there are no orphans."""
+    shapes: list[IslandShape] = []
+    x, y, row_height = 10.0, MAINLAND + 36.0, 0.0
+    for island in sorted(islands, key=lambda island: -island.pages)[:_MAX_ISLANDS]:
+        radius = min(6 + 3 * sqrt(island.pages), 40)
+        if x + 2 * radius > SEA_WIDTH - 10:
+            x, y, row_height = 10.0, y + row_height + 8, 0.0
+        shapes.append(IslandShape(island.entry.url, island.pages, x + radius, y + radius, radius))
+        x, row_height = x + 2 * radius + 8, max(row_height, 2 * radius)
+    y += row_height + 24 if shapes else 0
+    rows = []
+    for title, pages in orphans:
+        per_dot = -(-pages // _MAX_DOTS)
+        number = -(-pages // per_dot)
+        dots = [(14 + place % _DOTS_PER_ROW * 9.4, y + 14 + place // _DOTS_PER_ROW * 10.0) for place in range(number)]
+        rows.append(OrphanDots(title, pages, per_dot, y, dots))
+        y = dots[-1][1] + 30
+    if not shapes and not rows:
+        return None
+    return IslandMap(y - 6, shapes, max(0, len(islands) - _MAX_ISLANDS), rows)

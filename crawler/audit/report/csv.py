@@ -1,4 +1,4 @@
-"""Writes the findings of one rule as CSV that spreadsheets open correctly and never execute.
+"""Writes tables as CSV that spreadsheets open correctly and never execute: findings, redirects, and links to add.
 
 RFC 4180 with a byte order mark: without one, Excel reads UTF-8 as a code page. Cells that would start a formula
 (https://owasp.org/www-community/attacks/CSV_Injection) become texts with a leading apostrophe.
@@ -7,10 +7,14 @@ RFC 4180 with a byte order mark: without one, Excel reads UTF-8 as a code page. 
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
 from typing import BinaryIO, Final
 
-from crawler.audit.finding import AuditFinding, ResolvedFinding
+from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, ResolvedFinding
+from crawler.audit.rule_groups import reported_counts
 from sitemap import safe
 
 _MAX_CELL: Final = 32_000  # characters: Excel splits a cell with more than 32,767
@@ -20,8 +24,8 @@ _FORMULA: Final = re.compile(
     r"[^\w!#-&(-~]*?[=+\-@\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b\u207a-\u207c\u208a-\u208c\u2212]"
 ).match
 
-_Cell = str | int | float | None
-CSV_COLUMNS: Final[tuple[tuple[str, Callable[[AuditFinding], _Cell]], ...]] = (
+Cell = str | int | float | None
+CSV_COLUMNS: Final[tuple[tuple[str, Callable[[AuditFinding], Cell]], ...]] = (
     ("URL", lambda finding: cell_text(finding.url)),
     ("Finding", lambda finding: cell_text(finding.sentence)),
     ("Conclusive", lambda finding: "yes" if finding.is_certain else "no"),
@@ -47,6 +51,7 @@ CSV_COLUMNS: Final[tuple[tuple[str, Callable[[AuditFinding], _Cell]], ...]] = (
     ("Other spellings", lambda finding: join_cells(finding.spellings)),
     ("Linked from", lambda finding: join_cells(f"{by.url} ({by.how})" for by in finding.referrers)),
     ("Link it from", lambda finding: join_cells(f"{hub.url} ({hub.reason})" for hub in finding.hubs)),
+    ("Redirect it to", lambda finding: join_cells(f"{page.url} ({page.reason})" for page in finding.targets)),
     ("Evidence", lambda finding: join_cells(finding.evidence)),
     ("Group", lambda finding: cell_text(finding.group)),
     ("File", lambda finding: cell_text(finding.file)),
@@ -54,8 +59,29 @@ CSV_COLUMNS: Final[tuple[tuple[str, Callable[[AuditFinding], _Cell]], ...]] = (
     ("Times", lambda finding: finding.times),
     ("New", lambda finding: "yes" if finding.is_new else "no"),
     ("Found since", lambda finding: cell_text(finding.since)),
+    ("Certainty", lambda finding: finding.certainty.value),
+    ("Segment", lambda finding: cell_text(finding.segment)),
 )
 """The columns, the same in every table: the heading, and the cell of a finding."""
+
+
+FINDING_COLUMNS: Final[tuple[tuple[str, Callable[[AuditFinding], Cell]], ...]] = (
+    ("Rule", lambda finding: cell_text(finding.rule)),
+    ("Severity", lambda finding: finding.severity.value),
+    *CSV_COLUMNS,
+)
+"""The columns of the table of all findings."""
+
+
+def all_findings(report: AuditReport, findings: AuditFindings) -> Iterator[AuditFinding]:
+    """The findings of all rules, in the order of the reports."""
+    return chain.from_iterable(findings(count.rule) for count in reported_counts(report))
+
+
+def write_findings(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> None:
+    """Write all findings as one table. Raises OSError."""
+    rows = ([cell(finding) for _, cell in FINDING_COLUMNS] for finding in all_findings(report, findings))
+    _table([heading for heading, _ in FINDING_COLUMNS], rows, file)
 
 
 def write_csv(findings: Iterable[AuditFinding], file: BinaryIO) -> None:
@@ -75,7 +101,66 @@ def write_resolved(resolved: Iterable[ResolvedFinding], file: BinaryIO) -> None:
     _table(RESOLVED_COLUMNS, (map(cell_text, row) for row in rows), file)
 
 
-def _table(headings: Iterable[str], rows: Iterable[Iterable[_Cell]], file: BinaryIO) -> None:
+REDIRECT_COLUMNS: Final = ("From", "To", "Likeness", "Reason")
+LINK_COLUMNS: Final = ("From page", "To page", "Anchor text", "Reason")
+_TITLE_MARKS: Final = (" | ", " · ", " • ", " – ", " — ", " » ", " - ")  # noqa: RUF001
+
+
+def redirect_rows(report: AuditReport, findings: AuditFindings) -> Iterator[list[Cell]]:
+    """The best target for the redirect of each dead URL, each URL once."""
+    seen: set[str] = set()
+    for finding in _of_families(report, findings, "gone"):
+        if finding.targets and finding.url not in seen:
+            seen.add(finding.url)
+            target = finding.targets[0]
+            score = round(target.score, 2)
+            yield [cell_text(finding.url), cell_text(target.url), score, cell_text(target.reason)]
+
+
+def link_rows(report: AuditReport, findings: AuditFindings) -> Iterator[list[Cell]]:
+    """The links to add, one for each page that should link to an orphan. Reads the findings twice.
+
+    The anchor text is the title of the orphan, without the name of the site: the end that several titles have.
+    """
+    orphans = partial(_of_families, report, findings, "orphan", "weak")
+    ends = Counter(end for finding in orphans() if (end := _split_title(finding.title)[1]))
+    site_name = next((end for end, times in ends.most_common(1) if times > 1), "")
+    for finding in orphans():
+        for hub in finding.hubs:
+            yield [*map(cell_text, (hub.url, finding.url, anchor_text(finding, site_name), hub.reason))]
+
+
+def write_redirects(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> None:
+    """Write the suggested redirects of dead URLs. Raises OSError."""
+    _table(REDIRECT_COLUMNS, redirect_rows(report, findings), file)
+
+
+def write_links(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> None:
+    """Write the links to add. Raises OSError."""
+    _table(LINK_COLUMNS, link_rows(report, findings), file)
+
+
+def _of_families(report: AuditReport, findings: AuditFindings, *families: str) -> Iterator[AuditFinding]:
+    rules = (count.rule for count in reported_counts(report) if count.rule.partition(".")[0] in families)
+    return chain.from_iterable(map(findings, rules))
+
+
+def anchor_text(finding: AuditFinding, site_name: str) -> str:
+    """The text of a link to a page: its title without the name of the site, or the words of its name."""
+    title, end = _split_title(finding.title)
+    if finding.title:
+        return title if end == site_name else finding.title
+    name = finding.url.partition("?")[0].rstrip("/").rpartition("/")[2]
+    return " ".join(filter(None, re.split(r"[\W_]+", name.partition(".")[0])))
+
+
+def _split_title(title: str) -> tuple[str, str]:
+    """A title without its last part, and that part, which may be the name of the site."""
+    place, mark = max((title.rfind(mark), mark) for mark in _TITLE_MARKS)
+    return (title[:place], title[place + len(mark) :]) if place > 0 else (title, "")
+
+
+def _table(headings: Iterable[str], rows: Iterable[Iterable[Cell]], file: BinaryIO) -> None:
     lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
     try:
         table = csv.writer(lines, quoting=csv.QUOTE_NONNUMERIC)

@@ -6,24 +6,37 @@ names. Text of the site is escaped, or packed as JSON.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.audit.finding import (
+    Action,
     AuditComparisonResult,
     AuditFinding,
     AuditFindings,
     AuditReport,
+    FindingPattern,
     ResolvedFinding,
     RuleCount,
     RuleTrend,
 )
-from crawler.audit.report.charts import chart_bars, share_of, treemap_tiles
+from crawler.audit.patterns import fold_findings
+from crawler.audit.report.charts import (
+    CELL,
+    IslandMap,
+    chart_bars,
+    island_map,
+    link_matrix,
+    segment_rows,
+    share_of,
+    treemap_tiles,
+)
 from crawler.audit.report.html_data import (
     FINDINGS_PER_CHUNK,
     ISLAND_RULE,
@@ -35,7 +48,7 @@ from crawler.audit.report.html_data import (
     visit_texts,
 )
 from crawler.audit.report.style import csp_source, read_style
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, reported_counts
 from crawler.audit.rules import needs_complete
 from crawler.audit.source_record import SourceKind
 from crawler.audit.verdict import (
@@ -104,6 +117,7 @@ def _uncompared_titles(compared: AuditComparisonResult) -> dict[str, list[str]]:
 
 MAX_FINDINGS: Final = 100_000  # findings in the file
 MAX_FIRST: Final = 10  # findings of each class that the page shows without a script
+OPEN_WARNINGS: Final = 3  # classes of warnings that are unfolded
 MAX_SECTIONS: Final = 200  # in the table below the treemap
 _SCRIPTS: Final = ("rows.js", "evidence.js", "table_csv.js", "table.js", "wiring.js")  # joined in this order
 
@@ -117,7 +131,7 @@ _OPTION: Final = re.compile(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*(?![\w-])")
 
 
 class RuleView(Struct, frozen=True):
-    """A rule that has findings: ``held`` of them are in the file, and the ``first`` are visible without a script.
+    """A rule that has findings: ``held`` of them are in the file, and the ``first`` are there without a script.
 
     ``why`` says why some are inconclusive; ``islands`` are the first of the ``apart`` islands that the findings form.
     ``trend`` compares with the previous audit; None: there is no comparison.
@@ -126,11 +140,12 @@ class RuleView(Struct, frozen=True):
     rule: Rule
     count: RuleCount
     held: int
-    first: list[AuditFinding]
+    first: list[AuditFinding | FindingPattern]
     why: str = ""
     islands: list[OrphanIsland] = []
     apart: int = 0
     trend: RuleTrend | None = None
+    is_open: bool = False  # unfolded
 
 
 class RuleFamilyView(Struct, frozen=True):
@@ -139,6 +154,23 @@ class RuleFamilyView(Struct, frozen=True):
     id: str
     title: str
     classes: list[RuleView]
+
+    @property
+    def total(self) -> int:
+        """All findings of its classes."""
+        return sum(view.count.total for view in self.classes)
+
+
+class SeverityView(Struct, frozen=True):
+    """The rules of one severity, the one with the most effect first."""
+
+    severity: Severity
+    classes: list[RuleView]
+
+    @property
+    def title(self) -> str:
+        """``Errors``."""
+        return f"{self.severity.value.capitalize()}s"
 
     @property
     def total(self) -> int:
@@ -182,9 +214,11 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "rests_on": rests_on(report),
         "empty": empty_groups(report),
         "open_findings": sum(item.open_ for item in report.counts),
+        "likely_findings": sum(item.likely for item in report.counts),
         "site_figures": list(_site_figures(report)),
         "figures": list(map(_figure, families)),
         "families": families,
+        "by_severity": _by_severity(families, report.actions),
         "severities": list(Severity),
         "tally": _severity_counts(report.counts),
         "since": comparison,
@@ -192,10 +226,15 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "held": sum(item.held for family in families for item in family.classes),
         "total": sum(item.total for item in report.counts),
         "sections": sorted(report.sections, key=lambda item: -item.pages)[:MAX_SECTIONS],
+        "segments": segment_rows(report.segments),
+        "matrix": link_matrix(report.section_links, report.sections),
+        "cell": CELL,
+        "sea": _island_map(report, findings),
         "tiles": treemap_tiles(report.sections),
         **{name: chart_bars(getattr(report, name)) for name in ("states", "statuses", "depths", "ages", "inlinks")},
         "facts": _script_values(report),
         "parts": pack_findings(chosen_findings(findings, taken)),
+        "short": lambda url: path_text(url, report.url),
         "amount": size_text, "clock": clock_text, "part": share_of, "percent": percent_text, "is_web": is_http_url,
         "link_text": link_text, "visits": visit_texts, "rules": REPORTED_RULES, "unbroken": keep_options_whole,
         **_inline_assets(),
@@ -230,12 +269,36 @@ def _class(count: RuleCount, report: AuditReport, findings: AuditFindings, taken
         rule,
         count,
         _included_count(count, findings, taken),
-        [] if islands else list(islice(findings(rule.id), MAX_FIRST)),
+        [] if islands else list(islice(fold_findings(findings(rule.id), report.patterns_of(rule.id)), MAX_FIRST)),
         why_uncertain(report, rule.id) if count.open_ and not needs_complete(rule.id) else "",
         islands[:MAX_FIRST],
         len(islands),
         report.trends.get(rule.id),
     )
+
+
+def _island_map(report: AuditReport, findings: AuditFindings) -> IslandMap | None:
+    islands = find_orphan_islands(findings(ISLAND_RULE)) if report.count(ISLAND_RULE).total else []
+    others = [(count.rule, count.total) for count in reported_counts(report) if count.rule != ISLAND_RULE]
+    alone = [(REPORTED_RULES[rule].title, total) for rule, total in others if rule.startswith("orphan.")]
+    return island_map(islands, alone)
+
+
+def _by_severity(families: Sequence[RuleFamilyView], actions: Sequence[Action]) -> list[SeverityView]:
+    """The rules by severity, the worst first. All errors are unfolded, and the warnings with the most effect."""
+    by_effect = {rule: place for place, rule in enumerate(rule for action in actions for rule in action.rules)}
+    views = sorted(
+        (view for family in families for view in family.classes),
+        key=lambda view: by_effect.get(view.rule.id, len(by_effect)),
+    )
+    parts = []
+    for severity in sorted(Severity, reverse=True):
+        classes = [view for view in views if view.rule.severity is severity]
+        opened = {Severity.ERROR: len(classes), Severity.WARNING: OPEN_WARNINGS}.get(severity, 0)
+        if classes:
+            shown = [replace(view, is_open=place < opened) for place, view in enumerate(classes)]
+            parts.append(SeverityView(severity, shown))
+    return parts
 
 
 def _included_count(count: RuleCount, findings: AuditFindings, taken: dict[str, int]) -> int:
@@ -292,6 +355,7 @@ def _script_values(report: AuditReport) -> dict[str, Any]:
         "sources": [source.value for source in SourceKind],
         "home": "/".join(report.url.split("/", 3)[:3]),
         "compared": report.compared is not None,
+        "segments": [segment.name for segment in report.segments if segment.name],
     }
 
 
@@ -322,6 +386,12 @@ def link_text(url: str) -> str:
     except InvalidUrl:
         return safe(url)
     return safe(url if f"{url}/".startswith(f"{origin_of(target)}/") else target)
+
+
+def path_text(url: str, start: str) -> str:
+    """The text of a link to a URL on the host of the start URL as its path; the text of any other URL, and the root."""
+    origin, text = "/".join(start.split("/", 3)[:3]), link_text(url)
+    return text.removeprefix(origin) if re.match(r"/[^/]", text.removeprefix(origin)) else text
 
 
 def is_http_url(url: str) -> bool:

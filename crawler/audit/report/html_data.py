@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.finding import AuditFinding, AuditFindings, RuleCount
+from crawler.audit.finding import AuditFinding, AuditFindings, Certainty, RuleCount
 from crawler.audit.rule_groups import REPORTED_RULES
 from crawler.audit.source_record import SourceKind
 from crawler.units import count_text
@@ -66,13 +66,16 @@ def _pack(data: bytes) -> str:
     return b64encode(isal_zlib.compress(data, 2, _GZIP)).decode()
 
 
+_CERTAINTY_CODES: Final = {Certainty.INCONCLUSIVE: 0, Certainty.CERTAIN: 1, Certainty.LIKELY: 2}  # as in rows.js
+
+
 def _columns(chunk: Sequence[AuditFinding]) -> dict[str, list[Any]]:
     return {
         "rule": [RULE_INDEXES[finding.rule] for finding in chunk],
         "url": [finding.url for finding in chunk],
         "title": [finding.title for finding in chunk],
         "sentence": [finding.sentence for finding in chunk],
-        "certain": [int(finding.is_certain) for finding in chunk],
+        "certain": [_CERTAINTY_CODES[finding.certainty] for finding in chunk],
         "state": [finding.state for finding in chunk],
         "status": [finding.status for finding in chunk],
         "depth": [finding.depth for finding in chunk],
@@ -80,6 +83,7 @@ def _columns(chunk: Sequence[AuditFinding]) -> dict[str, list[Any]]:
         "weight": [round(finding.weight, 2) for finding in chunk],
         "visits": [known_visits(finding) for finding in chunk],
         "group": [finding.group for finding in chunk],
+        "segment": [finding.segment for finding in chunk],
         "lastmod": [finding.lastmod for finding in chunk],
         "since": [finding.since for finding in chunk],
         "new": [int(finding.is_new) for finding in chunk],

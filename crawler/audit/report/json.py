@@ -16,12 +16,12 @@ def write_json(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> 
     """Write one JSON object in UTF-8. Later versions may add keys, but keep the meaning of these. Raises OSError.
 
     ``format`` is 1. The other keys are the fields of :class:`crawler.audit.finding.AuditReport`, where ``counts`` has
-    ``rule``, ``severity``, ``title``, ``certain`` and ``inconclusive`` for each rule with findings; ``findings``, a
-    list of all findings, rule by rule, each with its ``severity`` and all fields of
+    ``rule``, ``severity``, ``title``, ``certain``, ``likely`` and ``inconclusive`` for each rule with findings;
+    ``findings``, a list of all findings, rule by rule, each with its ``severity`` and all fields of
     :class:`crawler.audit.finding.AuditFinding`, null for unknown ones; ``accepted_findings``, the accepted ones, each
-    also with the index of its entry in ``accepted`` as ``entry``; and ``mended``, a list of the findings that only
-    the previous audit has, with all fields of :class:`crawler.audit.finding.ResolvedFinding`. Lone surrogates, which
-    UTF-8 cannot encode, become question marks.
+    also with the index of its entry in ``accepted`` as ``entry``; and ``mended``, a list of the findings that only the
+    previous audit has, with all fields of :class:`crawler.audit.finding.ResolvedFinding`. Lone surrogates, which UTF-8
+    cannot encode, become question marks.
     """
     head = {"format": FORMAT_VERSION, **msgspec.to_builtins(report), "counts": _counts(report)}
     file.write(_json(head)[:-1] + b',\n"findings":[')
@@ -57,7 +57,8 @@ def _counts(report: AuditReport) -> list[dict[str, Any]]:
             "rule": count.rule,
             "severity": REPORTED_RULES[count.rule].severity.value,
             "title": REPORTED_RULES[count.rule].title,
-            "certain": count.certain,
+            "certain": count.certain - count.likely,
+            "likely": count.likely,
             "inconclusive": count.open_,
         }
         for group in RULE_GROUPS

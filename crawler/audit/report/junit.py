@@ -81,7 +81,7 @@ def _passed_case(rule: str, group: RuleGroup, report: AuditReport) -> JUnitCase:
 
 def _line(finding: AuditFinding) -> str:
     where = f" ({finding.file}:{finding.line})" if finding.line else f" ({finding.file})" if finding.file else ""
-    doubt = "" if finding.is_certain else "inconclusive: "
+    doubt = "" if finding.is_certain else f"{finding.certainty.value}: "
     since = "new: " if finding.is_new else ""
     return f"{since}{doubt}{finding.url}{where}: {finding.sentence}"
 

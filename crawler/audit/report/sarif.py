@@ -14,7 +14,7 @@ from msgspec.structs import asdict, replace
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport
 from crawler.audit.report.threshold import is_open
 from crawler.audit.rule_groups import REPORTED_RULES, reported_counts
-from crawler.audit.rules import why_unproven
+from crawler.audit.rules import WHY_LIKELY, why_unproven
 from sitemap import sarif
 
 MAX_RESULTS: Final = 25_000  # results: GitHub refuses a run with more
@@ -68,10 +68,11 @@ def write_sarif(report: AuditReport, findings: AuditFindings, file: BinaryIO, mo
 
 
 def _result(finding: AuditFinding) -> AuditFinding:
-    """The finding, with the reason in its sentence if it is inconclusive."""
+    """The finding, with the reason in its sentence if it is likely or inconclusive."""
     if finding.is_certain:
         return finding
-    return replace(finding, sentence=f"{finding.sentence} {why_unproven(finding.rule)}")
+    why = why_unproven(finding.rule) if finding.is_open else WHY_LIKELY
+    return replace(finding, sentence=f"{finding.sentence} {why}")
 
 
 def _more(finding: AuditFinding) -> dict[str, Any]:
@@ -79,7 +80,7 @@ def _more(finding: AuditFinding) -> dict[str, Any]:
     fields = {
         name: value for name, value in asdict(finding).items() if value and name not in _FIELDS_OUTSIDE_PROPERTIES
     }
-    level = {} if finding.is_certain else {"kind": "review", "level": "none"}
+    level = {"kind": "review", "level": "none"} if finding.is_open else {}
     return {**level, "properties": {"url": finding.url, "conclusive": finding.is_certain, **to_builtins(fields)}}
 
 

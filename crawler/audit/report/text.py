@@ -6,12 +6,23 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Self, TextIO
 
-from crawler.audit.finding import AuditComparisonResult, AuditFinding, AuditFindings, AuditReport, RuleCount, RuleTrend
+from crawler.audit.finding import (
+    Action,
+    AuditComparisonResult,
+    AuditFinding,
+    AuditFindings,
+    AuditReport,
+    FindingPattern,
+    RuleCount,
+    RuleTrend,
+)
+from crawler.audit.patterns import fold_findings
 from crawler.audit.report.html_data import ISLAND_RULE, OrphanIsland, find_orphan_islands, visit_texts
 from crawler.audit.report.layout import output_width, wrap
 from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
 from crawler.audit.rules import needs_complete
 from crawler.audit.source_record import SourceReport
+from crawler.audit.summary import rule_histories
 from crawler.audit.verdict import (
     EmptyGroups,
     VerdictKind,
@@ -54,6 +65,7 @@ class TextFormatter:
         return wrap(text, self.width, " " * first, " " * (first if rest < 0 else rest))
 
 
+MIN_AUDITS, MAX_AUDITS = 3, 6  # whose findings are shown as a trend
 MAX_NAMED: Final = 3  # findings of each rule without --verbose
 _INDENT: Final = 4
 
@@ -141,6 +153,7 @@ def report_lines(
     """The summary, line by line. Holds one finding at a time."""
     yield from _verdict(report, page)
     yield from comparison_line(report, page)
+    yield from _actions(report.actions, page, verbose)
     yield ""
     yield from _figures(report, page)
     yield from _inputs(report.inputs, page)
@@ -151,10 +164,28 @@ def report_lines(
                 yield from _rule_lines(count, report, findings, page, verbose)
     yield from resolved_lines(report, findings, page, verbose=verbose)
     yield from _accepted_lines(report, findings, page, verbose=verbose)
+    yield from _history_lines(report, page)
     yield ""
     yield from _empty_lines(empty_groups(report), page)
     yield from uncompared_lines(report.compared, page)
     yield from _closing_lines(report, page, written, verbose=verbose)
+
+
+def _history_lines(report: AuditReport, page: TextFormatter) -> Iterator[str]:
+    """The numbers of findings of each rule over the last audits, in a line, if there are enough for a trend."""
+    points = report.history[-MAX_AUDITS:]
+    if len(points) < MIN_AUDITS:
+        return
+    yield ""
+    yield from page.wrap(
+        page.paint(f"Findings of the last {len(points)} audits, the oldest first", "1")
+        + f" (since {utc_minute(points[0].started)[:10]})",
+        0,
+        2,
+    )
+    for history in rule_histories(points):
+        numbers = "".join("-".rjust(8) if total is None else f"{total:>8,}" for total in history.totals)
+        yield f"{numbers}  {history.rule.id}"
 
 
 def _accepted_lines(
@@ -183,11 +214,29 @@ def _verdict(report: AuditReport, page: TextFormatter) -> Iterator[str]:
         case VerdictKind.NOTHING:
             why = safe(report.unchecked["orphans"])
             yield from page.wrap(page.paint(f"{safe(report.completeness)} crawl: {why}", "33"), 0, 2)
+    is_likely = verdict_kind(report) is VerdictKind.LIKELY
     for number, doubt in enumerate(report.doubts):
-        head = page.paint("INCONCLUSIVE:", "31") if not number else "and:"
+        first = page.paint("LIKELY:", "33") if is_likely else page.paint("INCONCLUSIVE:", "31")
+        head = "and:" if number else first
         yield from page.wrap(f"{head} {safe(doubt)}", 0, 2)
     if more := reservation(report):
         yield from page.wrap(f"but {more}", 0, 2)
+
+
+def _actions(actions: list[Action], page: TextFormatter, verbose: bool) -> Iterator[str]:
+    """What to do first: the actions with the most effect."""
+    if not actions:
+        return
+    yield ""
+    yield page.paint("what to do first", "1")
+    for number, action in enumerate(actions if verbose else actions[:MAX_NAMED], 1):
+        some = f"{action.inconclusive:,} " if action.inconclusive < action.count else ""
+        doubt = f"  ({some}inconclusive)" if action.inconclusive else ""
+        title = page.paint(f"{number}. {safe(action.title)}{doubt}", _COLOUR[Severity(action.severity)])
+        yield from page.wrap(title, 2, 5)
+        yield from page.wrap(f"{safe(action.why)}  {safe(action.how)}", 5)
+        for url in action.examples[:1]:
+            yield from page.wrap(f"for example {safe(url)}", 5, 7)
 
 
 def _figures(report: AuditReport, page: TextFormatter) -> Iterator[str]:
@@ -245,20 +294,33 @@ def _rule_lines(
         yield from _islands(find_orphan_islands(findings(count.rule)), page, verbose)
     if verbose or count.rule != ISLAND_RULE:
         few = MAX_NAMED if rule.severity > Severity.NOTE else max(1, min(MAX_NAMED, new))
-        shown = islice(findings(count.rule), None if verbose else few)
+        patterns = [] if verbose else report.patterns_of(count.rule)
+        shown = islice(fold_findings(findings(count.rule), patterns), None if verbose else few)
         yield from _first(count, shown, page, utc_minute(report.started)[:10], verbose)
     yield from page.wrap(rule.remedy, _INDENT)
 
 
 def _first(
-    count: RuleCount, findings: Iterable[AuditFinding], page: TextFormatter, today: str, verbose: bool
+    count: RuleCount, findings: Iterable[AuditFinding | FindingPattern], page: TextFormatter, today: str, verbose: bool
 ) -> Iterator[str]:
     left = count.total
     for finding in findings:
+        if isinstance(finding, FindingPattern):
+            left -= finding.count
+            yield from _pattern(finding, page)
+            continue
         left -= finding.times
         yield from _finding(finding, REPORTED_RULES[count.rule].sentence, page, today, verbose)
     if left > 0:
         yield f"{'':{_INDENT}}… {left:,} more"
+
+
+def _pattern(pattern: FindingPattern, page: TextFormatter) -> Iterator[str]:
+    """Findings of one pattern in one line."""
+    visits = f"; {count_text(pattern.visits, 'visit')} by people" if pattern.visits else ""
+    text = f"{pattern.count:,} like {safe(pattern.pattern)}{visits}"
+    yield from page.wrap(text, _INDENT, _INDENT + 2)
+    yield from page.wrap(f"for example {safe(pattern.examples[0])}", _INDENT + 2)
 
 
 def _islands(islands: list[OrphanIsland], page: TextFormatter, verbose: bool) -> Iterator[str]:
@@ -266,7 +328,7 @@ def _islands(islands: list[OrphanIsland], page: TextFormatter, verbose: bool) ->
     for island in islands if verbose else islands[:MAX_NAMED]:
         size = f"island of {island.pages:,} pages" if island.pages > 1 else "one page"
         text = "; ".join([size, *visit_texts(island.entry)])
-        doubt = "" if island.entry.is_certain else "  (inconclusive)"
+        doubt = "" if island.entry.is_certain else f"  ({island.entry.certainty.value})"
         new = f"{page.paint('NEW', '31')} " if island.is_new else ""
         yield from page.wrap(f"{new}{text}: link {safe(island.entry.url)}{doubt}", _INDENT, _INDENT + 2)
     if not verbose and len(islands) > MAX_NAMED:
@@ -278,7 +340,7 @@ def _finding(
 ) -> Iterator[str]:
     place = f"{safe(finding.file)}:{finding.line}" if finding.line else safe(finding.file)
     url = safe(finding.url)
-    doubt = "" if finding.is_certain else "  (inconclusive)"
+    doubt = "" if finding.is_certain else f"  ({finding.certainty.value})"
     new = f"{page.paint('NEW', '31')} " if finding.is_new else ""
     yield from page.wrap(f"{new}{url or place or 'the site'}{doubt}", _INDENT, _INDENT + 2)
     details = [f"in {place}"] if url and place and place != url else []
@@ -291,6 +353,8 @@ def _finding(
         yield from page.wrap("; ".join(detail.rstrip(".") for detail in details), _INDENT + 2)
     for hub in finding.hubs if verbose else finding.hubs[:1]:
         yield from page.wrap(f"link it from {safe(hub.url)} ({safe(hub.reason)})", _INDENT + 2)
+    for target in finding.targets if verbose else finding.targets[:1]:
+        yield from page.wrap(f"redirect it to {safe(target.url)} ({safe(target.reason)})", _INDENT + 2)
     if verbose:
         yield from _detail_lines(finding, page)
 

@@ -8,18 +8,22 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, Final
 
+from crawler.audit.actions import LINKS_FILE, REDIRECTS_FILE
 from crawler.audit.finding import AuditFindings, AuditReport
-from crawler.audit.report.csv import write_csv, write_resolved
+from crawler.audit.report.csv import write_csv, write_findings, write_links, write_redirects, write_resolved
 from crawler.audit.report.html import write_html
 from crawler.audit.report.json import write_json
 from crawler.audit.report.junit import as_junit
 from crawler.audit.report.sarif import write_sarif
+from crawler.audit.report.xlsx import write_xlsx
 from crawler.audit.rule_groups import REPORTED_RULES, reported_counts
 from crawler.errors import StorageError
 from sitemap import make_directory, replacement
 
 CSV_DIRECTORY: Final = "csv"  # the folder of the tables, one for each rule with findings
 RESOLVED_FILE: Final = f"{CSV_DIRECTORY}/mended.csv"
+FINDINGS_FILE: Final = f"{CSV_DIRECTORY}/findings.csv"  # all in one
+_PREPARED: Final = {REDIRECTS_FILE: write_redirects, LINKS_FILE: write_links}  # for a content management system
 
 
 def write_reports(
@@ -27,10 +31,10 @@ def write_reports(
 ) -> list[Path]:
     """Write all reports into a directory, which is created if missing; returns their paths.
 
-    They are ``audit.html``, ``audit.json``, ``audit.sarif``, ``audit.junit.xml``, ``csv/RULE.csv`` for each rule with
-    findings, and ``csv/mended.csv`` if some are resolved or replaced. Tables of rules without findings are removed; no
-    other file is touched. ``fail_on`` decides which cases of JUnit fail. Raises StorageError that names the path, and
-    UsageError for a bad ``fail_on``.
+    They are ``audit.html``, ``audit.json``, ``audit.sarif`` and ``audit.junit.xml``; with findings, ``audit.xlsx``,
+    ``csv/findings.csv``, and ``csv/RULE.csv`` for each rule; and ``csv/redirects.csv``, ``csv/links.csv`` and
+    ``csv/mended.csv`` if they have rows. Tables without rows are removed; no other file is touched. ``fail_on`` decides
+    which cases of JUnit fail. Raises StorageError that names the path, and UsageError for a bad ``fail_on``.
     """
     junit = as_junit(report, findings, fail_on).encode()
     written = []
@@ -46,9 +50,22 @@ def write_reports(
         )
     for rule in (count.rule for count in reported_counts(report)):
         streams[f"{CSV_DIRECTORY}/{rule}.csv"] = lambda file, rule=rule: write_csv(findings(rule), file)  # type: ignore[misc]
+    files = {action.file for action in report.actions}
+    for name, write_table in _PREPARED.items():
+        if name in files:
+            streams[name] = partial(write_table, report, findings)
+    if reported_counts(report):
+        streams[FINDINGS_FILE] = partial(write_findings, report, findings)
+        streams["audit.xlsx"] = partial(write_xlsx, report, findings)
     for name, write in streams.items():
         written.append(_write(directory / name, write))
-    for name in {RESOLVED_FILE, *(f"{CSV_DIRECTORY}/{rule}.csv" for rule in REPORTED_RULES)} - streams.keys():
+    for name in {
+        RESOLVED_FILE,
+        FINDINGS_FILE,
+        "audit.xlsx",
+        *_PREPARED,
+        *(f"{CSV_DIRECTORY}/{rule}.csv" for rule in REPORTED_RULES),
+    } - streams.keys():
         path = directory / name
         with _storage(path, "removed"):
             path.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from typing import Final
 
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.url.normalize import InvalidUrl, join_url, origin_of, path_of
+from crawler.url.normalize import InvalidUrl, join_url, origin_of
 from crawler.url.params import UrlParams
 from crawler.url.scope import alias_origins
 
@@ -20,7 +20,7 @@ svg swf tar tgz tif tiff ts ttf txt wasm wav webm webmanifest webp wmv woff woff
 """
 
 NON_PAGE_SUFFIXES: Final = frozenset(_NON_PAGE_SUFFIX_TEXT.split())
-"""Suffixes of paths that name no page; most lines of a log have one."""
+"""Suffixes of paths that seldom name a page; most lines of a log have one."""
 
 
 # A path in canonical form: no escapes, no query, and no segment that is empty or begins with a dot.
@@ -34,7 +34,7 @@ class RejectReason(Enum):
 
     UNREAD = auto()  # no URL at all
     FOREIGN = auto()  # of another site, or out of scope
-    NOT_A_PAGE = auto()  # a style sheet, a picture, a download
+    NO_URL = auto()  # a row that sums up others, such as "(other)"
 
 
 class SourceUrlParser:
@@ -74,15 +74,17 @@ class SourceUrlParser:
         return self._url_or_reason(url)
 
     def _url_or_reason(self, url: Url) -> Url | RejectReason:
-        if not self._is_ours(url):
-            return RejectReason.FOREIGN
-        return RejectReason.NOT_A_PAGE if is_not_a_page(url) else url
+        return url if self._is_ours(url) else RejectReason.FOREIGN
 
 
-def is_not_a_page(url: Url) -> bool:
-    """Whether the suffix of a path names no page."""
-    name = path_of(url).rpartition("/")[2]
-    return name.rpartition(".")[2].lower() in NON_PAGE_SUFFIXES if "." in name else False
+def file_pattern(url: Url) -> str:
+    """The directory and the suffix of a URL that looks like a file (``https://a.example/img/*.png``), else "".
+
+    It may be a page all the same: ``/tech/node.js``, ``/wiki/File:Logo.png``.
+    """
+    folder, _, name = url.partition("?")[0].rpartition("/")
+    suffix = name.rpartition(".")[2].lower()
+    return f"{folder}/*.{suffix}" if suffix in NON_PAGE_SUFFIXES and "." in name else ""
 
 
 _rotated: Final = re.compile(r"^(.*?)[.-](\d{1,4})(\.(?:gz|zst|bz2|xz|log|txt))*$")

@@ -179,7 +179,7 @@ class InitKit(Struct, frozen=True, kw_only=True):
 
     def secret_files(self) -> list[str]:
         """The files that the configuration names for secrets."""
-        accounts = (config.search_console.account for config in self.sites.values())
+        accounts = (account for config in self.sites.values() for account in _google_accounts(config))
         plain = (account for account in accounts if account and not account.startswith((_ENV, _FILE)))
         return list(dict.fromkeys((*self._named(_FILE), *plain)))
 
@@ -198,10 +198,15 @@ class InitKit(Struct, frozen=True, kw_only=True):
 
 def _extras(config: Config) -> Iterator[str]:
     yield from (extra for scheme, extra in _EXTRA_BY_SCHEME.items() if config.upload.to.startswith(scheme))
-    if config.search_console.account:
+    if any(_google_accounts(config)):
         yield "google"
     if config.fetch.http2:
         yield "http2"
+
+
+def _google_accounts(config: Config) -> tuple[str, str]:
+    """The settings that name key files of Google; "" for none."""
+    return config.search_console.account, config.audit.google_credentials
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -23,7 +23,7 @@ from crawler.url.normalize import origin_of
 
 Opening = tuple[int, ...]
 """The segments of a path that are left open, counted from its start or, below zero, from its end."""
-Content = tuple[str, list[Url]]
+Content = tuple[Callable[[], str], list[Url]]
 """What is compared of a page: text and pictures, and links."""
 
 COPY_PREFIX: Final = "trap.copies: "
@@ -71,6 +71,7 @@ class _FirstRead(Struct):
     depth: int
     url: Url
     id: int
+    links: int
     copies: int = 0
     differs: bool = False
     has_other_links: bool = False
@@ -85,32 +86,39 @@ class FreshLinks:
         self._reads: Recent[tuple[Opening, str], _FirstRead] = Recent()
         self.spaces: dict[tuple[str, Opening], FreshSpace] = {}
 
-    def read(self, lease: Lease, content: Callable[[], Content]) -> list[FreshSpace]:
-        """Compare a page with the first one of each of its open URLs. Returns the spaces in which it is a copy."""
-        return [
-            space
-            for opening, open_url, own in _open_urls(lease.url)
-            if (space := self._compare(lease, content, opening, open_url, own))
-        ]
+    def read(self, lease: Lease, links: list[Url], text: Callable[[], str]) -> list[FreshSpace]:
+        """Compare a page with the first one of each of its open URLs. Returns the spaces in which it is a copy.
+
+        ``text`` gives the text and the pictures of the page.
+        """
+        copy_of: list[FreshSpace] = []
+        for opening, open_url, own in _open_urls(lease.url):
+            first = self._reads.use((opening, open_url))
+            if first is None or not first.id:
+                self._reads.keep((opening, open_url), _FirstRead(lease.depth, lease.url, lease.id, len(links)))
+            elif first.differs or first.id == lease.id:
+                continue
+            elif abs(first.links - len(links)) > 1:  # one of the pages may link to itself
+                first.differs = first.has_other_links = True
+            elif space := self._compare(first, lease, (text, links), opening, open_url, own):
+                copy_of.append(space)
+        return copy_of
 
     def _compare(
-        self, lease: Lease, content: Callable[[], Content], opening: Opening, open_url: str, own: list[str]
+        self, first: _FirstRead, lease: Lease, content: Content, opening: Opening, open_url: str, own: list[str]
     ) -> FreshSpace | None:
-        first = self._reads.use((opening, open_url))
-        if first is None or not first.id:
-            self._reads.keep((opening, open_url), _FirstRead(lease.depth, lease.url, lease.id))
-            return None
-        before = None if first.differs or first.id == lease.id else self._load(first.id)
+        before = self._load(first.id)
         if before is None:
             return None
-        text, links = content()
+        text, links = content
         fresh = _targets({*links}.difference(before[1], [lease.url]), opening, own)
         _, own_before = _opened(first.url, opening) or ("", [])
         stale = _targets({*before[1]}.difference(links, [first.url]), opening, own_before)
         if not fresh or not stale or fresh.keys() != stale.keys():
             first.differs = first.has_other_links = True
             return None
-        if text != before[0] and _without(text, own, fresh) != _without(before[0], own_before, stale):
+        text_before, text_now = before[0](), text()
+        if text_now != text_before and _without(text_now, own, fresh) != _without(text_before, own_before, stale):
             first.differs = True
             return None
         first.copies += 1
@@ -150,7 +158,7 @@ class FreshLinks:
             if space and space.is_endless and open_url in space.targets:
                 first = self._reads.get((opening, open_url))
                 if first is None:
-                    self._reads.keep((opening, open_url), _FirstRead(0, url, 0))
+                    self._reads.keep((opening, open_url), _FirstRead(0, url, 0, 0))
                 elif not first.has_other_links:
                     return space
         return None
@@ -176,21 +184,30 @@ def _without(text: str, own: list[str], targets: dict[str, list[str]]) -> str:
 
 def _open_urls(url: Url) -> Iterator[tuple[Opening, str, list[str]]]:
     """The URL in each opening that its path has room for, and the values of the open segments."""
+    head, segments, tail = _split(url)
     for opening in _OPENINGS:
-        if opened := _opened(url, opening):
+        if opened := _open(head, segments, tail, opening):
             yield opening, *opened
 
 
 def _opened(url: Url, opening: Opening) -> tuple[str, list[str]] | None:
     """A URL with ``*`` for its open segments, and their values; None if its path is too short."""
+    return _open(*_split(url), opening)
+
+
+def _split(url: Url) -> tuple[str, list[str], str]:
+    """A URL as its origin with a slash, the segments of its path, and its query with the question mark."""
     start = url.index("/", 8) + 1
     path, mark, query = url[start:].partition("?")
-    segments = path.split("/")
+    return url[:start], path.split("/"), mark + query
+
+
+def _open(head: str, segments: list[str], tail: str, opening: Opening) -> tuple[str, list[str]] | None:
     size = len(segments) - (not segments[-1])
     places = [at if at >= 0 else size + at for at in opening]
     if places[0] < 0 or places[-1] >= size or len({*places}) < len(places):
         return None
-    values = [segments[place] for place in places]
+    opened = segments.copy()
     for place in places:
-        segments[place] = "*"
-    return f"{url[:start]}{'/'.join(segments)}{mark}{query}", values
+        opened[place] = "*"
+    return f"{head}{'/'.join(opened)}{tail}", [segments[place] for place in places]

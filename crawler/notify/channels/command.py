@@ -12,8 +12,8 @@ from typing import Final
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
+from crawler.config.secrets import plain_line, quote_message
 from crawler.errors import UsageError
-from crawler.notify.channels.http import plain_line, quote_message
 from crawler.notify.channels.message import notice_json
 from crawler.notify.notice import Notice, Occasion, SendResult
 

@@ -21,8 +21,8 @@ from anyio import to_thread
 from msgspec import Struct
 from typing_extensions import override
 
+from crawler.config.secrets import quote_message
 from crawler.errors import UsageError
-from crawler.notify.channels.http import quote_message
 from crawler.notify.channels.message import SAMPLE_NOTICES, MessageTemplate, TemplateError, delivery_id, render_mail
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 

@@ -2,15 +2,16 @@
 
 import base64
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final, Self
-from urllib.parse import quote, unquote, unquote_plus, urlsplit
+from urllib.parse import unquote
 
 import httpx
 from msgspec import Struct
 
+from crawler.config.secrets import quote_message, secrets_of
 from crawler.errors import UsageError
 from crawler.fetch.address_policy import AddressPolicy
 from crawler.fetch.errors import FailureCode, failure
@@ -21,47 +22,6 @@ from crawler.fetch.retry import is_transient, parse_retry_after
 from crawler.fetch.transports import HttpxTransports
 from crawler.model import Failure, Url
 from crawler.notify.notice import SendResult, SendStatus
-
-_MAX_QUOTED: Final = 200  # characters
-_MIN_SECRET: Final = 8  # characters: a shorter part of a path or query is a word like "notify", and no secret
-_MIN_PASSWORD: Final = 4
-_HIDDEN: Final = "***"
-
-
-def quote_message(text: str, secrets: Iterable[str] = ()) -> str:
-    """A text from a receiver as one line of at most 200 characters, harmless in a terminal.
-
-    ``secrets`` are hidden wherever they occur, percent-encoded or not.
-    """
-    for secret in sorted({form for value in secrets for form in _secret_forms(value)}, key=len, reverse=True):
-        text = text.replace(secret, _HIDDEN)
-    line = plain_line(text)
-    return line if len(line) <= _MAX_QUOTED else f"{line[: _MAX_QUOTED - 1].rstrip()}…"
-
-
-def plain_line(text: str) -> str:
-    """A text on one line, without invisible characters, direction changes or terminal commands."""
-    line = " ".join(text.split())
-    return line if line.isprintable() else "".join(c if c.isprintable() else "�" for c in line)
-
-
-def secrets_of(url: str) -> tuple[str, ...]:
-    """The parts of a URL that may be secrets: the password, and long parts of path and query, as chat services use."""
-    try:
-        parts = urlsplit(url)
-        userinfo = (parts.username or "", parts.password or "")
-    except ValueError:
-        return (url,)
-    query = (value for pair in parts.query.split("&") for value in pair.split("=", 1))
-    pieces = [piece for piece in (*parts.path.split("/"), *query, parts.path) if len(piece) >= _MIN_SECRET]
-    return (*pieces, *(piece for piece in userinfo if len(piece) >= _MIN_PASSWORD))
-
-
-def _secret_forms(secret: str) -> tuple[str, ...]:
-    """The encodings in which a secret may come back."""
-    forms = (secret, unquote(secret), unquote_plus(secret), quote(secret), quote(secret, safe=""))
-    return tuple(form for form in forms if len(form) >= _MIN_PASSWORD)
-
 
 _BODY: Final = BodyLimits(wire=64 * 1024, decoded=64 * 1024, refuse=2**62, is_optional=True)
 

@@ -7,10 +7,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from crawler.config.secrets import quote_message
 from crawler.config.sections import IndexNowConfig
 from crawler.errors import UsageError
 from crawler.model import Failure, Reply, Url
-from crawler.notify.channels.http import HttpSender, NotifyResponse, display_origin, quote_message, result_of
+from crawler.notify.channels.http import HttpSender, NotifyResponse, display_origin, result_of
 from crawler.notify.notice import SendResult, SendStatus
 from crawler.url.normalize import InvalidUrl, normalize_url
 

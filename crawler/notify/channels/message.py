@@ -14,9 +14,9 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from msgspec.structs import replace
 
 from crawler.audit.summary import AuditSummary, GroupSummary, NewFinding
+from crawler.config.secrets import plain_line
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.notify.channels.http import plain_line
 from crawler.notify.notice import Notice, Occasion
 from crawler.publish.changes import Change, ChangeCounts, ChangeKind, counts_text
 

@@ -4,39 +4,31 @@ https://developers.google.com/webmaster-tools/v1/sitemaps,
 https://developers.google.com/webmaster-tools/v1/errors
 """
 
-from typing import Annotated, Any, Final
+import time
+from collections.abc import Mapping
+from typing import Annotated, Final
 from urllib.parse import quote
 
 import msgspec
 from msgspec import Meta, Struct
 
-from crawler.errors import UsageError
-from crawler.notify.channels.google_auth import AccessTokens, ServiceAccount, read_object
-from crawler.notify.channels.http import (
-    HttpSender,
-    NoResponse,
-    NotifyResponse,
-    display_origin,
-    quote_message,
-    result_of,
+from crawler.config.google import (
+    DISABLED_REASONS,
+    QUOTA_REASONS,
+    AccessTokens,
+    ServiceAccount,
+    TokenRefused,
+    TokenResponse,
+    TokenUnavailable,
+    error_reasons,
 )
+from crawler.config.secrets import quote_message
+from crawler.errors import UsageError
+from crawler.notify.channels.http import HttpSender, NoResponse, NotifyResponse, display_origin, result_of
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 from crawler.units import count_text
 
-_QUOTA_REASONS: Final = frozenset(
-    {
-        "rateLimitExceeded",
-        "userRateLimitExceeded",
-        "quotaExceeded",
-        "dailyLimitExceeded",
-        "dailyLimitExceededUnreg",
-        "userRateLimitExceededUnreg",
-        "variableTermLimitExceeded",
-        "RATE_LIMIT_EXCEEDED",
-        "RESOURCE_EXHAUSTED",
-    }
-)
-_DISABLED_REASONS: Final = frozenset({"accessNotConfigured", "SERVICE_DISABLED"})
+_SCOPE: Final = "https://www.googleapis.com/auth/webmasters"
 _NAME: Final = "Search Console"
 _Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 """An int64, in JSON a string: https://developers.google.com/discovery/v1/type-format"""
@@ -100,8 +92,8 @@ class SearchConsoleChannel:
     ) -> None:
         self.occasions = frozenset({Occasion.CHANGES})
         self._http = http
-        self._tokens = AccessTokens(http, account)
-        self._email = quote_message(account.client_email)
+        self._tokens = AccessTokens(account, _SCOPE)
+        self._email = account.email
         self._site = site or f"{display_origin(sitemap_url)}/"
         if not self._site.startswith("sc-domain:") and not self._site.endswith("/"):
             raise UsageError(
@@ -140,7 +132,7 @@ class SearchConsoleChannel:
     async def _request(self, method: str) -> NotifyResponse | SendResult:
         """A successful response, or the result of another. An expired token is replaced once."""
         for is_last in (False, True):
-            token = await self._tokens.get()
+            token = await self._token()
             if isinstance(token, SendResult):
                 return token
             headers = {"Authorization": f"Bearer {token}"}
@@ -152,13 +144,33 @@ class SearchConsoleChannel:
             self._tokens.discard()
         return self._refusal(method, response)
 
+    async def _token(self) -> str | SendResult:
+        """A valid token, or why there is none. Never raises for a failure at Google."""
+        responses: list[NotifyResponse | NoResponse] = []
+
+        async def send(method: str, url: str, headers: Mapping[str, str], body: bytes) -> TokenResponse:
+            response = await self._http.send(method, url, headers=headers, body=body)
+            responses.append(response)
+            if isinstance(response, NoResponse):
+                return TokenResponse()
+            return TokenResponse(response.status, response.headers, response.body)
+
+        try:
+            return await self._tokens.get(send, time.time)
+        except TokenRefused as error:
+            return SendResult.refused(str(error))
+        except TokenUnavailable as error:
+            if str(error):
+                return SendResult.deferred(str(error))
+            return result_of(responses[-1], self._tokens.server)
+
     def _refusal(self, method: str, response: NotifyResponse | NoResponse) -> SendResult:
         result = result_of(response, _NAME)
         if isinstance(response, NoResponse) or result.reception is not SendStatus.REFUSED:
             return result
-        reasons, message = _reasons(read_object(response.body))
+        reasons, message = error_reasons(response.body)
         detail = f": {quote_message(message, response.secrets)}" if message else ""
-        if response.status == 403 and reasons & _QUOTA_REASONS:
+        if response.status == 403 and reasons & QUOTA_REASONS:
             return SendResult.deferred(f"{_NAME} accepts no more requests for now{detail}", wait=response.wait)
         remedy = self._remedy(method, response.status, reasons)
         if not remedy:
@@ -172,7 +184,7 @@ class SearchConsoleChannel:
                     f"it does not accept the token of {self._email}:"
                     " check the clock of this machine, and that the key was not deleted"
                 )
-            case 403 if reasons & _DISABLED_REASONS:
+            case 403 if reasons & DISABLED_REASONS:
                 return "enable the Google Search Console API in the Google Cloud project of the service account"
             case 403:
                 return (
@@ -190,21 +202,3 @@ class SearchConsoleChannel:
                     " for a domain property as sc-domain:example.com"
                 )
         return ""
-
-
-def _reasons(response: dict[str, Any]) -> tuple[frozenset[str], str]:
-    """The reason codes of an error, in both of Google's forms, and its message.
-
-    https://developers.google.com/webmaster-tools/v1/errors, https://google.aip.dev/193
-    """
-    error = response.get("error")
-    if not isinstance(error, dict):
-        return frozenset(), ""
-    parts = [part for name in ("errors", "details") for part in _list(error.get(name)) if isinstance(part, dict)]
-    reasons = frozenset(str(part.get("reason", "")) for part in parts) | {str(error.get("status", ""))}
-    message = error.get("message")
-    return reasons, message if isinstance(message, str) else ""
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -2,8 +2,8 @@
 
 https://developers.google.com/search/docs/specialty/international/localized-versions#language-codes : a code is an
 ISO 639-1 language with an optional ISO 15924 script and an optional ISO 3166-1 region, or ``x-default``. Three-letter
-languages and numeric regions of BCP 47 (RFC 5646, section 2.1) count too. A region alone is no code, and the United
-Kingdom is GB. Only the shape of a code is checked; there is no list of languages here.
+languages and numeric regions of BCP 47 (RFC 5646, section 2.1) count too, by their shape. A region alone is no code,
+and the United Kingdom is GB.
 """
 
 import re
@@ -12,9 +12,10 @@ from typing import Final
 from crawler.model import Url
 from crawler.parse.html.links import HeaderLink, PageUrls
 from crawler.parse.html.outline import Outline
-from sitemap import Alternate
+from sitemap import Alternate, is_language, is_region
 
 MAX_ALTERNATES: Final = 1_000
+_LETTERS: Final = 2  # of a language in ISO 639-1
 _code = re.compile(r"([a-z]{2,3})(?:-([a-z]{4}))?(?:-([a-z]{2}|[0-9]{3}))?", re.ASCII | re.IGNORECASE).fullmatch
 
 
@@ -48,8 +49,12 @@ def canonical_hreflang(code: str) -> str:
     if code.lower() == "x-default":
         return "x-default"
     match = _code(code)
-    if match is None or (match[3] and match[3].upper() == "UK"):
+    if match is None:
         return ""
     language, script, region = match.groups()
+    if len(language) == _LETTERS and not is_language(language):
+        return ""
+    if region and region.isalpha() and not is_region(region):
+        return ""
     parts = [language.lower(), (script or "").title(), (region or "").upper()]
     return "-".join(part for part in parts if part)

@@ -39,7 +39,9 @@ _REPORT_TYPES: Final = {
     "audit.json": "application/json",
     "audit.sarif": "application/sarif+json",
     "audit.junit.xml": "application/xml",
+    "audit.xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
+_TABLES: Final = ("findings", "redirects", "links", *REPORTED_RULES)
 _CSV_TYPE: Final = "text/csv; charset=utf-8"
 _DEFAULT_PORTS: Final = (":80", ":443")
 _ONE_PACKET: Final = 1_400  # bytes: compressing less saves nothing
@@ -229,10 +231,12 @@ def open_report(directory: Path, name: str) -> OpenPublishedFile | None:
     """A file that an audit wrote, or None. Raises OSError when it exists and cannot be read. Blocks."""
     if name in _REPORT_TYPES:
         policy = {"content-security-policy": REPORT_POLICY} if name == "audit.html" else {}
-        return _open(directory / name, {"content-type": _REPORT_TYPES[name], **policy}, is_text=True)
-    folder, _, rule = name.removesuffix(".csv").partition("/")
-    if folder == "csv" and rule in REPORTED_RULES and name.endswith(".csv"):
-        file = f"{rule}.csv"
+        return _open(
+            directory / name, {"content-type": _REPORT_TYPES[name], **policy}, is_text=not name.endswith(".xlsx")
+        )
+    folder, _, table = name.removesuffix(".csv").partition("/")
+    if folder == "csv" and table in _TABLES and name.endswith(".csv"):
+        file = f"{table}.csv"
         headers = {"content-type": _CSV_TYPE, "content-disposition": f'attachment; filename="{file}"'}
         return _open(directory / folder / file, headers, is_text=True)
     return None
@@ -240,7 +244,7 @@ def open_report(directory: Path, name: str) -> OpenPublishedFile | None:
 
 def list_reports(directory: Path) -> list[tuple[str, int, float]]:
     """The files of an audit that exist: name, bytes and Unix time, the tables last. Blocks."""
-    names = [*_REPORT_TYPES, *(f"csv/{rule}.csv" for rule in REPORTED_RULES)]
+    names = [*_REPORT_TYPES, *(f"csv/{table}.csv" for table in _TABLES)]
     return [
         (name, facts.st_size, facts.st_mtime) for name in names if (facts := _regular(directory / name)) is not None
     ]

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from starlette.responses import Response
 
-from crawler.audit.compare.history import AuditStatus
+from crawler.audit.compare.history import AuditStatus, finished_audits
+from crawler.audit.finding import AuditPoint
 from crawler.audit.report.html import is_http_url
 from crawler.audit.report.style import csp_source, read_style
+from crawler.audit.summary import audit_point, rule_histories
+from crawler.config.plan import AUDIT
 from crawler.notify.ledger_status import NotifyStatus, notify_status
 from crawler.publish.changes import Change, ChangeCounts, counts_text
 from crawler.schedule.status import ScheduleStatus, SiteStatus
@@ -130,6 +133,8 @@ def _figures(rows: Sequence[SiteRow]) -> Iterator[tuple[str, int, str]]:
 
 MAX_CHANGES: Final = 200  # of each kind on the page
 
+MAX_AUDITS: Final = 8  # whose findings are shown as a trend
+
 MAX_MESSAGES: Final = 20  # notifications on the page
 
 _ORDER: Final = {"removed": 0, "deindexed": 1, "moved": 2, "changed": 3, "added": 4}
@@ -180,9 +185,12 @@ def site_page(
     except READ_ERRORS as error:
         messages_error = reason_of(error)
     standing = snapshot.standing
+    audits = _last_audits(site)
     return {
         "board": board,
         "site": site,
+        "audits": audits,
+        "histories": rule_histories(audits) if len(audits) > 1 else [],
         "snapshot": snapshot,
         "row": site_row(site, snapshot),
         "changes": _changes(site, snapshot, number),
@@ -199,6 +207,14 @@ def site_page(
         "counts_of": run_counts,
         "outcome": outcome_text,
     }
+
+
+def _last_audits(site: SiteStatus) -> list[AuditPoint]:
+    """The last audits, the oldest first; none if they cannot be read, and the next audit says why."""
+    try:
+        return list(map(audit_point, finished_audits(site.state / AUDIT, MAX_AUDITS)))
+    except READ_ERRORS:
+        return []
 
 
 def _table(site: SiteStatus, snapshot: SiteSnapshot, before: int | None) -> RunTable:
@@ -286,7 +302,7 @@ def _templates() -> "tuple[Environment, str]":
     )  # fmt: skip
     templates.filters.update(
         shown=safe, foreign=foreign_text, amount=size_text_short, took=unbroken_duration, moment=time_text,
-        w3c=w3c_time, number="{:,}".format, counted=unbroken_counts,
+        day=day_text, w3c=w3c_time, number="{:,}".format, counted=unbroken_counts,
     )  # fmt: skip
     templates.globals.update(
         style=Markup(sheet),  # noqa: S704 - a file of ours
@@ -303,6 +319,12 @@ def time_text(when: float) -> str:
     """A Unix time for people: ``21 Nov 2026, 18:14 UTC``, in two lines at most; outside the calendar, the number."""
     date = _datetime(when)
     return f"{date.day}\xa0{date:%b\xa0%Y, %H:%M}\xa0UTC" if date else f"{when:g}"
+
+
+def day_text(when: float) -> str:
+    """The day of a Unix time for people: ``21 Nov``, on one line; outside the calendar, the number."""
+    date = _datetime(when)
+    return f"{date.day}\xa0{date:%b}" if date else f"{when:g}"
 
 
 def unbroken_duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Accepted findings: which an entry accepts, what the reports say of them, and bad files of entries."""
+"""Accepted findings and trends: what an entry accepts, what the reports say of it, and of findings over many audits."""
 
 import json
 import time
@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audited import CLOSED, FAST, Command, in_process, page, pages
+from audited import CLOSED, FAST, Command, in_process, log, page, pages
 from scripted import Answer, scripted
+from selectolax.lexbor import LexborHTMLParser
 
 from crawler.audit.accepted import Acceptance, Acceptances, read_acceptances
 from crawler.errors import UsageError
@@ -133,6 +134,11 @@ def test_ours_accepted_findings_are_told_apart_and_are_never_new(audit: Command)
         assert "the acceptance of entry.gone for /nothing matches no finding: remove it" in told["notes"]
         assert f'2  gone  /dead/*  until {until}: they "know"' in ran.out
         assert "/dead/b" not in ran.out
+        tree = LexborHTMLParser(Path("out", "audit.html").read_bytes())
+        section = tree.css_first("#accepted")
+        assert section is not None
+        said = f'2 · gone · /dead/* they "know", until {until}'
+        assert " ".join(section.text().split()) == f"Accepted, and not counted {said}"
         assert "/dead/b" in audit(site.url, *flags, "-v").out
         # when an entry expires, its findings are back, and none of them is new
         write(("/dead/*", "gone", date(2026, 1, 31)))
@@ -146,6 +152,29 @@ def test_ours_accepted_findings_are_told_apart_and_are_never_new(audit: Command)
         expired = "the acceptance of gone for /dead/* expired on 2026-01-31: mend its findings, or set a later date"
         assert expired in told["notes"]
         assert audit(site.url, "--accepted", "accepted.toml", "--fail-on", "dead").code == 10
+
+
+def test_ours_findings_by_class_are_kept_over_many_audits(audit: Command) -> None:
+    with scripted(pages(**{"plain": page("/", "/dead/a", "/dead/b"), "dead/a": Answer("", 404)})) as site:
+        Path("access.log").write_text(log("/asked"))
+        audit(site.url, "--log", "access.log")
+        site.routes["/dead/b"] = page("/")
+        site.routes["/hub/two"] = page("/")
+        for number in (2, 3, 4):
+            ran = audit(site.url)
+            history = report()["history"]
+            assert [point["number"] for point in history] == list(range(1, number + 1))
+            assert ("Findings of the last" in ran.out) == (number > 2)
+        assert [point["rules"].get("gone.linked") for point in history] == [2, 1, 1, 1]
+        assert history[0]["rules"]["orphan.log"] == 1
+        assert "orphan.log" not in history[0]["unchecked"]
+        assert "orphan.log" in history[1]["unchecked"]
+        assert history[-1]["severities"]["warning"] == sum(
+            each["certain"] + each["inconclusive"] for each in report()["counts"] if each["severity"] == "warning"
+        )
+        numbers = {line.split()[-1]: line.split()[:-1] for line in ran.out.splitlines() if line.startswith("     ")}
+        assert numbers["gone.linked"] == ["2", "1", "1", "1"]
+        assert numbers["orphan.log"] == ["1", "-", "-", "-"]
 
 
 def test_ours_an_entry_is_not_called_unused_where_its_rule_was_not_checked(audit: Command) -> None:

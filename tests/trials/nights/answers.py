@@ -13,7 +13,7 @@ class Reply:
     """An answer as it goes over the wire.
 
     ``framing`` is how its end is told: "length", "chunked", "close" (by the end of the connection), "lie" (a length
-    that it does not keep) or "torn" (chunks without the last one).
+    that it does not keep) or "torn" (chunks without the last one). "drop" and "hang" are no answers at all.
     """
 
     status: int = 200

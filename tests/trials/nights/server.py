@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from .answers import Asked, Reply
@@ -91,11 +92,20 @@ class Night:
         return Reply(200, f"User-agent: *\nDisallow: /cart/\n{sitemap}".encode(), kind="text/plain")
 
 
+class Served(Protocol):
+    """A site at one moment; ``day`` is the time, in days after the first day of the trials."""
+
+    @property
+    def day(self) -> float: ...
+
+    def reply(self, target: str, had: str, host: str) -> Reply: ...
+
+
 class Server:
     """Serves the ``night`` that it is given."""
 
     def __init__(self) -> None:
-        self.night: Night | None = None
+        self.night: Served | None = None
         self.port = 0
         self._ready = threading.Event()
 
@@ -141,8 +151,11 @@ class Server:
         reply = night.reply(target, asked.get("if-none-match", ""), asked.get("host", ""))
         if reply.framing == "drop":
             return False
+        if reply.framing == "hang":
+            await reader.read()  # until the visitor has had enough
+            return False
         data, goes_on = wire(reply, DAY_ONE + DAY * night.day)
-        writer.write(data)
+        writer.write(data.partition(b"\r\n\r\n")[0] + b"\r\n\r\n" if lines[0].startswith("HEAD") else data)
         await writer.drain()
         return goes_on
 

@@ -52,10 +52,12 @@ function list(items) {
 
 // The terms of a finding that have a value, each with its content.
 function* terms(finding) {
-  const { referrers = [], hubs = [], evidence = [], spellings = [], known = [] } = finding;
+  const { referrers = [], hubs = [], targets = [], evidence = [], spellings = [], known = [] } = finding;
   if (finding.title) yield ["Title", isolated(finding.title)];
   if (hubs.length)
     yield ["Link to it from", list(hubs.map((hub) => [linked(hub.url), ": ", isolated(hub.reason)]))];
+  if (targets.length)
+    yield ["Redirect it to", list(targets.map((page) => [linked(page.url), ": ", isolated(page.reason)]))];
   if (evidence.length) yield ["Evidence", list(evidence.map((sentence) => [isolated(sentence)]))];
   if (referrers.length)
     yield ["Linked from", list(referrers.map((page) => [linked(page.url), " (", isolated(page.how), ")"]))];
@@ -67,6 +69,7 @@ function* terms(finding) {
   if (finding.file)
     yield ["Sitemap", make("span", {}, linked(finding.file), finding.line ? `, line ${finding.line}` : "")];
   if (finding.times) yield ["Stands for", `${number(finding.times)} of its kind`];
+  if (finding.segment) yield ["Segment", isolated(finding.segment)];
   if (finding.group) yield ["Island or group", isolated(finding.group)];
   if (facts.compared && finding.since)
     yield ["Found since", finding.is_new ? `${finding.since}: it is new` : finding.since];

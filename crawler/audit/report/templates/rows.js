@@ -89,13 +89,19 @@ class Findings {
   }
 }
 
+const CERTAINTIES = { inconclusive: 0, certain: 1, likely: 2 };
+
 function* testsOf(view) {
-  if (view.class) yield (row) => row.class.id === view.class || row.class.group === view.class;
+  if (view.class) {
+    const wanted = view.class.split(",");
+    yield (row) => wanted.includes(row.class.id) || wanted.includes(row.class.group);
+  }
   if (view.severity) yield (row) => row.class.severity === view.severity;
-  if (view.certainty) yield (row) => row.certain === (view.certainty === "certain" ? 1 : 0);
+  if (view.certainty) yield (row) => row.certain === (CERTAINTIES[view.certainty] ?? 0);
   if (view.since) yield (row) => (view.since === "new" ? row.new === 1 : !row.new && row.since !== "");
   if (view.source) yield (row) => row.sources.includes(view.source);
   if (view.section) yield (row) => (row.section ??= sectionOf(row.url)) === view.section;
+  if (view.segment) yield (row) => row.segment === view.segment;
   if (view.group) yield (row) => row.group === view.group;
   for (const word of (view.search ?? "").toLowerCase().split(/\s+/).filter(Boolean)) {
     yield (row) => (row.text ??= `${row.url}\n${row.title}\n${row.sentence}`.toLowerCase()).includes(word);

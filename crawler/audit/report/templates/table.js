@@ -3,7 +3,7 @@
 const ROWS = 100; // on one page of the table
 const explorer = document.getElementById("explorer");
 const filters = document.getElementById("filters");
-const FIELDS = ["search", "class", "severity", "certainty", "since", "source", "section", "group", "sort"].filter(
+const FIELDS = ["search", "class", "severity", "certainty", "since", "source", "section", "segment", "group", "sort"].filter(
   (name) => name in filters.elements, // that of the comparison is there only if there was an audit before
 );
 const told = document.getElementById("told");
@@ -53,7 +53,7 @@ function rowOf(row) {
     " ",
     row.class.title,
   ];
-  if (!row.certain) rule.push(" ", make("span", { class: "open" }, "inconclusive"));
+  if (row.certain !== 1) rule.push(" ", make("span", { class: "open" }, row.certain ? "likely" : "inconclusive"));
   const today = [row.state, row.status].filter(Boolean).join(" ");
   const cells = [
     cell("url row", "", make("div", { class: "page" }, opener, page)),
@@ -104,7 +104,7 @@ function show(next) {
     const field = filters.elements[name];
     const value = view[name] ?? "";
     if (field.tagName === "SELECT" && ![...field.options].some((option) => option.value === value)) {
-      field.append(make("option", { value }, value));
+      field.append(make("option", { value }, value.includes(",") ? "Several" : value));
     }
     field.value = value;
   }

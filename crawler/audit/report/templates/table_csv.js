@@ -37,6 +37,7 @@ const COLUMNS = [
   ["Other spellings", (each) => several(each.spellings)],
   ["Linked from", (each) => several(each.referrers?.map((by) => `${by.url} (${by.how})`))],
   ["Link it from", (each) => several(each.hubs?.map((hub) => `${hub.url} (${hub.reason})`))],
+  ["Redirect it to", (each) => several(each.targets?.map((page) => `${page.url} (${page.reason})`))],
   ["Evidence", (each) => several(each.evidence)],
   ["Group", (each) => safe(each.group)],
   ["File", (each) => safe(each.file)],
@@ -44,6 +45,8 @@ const COLUMNS = [
   ["Times", (each) => each.times ?? 1],
   ["New", (each) => (each.is_new ? "yes" : "no")],
   ["Found since", (each) => safe(each.since)],
+  ["Certainty", (each) => safe(each.certainty ?? ((each.is_certain ?? true) ? "certain" : "inconclusive"))],
+  ["Segment", (each) => safe(each.segment)],
 ];
 
 function escaped(sign) {

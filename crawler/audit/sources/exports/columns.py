@@ -204,7 +204,7 @@ def _url_column(header: Sequence[str], body: Sequence[list[str]], source: Source
         read = sum(url is not RejectReason.UNREAD and "/" in cell for cell, url in kinds)
         if read * 2 < len(cells) or (not read and not (rank and not body)):
             continue
-        ours = [cell for cell, url in kinds if isinstance(url, str) or url is RejectReason.NOT_A_PAGE]
+        ours = [cell for cell, url in kinds if isinstance(url, str)]
         whole = sum(not cell.startswith("/") for cell in ours)
         is_other = at < len(header) and is_other_url_column(header[at])
         merit = (bool(ours), not is_other, rank, whole, len(ours))

@@ -2,19 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
 from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.exports.choose_table import ChosenTable, TableRequest, choose_parts, read_rows
-from crawler.audit.sources.exports.claims import ExportClaimBuilder
 from crawler.audit.sources.exports.columns import (
     CellUrlParser,
     ExportColumns,
     ExportTable,
     find_columns,
     find_days,
+    parse_count,
+    parse_day,
     split_tables,
 )
 from crawler.audit.sources.exports.csv import MAX_LINE, CsvRows, ExportText
@@ -37,6 +38,11 @@ _UI_ROW_LIMIT: Final = 1_000  # of the web interface of Search Console
 _MAX_HOSTS: Final = 1_000  # other sites that are counted
 _TABLES: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".zip")
 _NOT_A_URL: Final = frozenset({"", "(not set)", "(other)", "total", "grand total", "totals"})
+_COUNTS: Final = (
+    *(ColumnRole.CLICKS, ColumnRole.IMPRESSIONS, ColumnRole.SESSIONS, ColumnRole.VIEWS, ColumnRole.USERS),
+    *(ColumnRole.LINKS, ColumnRole.DOMAINS, ColumnRole.STATUS),
+)
+_NOT_INDEXABLE_WORDS: Final = ("non", "nicht", "no ", "false", "0")  # how "Non-Indexable" begins
 
 
 def check_export(name: str, source: SourceKind, options: ExportOptions) -> None:
@@ -168,7 +174,7 @@ class _ExportReader:
                     report.first = min(report.first or claim.first, claim.first)
                     report.last = max(report.last, claim.last)
                 yield claim
-            elif url is RejectReason.NOT_A_PAGE:
+            elif url is RejectReason.NO_URL:
                 report.beside += 1
             elif url is RejectReason.FOREIGN:
                 report.foreign += 1
@@ -190,7 +196,7 @@ class _ExportReader:
         elif url is RejectReason.UNREAD:
             if text.casefold() in _NOT_A_URL:
                 self._note_rest(text)
-                return RejectReason.NOT_A_PAGE
+                return RejectReason.NO_URL
             self._unread_example = self._unread_example or text[:80]
         return url
 
@@ -253,3 +259,51 @@ class _ExportReader:
             others = " and other sites" if more else ""
             message = f"all {report.foreign:,} URLs belong to {name}{others}: is this the right export?"
             report.faults.append(message)
+
+
+class ExportClaimBuilder:
+    """Makes claims from rows with these columns. ``span`` are the first and last day of the table."""
+
+    def __init__(self, columns: ExportColumns, source: SourceKind, span: tuple[str, str]) -> None:
+        others = columns.by_role
+        self._counts = [(role.value, others[role]) for role in _COUNTS if role in others]
+        self._dates = [others.get(role, -1) for role in (ColumnRole.DAY, ColumnRole.FIRST, ColumnRole.LAST)]
+        self._tests = [
+            (role, others[role])
+            for role in (ColumnRole.STATUS, ColumnRole.INDEXABLE, ColumnRole.TYPE)
+            if role in others
+        ]
+        self._is_typed = ColumnRole.TYPE in others  # so is_page has seen that it is HTML
+        # of a row without a count
+        self._links = int(source == SourceKind.BACKLINKS and ColumnRole.DOMAINS not in others)
+        # the days of a chart are not the days of crawling
+        self._span = ("", "") if source == SourceKind.SEARCH and ColumnRole.LAST in others else span
+
+    def build(self, url: Url, row: list[str]) -> SourceRecord:
+        """The claim of a row about its URL."""
+        width = len(row)
+        counts: dict[str, Any] = {"links": self._links} if self._links else {}
+        for name, at in self._counts:
+            if at < width:
+                counts[name] = parse_count(row[at])
+        first, last = self._span if max(self._dates) < 0 else self._days(row)
+        return SourceRecord(url=url, first=first, last=last, is_page=self._is_typed, **counts)
+
+    def is_page(self, row: list[str]) -> bool:
+        """Whether another crawler got an indexable HTML page with status 200."""
+        for role, at in self._tests:
+            cell = row[at].strip().casefold() if at < len(row) else ""
+            if role == ColumnRole.STATUS and not cell.startswith("200"):
+                return False
+            if role == ColumnRole.INDEXABLE and cell.startswith(_NOT_INDEXABLE_WORDS):
+                return False
+            if role == ColumnRole.TYPE and cell and "html" not in cell:
+                return False
+        return True
+
+    def _days(self, row: list[str]) -> tuple[str, str]:
+        on, first, last = (parse_day(row[at]) if 0 <= at < len(row) else "" for at in self._dates)
+        if on:
+            return on, on
+        first, last = first or self._span[0] or last, last or self._span[1] or first
+        return min(first, last), max(first, last)

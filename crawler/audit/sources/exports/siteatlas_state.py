@@ -61,7 +61,7 @@ def read_state(path: Path, report: SourceReport, addresses: SourceUrlParser) -> 
         for text, state, status, seen_at in db.execute(_PAGES):
             report.rows += 1
             url = addresses.parse(text)
-            if state != State.INDEXABLE or url is RejectReason.NOT_A_PAGE:
+            if state != State.INDEXABLE:
                 report.beside += 1
             elif url is RejectReason.FOREIGN:
                 report.foreign += 1
@@ -72,7 +72,7 @@ def read_state(path: Path, report: SourceReport, addresses: SourceUrlParser) -> 
                 day = datetime.fromtimestamp(seen_at, UTC).date().isoformat() if seen_at else ""
                 report.first = min(report.first or day, day)
                 report.last = max(report.last, day)
-                yield SourceRecord(url=url, first=day, last=day, status=status or 0)
+                yield SourceRecord(url=url, first=day, last=day, status=status or 0, is_page=True)
     if report.beside:
         report.notes.append(f"{report.beside:,} of its {report.rows:,} URLs are not indexable pages")
 

@@ -1,7 +1,11 @@
 """Counts the requests of one log and makes claims from the counts, in flat memory."""
 
+from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
+from zlib import crc32
 
 from msgspec import Struct
 
@@ -21,7 +25,18 @@ PEOPLE, BOTS, OK, MOVED, DEAD, FIRST_BOT = range(6)
 
 _OURSELVES: Final[dict[bytes, tuple[int, int]]] = {}
 
+_MAX_ADDRESSES: Final = 50_000  # in memory
+_SAMPLE_STEP: Final = 4  # of the rows, one in so many counts for the successes of its address
+MAX_VISITORS: Final = 64
+"""Visitors of one target whose errors are counted: a sample of them."""
+_ADDRESS_MASK: Final = 2**31 - 1  # SQLite's integers have a sign
+_VISITORS_SIZE: Final = 400  # bytes of those of a target, roughly
+_SLOTS: Final = 2**20  # of the requests by address
+
 _UNANSWERED: Final = frozenset({0, 444, 499})  # no answer, or the client had gone: no evidence about the URL
+
+_NO_VISITORS: Final[dict[int, int]] = {}
+
 
 RequestKey = tuple[str, str, str, int]
 """The first and the last day of a target, the day of its newest answer, and the status of that."""
@@ -32,6 +47,8 @@ class RequestCount(Struct, gc=False):
 
     One addition for each line is faster than several, and a table of bots for each target would take most of the
     memory. The garbage collector skips these objects. ``status`` is that of the newest answer, on day ``answered``.
+    ``visitors`` counts the errors of people, by visitor: the number of the address in the upper 31 bits, that of the
+    agent in the lower 32 bits.
     """
 
     last: str = ""
@@ -39,6 +56,7 @@ class RequestCount(Struct, gc=False):
     answered: str = ""
     status: int = 0
     packed: int = 0
+    visitors: dict[int, int] | None = None
 
     @property
     def requests(self) -> int:
@@ -47,13 +65,19 @@ class RequestCount(Struct, gc=False):
 
 
 class PackedCounts(Struct, array_like=True, frozen=True):
-    """Counted lines as columns: targets, their counts as bytes, and the index of their days in ``seen``."""
+    """Counted lines as columns: targets, their counts as bytes, and the index of their days in ``seen``.
+
+    ``visitors`` are those of the targets that have any, by index. ``successes`` are the numbers of addresses and their
+    successful requests, as two arrays of 32 bits.
+    """
 
     names: list[str]
     targets: list[bytes]
     packed: list[bytes]
     which: list[int]
     seen: list[RequestKey]
+    visitors: dict[int, dict[int, int]]
+    successes: tuple[bytes, bytes]
     beside: int
     ours: int
 
@@ -61,23 +85,30 @@ class PackedCounts(Struct, array_like=True, frozen=True):
 class RequestCounts:
     """Counts rows, and adds the counts of other processes. ``names`` are the bots by their places in counts.
 
-    ``size`` are the bytes of all targets. ``beside`` counts requests for no page, ``ours`` those by our own crawler.
+    ``successes`` gets some of the successful requests by address. ``size`` are the bytes of all targets. ``beside``
+    counts requests for no page, ``ours`` those by our own crawler.
     """
 
-    def __init__(self, *, has_agents: bool) -> None:
+    def __init__(self, *, has_agents: bool, successes: "AddressCounts | None" = None) -> None:
         self.targets: dict[bytes, RequestCount] = {}
         self.names: list[str] = []
         self.size = self.beside = self.ours = 0
         self._has_agents = has_agents
         self._days = DayCache()
         self._agents: dict[bytes, dict[bytes, tuple[int, int]]] = {}
-        self._answers: dict[str, dict[bytes, tuple[int, int]]] = {OUR_BOT: _OURSELVES}
+        self._people: dict[bytes, tuple[int, int]] = {b"": (1 << PEOPLE * COUNT_BITS, 0)}
+        self._answers: dict[str, dict[bytes, tuple[int, int]]] = {OUR_BOT: _OURSELVES, "": self._people}
+        self._addresses = Counter[bytes]()
+        self._successes = AddressCounts() if successes is None else successes
 
-    def add(self, rows: list[LogRow]) -> None:  # noqa: C901 - calls would cost more than the counting
+    def add(self, rows: list[LogRow]) -> None:  # noqa: C901, PLR0912 - calls would cost more than the counting
         """Count the requests of a block of lines. A long log spends its time here."""
+        self._addresses.update([row[0] for row in rows[::_SAMPLE_STEP] if row[3] < b"4"])
+        if len(self._addresses) > _MAX_ADDRESSES:
+            self._successes.add(*self._take_addresses())
         counts, agents = self.targets, self._agents
         last_when, day, beside, ours = b"", "", 0, 0
-        for _, when, plain_target, state, agent, host, request in rows:
+        for address, when, plain_target, state, agent, host, request in rows:
             target = plain_target or request_target(request or b"")
             answers = agents.get(agent)
             if answers is None:
@@ -94,6 +125,8 @@ class RequestCounts:
                 self.size += len(target)
             many, status = answers.get(state) or self._answer(answers, state)
             count.packed += many
+            if status >= 400 and answers is self._people and address:
+                self._add_visitor(count, (crc32(address) & _ADDRESS_MASK) << 32 | crc32(agent))
             if when != last_when:
                 last_when, day = when, self._days.day(when)
             if day != count.last:
@@ -107,6 +140,14 @@ class RequestCounts:
         self.beside += beside
         self.ours += ours
 
+    def _add_visitor(self, count: RequestCount, visitor: int) -> None:
+        visitors = count.visitors
+        if visitors is None:
+            visitors = count.visitors = {}
+            self.size += _VISITORS_SIZE
+        if visitor in visitors or len(visitors) < MAX_VISITORS:
+            visitors[visitor] = visitors.get(visitor, 0) + 1
+
     def add_counted(self, counted: PackedCounts) -> None:
         """Add the counts of another process for the rows that follow."""
         self.beside += counted.beside
@@ -114,17 +155,23 @@ class RequestCounts:
         places = [self._place(name) for name in counted.names]
         is_same = places == list(range(len(places)))
         counts = self.targets
-        for target, packed, which in zip(counted.targets, counted.packed, counted.which, strict=True):
+        self._successes.add(*counted.successes)
+        columns = zip(counted.targets, counted.packed, counted.which, strict=True)
+        for index, (target, packed, which) in enumerate(columns):
             many = int.from_bytes(packed, "little")
             if not is_same and many >> FIRST_BOT * COUNT_BITS:
                 many = _reorder(many, places)
             first, last, answered, status = counted.seen[which]
             count = counts.get(target)
+            visitors = counted.visitors.get(index)
             if count is None:
-                counts[target] = RequestCount(last, first, answered, status, many)
-                self.size += len(target)
+                counts[target] = RequestCount(last, first, answered, status, many, visitors)
+                self.size += len(target) + (_VISITORS_SIZE if visitors else 0)
                 continue
             count.packed += many
+            if visitors:
+                self.size += 0 if count.visitors else _VISITORS_SIZE
+                count.visitors = _add_up(count.visitors or {}, visitors)
             if last != count.last or first != count.first:
                 count.first = min(count.first or first, first or count.first)
                 count.last = max(count.last, last)
@@ -137,7 +184,7 @@ class RequestCounts:
         if any(own != name for own, name in zip(self.names, names, strict=False)):
             self.names.clear()
             self._agents.clear()
-            self._answers = {OUR_BOT: _OURSELVES}
+            self._answers = {OUR_BOT: _OURSELVES, "": self._people}
         for name in names:
             self._place(name)
 
@@ -154,9 +201,21 @@ class RequestCounts:
                 for count in counts
             ],
             seen=list(table),
+            visitors={index: count.visitors for index, count in enumerate(counts) if count.visitors},
+            successes=self._take_addresses(),
             beside=self.beside,
             ours=self.ours,
         )
+
+    def finish(self) -> None:
+        """Add the remaining addresses to ``successes``, at the end of the log."""
+        self._successes.add(*self._take_addresses())
+
+    def _take_addresses(self) -> tuple[bytes, bytes]:
+        """The numbers of the addresses and their new successful requests, as arrays of 32 bits; begins new counts."""
+        numbers, counts = array("I", map(crc32, self._addresses)), array("I", self._addresses.values())
+        self._addresses.clear()
+        return numbers.tobytes(), counts.tobytes()
 
     def _place(self, name: str) -> int:
         """The index of a bot among the counts of bots."""
@@ -171,11 +230,8 @@ class RequestCounts:
         if len(self._agents) >= _MAX_AGENTS:
             self._agents.clear()
         name = bot_name(agent[:_MAX_AGENT_LENGTH].decode("utf-8", "replace")) if self._has_agents else ""
-        if name:
-            if name != OUR_BOT:
-                self._place(name)
-        else:
-            self._answers.setdefault("", {b"": (1 << PEOPLE * COUNT_BITS, 0)})
+        if name and name != OUR_BOT:
+            self._place(name)
         answers = self._answers[name]
         if len(agent) <= _MAX_AGENT_LENGTH:
             self._agents[agent] = answers
@@ -196,6 +252,32 @@ class RequestCounts:
         if len(state) <= 3 and len(answers) < 1_000:
             answers[state] = many, status
         return many, status
+
+
+class AddressCounts:
+    """Successful requests by address, in constant memory. Addresses that share a slot have the sum of their requests.
+
+    It takes one of ``_SAMPLE_STEP`` requests: they tell a person from a scanner, who has next to none.
+    """
+
+    def __init__(self) -> None:
+        self._slots = array("I", bytes(4 * _SLOTS))
+
+    def add(self, numbers: bytes, requests: bytes) -> None:
+        """Add the requests of some addresses: their numbers and their requests, as arrays of 32 bits."""
+        slots = self._slots
+        for number, count in zip(array("I", numbers), array("I", requests), strict=True):
+            slots[number % _SLOTS] += count * _SAMPLE_STEP
+
+    def get(self, visitor: int) -> int:
+        """The requests from the address of a visitor, roughly."""
+        return self._slots[(visitor >> 32) % _SLOTS]
+
+
+def _add_up(one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
+    """The visitors of both, as far as they are counted."""
+    both = one | {visitor: one.get(visitor, 0) + count for visitor, count in other.items()}
+    return dict(islice(both.items(), MAX_VISITORS))
 
 
 def _reorder(many: int, places: list[int]) -> int:
@@ -235,7 +317,6 @@ class LogClaimBuilder:
         self._report = report
         self._most = most
         self.masked = 0  # requests for URLs with a masked value
-        self.files = 0  # requests for files that are no pages
         self.hosts: dict[str, int] = {}
 
     @property
@@ -256,8 +337,9 @@ class LogClaimBuilder:
         while len(rare := [key for key, count in targets.items() if count.requests <= limit]) * 2 < len(targets):
             limit *= 2
         for target in sorted(rare):
-            self.counts.size -= len(target)
-            yield from self._of(target, targets.pop(target))
+            count = targets.pop(target)
+            self.counts.size -= len(target) + (_VISITORS_SIZE if count.visitors else 0)
+            yield from self._of(target, count)
 
     def _of(self, target: bytes, count: RequestCount) -> Iterator[SourceRecord]:
         report = self._report
@@ -267,9 +349,9 @@ class LogClaimBuilder:
             report.foreign += requests
         elif isinstance(url, RejectReason):
             report.beside += requests
-            self.files += requests * (url is RejectReason.NOT_A_PAGE)
         else:
             report.used += requests
+            report.hostless += requests * target.startswith(b"/")
             shown = url if self._keep_tokens else Url(mask_secrets(url))
             self.masked += requests * (shown != url)
             yield self._claim(shown, count)
@@ -292,6 +374,7 @@ class LogClaimBuilder:
             dead=many >> DEAD * COUNT_BITS & COUNT_MASK,
             status=count.status,
             agents=agents,
+            visitors=count.visitors or _NO_VISITORS,
         )
 
     def _by_name(self, packed: int) -> dict[str, int]:

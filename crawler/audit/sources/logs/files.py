@@ -5,7 +5,7 @@ import io
 import lzma
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, Protocol, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo
@@ -156,26 +156,33 @@ _FLAG: Final = "--log"
 STDIN: Final = "-"
 
 
-def find_logs(paths: list[str]) -> list[str]:
-    """The files of paths, globs and folders, each once, the oldest first. Raises UsageError."""
-    files: dict[str, str] = {}
+class LogRefused(UsageError):
+    """A file that is not read as a log. ``why`` is short; ``is_damaged``: it may be a log all the same."""
+
+    def __init__(self, message: str, name: str, why: str, *, is_damaged: bool = False) -> None:
+        super().__init__(message)
+        self.name = name
+        self.why = why
+        self.is_damaged = is_damaged
+
+
+def find_logs(paths: Sequence[str]) -> dict[str, str]:
+    """The files of paths, globs and folders, each once, the oldest first: with its folder if that was named, else "".
+
+    Raises UsageError.
+    """
+    files: dict[str, tuple[str, str]] = {}
     for path in paths:
-        for name in _matching_files(path):
-            files.setdefault(name if name == STDIN else str(Path(name).resolve()), name)
-    return list(files.values())
-
-
-def _matching_files(path: str) -> list[str]:
-    if path == STDIN:
-        return [path]
-    names = find_files(path, _FLAG)
-    if names == [path] and Path(path).is_dir():
-        all_names = files_in(path, _FLAG)
-        # the folder may also hold the error log
-        names = [name for name in all_names if "access" in Path(name).name.lower()] or all_names
+        names = [path] if path == STDIN else find_files(path, _FLAG)
+        folder = path if names == [path] and path != STDIN and Path(path).is_dir() else ""
+        names = files_in(path, _FLAG) if folder else names
         if not names:
             raise UsageError(f"the folder {path} contains no logs; give files ({_FLAG})")
-    return sorted(names, key=rotation_key)
+        for name in sorted(names, key=rotation_key):
+            key = name if name == STDIN else str(Path(name).resolve())
+            if not (folder and key in files):  # a file that was named itself must be a log
+                files[key] = name, folder
+    return dict(files.values())
 
 
 def is_stream(name: str) -> bool:
@@ -202,8 +209,10 @@ class LogFile:
                 self._raw.close()
                 raise
         except (OSError, BadZipFile) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UsageError(f"cannot read the log {self.name}: {reason}") from None
+            reason = str(getattr(error, "strerror", None) or error)
+            raise LogRefused(
+                f"cannot read the log {self.name}: {reason}", name, f"cannot be read: {reason}", is_damaged=True
+            ) from None
         self._blocks = self._split()
 
     @property

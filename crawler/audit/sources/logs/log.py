@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
+from crawler.audit.source_record import IgnoreReason, SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotVerifier, DnsResolver, SystemDnsResolver
-from crawler.audit.sources.logs.claims import MAX_TARGETS, LogClaimBuilder
+from crawler.audit.sources.logs.claims import MAX_TARGETS, AddressCounts, LogClaimBuilder
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
 from crawler.audit.sources.logs.formats import LogReader
 from crawler.audit.sources.logs.w3c_format import W3cLogReader
@@ -49,14 +49,21 @@ class LogBlock(NamedTuple):
 class AccessLog:
     """One log being read. Another process can read it too, by its ``format`` option and its first lines, ``sample``."""
 
-    def __init__(self, file: LogFile, reader: LogReader, addresses: SourceUrlParser, options: LogOptions) -> None:
+    def __init__(
+        self,
+        file: LogFile,
+        reader: LogReader,
+        addresses: SourceUrlParser,
+        options: LogOptions,
+        successes: AddressCounts,
+    ) -> None:
         self.format = options.format
         self.sample = file.sample()
         self.report = SourceReport(source=SourceKind.LOG, name=file.name, format=reader.name)
         self._file = file
         self._reader = reader
         self._verifier = BotVerifier(options.resolver or SystemDnsResolver()) if options.verify else None
-        self._counter = LineCounter(reader, self._verifier)
+        self._counter = LineCounter(reader, self._verifier, successes)
         self._tally = LogClaimBuilder(
             addresses, self.report, self._counter.counts, options.most, keep_tokens=options.keep_tokens
         )
@@ -103,6 +110,7 @@ class AccessLog:
         finally:
             if self._verifier:
                 self._verifier.close()
+            self._counter.counts.finish()
             self._finish()
 
     def _finish(self) -> None:
@@ -111,6 +119,8 @@ class AccessLog:
         report.unread = self._counter.unread + file.too_long
         report.bytes = file.read
         report.format = self._reader.name
+        ours = self._counter.counts.ours
+        report.ignored = {IgnoreReason.METHOD: report.beside - ours, IgnoreReason.OWN: ours}
         report.faults += self._faults()
         report.notes += self._notes()
         report.complete = not report.faults
@@ -149,17 +159,9 @@ class AccessLog:
             yield "the last line is incomplete: it is being written, or was cut off"
         if report.used and not self._reader.has_agents:
             yield "the format has no user agents, so bots are counted as people"
-        ours, files = self._counter.counts.ours, self._tally.files
-        if skipped := ", ".join(
-            f"{number:,} {kind}"
-            for number, kind in (
-                (files, "for files that are not pages, such as images, style sheets and robots.txt"),
-                (report.beside - files - ours, "with a method other than GET and HEAD, or without a URL"),
-            )
-            if number
-        ):
-            yield f"ignored: {skipped}"
-        if ours:
+        if methods := report.ignored[IgnoreReason.METHOD]:
+            yield f"ignored: {methods:,} with a method other than GET and HEAD, or without a URL"
+        if ours := report.ignored[IgnoreReason.OWN]:
             yield f"{ours:,} by Siteatlas itself, which do not count"
         if self._verifier and self._verifier.unasked:
             yield (

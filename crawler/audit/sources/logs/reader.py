@@ -1,13 +1,16 @@
 """Reads access logs: checks the files, chooses their formats, and yields a report and claims for each."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
+from typing import Final, NamedTuple
 
-from crawler.audit.source_record import SourceProgress, SourceRecord, SourceReport
-from crawler.audit.sources.logs.files import LogFile, find_logs, is_stream
+from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
+from crawler.audit.sources.logs.claims import AddressCounts
+from crawler.audit.sources.logs.files import LogFile, LogRefused, find_logs, is_stream
 from crawler.audit.sources.logs.formats import NAMES, LogReader, choose_reader
 from crawler.audit.sources.logs.log import AccessLog, LogBlock, LogOptions
 from crawler.audit.sources.logs.log_format import LogFormatError
@@ -15,21 +18,65 @@ from crawler.audit.sources.logs.parallel import count_in_parallel
 from crawler.audit.sources.logs.worker import MAX_SHOWN, line_form, quote_line
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import UsageError
+from crawler.units import count_text
 
+_MAX_REFUSED: Final = 20  # files in a message
 _binary = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]").search
+
+
+class ChosenLogs(NamedTuple):
+    """The files to read, the oldest first; and a report on each folder that has other files."""
+
+    files: list[str]
+    folders: list[SourceReport]
 
 
 def check_logs(paths: Sequence[str], options: LogOptions) -> list[str]:
     """The files to read, in order. Opens each and detects its format, but for standard input and pipes.
 
-    Raises UsageError for a file that does not exist, cannot be read or has no known format.
+    Raises UsageError for a file that does not exist, and for a folder without logs; LogRefused for a file that cannot
+    be read or has no known format. A folder may have such files.
     """
-    files = find_logs(list(paths))
-    for name in files:
-        if not is_stream(name):
-            with LogFile(name) as file:
-                _open_reader(file, options.format)
-    return files
+    return _choose_logs(paths, options).files
+
+
+def _choose_logs(paths: Sequence[str], options: LogOptions) -> ChosenLogs:
+    files: list[str] = []
+    refused: defaultdict[str, list[LogRefused]] = defaultdict(list)
+    for name, folder in find_logs(paths).items():
+        try:
+            if not is_stream(name):
+                with LogFile(name) as file:
+                    _open_reader(file, options.format)
+            files.append(name)
+        except LogRefused as error:
+            if not folder:
+                raise
+            refused[folder].append(error)
+    for folder, errors in refused.items():
+        if not any(Path(name).is_relative_to(folder) for name in files):
+            raise UsageError(
+                f"the folder {folder} contains no logs: {_some_refused(folder, errors)}; give files (--log)"
+            )
+    return ChosenLogs(files, [_folder_report(folder, errors) for folder, errors in refused.items()])
+
+
+def _folder_report(folder: str, errors: Sequence[LogRefused]) -> SourceReport:
+    """The report on the files of a folder that are not read."""
+    damaged = [error for error in errors if error.is_damaged]
+    others = [error for error in errors if not error.is_damaged]
+    report = SourceReport(source=SourceKind.LOG, name=folder, complete=not damaged)
+    for sentences, group in ((report.faults, damaged), (report.notes, others)):
+        if group:
+            was = "was" if len(group) == 1 else "were"
+            sentences.append(f"{count_text(len(group), 'file')} {was} not read: {_some_refused(folder, group)}")
+    return report
+
+
+def _some_refused(folder: str, errors: Sequence[LogRefused]) -> str:
+    shown = [f"{Path(error.name).relative_to(folder)} ({error.why})" for error in errors[:_MAX_REFUSED]]
+    more = len(errors) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
 def is_log(name: str) -> bool:
@@ -43,14 +90,19 @@ def is_log(name: str) -> bool:
 
 
 def read_logs(
-    paths: Sequence[str], addresses: SourceUrlParser, options: LogOptions, progress: Callable[[SourceProgress], None]
+    paths: Sequence[str],
+    addresses: SourceUrlParser,
+    options: LogOptions,
+    progress: Callable[[SourceProgress], None],
+    successes: AddressCounts | None = None,
 ) -> Generator[tuple[SourceReport, Iterator[SourceRecord]]]:
     """The report and the claims of each file, to consume in this order. A URL may have several claims.
 
-    A report is complete after all of its claims. Raises UsageError as :func:`check_logs` does, and Incomplete when
-    somebody kills a counting process. Close the generator if you do not exhaust it.
+    ``successes`` gets the successful requests by address. A report is complete after all of its claims. Raises
+    UsageError as :func:`check_logs` does, and Incomplete when somebody kills a counting process. Close the generator if
+    you do not exhaust it.
     """
-    files = find_logs(list(paths))
+    files, folders = _choose_logs(paths, options)
     size = 0 if any(map(is_stream, files)) else sum(Path(name).stat().st_size for name in files)
     previous_bytes = lines = 0
 
@@ -59,17 +111,21 @@ def read_logs(
         lines += more
         progress(SourceProgress(log.report.name, previous_bytes + read, size, lines))
 
-    blocks = _blocks(files, addresses, options)
+    blocks = _blocks(files, addresses, options, AddressCounts() if successes is None else successes)
     with closing(count_in_parallel(blocks, 1 if options.verify else options.processes)) as parts:
         for log, log_parts in groupby(parts, key=lambda part: part[0].log):
             yield log.report, log.claims(log_parts, done)
             previous_bytes += log.read
+    for report in folders:
+        yield report, iter(())
 
 
-def _blocks(files: Sequence[str], addresses: SourceUrlParser, options: LogOptions) -> Iterator[LogBlock]:
+def _blocks(
+    files: Sequence[str], addresses: SourceUrlParser, options: LogOptions, successes: AddressCounts
+) -> Iterator[LogBlock]:
     for name in files:
         with LogFile(name) as file:
-            yield from AccessLog(file, _open_reader(file, options.format), addresses, options).blocks()
+            yield from AccessLog(file, _open_reader(file, options.format), addresses, options, successes).blocks()
 
 
 def _open_reader(file: LogFile, format_text: str) -> LogReader:
@@ -78,17 +134,22 @@ def _open_reader(file: LogFile, format_text: str) -> LogReader:
         reader = choose_reader(format_text, sample)
         if reader and format_text and sample:
             if len(reader.rows(b"\n".join(sample))[1]) == len(sample):
-                raise UsageError(f"the log {file.name} does not match --log-format; {_first_line(sample)}")
+                message = f"the log {file.name} does not match --log-format; {_first_line(sample)}"
+                raise LogRefused(message, file.name, "does not match --log-format")
             reader = choose_reader(format_text, sample)  # a fresh one: the first lines are read again
     except LogFormatError as error:
-        raise UsageError(f"--log-format {quote_line(format_text.encode())} does not fit {file.name}: {error}") from None
+        message = f"--log-format {quote_line(format_text.encode())} does not fit {file.name}: {error}"
+        raise LogRefused(message, file.name, f"does not fit --log-format: {error}") from None
     if reader:
         return reader
     if b"\0" in sample[0] or _binary(sample[0][:MAX_SHOWN]):
-        raise UsageError(f"the log {file.name} is neither text nor compressed as .gz, .zst, .bz2, .xz or .zip")
-    raise UsageError(
+        why = "neither text nor compressed as .gz, .zst, .bz2, .xz or .zip"
+        raise LogRefused(f"the log {file.name} is {why}", file.name, why)
+    raise LogRefused(
         f"the format of the log {file.name} is unknown; {_first_line(sample)}; name the format"
-        f" (--log-format: {', '.join(NAMES)}, or the value of nginx's log_format or Apache's LogFormat)"
+        f" (--log-format: {', '.join(NAMES)}, or the value of nginx's log_format or Apache's LogFormat)",
+        file.name,
+        "unknown format",
     )
 
 

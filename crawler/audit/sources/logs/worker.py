@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from crawler.audit.sources.logs.bots import BotVerifier
-from crawler.audit.sources.logs.claims import PackedCounts, RequestCounts
+from crawler.audit.sources.logs.claims import AddressCounts, PackedCounts, RequestCounts
 from crawler.audit.sources.logs.formats import LogReader, choose_reader
 from crawler.parse.protocol import encode_message, read_message
 from crawler.parse.sandbox import lock_down
@@ -60,9 +60,11 @@ class CountedLines(Struct, array_like=True, frozen=True):
 class LineCounter:
     """Counts the lines of one log, block by block. ``unread_example`` is the beginning of an unreadable line."""
 
-    def __init__(self, reader: LogReader, verifier: BotVerifier | None = None) -> None:
+    def __init__(
+        self, reader: LogReader, verifier: BotVerifier | None = None, successes: AddressCounts | None = None
+    ) -> None:
         self.reader = reader
-        self.counts = RequestCounts(has_agents=reader.has_agents)
+        self.counts = RequestCounts(has_agents=reader.has_agents, successes=successes)
         self.rows = self.unread = 0
         self.unread_example = b""
         self._verifier = verifier

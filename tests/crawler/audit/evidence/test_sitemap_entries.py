@@ -12,6 +12,7 @@ from scripted import Answer, Route, Site, scripted
 
 from crawler.audit.audit import ProgressWatchers, audit
 from crawler.audit.collect import source_url_parser
+from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import AUDIT_FILE, ClaimStore, create_audit_file
 from crawler.audit.finding import AuditFinding, AuditReport
 from crawler.audit.host_aliases import MAX_ALIAS_URLS
@@ -68,6 +69,7 @@ class Read:
         self.names: list[str] = []
         read = read_sitemaps(plan, db, source_url_parser(plan), NOW, self.names.append)
         self.findings, self.notes = read.findings, read.notes
+        ClaimReview(db).finish_reports()
         self.accounts: list[SourceReport] = ClaimStore(db).reports()
         with storage_errors():
             claimed = db.execute("SELECT DISTINCT url FROM claim ORDER BY url").fetchall()
@@ -101,10 +103,10 @@ def test_sitemaps_org_all_formats_are_read_that_robots_txt_and_an_index_name(sit
         "/sitemap.xml": xml(urlset("{url}usual")),
     }
     read = Read(site.url, tmp_path)
-    assert read.urls == ["b", "dated", "item", "one", "packed", "text", "usual"]
+    assert read.urls == ["b", "b.zip", "dated", "item", "one", "packed", "text", "usual"]
     first, second, third = read.accounts
     assert (first.name, first.format) == (f"{site.url}index.xml", "urlset (2), RSS, sitemapindex")
-    assert (first.rows, first.used, first.foreign, first.beside, first.urls) == (7, 5, 1, 1, 5)
+    assert (first.rows, first.used, first.foreign, first.beside, first.urls) == (7, 6, 1, 0, 6)
     assert (second.format, third.format) == ("text", "urlset")
     assert all(each.complete and each.bytes for each in read.accounts)
     assert first.bytes > len(packed)

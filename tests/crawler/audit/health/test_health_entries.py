@@ -59,6 +59,10 @@ GONE = VisitedUrl(url="https://example.com/c", state=State.CLIENT_ERROR, status=
          'the page has noindex: only for bingbot: X-Robots-Tag "bingbot: none"'),
         (visited(State.CANONICAL_ELSEWHERE, 200, "canonical is /b", FINE.url, end=FINE), "entry.canonical",
          "the page names https://example.com/b as its canonical"),
+        (visited(State.WRONG_TYPE, 200, "image/png is not HTML"), "entry.type",
+         "the URL is a file, not a page: image/png is not HTML"),
+        (visited(State.WRONG_TYPE, 200, "application/json is not HTML"), "entry.type",
+         "the URL is a file, not a page: application/json is not HTML"),
     ],
 )  # fmt: skip
 def test_google_only_canonical_pages_that_answer_belong_in_a_sitemap(

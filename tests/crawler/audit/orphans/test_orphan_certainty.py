@@ -1,8 +1,17 @@
 """What a crawl did not see makes it doubtful whether an orphan is one, and each doubt says what helps."""
 
+from typing import Any
+
 import pytest
 
-from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, limits_of_crawl
+from crawler.audit.orphans.certainty import (
+    CrawlCoverage,
+    EndedUrls,
+    best_certainty,
+    is_mostly_right,
+    limits_of_crawl,
+    must_weigh_failures,
+)
 from crawler.model import State
 
 PAGE = "https://www.example.com/hub"
@@ -12,6 +21,11 @@ def ends(state: State, status: int | None = None, count: int = 1, reason: str = 
     return CrawlCoverage(
         end_states={(State.INDEXABLE, 200): EndedUrls(9, PAGE), (state, status): EndedUrls(count, PAGE, reason)}
     )
+
+
+def failed(count: int, *, of: int, **more: Any) -> CrawlCoverage:
+    answered = {(State.INDEXABLE, 200): EndedUrls(of, PAGE), (State.SERVER_ERROR, 500): EndedUrls(count, PAGE)}
+    return CrawlCoverage(end_states=answered, **more)
 
 
 def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
@@ -91,3 +105,34 @@ def test_ours_what_is_too_long_for_a_sitemap_and_was_read_is_no_doubt() -> None:
     (doubt,) = limits_of_crawl(CrawlCoverage(end_states={(State.TOO_LONG, None): long}))
     assert doubt.startswith("1 URL was too long to be fetched")
     assert len(doubt) < 300
+
+
+@pytest.mark.parametrize(
+    ("seen", "certainty"),
+    [
+        (CrawlCoverage(end_states={(State.INDEXABLE, 200): EndedUrls(99, PAGE)}), "certain"),
+        (ends(State.ROBOTS), "inconclusive"),
+        (failed(1, of=100, forgotten=0), "likely"),
+        (failed(50, of=100, forgotten=0), "likely"),  # earlier visits know what they link to
+        (failed(3, of=100, forgotten=3), "likely"),
+        (failed(4, of=100, forgotten=4), "inconclusive"),
+        (failed(4, of=100, forgotten=3), "likely"),
+        (failed(4, of=100, forgotten=4, trust_failed=4), "likely"),
+        (failed(4, of=100, forgotten=4, trust_failed=3), "inconclusive"),
+        (failed(1, of=100, forgotten=0, no_robots=("https://a.example",)), "inconclusive"),
+        (failed(1, of=100, forgotten=0, stopped="it was interrupted"), "inconclusive"),
+    ],
+)
+def test_ours_failed_pages_alone_leave_findings_likely(seen: CrawlCoverage, certainty: str) -> None:
+    assert best_certainty(seen) == certainty
+
+
+def test_ours_nobody_has_to_weigh_failures_that_an_earlier_visit_or_the_user_vouches_for() -> None:
+    assert must_weigh_failures(failed(2, of=100, forgotten=1))
+    assert not must_weigh_failures(failed(2, of=100, forgotten=0))
+    assert not must_weigh_failures(failed(2, of=100, forgotten=2, trust_failed=2))
+
+
+@pytest.mark.parametrize(("mistaken", "findings", "right"), [(2, 100, True), (2.1, 100, False), (0.01, 0, True)])
+def test_ours_likely_findings_are_nearly_all_right(mistaken: float, findings: int, right: bool) -> None:
+    assert is_mostly_right(mistaken, findings) is right

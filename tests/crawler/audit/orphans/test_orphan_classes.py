@@ -47,7 +47,14 @@ def of(standing: UrlFacts, known: SourceStats = NO_SOURCES) -> set[str]:
     ],
 )
 def test_ours_an_orphan_is_of_the_class_of_who_knows_it(known: set[SourceKind], rule: str) -> None:
-    assert of(page(), SourceStats(sources=known)) == {rule}
+    assert of(page(), SourceStats(sources=known, people=1)) == {rule}
+
+
+@pytest.mark.parametrize("bots", [0, 200])
+def test_ours_a_page_that_only_machines_request_is_no_orphan(bots: int) -> None:
+    assert of(page(), SourceStats(sources={SourceKind.LOG}, bots=bots, ok=200)) == set()
+    assert of(page(), SourceStats(sources={SourceKind.LOG}, bots=bots + 1, engines=1)) == {"orphan.log"}
+    assert of(page(LinkKind.NOFOLLOW), SourceStats(sources={SourceKind.LOG}, bots=bots)) >= {"weak.nofollow"}
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from crawler.audit.orphans.duplicates import (
     normalize_spelling,
 )
 from crawler.model import Url
+from crawler.parse.snapshot.snapshot import take_snapshot
 from crawler.url.normalize import normalize_url
 
 SITE = "https://www.example.com"
@@ -65,8 +66,9 @@ def test_ours_a_fold_is_the_same_for_every_case_and_end(tail: str) -> None:
     assert normalize_spelling(url) == normalize_spelling(Url(url.swapcase().replace("HTTPS", "https")))
 
 
-def twin(number: int, digest: bytes = b"same", *, title: str = "", listed: bool = False) -> DuplicateCandidate:
-    return DuplicateCandidate("key", number, Url(f"{SITE}/{number}"), digest, title, listed)
+def twin(number: int, digest: bytes = b"same", *, text: str = "", listed: bool = False) -> DuplicateCandidate:
+    snapshot = take_snapshot(text.encode()) if text else b""
+    return DuplicateCandidate("key", number, Url(f"{SITE}/{number}"), digest, "", snapshot, listed)
 
 
 def led_to(*ids: int) -> Callable[[int], LinkSupport]:
@@ -91,12 +93,14 @@ def test_ours_of_unlinked_spellings_the_one_that_others_name_is_the_page() -> No
 def test_ours_of_two_cases_the_lower_one_is_the_page() -> None:
     urls = [Url(f"{SITE}/Boats"), Url(f"{SITE}/boats")]
     assert list(
-        find_copies([DuplicateCandidate("key", n, url, b"same", "", False) for n, url in enumerate(urls)], led_to())
+        find_copies(
+            [DuplicateCandidate("key", n, url, b"same", "", b"", False) for n, url in enumerate(urls)], led_to()
+        )
     ) == [(0, 1)]
 
 
 def test_ours_what_the_site_names_is_no_copy_by_what_it_says_alone() -> None:
-    island = DuplicateCandidate("key", 3, Url(f"{SITE}/3"), b"same", "", is_listed=False, is_uncrawled=False)
+    island = DuplicateCandidate("key", 3, Url(f"{SITE}/3"), b"same", "", b"", is_listed=False, is_uncrawled=False)
     assert list(find_copies([twin(1), twin(2), island], led_to(1))) == [(2, 1)]
 
 
@@ -105,14 +109,28 @@ def test_ours_what_says_something_else_is_another_page() -> None:
     assert not list(find_copies([twin(1, b""), twin(2, b"")], led_to(1)))
 
 
-def test_ours_a_title_is_enough_between_spellings() -> None:
-    pages = [twin(1, b"one", title="Boats"), twin(2, b"two", title="Boats")]
-    assert list(find_copies(pages, led_to(1))) == [(2, 1)]
+BOATS = "<title>Boats</title><p>All our boats are here, and all of them float.<p>{}"
 
 
-def test_ours_a_title_is_not_enough_where_a_value_is_another() -> None:
+@pytest.mark.parametrize(
+    ("one", "other", "is_copy"),
+    [
+        ("Seen 17 times.", "Seen 18 times.", True),
+        ("Made in 0.2 s", "Made in 0.4 s", True),
+        ("The team of the boat house.", "The team of the harbour, and how to reach it.", False),
+        ("The team of the boat house.", "", False),
+        ("1", "2 <p>And one more.", False),
+    ],
+)
+def test_ours_spellings_that_say_the_same_but_for_figures_are_one_page(one: str, other: str, is_copy: bool) -> None:
+    pages = [twin(1, b"one", text=BOATS.format(one)), twin(2, b"two", text=BOATS.format(other))]
+    assert list(find_copies(pages, led_to(1))) == [(2, 1)] * is_copy
+
+
+def test_ours_nearly_the_same_text_is_not_enough_where_a_value_is_another() -> None:
     urls = [Url(f"{SITE}/boat?id=aB"), Url(f"{SITE}/boat?id=Ab")]
-    twins = [DuplicateCandidate("key", n, url, bytes([n + 1]), "Boat", is_listed=False) for n, url in enumerate(urls)]
+    text = take_snapshot(BOATS.format("").encode())
+    twins = [DuplicateCandidate("key", n, url, bytes([n + 1]), "", text, is_listed=False) for n, url in enumerate(urls)]
     assert not list(find_copies(twins, led_to(0)))
 
 

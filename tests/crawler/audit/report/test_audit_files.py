@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 from audits import audit, findings, hostile, of
+from msgspec.structs import replace
 from naughty import NAUGHTY, storable
 
-from crawler.audit.finding import AuditFinding
+from crawler.audit.actions import rank_actions
+from crawler.audit.finding import AuditFinding, LinkSuggestion
 from crawler.audit.report.csv import CSV_COLUMNS, cell_text, write_csv
 from crawler.audit.report.write import write_reports
 from crawler.errors import StorageError
@@ -107,12 +109,13 @@ ALWAYS = {"audit.html", "audit.json", "audit.sarif", "audit.junit.xml"}
 def test_ours_all_reports_are_written_and_those_of_an_earlier_audit_go(folder: Path) -> None:
     found = findings()
     paths = write_reports(audit(found), of(found), folder)
-    tables = {f"csv/{rule}.csv" for rule in ("orphan.sitemap", "reach.deep", "entry.gone", "duplicate.loc")}
+    rules = ("orphan.sitemap", "reach.deep", "entry.gone", "duplicate.loc")
+    tables = {f"csv/{rule}.csv" for rule in rules} | {"csv/findings.csv", "audit.xlsx"}
     assert {str(path.relative_to(folder)) for path in paths} == names(folder) == ALWAYS | tables
     (folder / "csv" / "mine.csv").write_text("mine")
     found = [each for each in found if each.rule == "entry.gone"]
     write_reports(audit(found), of(found), folder)
-    assert names(folder) == ALWAYS | {"csv/entry.gone.csv", "csv/mine.csv"}
+    assert names(folder) == ALWAYS | {"audit.xlsx", "csv/findings.csv", "csv/entry.gone.csv", "csv/mine.csv"}
 
 
 def test_ours_hostile_strings_do_not_keep_reports_from_being_written(folder: Path) -> None:
@@ -147,3 +150,88 @@ def test_ours_a_full_disk_is_told_and_leaves_no_draft(folder: Path, monkeypatch:
     with pytest.raises(StorageError, match=r"audit\.json cannot be written: No space left on device"):
         write_reports(audit(findings()), of(findings()), folder)
     assert not any(name.endswith(".draft") for name in names(folder))
+
+
+def suggested(url: str) -> list[LinkSuggestion]:
+    return [LinkSuggestion(url, "index of its directory", 0.756)]
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    return list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines(), strict=True))
+
+
+def test_ours_redirects_and_links_are_tables_for_a_cms(folder: Path) -> None:
+    site = "https://www.example.com"
+    found = [
+        AuditFinding(rule="gone.visited", url=f"{site}/old", sentence="", targets=suggested(f"{site}/new")),
+        AuditFinding(rule="gone.linked", url=f"{site}/old", sentence="", targets=suggested(f"{site}/new")),
+        AuditFinding(rule="gone.linked", url=f"{site}/lost", sentence=""),
+        AuditFinding(rule="orphan.log", url=f"{site}/a", sentence="", title="=A | Shop", hubs=suggested(f"{site}/")),
+        AuditFinding(rule="weak.head", url=f"{site}/b", sentence="", title="B - C | Shop", hubs=suggested(f"{site}/")),
+        AuditFinding(rule="weak.head", url=f"{site}/c/red-hat.html?x=1", sentence="", hubs=suggested(f"{site}/")),
+    ]
+    report = audit(found)
+    write_reports(replace(report, actions=rank_actions(report, of(found)).actions), of(found), folder)
+    why = "index of its directory"
+    assert rows_of(folder / "csv" / "redirects.csv") == [
+        ["From", "To", "Likeness", "Reason"],
+        [f"{site}/old", f"{site}/new", "0.76", why],
+    ]
+    assert rows_of(folder / "csv" / "links.csv") == [
+        ["From page", "To page", "Anchor text", "Reason"],
+        [f"{site}/", f"{site}/a", "'=A", why],
+        [f"{site}/", f"{site}/b", "B - C", why],
+        [f"{site}/", f"{site}/c/red-hat.html?x=1", "red hat", why],
+    ]
+    write_reports(audit([]), of([]), folder)
+    assert names(folder) == ALWAYS
+
+
+def test_ours_one_table_has_all_findings_with_their_rules(folder: Path) -> None:
+    found = findings()
+    write_reports(audit(found), of(found), folder)
+    heading, *rows = rows_of(folder / "csv" / "findings.csv")
+    assert heading == ["Rule", "Severity", *(name for name, _ in CSV_COLUMNS)]
+    single = {rule: rows_of(folder / "csv" / f"{rule}.csv")[1:] for rule in {each.rule for each in found}}
+    assert len(rows) == sum(map(len, single.values())) == len(found)
+    assert all(row[2:] in single[row[0]] for row in rows)
+    assert {(row[0], row[1]) for row in rows} == {(each.rule, each.severity.value) for each in found}
+
+
+def test_openpyxl_reads_the_workbook_and_finds_no_formula_and_no_link(folder: Path) -> None:
+    import openpyxl
+
+    found = hostile(map(storable, NAUGHTY))
+    made = audit(found)
+    write_reports(replace(made, actions=rank_actions(made, of(found)).actions), of(found), folder)
+    book = openpyxl.load_workbook(folder / "audit.xlsx")
+    assert book.sheetnames[:2] == ["What to do", "Findings"]
+    sheet = book["Findings"]
+    table_ = rows_of(folder / "csv" / "findings.csv")
+    assert sheet.max_row == len(table_)
+    assert [cell.value for cell in sheet[1]] == table_[0]
+    urls = table_[0].index("URL")
+    for row, expected in zip(sheet.iter_rows(min_row=2), table_[1:], strict=True):
+        assert row[urls].value == (expected[urls] or None)
+        for cell in row:
+            assert cell.data_type != "f"
+            assert cell.hyperlink is None
+            assert not isinstance(cell.value, str) or cell.value[0] not in "=+-@\t\r\n"
+    assert sheet.auto_filter.ref
+    assert sheet.freeze_panes == "B2"
+
+
+def test_ours_the_workbook_has_the_redirects_and_the_links(folder: Path) -> None:
+    import openpyxl
+
+    site = "https://www.example.com"
+    found = [
+        AuditFinding(rule="gone.visited", url=f"{site}/old", sentence="", targets=suggested(f"{site}/new")),
+        AuditFinding(rule="orphan.log", url=f"{site}/a", sentence="", title="A", hubs=suggested(f"{site}/")),
+    ]
+    write_reports(audit(found), of(found), folder)
+    book = openpyxl.load_workbook(folder / "audit.xlsx", read_only=True)
+    sheets = (book[name].rows for name in ("Redirects", "Links to add"))
+    redirects, links = ([[cell.value for cell in row] for row in rows] for rows in sheets)
+    assert redirects[1][:3] == [f"{site}/old", f"{site}/new", 0.76]
+    assert links[1][:3] == [f"{site}/", f"{site}/a", "A"]

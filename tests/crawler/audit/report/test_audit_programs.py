@@ -60,6 +60,7 @@ def test_ours_json_has_the_fields_of_the_report_and_all_of_every_finding() -> No
         "severity": "warning",
         "title": "In the sitemap only",
         "certain": 6,
+        "likely": 0,
         "inconclusive": 0,
     }
     assert [each["rule"] for each in told["counts"]] == ORDER

@@ -13,12 +13,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from audits import Given
+from audits import Given, audit, of
 from made_report import made, write_page
 from msgspec.structs import replace
 from naughty import NAUGHTY, storable
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from crawler.audit.actions import rank_actions
 from crawler.audit.finding import (
     AuditFinding,
     AuditFindings,
@@ -29,6 +30,7 @@ from crawler.audit.finding import (
     RuleCount,
     SiteSection,
 )
+from crawler.audit.patterns import fold_findings
 from crawler.audit.report.charts import chart_bars, shade_of, treemap_tiles
 from crawler.audit.report.html import keep_options_whole, link_text, percent_text
 from crawler.audit.report.html_data import allotment, known_visits
@@ -110,8 +112,10 @@ def test_ours_every_class_has_its_count_its_meaning_and_its_remedy(tmp_path: Pat
             }
         if count.rule == "orphan.island":
             continue
-        first = list(islice(findings(count.rule), 10))
-        assert [text(each) for each in told[count.rule].css("ol .url > a")] == [each.url for each in first]
+        first = list(islice(fold_findings(findings(count.rule), report.patterns_of(count.rule)), 10))
+        urls = [each.url for each in first if isinstance(each, AuditFinding)]
+        assert [text(each) for each in told[count.rule].css("ol .url > a")] == urls
+        assert len(told[count.rule].css("ol > li")) == len(first)
 
 
 def test_ours_sources_and_figures_are_there_without_a_script(tmp_path: Path) -> None:
@@ -134,7 +138,19 @@ def test_ours_sources_and_figures_are_there_without_a_script(tmp_path: Path) -> 
 def test_ours_an_audit_that_found_nothing_says_so(tmp_path: Path) -> None:
     report, _ = made(1)
     empty = msgspec.structs.replace(
-        report, counts=[], inputs=[], states=[], statuses=[], depths=[], ages=[], inlinks=[], sections=[], notes=[]
+        report,
+        counts=[],
+        inputs=[],
+        states=[],
+        statuses=[],
+        depths=[],
+        ages=[],
+        inlinks=[],
+        sections=[],
+        notes=[],
+        actions=[],
+        patterns=[],
+        section_links=[],
     )
     tree = page(tmp_path, empty, lambda _: iter(()))
     assert "No findings: every page is linked" in text(tree.css_first("#classes"))
@@ -156,8 +172,9 @@ def test_ours_what_nobody_looked_for_is_said_and_no_green_light_is_given(tmp_pat
     assert text(verdict.css_first("h2")) == "Nothing to compare with"
     assert "no log" in text(verdict)
     assert "7 URLs that only sources name were not fetched" in text(verdict)
-    told = [text(each) for each in tree.css("#classes dt, #classes dd")]
-    assert told[:2] == ["Checked, without findings", "Dead URLs"]
+    told = [text(each) for each in tree.css("#unchecked dt, #unchecked dd")]
+    assert told[0] == "Checked, without findings"
+    assert told[1].startswith("Dead URLs · ")
     assert told[-6:] == [
         "Not checked: no log", "Orphans", "Not checked: --no-media", "Images and videos",
         "Not decided: cut short", "Hard to reach",
@@ -414,3 +431,31 @@ def test_ours_bars_and_shades() -> None:
 )  # fmt: skip
 def test_ours_shares_are_never_rounded_to_all_or_nothing(share: float, told: str) -> None:
     assert percent_text(share) == told
+
+
+def test_ours_errors_and_the_worst_warnings_are_unfolded_and_show_urls(tmp_path: Path) -> None:
+    report, findings = made(2_000)
+    tree = page(tmp_path, report, findings)
+    parts = tree.css("#classes > .family")
+    assert [text(each.css_first("h3")).split()[0] for each in parts] == ["Errors", "Warnings", "Notes"]
+    for part, opened in zip(parts, (len(parts[0].css("details")), 3, 0), strict=True):
+        folds = part.css("details")
+        assert ["open" in each.attributes for each in folds] == [place < opened for place in range(len(folds))]
+    order = [rule for action in report.actions for rule in action.rules]
+    shown = [(each.attributes["id"] or "").removeprefix("class=") for each in parts[1].css("details")]
+    assert shown == sorted(shown, key=order.index)
+    unseen = replace(report, unchecked={"media": "--no-media"}, counts=report.counts[:3])
+    sections = [each.attributes.get("id") for each in page(tmp_path, unseen, findings).css("main > section")]
+    assert [each for each in sections if each] == ["actions", "classes", "site", "findings", "sources", "unchecked"]
+
+
+def test_ours_ten_thousand_urls_of_one_pattern_are_one_row_with_examples(tmp_path: Path) -> None:
+    found = [
+        AuditFinding(rule="gone.linked", url=f"https://shop.example/old/page-{n}", sentence="") for n in range(9_999)
+    ]
+    report, given = audit(found), of(found)
+    tree = page(tmp_path, replace(report, **rank_actions(report, given)._asdict()), given)
+    (row,) = tree.css("details[id='class=gone.linked'] ol > li")
+    assert "9,999 like https://shop.example/old/page-{n}" in text(row)
+    assert [each.attributes["href"] for each in row.css("a")] == [each.url for each in found[:3]]
+    assert "Correct the links to 9,999 dead URLs like" in text(tree.css_first("#actions h3"))

@@ -320,8 +320,11 @@ def test_ours_without_a_script_the_figures_and_the_worst_are_there(opening: Open
     assert page.locator(".treemap rect").count() == 13
     assert not page.locator("#explorer").is_visible()
     assert not page.locator(".needs-script").first.is_visible()
-    page.locator("summary", has_text="In the sitemap only").click()
-    assert page.locator("details[open] ol li").count() == 10
+    folded = page.locator("#classes details:not([open])")
+    shown, before = page.locator("#classes details[open] ol li"), folded.count()
+    assert shown.count() >= 10
+    folded.first.locator("summary").click()
+    assert folded.count() == before - 1
 
 
 @pytest.mark.slow
@@ -341,16 +344,41 @@ def test_ours_it_fits_a_phone_and_the_dark(opening: Opening, incomplete: Path, s
     assert field(page, "sort").is_visible() == (width < 1_366)
 
 
+@pytest.mark.parametrize("width", [390, 1_440])
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_ours_the_first_screen_says_what_to_do_first(
+    opening: Opening, tmp_path: Path, width: int, is_complete: bool
+) -> None:
+    report, findings = made(2_000, is_complete=is_complete)
+    write_page(report, findings, tmp_path / "audit.html")
+    page = opening(tmp_path / "audit.html", viewport={"width": width, "height": 844})
+    shown = page.locator(".actions > li")
+    assert [report.actions[place].title in shown.nth(place).inner_text() for place in range(3)] == [True] * 3
+    for place in range(3 if width > 1_000 else 1):
+        box = shown.nth(place).locator(".examples").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < 844
+
+
+def test_ours_the_actions_lead_to_their_findings_in_the_table(opening: Opening, complete: Path) -> None:
+    page = opening(complete)
+    action = next(each for each in REPORT.actions if each.name == "link")
+    page.locator(".actions a[href*='orphan.sitemap']").evaluate("link => link.click()")
+    expect(page.locator("#told")).to_have_text(f"{action.count} of {TOTAL:,} findings")
+
+
 @pytest.mark.slow
 def test_ours_it_is_printed_dark_on_white_without_its_buttons(opening: Opening, incomplete: Path) -> None:
     page = opening(incomplete, color_scheme="dark")
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    colour = page.evaluate("getComputedStyle(document.querySelector('.verdict p')).color")
+    colour = page.evaluate("getComputedStyle(document.querySelector('.actions p')).color")
     assert sum(map(int, colour[4:-1].split(","))) < 150
     assert page.get_by_role("heading", name="INCONCLUSIVE").is_visible()
     assert not page.locator("#filters").is_visible()
-    assert page.locator("details[open]").count() == 0
+    assert not page.locator(".actions .needs-script").first.is_visible()
+    assert page.locator("#classes details[open] .on-paper").first.is_visible()
+    assert page.locator("details:not([open])").count() > 5
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
 
@@ -394,6 +422,7 @@ def test_ours_links_of_the_table_name_the_host_that_they_lead_to(opening: Openin
     page = opening(tmp_path / "audit.html")
     assert urls(page) == ["/plain", f"{home}//evil.example/"]
     page.locator(".opener").first.click()
+    page.locator(".opened dl").wait_for()
     texts = page.locator(".opened dd a").all_inner_texts()
     assert texts == ["https://xn--shp-ted.example/x", f"{home}/\\u{{202e}}gpj.exe", f"{home}/y", spellings[3]]
 

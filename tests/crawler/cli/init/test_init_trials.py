@@ -113,12 +113,13 @@ def allowed(unit: str) -> set[str]:
         elif name and line.strip() and not line.strip().startswith("#"):
             groups.setdefault(name, []).append(line.strip())
 
-    def calls(group: str) -> set[str]:
-        return {call for each in groups[group] for call in (calls(each) if each.startswith("@") else {each})}
+    def calls(names: list[str]) -> set[str]:
+        return {call for name in names for call in (calls(groups[name]) if name.startswith("@") else {name})}
 
-    left = calls("@default")
+    left = calls(["@default"])
     for line in unit.splitlines():
         key, _, value = line.partition("=")
         if key == "SystemCallFilter":
-            left = left - calls(value[1:]) if value.startswith("~") else left | calls(value)
+            names = calls(value.removeprefix("~").split())
+            left = left - names if value.startswith("~") else left | names
     return left

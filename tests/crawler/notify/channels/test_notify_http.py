@@ -9,15 +9,9 @@ import anyio
 import pytest
 from hostile import Certificates, HostileServer, Step, answer, chunked, drip, fin, repeat, rst, send, sleep
 
+from crawler.config.secrets import quote_message
 from crawler.errors import UsageError
-from crawler.notify.channels.http import (
-    HttpSender,
-    NoResponse,
-    NotifyResponse,
-    display_origin,
-    quote_message,
-    result_of,
-)
+from crawler.notify.channels.http import HttpSender, NoResponse, NotifyResponse, display_origin, result_of
 from crawler.notify.notice import SendStatus
 
 SECRET = "T0PSECRET-7f3a9"

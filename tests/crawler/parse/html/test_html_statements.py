@@ -173,7 +173,10 @@ def test_google_hreflang_of_html_and_header() -> None:
     assert read("<link rel=alternate hreflang=de href=/de>", options=ReadOptions(alternates=False)).alternates == []
 
 
-@pytest.mark.parametrize("code", ["", "english", "en-UK", "en_GB", "*", "e", "en-", "en-GB-x", "12", "en\u212a"])
+@pytest.mark.parametrize(
+    "code",
+    ["", "english", "en-UK", "en_GB", "*", "e", "en-", "en-GB-x", "12", "en\u212a", "jp", "cz-CZ", "en-XX", "de-EU"],
+)
 def test_google_bad_hreflang_is_a_fault_and_still_a_link(code: str) -> None:
     page = read(f"<link rel=alternate hreflang='{code}' href=/x>")
     assert page.alternates == []

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 from web_made import DAY, LATER, NOW, PAGES, Seen, attempt, audited, board, replace, site, state, usual
 from web_served import serving
 
@@ -153,6 +154,21 @@ def test_ours_the_last_audit_is_told_with_what_is_new_and_why_the_next_told_noth
     assert not [each for each in ("<script>", 'href="javascript') if each in html]
     assert not [each for each in ("\u202e", "\x1b") if each in told]  # a URL of ours has none to put in a href
     assert "49" not in told
+
+
+def test_ours_the_findings_of_the_last_audits_are_told_by_class(tmp_path: Path) -> None:
+    shop = usual(tmp_path)
+    for number, rules in ((1, None), (2, {"orphan.log": 1_204}), (3, {"orphan.log": 9, "entry.gone": 2})):
+        audited(
+            shop, number=number, started=NOW - (9 - number) * DAY, rules=rules, unchecked=["health"] * (number == 2)
+        )
+    with serving(board(shop)) as served:
+        tree = LexborHTMLParser(served.text("/sites/shop"))
+    (table,) = tree.css("#audits ~ details table")
+    rows = [[cell.text(strip=True) for cell in row.css("th, td")] for row in table.css("tr")]
+    dash = "\u2013"
+    assert [cell.replace("\xa0", " ") for cell in rows[0]] == ["Class", "3 Jan", "4 Jan", "5 Jan"]
+    assert rows[1:] == [["Listed, but gone", dash, dash, "2"], ["In the logs only", dash, "1,204", "9"]]
 
 
 @pytest.mark.parametrize(

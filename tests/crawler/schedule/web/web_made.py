@@ -98,7 +98,7 @@ def usual(folder: Path, name: str = "shop", **values: Any) -> SiteStatus:
 def audited(made: SiteStatus, *, failed: str = "", **values: Any) -> None:
     """Let a site have been audited two days ago; with ``failed`` there was one since that came to nothing."""
     directory = made.state / AUDIT
-    directory.mkdir(parents=True)
+    directory.mkdir(parents=True, exist_ok=True)
     severities = {"error": 1, "warning": 4}
     given: dict[str, Any] = {
         "number": 3, "started": NOW - 2 * DAY, "before": NOW - 9 * DAY, "verdict": "conclusive", "why": "", "pages": 3,
@@ -110,10 +110,12 @@ def audited(made: SiteStatus, *, failed: str = "", **values: Any) -> None:
         news = AuditSummary(**given | values)
         db.execute("INSERT INTO audit VALUES (?, ?, '{}')", (news.number, msgspec.msgpack.encode(news)))
     with closing(STATE_DB.open(directory / STATE_DB.file)) as db:
-        run = Run(number=3, started=NOW - 2 * DAY, version="", ended=NOW - DAY, outcome="audited", exit_code=0)
+        run = Run(
+            number=news.number, started=NOW - 2 * DAY, version="", ended=NOW - DAY, outcome="audited", exit_code=0
+        )
         RunStore(db).write(run)
         if failed:
-            RunStore(db).write(replace(run, number=4, outcome="nothing", exit_code=2, refusal=failed))
+            RunStore(db).write(replace(run, number=news.number + 1, outcome="nothing", exit_code=2, refusal=failed))
 
 
 def index(*names: str) -> str:

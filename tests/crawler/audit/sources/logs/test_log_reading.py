@@ -186,8 +186,29 @@ def test_ours_rotated_logs_are_found_once_each_and_read_from_the_oldest(tmp_path
     assert [Path(name).name for name in found] == order
     seen: list[SourceProgress] = []
     accounts, _ = read([tmp_path], seen=seen)
-    assert [Path(account.name).name for account in accounts] == order
+    *logs, folder = accounts
+    assert [Path(account.name).name for account in logs] == order
+    assert (folder.name, folder.complete) == (str(tmp_path), True)
+    assert folder.notes == ["1 file was not read: error.log (unknown format)"]
     assert seen[-1].read == seen[-1].size
+
+
+def test_ours_every_log_of_a_folder_is_read_whatever_its_name(tmp_path: Path) -> None:
+    names = ("access.log", "access.log.1", "access_log-20261101.gz", "ex261101.log", "other_vhosts.log", "www", "a.bak")
+    names += ("2026/11/01", "cdn.log.zst", "ssl_request_log", "localhost.2026-11-01.txt", "old.xz", "json.log.bz2")
+    for number, name in enumerate(names):
+        data = line(f"/{number}").encode()
+        packed = PACKED.get(name.rpartition(".")[2], lambda text: text)(data)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(gzip.compress(data) if name == "www" else packed)
+    (tmp_path / "core").write_bytes(b"\x7fELF\0\1")
+    (tmp_path / "half.log.zip").write_bytes(zipped({"a": line("/a").encode()})[:-8])
+    accounts, claims = read([tmp_path])
+    assert {claim.url.removeprefix(HOME) for claim in claims} == {f"/{number}" for number in range(len(names))}
+    folder = accounts[-1]
+    assert (folder.complete, len(accounts)) == (False, len(names) + 1)
+    assert folder.faults == ["1 file was not read: half.log.zip (cannot be read: File is not a zip file)"]
+    assert folder.notes == ["1 file was not read: core (neither text nor compressed as .gz, .zst, .bz2, .xz or .zip)"]
 
 
 def test_ours_what_cannot_be_read_is_refused_with_a_remedy(tmp_path: Path) -> None:

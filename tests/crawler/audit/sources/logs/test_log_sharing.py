@@ -89,7 +89,7 @@ def _said(counter: LineCounter) -> object:
         thing: (count.first, count.last, count.answered, count.status, _named(count.packed, counts.names))
         for thing, count in counts.targets.items()
     }
-    size = sum(map(len, things))
+    size = sum(map(len, things)) + sum(400 for count in counts.targets.values() if count.visitors)
     assert counts.size == size
     return things, counter.rows, counter.unread, counter.unread_example, counts.beside, counts.ours
 

@@ -1,0 +1,233 @@
+"""Ranks what to do by its effect, from the findings of an audit. Pure."""
+
+from collections.abc import Iterator
+from heapq import nlargest
+from math import sqrt
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+
+from crawler.audit.finding import Action, AuditFinding, AuditFindings, AuditReport, FindingPattern, RuleCount
+from crawler.audit.patterns import MAX_EXAMPLES, FindingGroup, PatternCounter, demand
+from crawler.audit.rule_groups import REPORTED_RULES, reported_counts
+from crawler.units import count_text
+from sitemap import RULES as LINT
+from sitemap import Rule, Severity
+
+REDIRECTS_FILE: Final = "csv/redirects.csv"
+LINKS_FILE: Final = "csv/links.csv"
+
+_WEIGHTS: Final = {Severity.ERROR: 10.0, Severity.WARNING: 3.0, Severity.NOTE: 0.3}
+_DOUBTFUL: Final = 0.3  # factor for findings that are inconclusive
+_MAX_PATTERNS: Final = 3  # of one action
+_NEARLY_ALL: Final = 0.9  # of the findings of an action that a pattern must have to be in its title
+
+
+class _Task(Struct, frozen=True):
+    """What people do about some rules at once: ids, or families. ``title`` has the noun in place of ``{}``.
+
+    ``gain`` is the share of the demand for the URLs that the work serves: a visitor who gets an error page gains all.
+    """
+
+    name: str
+    title: str
+    noun: str
+    nouns: str
+    cost: str
+    gain: float
+    how: str
+    rules: frozenset[str]
+    file: str = ""
+    prepared: str = ""
+
+
+_TASKS: Final = (
+    _Task(
+        "redirect", "Redirect {} to the pages that replace them", "dead URL", "dead URLs",
+        "Visitors and links from other sites end on an error page", 1.0,
+        "Redirect each URL to the page that replaces it. If no page replaces it, return status 410.",
+        frozenset({"gone.visited", "gone.named"}), REDIRECTS_FILE, "suggests a target for",
+    ),
+    _Task(
+        "repair", "Repair {}", "failing URL", "failing URLs", "Visitors and search engines get a server error", 1.0,
+        "Look for the cause in the log of the server.",
+        frozenset({"gone.failing", "gone.down", "entry.failed"}),
+    ),
+    _Task(
+        "unlink", "Correct the links to {}", "dead URL", "dead URLs", "Pages lead visitors to an error", 1.0,
+        "Change each link to the page that replaces the URL, or remove the link.",
+        frozenset({"gone.linked"}), REDIRECTS_FILE, "suggests a new target for",
+    ),
+    _Task(
+        "link", "Add links to {}", "orphan or weakly linked page", "orphans and weakly linked pages",
+        "Visitors do not find these pages, and search engines rate them as unimportant", 0.25,
+        "Link to each page from a page that visitors can reach.",
+        frozenset({"orphan", "weak"}), LINKS_FILE, "lists links for",
+    ),
+    _Task(
+        "canonical", "Correct {}", "canonical", "canonicals", "Search engines may index neither page", 0.25,
+        "State as canonical the page itself, or another page that can be indexed.",
+        frozenset({"canonical"}),
+    ),
+    _Task(
+        "entries", "Correct {}", "sitemap entry", "sitemap entries",
+        "Search engines crawl URLs that they cannot index, and trust the sitemap less", 0.0,
+        "List only canonical URLs of pages that can be indexed. siteatlas crawl writes such a sitemap.",
+        frozenset({"entry", "declared"}),
+    ),
+    _Task(
+        "list", "Add {} to the sitemap", "page", "pages", "Search engines find these pages late", 0.25,
+        "Add them to the sitemap. siteatlas crawl writes a sitemap that lists them.",
+        frozenset({"listed"}),
+    ),
+    _Task(
+        "hreflang", "Correct {}", "hreflang fault", "hreflang faults",
+        "Search engines may show visitors the wrong language", 0.0,
+        "On every language version, list all versions with their canonical URLs.",
+        frozenset({"cluster"}),
+    ),
+    _Task(
+        "redirects", "Update {}", "link to a redirect", "links to redirects",
+        "Each redirect costs visitors and crawlers a request", 0.1,
+        "Change the links to the final URLs.",
+        frozenset({"link"}),
+    ),
+    _Task(
+        "media", "Repair {}", "listed image or video", "listed images and videos",
+        "Search engines cannot show these files", 0.0,
+        "Correct the files, or the pages that show them.",
+        frozenset({"media"}),
+    ),
+    _Task(
+        "lint", "Correct {}", "fault in the sitemap files", "faults in the sitemap files",
+        "Search engines may skip the entries", 0.0,
+        "Correct the program that writes the sitemap.",
+        frozenset({*LINT}),
+    ),
+    _Task(
+        "reach", "Bring {} nearer to the start page", "page", "pages",
+        "Visitors and crawlers rarely come this far", 0.25,
+        "Link to them from pages that are nearer to the start page.",
+        frozenset({"reach"}),
+    ),
+)  # fmt: skip
+_MINOR: Final = frozenset({"listed.series"})  # rules that ask for no action
+
+
+class RankedActions(NamedTuple):
+    """The actions, the one with the most effect first, and the patterns of all rules in the order of the reports."""
+
+    actions: list[Action]
+    patterns: list[FindingPattern]
+
+
+def rank_actions(report: AuditReport, findings: AuditFindings) -> RankedActions:
+    """What to do, by effect. Reads each finding once; takes O(n log n).
+
+    The effect of an action sums up groups of its findings. A group is a pattern, which usually has one cause, or one
+    finding. Its effect is the weight of the severity, times the square root of the number of findings plus the square
+    root of the demand that the action serves. Findings that are inconclusive count less.
+    """
+    rules = [
+        _RuleWork(REPORTED_RULES[count.rule], findings, count)
+        for count in reported_counts(report)
+        if count.rule not in _MINOR
+    ]
+    by_task: dict[str, list[_RuleWork]] = {}
+    tasks: dict[str, _Task] = {}
+    for rule in rules:
+        task = _task_of(rule.rule)
+        tasks[task.name] = task
+        by_task.setdefault(task.name, []).append(rule)
+    actions = [_action(tasks[name], parts) for name, parts in by_task.items()]
+    actions.sort(key=lambda action: (-action.effect, action.name))
+    return RankedActions(actions, [pattern for rule in rules for pattern in rule.patterns])
+
+
+def _task_of(rule: Rule) -> _Task:
+    """The task that resolves a rule; a rule of its own kind is a task of its own."""
+    for key in (rule.id, rule.family):
+        if task := next((task for task in _TASKS if key in task.rules), None):
+            return task
+    return _Task(
+        rule.id, f"{rule.title}: {{}}", "finding", "findings", rule.sentence.rstrip("."), 0.25, rule.remedy, frozenset()
+    )
+
+
+class _RuleWork:
+    """The findings of one rule, counted. ``best`` are those that most people want, with their demand."""
+
+    def __init__(self, rule: Rule, findings: AuditFindings, counted: RuleCount) -> None:
+        self.rule = rule
+        self.inconclusive = counted.open_
+        self.count = self.people = self.clicks = self.links = self.prepared = 0
+        counter = PatternCounter(rule.id)
+        self.best = nlargest(MAX_EXAMPLES, self._counted(findings, counter))
+        self._groups = counter.merge()
+        self.patterns = counter.patterns()
+        self._factor = _WEIGHTS[rule.severity] * (1 - (1 - _DOUBTFUL) * counted.open_ / counted.total)
+
+    def _counted(self, findings: AuditFindings, counter: PatternCounter) -> Iterator[tuple[float, int, str]]:
+        for place, finding in enumerate(findings(self.rule.id)):
+            counter.add(finding)
+            self._count(finding)
+            yield demand(finding), -place, finding.url or finding.file
+
+    def _count(self, finding: AuditFinding) -> None:
+        self.count += finding.times
+        self.people += max(finding.people, finding.sessions)
+        self.clicks += finding.clicks
+        self.links += finding.backlinks
+        self.prepared += bool(finding.hubs or finding.targets)
+
+    def effect(self, gain: float) -> float:
+        """See :func:`rank_actions`."""
+        return self._factor * sum(_group_effect(group, gain) for group in self._groups)
+
+
+def _group_effect(group: FindingGroup, gain: float) -> float:
+    if group.is_pattern:
+        return sqrt(group.count) + sqrt(gain * group.demand)
+    return group.count + sqrt(gain) * group.roots
+
+
+def _action(task: _Task, parts: list[_RuleWork]) -> Action:
+    count = sum(part.count for part in parts)
+    parts = sorted(parts, key=lambda part: -part.effect(task.gain))
+    patterns = sorted((each for part in parts for each in part.patterns), key=lambda pattern: -pattern.count)
+    best = nlargest(MAX_EXAMPLES, (each for part in parts for each in part.best))
+    prepared = sum(part.prepared for part in parts)
+    noun = count_text(count, task.noun, task.nouns)
+    if patterns and patterns[0].count >= _NEARLY_ALL * count:
+        noun = f"{noun} like {patterns[0].pattern}"
+    how = task.how
+    if task.file and prepared:
+        how = f"{how} {task.file} {task.prepared} {'all' if prepared == count else f'{prepared:,}'} of them."
+    return Action(
+        name=task.name,
+        title=task.title.replace("{}", noun),
+        why=_cost_text(task, parts),
+        how=how,
+        severity=max(part.rule.severity for part in parts).value,
+        rules=[part.rule.id for part in parts],
+        count=count,
+        inconclusive=sum(part.inconclusive for part in parts),
+        effect=round(sum(part.effect(task.gain) for part in parts), 1),
+        examples=[*dict.fromkeys(url for _, _, url in best)],
+        patterns=patterns[:_MAX_PATTERNS],
+        file=task.file if prepared else "",
+    )
+
+
+def _cost_text(task: _Task, parts: list[_RuleWork]) -> str:
+    """What the problem costs, and the visits that show it."""
+    figures = [
+        count_text(number, *noun)
+        for number, noun in (
+            (sum(part.people for part in parts), ("visit by people", "visits by people")),
+            (sum(part.clicks for part in parts), ("click in search", "clicks in search")),
+            (sum(part.links for part in parts), ("link from other sites", "links from other sites")),
+        )
+        if number and task.gain
+    ]
+    return f"{task.cost} ({', '.join(figures)})." if figures else f"{task.cost}."

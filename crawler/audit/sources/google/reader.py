@@ -1,0 +1,273 @@
+"""Reads reports of Search Console and Google Analytics as claims: what is missing by the API, the rest from the cache.
+
+A refusal, which only a person can mend, is a UsageError. A failure that may pass, and the limit of requests a day, are
+faults of the source: the audit uses the rows that are stored.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import anyio
+import msgspec
+
+from crawler.audit.source_record import SourceRecord, SourceReport
+from crawler.audit.sources.google.cache import ReportCache
+from crawler.audit.sources.google.reports import DateSpan, GoogleReport, ReportRow, ga4_report, search_console_report
+from crawler.audit.sources.urls import RejectReason, SourceUrlParser
+from crawler.config.config import Config
+from crawler.config.google import (
+    DISABLED_REASONS,
+    QUOTA_REASONS,
+    AccessTokens,
+    ServiceAccount,
+    TokenRefused,
+    TokenResponse,
+    TokenUnavailable,
+    error_reasons,
+)
+from crawler.config.secrets import quote_message, reveal_secret
+from crawler.errors import UsageError
+from crawler.fetch.address_policy import AddressPolicy
+from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.identity import Identity
+from crawler.fetch.limits import MIB, BodyLimits, FetchLimits, TransportOptions
+from crawler.fetch.retry import RetryPolicy, is_transient, parse_retry_after
+from crawler.fetch.transports import HttpxTransports
+from crawler.model import Failure, Reply, Url
+from crawler.units import count_text, span
+
+_SETTING: Final = "--google-credentials"
+_BODY: Final = BodyLimits(wire=64 * MIB, decoded=256 * MIB)
+_OTHER: Final = "(other)"  # https://support.google.com/analytics/answer/13331684
+_NOT_A_PAGE: Final = frozenset({"", "(not set)", _OTHER})
+_UNAUTHORIZED: Final = 401
+
+
+class _Unavailable(Exception):
+    """The API cannot be read now. The message is a sentence."""
+
+
+def google_reports(config: Config) -> list[GoogleReport]:
+    """The reports that the configuration names. Raises UsageError for a name that cannot be a property's."""
+    audit = config.audit
+    reports = []
+    if audit.search_console:
+        reports.append(search_console_report(audit.search_console, config.search_console.endpoint))
+    if audit.ga4:
+        reports.append(ga4_report(audit.ga4, audit.ga4_endpoint))
+    return reports
+
+
+def check_reports(config: Config) -> None:
+    """Check properties and credentials before the first request. Raises UsageError."""
+    for report in google_reports(config):
+        AccessTokens(_account(config), report.scope, _SETTING)
+
+
+def read_report(
+    report: GoogleReport, config: Config, directory: Path, addresses: SourceUrlParser, now: float
+) -> tuple[SourceReport, Iterator[SourceRecord]]:
+    """The report and the claims of a source, one for each row. The report is complete after all claims.
+
+    ``directory`` has the stored results; ``now`` is Unix time. Raises UsageError for a refusal, StorageError.
+    """
+    source = SourceReport(source=report.source, name=report.title, format=f"{report.name} API")
+    days = _days(now, config.audit.google_days)
+    with ReportCache.opened(directory, report) as cache:
+        try:
+            anyio.run(_ApiReader(report, config, cache, now).fetch, days)
+        except _Unavailable as error:
+            source.complete = False
+            source.faults.append(str(error))
+            if (stored := cache.last_complete()) and stored != days:
+                source.notes.append(f"the rows of {stored.first} to {stored.last} are used")
+                days = stored
+    return source, _claims(report, source, directory, days, addresses)
+
+
+def _account(config: Config) -> ServiceAccount:
+    setting = config.audit.google_credentials or config.search_console.account
+    if not setting:
+        raise UsageError(
+            f"--search-console and --ga4 need {_SETTING}: the key file (JSON) of a service account, as a path, "
+            "file:PATH or env:NAME"
+        )
+    return ServiceAccount.read(setting, _SETTING)
+
+
+def _days(now: float, number: int) -> DateSpan:
+    """So many days up to yesterday (UTC): results of the present day would change."""
+    last = datetime.fromtimestamp(now, UTC).date() - timedelta(days=1)
+    return DateSpan((last - timedelta(days=number - 1)).isoformat(), last.isoformat())
+
+
+def _claims(
+    report: GoogleReport, source: SourceReport, directory: Path, days: DateSpan, addresses: SourceUrlParser
+) -> Iterator[SourceRecord]:
+    source.first, source.last = days.first, days.last
+    with ReportCache.opened(directory, report) as cache:
+        for start, body in cache.bodies(days):
+            source.bytes += len(body)
+            for row in report.read(body, start).rows:
+                source.rows += 1
+                if claim := _claim(row, source, days, addresses):
+                    yield claim
+    if not source.rows and source.complete:
+        source.notes.append("it has no rows")
+    if source.foreign > source.used:
+        source.notes.append(f"{source.foreign:,} of its {source.rows:,} URLs belong to other sites or are out of scope")
+
+
+def _claim(row: ReportRow, source: SourceReport, days: DateSpan, addresses: SourceUrlParser) -> SourceRecord | None:
+    if row.url in _NOT_A_PAGE:
+        source.beside += 1
+        note = "it groups further pages as (other), without their URLs"
+        if row.url == _OTHER and note not in source.notes:
+            source.complete = False
+            source.notes.append(note)
+        return None
+    is_home = row.host.lower().removeprefix("www.") == addresses.site.partition(":")[0]
+    url = addresses.parse(row.url if is_home or not row.host else f"https://{row.host}{row.url}")
+    if isinstance(url, RejectReason):
+        if url is RejectReason.FOREIGN:
+            source.foreign += 1
+        else:
+            source.unread += 1
+        return None
+    source.used += 1
+    return SourceRecord(
+        url=url,
+        first=days.first,
+        last=days.last,
+        clicks=row.clicks,
+        impressions=row.impressions,
+        views=row.views,
+        sessions=row.sessions,
+        users=row.users,
+    )
+
+
+class _ApiReader:
+    """Requests the missing rows of one report."""
+
+    def __init__(self, report: GoogleReport, config: Config, cache: ReportCache, now: float) -> None:
+        self._report = report
+        self._cache = cache
+        self._day = datetime.fromtimestamp(now, UTC).date().isoformat()
+        self._limit = config.audit.max_google_requests
+        pace = config.pace
+        self._retries = RetryPolicy(config.fetch.retries, longest_asked=pace.max_retry_after)
+        self._config = config
+
+    async def fetch(self, days: DateSpan) -> None:
+        """Store the rows of these days. Raises _Unavailable, UsageError, StorageError."""
+        start = self._cache.missing_row(days)
+        if start is None:
+            return
+        account = _account(self._config)
+        tokens = AccessTokens(account, self._report.scope, _SETTING)
+        fetcher = _fetcher(self._config)
+        try:
+            while start is not None:
+                body = await self._page(fetcher, tokens, account, self._report.request(days, start))
+                try:
+                    following = self._report.read(body, start).following
+                except (msgspec.DecodeError, UnicodeError, RecursionError):
+                    raise _Unavailable(f"{self._report.name} returned a response that cannot be read") from None
+                self._cache.put(days, start, following, body)
+                start = following
+        finally:
+            await fetcher.aclose()
+
+    async def _page(self, fetcher: Fetcher, tokens: AccessTokens, account: ServiceAccount, request: bytes) -> bytes:
+        """The body of a successful response. An expired token is replaced once."""
+        is_renewed = False
+        failures = 0
+        while True:
+            token = await _token(fetcher, tokens)
+            if self._cache.requests(self._day) >= self._limit:
+                limit = count_text(self._limit, "request")
+                raise _Unavailable(
+                    f"the limit of {limit} a day is reached: the next audit after midnight (UTC) continues, or raise "
+                    "--max-google-requests"
+                )
+            self._cache.count_request(self._day)
+            headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]
+            answer = await fetcher.fetch(
+                Url(self._report.url), headers=headers, body=_BODY, method="POST", content=request
+            )
+            if isinstance(answer, Reply) and answer.status == 200 and not answer.cut:
+                return answer.body
+            if isinstance(answer, Reply) and answer.status == _UNAUTHORIZED and not is_renewed:
+                tokens.discard()
+                is_renewed = True
+                continue
+            reason = self._failure(answer, account.email, token)
+            wait = None if isinstance(answer, Failure) else parse_retry_after(answer.header("retry-after"), time.time())
+            pause = self._retries.delay(failures, self._report.url, wait)
+            if pause is None:
+                asked = f"; it asks to wait {span(wait)}" if wait else ""
+                raise _Unavailable(f"{reason}{asked}; the next audit tries again")
+            failures += 1
+            await anyio.sleep(pause)
+
+    def _failure(self, answer: Reply | Failure, email: str, token: str) -> str:
+        """Why there are no rows now, in a sentence. Raises UsageError for a refusal."""
+        report = self._report
+        if isinstance(answer, Failure):
+            return f"{report.name} cannot be reached: {quote_message(answer.message, (token,))}"
+        if answer.cut:
+            return f"the response of {report.name} was cut: {answer.cut}"
+        reasons, message = error_reasons(answer.body)
+        detail = f": {quote_message(message, (token,))}" if message else ""
+        text = f"{report.name} answered {answer.status}{detail}"
+        if is_transient(answer.status) or answer.status >= 500 or reasons & QUOTA_REASONS:
+            return text
+        raise UsageError(f"{text}; {self._remedy(answer.status, reasons, email)}")
+
+    def _remedy(self, status: int, reasons: frozenset[str], email: str) -> str:
+        report = self._report
+        match status:
+            case 401:
+                return f"it does not accept the token of {email}: check the clock, and that the key was not deleted"
+            case 403 if reasons & DISABLED_REASONS:
+                return f"enable the {report.api} in the Google Cloud project of {email}"
+            case 403:
+                return f"{report.access.format(email)} (property {report.property_id})"
+            case 400 | 404:
+                return f"the property {report.property_id} may not exist: {report.missing}"
+        return "check the property and the service account"
+
+
+async def _token(fetcher: Fetcher, tokens: AccessTokens) -> str:
+    async def send(method: str, url: str, headers: Mapping[str, str], body: bytes) -> TokenResponse:
+        answer = await fetcher.fetch(Url(url), headers=headers.items(), body=_BODY, method=method, content=body)
+        if isinstance(answer, Failure):
+            return TokenResponse()
+        return TokenResponse(answer.status, dict(answer.headers), answer.body)
+
+    try:
+        return await tokens.get(send, time.time)
+    except TokenRefused as error:
+        raise UsageError(f"{_SETTING}: {error}") from None
+    except TokenUnavailable as error:
+        raise _Unavailable(str(error) or f"{tokens.server} returned no token; the next audit tries again") from None
+
+
+def _fetcher(config: Config) -> Fetcher:
+    """A fetcher for Google, without the secrets of the site."""
+    fetch = config.fetch
+    limits = FetchLimits(
+        connect=fetch.connect_timeout, first_byte=fetch.read_timeout, idle=fetch.read_timeout, total=fetch.timeout
+    )
+    options = TransportOptions(
+        proxy=reveal_secret(fetch.proxy), ca_file=Path(fetch.ca_file) if fetch.ca_file else None, idle=0
+    )
+    try:
+        identity = Identity(fetch.user_agent, accept="*/*")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return Fetcher(HttpxTransports(options, limits), identity, AddressPolicy(is_named=True), limits)

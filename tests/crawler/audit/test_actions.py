@@ -1,0 +1,151 @@
+"""What to do, by effect: the ranking, the patterns of URLs, and the time that sixty thousand findings take."""
+
+import time
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+from audits import Given, audit, of
+from msgspec.structs import replace
+
+from crawler.audit.actions import rank_actions
+from crawler.audit.finding import AuditFinding, FindingPattern, LinkSuggestion, RuleCount
+from crawler.audit.patterns import PatternCounter, fold_findings, url_patterns
+from crawler.audit.rule_groups import REPORTED_RULES
+
+SITE = "https://example.com"
+
+
+def finding(rule: str, path: str, **values: object) -> AuditFinding:
+    return AuditFinding(rule=rule, url=f"{SITE}{path}", sentence="It is so.", **values)  # type: ignore[arg-type]
+
+
+def counted(found: list[AuditFinding]) -> list[FindingPattern]:
+    counter = PatternCounter(found[0].rule)
+    for each in found:
+        counter.add(each)
+    counter.merge()
+    return counter.patterns()
+
+
+def test_ours_ten_thousand_numbered_urls_are_one_pattern_with_examples() -> None:
+    found = [finding("gone.linked", f"/old/page-{n}", people=n % 3) for n in range(9_999)]
+    (pattern,) = counted(found)
+    assert pattern == FindingPattern(
+        "gone.linked", f"{SITE}/old/page-{{n}}", 9_999, 9_999, [f"{SITE}/old/page-{n}" for n in range(3)]
+    )
+    assert list(fold_findings(found, [pattern])) == [pattern]
+
+
+def test_ours_names_below_one_directory_are_a_pattern_only_if_they_are_many() -> None:
+    names = [f"/shop/{'abcdefghijklmnopqrstuvwxyz'[n]}x" for n in range(26)]
+    few = [finding("orphan.log", name) for name in names[:19]]
+    assert counted(few) == []
+    assert list(fold_findings(few, [])) == few
+    many = [finding("orphan.log", name) for name in names[:20]]
+    assert [each.pattern for each in counted(many)] == [f"{SITE}/shop/*"]
+
+
+def test_ours_a_pattern_stands_where_its_most_important_finding_stood() -> None:
+    found = [finding("gone.linked", path) for path in ("/first", *(f"/n/{n}" for n in range(8)), "/last")]
+    first, pattern, last = fold_findings(found, counted(found))
+    assert (first, last) == (found[0], found[-1])
+    assert isinstance(pattern, FindingPattern)
+    assert pattern.count == 8
+
+
+@pytest.mark.parametrize(
+    ("url", "patterns"),
+    [
+        ("https://a1.example/x", ("https://a1.example/x",)),
+        ("https://a.example/2024/05/t", ("/{n}/{n}/t", "/{n}/{n}/*", "/{n}/*")),
+        ("https://a.example/p/5f3a9c01d2e4/", ("/p/{id}/", "/p/*", "/p/*")),
+        ("https://a.example/s?q=ab&page=2", ("/s?q=ab&page={n}", "/s?q=*&page=*", "/s?*")),
+        ("sitemap.xml", ("sitemap.xml",)),
+    ],
+)
+def test_ours_patterns_go_from_narrow_to_wide(url: str, patterns: tuple[str, ...]) -> None:
+    shown = tuple(pattern.removeprefix("https://a.example") for pattern in url_patterns(url))
+    assert shown == patterns
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ours_folding_loses_no_finding_whatever_the_urls(seed: int) -> None:
+    some = Random(seed)
+    words = ["a", "b2", "page-7", "5f3a9c01d2e4", "2024", "x.html", ""]
+    paths = [
+        "/" + "/".join(some.choices(words, k=some.randrange(4))) + some.choice(["", f"?id={some.randrange(99)}"])
+        for _ in range(some.randrange(1, 400))
+    ]
+    found = [finding("gone.linked", path) for path in paths]
+    patterns = counted(found)
+    folded = list(fold_findings(found, patterns))
+    inside = sum(each.count for each in folded if isinstance(each, FindingPattern))
+    assert inside + sum(isinstance(each, AuditFinding) for each in folded) == len(found)
+    assert len([each for each in folded if isinstance(each, FindingPattern)]) == len(patterns)
+
+
+def ranked(*found: AuditFinding) -> list[str]:
+    return [action.name for action in rank_actions(audit(found), of(found)).actions]
+
+
+def test_ours_visited_dead_pages_come_before_unvisited_ones() -> None:
+    visited = [finding("gone.visited", f"/gone/{n}", people=400) for n in range(3)]
+    unvisited = [finding("orphan.sitemap", f"/{n}/x") for n in range(4)]
+    assert ranked(*visited, *unvisited) == ["redirect", "link"]
+
+
+def test_ours_one_cause_with_many_findings_does_not_drown_errors_with_several_causes() -> None:
+    pattern = [finding("listed.missing", f"/page-{n}") for n in range(400)]
+    errors = [finding("entry.gone", f"/{chr(97 + n)}/gone") for n in range(12)]
+    assert ranked(*pattern, *errors) == ["entries", "list"]
+
+
+def test_ours_inconclusive_findings_have_less_effect() -> None:
+    certain = [finding("gone.linked", f"/a{chr(97 + n)}") for n in range(5)]
+    open_ = [finding("orphan.sitemap", f"/b{chr(97 + n)}", is_certain=False) for n in range(6)]
+    found = [*certain, *open_]
+    actions = rank_actions(audit(found), of(found)).actions
+    assert [(action.name, action.inconclusive) for action in actions] == [("unlink", 0), ("link", 6)]
+
+
+def test_ours_an_action_says_what_why_and_how_and_names_the_pattern() -> None:
+    target = LinkSuggestion(f"{SITE}/new", "has the same name in another directory", 0.85)
+    found = [finding("gone.visited", f"/old/page-{n}", people=2, targets=[target]) for n in range(9_999)]
+    (action,) = rank_actions(audit(found), of(found)).actions
+    assert action.title == (f"Redirect 9,999 dead URLs like {SITE}/old/page-{{n}} to the pages that replace them")
+    assert action.why == "Visitors and links from other sites end on an error page (19,998 visits by people)."
+    assert action.how.endswith("csv/redirects.csv suggests a target for all of them.")
+    assert (action.file, action.severity, action.count) == ("csv/redirects.csv", "warning", 9_999)
+    assert action.examples == [f"{SITE}/old/page-{n}" for n in range(3)]
+
+
+@pytest.mark.parametrize("rule", REPORTED_RULES)
+def test_ours_every_rule_has_an_action_but_the_one_that_asks_for_none(rule: str) -> None:
+    (action,) = rank_actions(audit([finding(rule, "/x")]), of([finding(rule, "/x")])).actions or [None]
+    assert (action is None) == (rule == "listed.series")
+    if action:
+        assert action.rules == [rule]
+        assert "{}" not in action.title
+        assert "1 " in action.title
+
+
+def seconds_for(number: int) -> float:
+    words = [f"{first}{second}" for first in "abcdefghijklmnopqrstuvwxyz" for second in "abcdefghijklmnopqrstuvwxyz"]
+
+    def findings(rule: str) -> Iterator[AuditFinding]:
+        some = Random(rule)
+        for n in range(number // 4):
+            yield finding(rule, f"/{some.choice(words)}/{some.choice(words)}{some.choice(words)}/{n}", people=n)
+
+    rules = ("gone.visited", "orphan.log", "entry.gone", "listed.missing")
+    base = replace(audit([]), counts=[RuleCount(rule, number // 4) for rule in rules])
+    begin = time.process_time()
+    rank_actions(base, Given(findings))
+    return time.process_time() - begin
+
+
+def test_ours_sixty_thousand_findings_take_seconds_and_twice_as_many_twice_as_long() -> None:
+    first = seconds_for(30_000)
+    assert seconds_for(60_000) < max(2.8 * first, 1.0)
+    assert first < 5
