@@ -121,7 +121,7 @@ _WIDGETS: Final = tuple(
     )
 )
 _asks_for_human = re.compile(
-    rb"<(?:title|h[1-3])\b[^>]*>[^<]{0,80}\b(?:just a moment|one more step|attention required|access denied"
+    rb"<(?:title|h[1-3])\b[^<>]*+>[^<]{0,80}\b(?:just a moment|one more step|attention required|access denied"
     rb"|security check|(?:human|browser|security) verification|checking your browser"
     rb"|(?:verify|verifying|confirm|are|that) (?:that )?you(?:'re|&#39;re| are)? (?:not )?(?:an? )?(?:human|robot|bot)"
     rb"|(?:robot|bot|captcha|human) (?:check|challenge))\b"

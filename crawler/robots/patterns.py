@@ -89,7 +89,8 @@ class PatternIndex:
         self._exact: dict[str, int] = {}
         for rank, pattern in enumerate(patterns):
             is_anchored = pattern.endswith("$")
-            segments = _stars.sub("*", pattern.removesuffix("$")).split("*")
+            once = _stars.sub("*", pattern) if "**" in pattern else pattern
+            segments = once.removesuffix("$").split("*")
             if len(segments) > 1 and not segments[-1] and not is_anchored:
                 del segments[-1]  # a star at the end means nothing
             if len(segments) > 1:
@@ -168,9 +169,12 @@ def _branches(wildcards: list[tuple[list[str], _Wildcard]], level: int) -> _Tree
 
 def _pieces(segments: list[str]) -> list[str]:
     """The distinct pieces of all segments, of the greatest length that fits into each."""
-    pieces: set[str] = set()
+    pieces: dict[str, None] = {}
     for segment in segments:
         if segment:
             length = min(_MAX_PIECE, 1 << len(segment).bit_length() - 1)
-            pieces.update([segment[at : at + length] for at in range(len(segment) - length + 1)])
-    return sorted(pieces)
+            if length == len(segment):
+                pieces[segment] = None
+            else:
+                pieces.update(dict.fromkeys([segment[at : at + length] for at in range(len(segment) - length + 1)]))
+    return [*pieces]

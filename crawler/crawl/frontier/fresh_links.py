@@ -38,6 +38,7 @@ _MIN_SHOWN: Final = 6  # characters of an id that is shown in the text
 _SHARE: Final = 5  # times as many copies as other pages among those that copies lead to
 _MAX_TARGETS: Final = 20_000
 
+_parts = re.compile(r"[A-Za-z0-9]++").findall
 _count = re.compile(r"(?<![0-9])[0-9]{1,7}(?![0-9])").sub
 
 
@@ -175,8 +176,9 @@ def _targets(links: Iterable[Url], opening: Opening, own: list[str]) -> dict[str
 
 
 def _without(text: str, own: list[str], targets: dict[str, list[str]]) -> str:
-    """A text without the ids of a page and of its links."""
-    ids = {value for values in (own, *targets.values()) for value in values if len(value) >= _MIN_SHOWN}
+    """A text without the ids of a page and of its links, which may be parts of their segments, as in ``s-9F8A``."""
+    values = {value for values in (own, *targets.values()) for value in values}
+    ids = {part for value in values for part in (value, *_parts(value)) if len(part) >= _MIN_SHOWN}
     return re.sub("|".join(map(re.escape, sorted(ids, key=len, reverse=True))), "", text) if ids else text
 
 

@@ -19,7 +19,7 @@ from crawler.url.normalize import path_of
 
 MIN_WORDS: Final = 3
 """Words of a page that says something."""
-_tag = re.compile(r"<[^<>]*+>")
+_tag = re.compile(r"<[^>]*+>?")
 _word = re.compile(r"[^\W\d_]+")
 
 
