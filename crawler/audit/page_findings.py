@@ -27,6 +27,7 @@ from crawler.audit.orphans.classes import (
     Thresholds,
     UrlFacts,
     is_gone,
+    is_machine_only,
     is_scanner_probe,
     orphan_classes,
 )
@@ -126,7 +127,11 @@ class PageFindings:
             is_meant = state in CLASSIFIED_STATES and (is_soft or page not in self.copies)
             if is_meant and not self._is_forgotten(node, stats):
                 facts = self._url_facts(node, state)
-                rules = ["gone.soft"] if is_soft else orphan_classes(facts, stats, self._limits)
+                rules = (
+                    _soft_404_rules(facts, stats, self._url(node))
+                    if is_soft
+                    else orphan_classes(facts, stats, self._limits)
+                )
                 yield (
                     node,
                     page,
@@ -274,9 +279,7 @@ class PageFindings:
             case "reach.few":
                 return f"{count_text(facts.inlinks, 'page')} {'links' if facts.inlinks == 1 else 'link'} to it"
             case "gone.soft":
-                return (
-                    f"it answers 200 with the page that the site returns for URLs that do not exist{_linked_by(base)}"
-                )
+                return f"it answers 200, but its page says that it does not exist{_linked_by(base)}"
             case "gone.visited":
                 history = "it answered before" if stats.ok else "somebody requests it"
                 comment = ", which is right for a page that is gone permanently" if facts.status == _GONE_STATUS else ""
@@ -314,6 +317,12 @@ def _mistake(rule: str) -> str:
 
 def _rule_family(rule: str) -> str:
     return rule.partition(".")[0]
+
+
+def _soft_404_rules(facts: UrlFacts, stats: SourceStats, url: Url) -> list[str]:
+    """A soft 404 matters if something leads to it: scanners request what does not exist on every server."""
+    is_guess = is_machine_only(stats) or (stats.sources == {SourceKind.LOG} and is_scanner_probe(url))
+    return ["gone.soft"] if facts.ways or not is_guess else []
 
 
 def _linked_by(base: AuditFinding) -> str:

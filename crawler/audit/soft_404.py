@@ -1,4 +1,4 @@
-"""Finds soft 404s: requests names that cannot exist, and compares the pages of the site with the responses."""
+"""Finds soft 404s: by what pages say, and by what the site returns for names that cannot exist, which it requests."""
 
 import sqlite3
 from collections import Counter
@@ -16,7 +16,14 @@ from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
 from crawler.model import FetchedDocument, Page, Reply, State, Url
 from crawler.parse.html.page import scan_page
-from crawler.parse.snapshot.not_found import PageWords, has_title, is_soft_404, page_words
+from crawler.parse.snapshot.not_found import (
+    PageWords,
+    has_title,
+    is_called_not_found,
+    is_soft_404,
+    page_words,
+    says_not_found,
+)
 from crawler.parse.snapshot.snapshot import load_snapshot, take_document_snapshot
 from crawler.robots.cache import RobotsCache
 from crawler.state.database import storage_errors, transaction
@@ -40,6 +47,8 @@ async def find_soft_404s(plan: CrawlPlan, fetcher: Fetcher, robots: RobotsCache,
 
     Sends one request for the site and one for each of its largest directories, paced and as robots.txt allows.
     """
+    with transaction(db):
+        db.executemany("INSERT OR IGNORE INTO soft_404 VALUES (?)", list(_called_not_found(db, plan.seed)))
     requests = MediaRequests(plan.config, fetcher, robots)
     for directory in _directories(db, plan.seed) if plan.source is None else ():
         url = impossible_url(directory)
@@ -69,6 +78,15 @@ def _directories(db: sqlite3.Connection, seed: Url) -> list[str]:
             if slash and url.startswith(root):
                 sections[f"{root}{first}/"] += 1
     return [root, *(section for section, count in sections.most_common(MAX_DIRECTORIES) if count >= _MIN_PAGES)]
+
+
+def _called_not_found(db: sqlite3.Connection, seed: Url) -> Iterator[tuple[int]]:
+    """The ids of the pages that say themselves that they do not exist."""
+    with storage_errors():
+        for number, url, packed, text in db.execute(_PAGES, (State.INDEXABLE, "http", "httq", seed)):
+            title = _page(packed).title
+            if is_called_not_found(title) and says_not_found(page_words(url, title, load_snapshot(text) or "")):
+                yield (number,)
 
 
 def _alike(db: sqlite3.Connection, directory: str, seed: Url, not_found: PageWords) -> Iterator[tuple[int]]:

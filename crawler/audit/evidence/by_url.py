@@ -70,7 +70,7 @@ class UrlEvidence:
         return known
 
     def soft_404s(self) -> frozenset[int]:
-        """The ids of the pages that the site returns for URLs that do not exist."""
+        """The ids of the pages that are soft 404s."""
         with storage_errors():
             return frozenset(number for (number,) in self._db.execute("SELECT id FROM soft_404"))
 

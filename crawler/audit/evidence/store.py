@@ -257,7 +257,7 @@ CREATE TEMP TABLE visitor (                   -- in a temporary file: no trace o
 ) WITHOUT ROWID;
 CREATE TEMP TABLE success (visitor INTEGER PRIMARY KEY, requests INTEGER NOT NULL);
 CREATE TEMP TABLE scanner (visitor INTEGER PRIMARY KEY);
-CREATE TABLE soft_404 (id INTEGER PRIMARY KEY);  -- in site.url: what the site returns for URLs that do not exist
+CREATE TABLE soft_404 (id INTEGER PRIMARY KEY);  -- in site.url: pages that say that they do not exist
 CREATE TABLE page_pattern (pattern TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE entry (
   id INTEGER PRIMARY KEY,

@@ -2,7 +2,8 @@
 
 https://developers.google.com/search/docs/crawling-indexing/troubleshoot-crawling-errors#soft-404-errors. Only a page
 that says the same as the response to a name that cannot exist is a soft 404. A thin page, a product that is sold out
-and a search without results say what they are about: their words differ.
+and a search without results say what they are about: their words differ. A page whose whole title is a phrase such as
+"Page not found" says the same in its own words, if it says little else.
 """
 
 import re
@@ -19,6 +20,36 @@ from crawler.url.normalize import path_of
 
 MIN_WORDS: Final = 3
 """Words of a page that says something."""
+MAX_WORDS: Final = 150
+"""Words of a page, its navigation included, that says little but that it does not exist."""
+_PHRASES: Final = frozenset(
+    phrase.casefold()
+    for phrase in (
+        *(
+            "page not found",
+            "page cannot be found",
+            "page does not exist",
+            "page doesn't exist",
+            "page no longer exists",
+        ),
+        *("page no longer exists", "this page does not exist", "not found", "this page could not be found"),
+        *("the page you requested was not found", "stránka nenalezena"),
+        *("seite nicht gefunden", "seite wurde nicht gefunden", "diese seite existiert nicht", "page introuvable"),
+        *("page non trouvée", "página no encontrada", "pagina non trovata", "página não encontrada"),
+        *("pagina niet gevonden", "sidan hittades inte", "siden blev ikke fundet", "nie znaleziono strony"),
+        *(
+            "strona nie została znaleziona",
+            "страница не найдена",
+            "ページが見つかりません",
+            "页面未找到",
+            "not found",
+            "error",
+        ),
+    )
+)
+_SHORT_PHRASES: Final = frozenset({"", "not found", "error"})  # they count beside the number 404 only
+_title_parts = re.compile(r"\s[:-]\s|\s?[|\u00b7\u2013\u2014]\s?|:\s").split  # also at a middle dot and at dashes
+_number = re.compile(r"(?<![0-9])404(?![0-9])")
 _tag = re.compile(r"<[^>]*+>?")
 _word = re.compile(r"[^\W\d_]+")
 
@@ -40,6 +71,26 @@ def page_words(url: Url, title: str, markup: str) -> PageWords:
 def has_title(page: PageWords, not_found: PageWords) -> bool:
     """Whether a page has the title of ``not_found``. Many a site repeats the path, so its words do not count."""
     return _without_own(page.title, page, not_found) == _without_own(not_found.title, page, not_found)
+
+
+def is_called_not_found(title: str) -> bool:
+    """Whether a title, or its part beside the name of the site, says that a page does not exist, and nothing else.
+
+    "404" may stand before or behind it, as a part of its own too: "Not found - 404 - Example". Alone it counts only at
+    the start: "Photo | 404" is a photo.
+    """
+    has_number = bool(_number.search(title))
+    for place, part in enumerate(_title_parts(title.casefold())):
+        phrase = _number.sub("", part).strip(" .!?:-()")
+        is_short = phrase in _SHORT_PHRASES
+        if (phrase in _PHRASES and not is_short) or (is_short and has_number and (phrase or (part and not place))):
+            return True
+    return False
+
+
+def says_not_found(page: PageWords) -> bool:
+    """Whether a page that is called "not found" says little else."""
+    return page.text.total() <= MAX_WORDS
 
 
 def is_soft_404(page: PageWords, not_found: PageWords) -> bool:

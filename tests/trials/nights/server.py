@@ -138,6 +138,9 @@ class Server:
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 while await self._exchange(reader, writer):
                     pass
+        except asyncio.CancelledError:
+            writer.transport.abort()  # the server stops: a visitor who does not read may not keep the socket open
+            raise
         finally:
             writer.close()
 
