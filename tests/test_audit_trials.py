@@ -19,7 +19,7 @@ from trials.audit.trial import drawn, trial
 from trials.nights.server import Server, serving
 
 _LINES = (Path(__file__).parent / "trials" / "audit" / "seeds.txt").read_text(encoding="utf-8").splitlines()[1:]
-_OPEN = pytest.mark.xfail(reason="not mended yet", strict=False)
+_OPEN = pytest.mark.xfail(reason="not mended yet", strict=True)
 SEEDS = [
     pytest.param(name, int(pages), marks=_OPEN if is_open else ()) for name, pages, *is_open in map(str.split, _LINES)
 ]
