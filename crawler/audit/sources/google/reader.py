@@ -34,6 +34,7 @@ from crawler.fetch.address_policy import AddressPolicy
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Identity
 from crawler.fetch.limits import MIB, BodyLimits, FetchLimits, TransportOptions
+from crawler.fetch.paced_fetcher import Retries
 from crawler.fetch.retry import RetryPolicy, is_transient, parse_retry_after
 from crawler.fetch.transports import HttpxTransports
 from crawler.model import Failure, Reply, Url
@@ -158,8 +159,7 @@ class _ApiReader:
         self._cache = cache
         self._day = datetime.fromtimestamp(now, UTC).date().isoformat()
         self._limit = config.audit.max_google_requests
-        pace = config.pace
-        self._retries = RetryPolicy(config.fetch.retries, longest_asked=pace.max_retry_after)
+        self._policy = RetryPolicy(config.fetch.retries, longest_asked=config.pace.max_retry_after)
         self._config = config
 
     async def fetch(self, days: DateSpan) -> None:
@@ -183,36 +183,36 @@ class _ApiReader:
             await fetcher.aclose()
 
     async def _page(self, fetcher: Fetcher, tokens: AccessTokens, account: ServiceAccount, request: bytes) -> bytes:
-        """The body of a successful response. An expired token is replaced once."""
-        is_renewed = False
-        failures = 0
-        while True:
-            token = await _token(fetcher, tokens)
-            if self._cache.requests(self._day) >= self._limit:
-                limit = count_text(self._limit, "request")
-                raise _Unavailable(
-                    f"the limit of {limit} a day is reached: the next audit after midnight (UTC) continues, or raise "
-                    "--max-google-requests"
-                )
-            self._cache.count_request(self._day)
-            headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]
-            answer = await fetcher.fetch(
-                Url(self._report.url), headers=headers, body=_BODY, method="POST", content=request
-            )
+        """The body of a successful response."""
+        reason = ""
+        retries = Retries(self._policy, self._report.url)
+        async for _ in retries:
+            answer, token = await self._send(fetcher, tokens, request)
+            if isinstance(answer, Reply) and answer.status == _UNAUTHORIZED:  # the token may have expired
+                tokens.discard()
+                answer, token = await self._send(fetcher, tokens, request)
             if isinstance(answer, Reply) and answer.status == 200 and not answer.cut:
                 return answer.body
-            if isinstance(answer, Reply) and answer.status == _UNAUTHORIZED and not is_renewed:
-                tokens.discard()
-                is_renewed = True
-                continue
             reason = self._failure(answer, account.email, token)
-            wait = None if isinstance(answer, Failure) else parse_retry_after(answer.header("retry-after"), time.time())
-            pause = self._retries.delay(failures, self._report.url, wait)
-            if pause is None:
-                asked = f"; it asks to wait {span(wait)}" if wait else ""
-                raise _Unavailable(f"{reason}{asked}; the next audit tries again")
-            failures += 1
-            await anyio.sleep(pause)
+            retries.asked = (
+                parse_retry_after(answer.header("retry-after"), time.time()) if isinstance(answer, Reply) else None
+            )
+        asked = f"; it asks to wait {span(retries.asked)}" if retries.asked else ""
+        raise _Unavailable(f"{reason}{asked}; the next audit tries again")
+
+    async def _send(self, fetcher: Fetcher, tokens: AccessTokens, request: bytes) -> tuple[Reply | Failure, str]:
+        """The response to one request, and the token that it was sent with."""
+        token = await _token(fetcher, tokens)
+        if self._cache.requests(self._day) >= self._limit:
+            limit = count_text(self._limit, "request")
+            raise _Unavailable(
+                f"the limit of {limit} a day is reached: the next audit after midnight (UTC) continues, or raise "
+                "--max-google-requests"
+            )
+        self._cache.count_request(self._day)
+        headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]
+        url = Url(self._report.url)
+        return await fetcher.fetch(url, headers=headers, body=_BODY, method="POST", content=request), token
 
     def _failure(self, answer: Reply | Failure, email: str, token: str) -> str:
         """Why there are no rows now, in a sentence. Raises UsageError for a refusal."""
