@@ -22,7 +22,7 @@ from crawler.parse.snapshot.not_found import (
     is_called_not_found,
     is_soft_404,
     page_words,
-    says_not_found,
+    says_little,
 )
 from crawler.parse.snapshot.snapshot import load_snapshot, take_document_snapshot
 from crawler.robots.cache import RobotsCache
@@ -37,8 +37,9 @@ _MAX_BODY: Final = 2**20
 _LIMITS: Final = BodyLimits(wire=_MAX_BODY, decoded=_MAX_BODY, refuse=2**62, ratio=2**30)
 _LETTERS: Final = str.maketrans("0123456789", "ghijklmnop")
 _URLS: Final = "SELECT u.url FROM site.visit v JOIN site.url u ON u.id = v.id WHERE v.state = ?"
-_PAGES: Final = """SELECT v.id, u.url, c.page, c.text FROM site.visit v JOIN site.url u ON u.id = v.id
+_PAGES: Final = """SELECT v.id, u.url, v.content, c.page FROM site.visit v JOIN site.url u ON u.id = v.id
   JOIN site.content c ON c.id = v.content WHERE v.state = ? AND u.url >= ? AND u.url < ? AND u.url != ?"""
+_TEXT: Final = "SELECT text FROM site.content WHERE id = ?"
 _page = msgspec.msgpack.Decoder(Page).decode
 
 
@@ -81,11 +82,11 @@ def _directories(db: sqlite3.Connection, seed: Url) -> list[str]:
 
 
 def _called_not_found(db: sqlite3.Connection, seed: Url) -> Iterator[tuple[int]]:
-    """The ids of the pages that say themselves that they do not exist."""
+    """The ids of the short pages whose titles say that they do not exist."""
     with storage_errors():
-        for number, url, packed, text in db.execute(_PAGES, (State.INDEXABLE, "http", "httq", seed)):
+        for number, url, content, packed in db.execute(_PAGES, (State.INDEXABLE, "http", "httq", seed)):
             title = _page(packed).title
-            if is_called_not_found(title) and says_not_found(page_words(url, title, load_snapshot(text) or "")):
+            if is_called_not_found(title) and says_little(page_words(url, title, _markup(db, content))):
                 yield (number,)
 
 
@@ -93,12 +94,19 @@ def _alike(db: sqlite3.Connection, directory: str, seed: Url, not_found: PageWor
     """The ids of the pages in a directory that say the same, unless most of its pages do."""
     found, pages = [], 0
     with storage_errors():
-        for number, url, packed, text in db.execute(_PAGES, (State.INDEXABLE, directory, f"{directory[:-1]}0", seed)):
+        for number, url, content, packed in db.execute(
+            _PAGES, (State.INDEXABLE, directory, f"{directory[:-1]}0", seed)
+        ):
             pages += 1
             title = _page(packed).title
             if not has_title(page_words(url, title, ""), not_found):
                 continue  # reading a text takes longer
-            if is_soft_404(page_words(url, title, load_snapshot(text) or ""), not_found):
+            if is_soft_404(page_words(url, title, _markup(db, content)), not_found):
                 found.append((number,))
     if len(found) <= _MAX_SHARE * pages:
         yield from found
+
+
+def _markup(db: sqlite3.Connection, content: int) -> str:
+    (text,) = db.execute(_TEXT, (content,)).fetchone()
+    return load_snapshot(text) or ""

@@ -25,29 +25,16 @@ MAX_WORDS: Final = 150
 _PHRASES: Final = frozenset(
     phrase.casefold()
     for phrase in (
-        *(
-            "page not found",
-            "page cannot be found",
-            "page does not exist",
-            "page doesn't exist",
-            "page no longer exists",
-        ),
-        *("page no longer exists", "this page does not exist", "not found", "this page could not be found"),
-        *("the page you requested was not found", "stránka nenalezena"),
-        *("seite nicht gefunden", "seite wurde nicht gefunden", "diese seite existiert nicht", "page introuvable"),
-        *("page non trouvée", "página no encontrada", "pagina non trovata", "página não encontrada"),
-        *("pagina niet gevonden", "sidan hittades inte", "siden blev ikke fundet", "nie znaleziono strony"),
-        *(
-            "strona nie została znaleziona",
-            "страница не найдена",
-            "ページが見つかりません",
-            "页面未找到",
-            "not found",
-            "error",
-        ),
+        *("page not found", "page cannot be found", "that page can t be found", "page does not exist"),
+        *("page doesn t exist", "page no longer exists", "this page does not exist", "this page could not be found"),
+        *("the page you requested was not found", "seite nicht gefunden", "seite wurde nicht gefunden"),
+        *("diese seite existiert nicht", "page introuvable", "page non trouvée", "página no encontrada"),
+        *("pagina non trovata", "página não encontrada", "pagina niet gevonden", "sidan hittades inte"),
+        *("siden blev ikke fundet", "nie znaleziono strony", "strona nie została znaleziona", "stránka nenalezena"),
+        *("страница не найдена", "ページが見つかりません", "页面未找到"),
     )
 )
-_SHORT_PHRASES: Final = frozenset({"", "not found", "error"})  # they count beside the number 404 only
+_FILLERS: Final = frozenset({"error", "http", "oops", "ooops", "whoops", "sorry"})
 _title_parts = re.compile(r"\s[:-]\s|\s?[|\u00b7\u2013\u2014]\s?|:\s").split  # also at a middle dot and at dashes
 _number = re.compile(r"(?<![0-9])404(?![0-9])")
 _tag = re.compile(r"<[^>]*+>?")
@@ -76,20 +63,20 @@ def has_title(page: PageWords, not_found: PageWords) -> bool:
 def is_called_not_found(title: str) -> bool:
     """Whether a title, or its part beside the name of the site, says that a page does not exist, and nothing else.
 
-    "404" may stand before or behind it, as a part of its own too: "Not found - 404 - Example". Alone it counts only at
-    the start: "Photo | 404" is a photo.
+    "Not found" needs the number 404 beside it, as in "Not found - 404 - Example". The number alone counts only at the
+    start: "Photo | 404" is a photo.
     """
     has_number = bool(_number.search(title))
-    for place, part in enumerate(_title_parts(title.casefold())):
-        phrase = _number.sub("", part).strip(" .!?:-()")
-        is_short = phrase in _SHORT_PHRASES
-        if (phrase in _PHRASES and not is_short) or (is_short and has_number and (phrase or (part and not place))):
+    for place, part in enumerate(_title_parts(title)):
+        phrase = " ".join(word for word in _words(part) if word not in _FILLERS)
+        is_number = not phrase and not place and bool(_number.search(part))
+        if phrase in _PHRASES or (phrase == "not found" and has_number) or is_number:
             return True
     return False
 
 
-def says_not_found(page: PageWords) -> bool:
-    """Whether a page that is called "not found" says little else."""
+def says_little(page: PageWords) -> bool:
+    """Whether a page has at most :data:`MAX_WORDS` words."""
     return page.text.total() <= MAX_WORDS
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from crawler.model import Url
-from crawler.parse.snapshot.not_found import MAX_WORDS, is_called_not_found, page_words, says_not_found
+from crawler.parse.snapshot.not_found import MAX_WORDS, is_called_not_found, page_words, says_little
 
 
 @pytest.mark.parametrize(
@@ -11,6 +11,7 @@ from crawler.parse.snapshot.not_found import MAX_WORDS, is_called_not_found, pag
     [
         *("Page not found", "404", "404 - Not found", "Not Found - 404 - Example", "Seite nicht gefunden | Firma"),
         *("Page not found \u2013 My blog", "Error 404", "404 Not Found", "My shop: Page Not Found!"),
+        *("Error 404 (Not Found)!!1", "Oops! That page can\u2019t be found. | Blog", "Sorry, page not found"),
     ],
 )
 def test_google_a_title_that_says_not_found_is_of_a_soft_404(title: str) -> None:
@@ -38,5 +39,5 @@ def test_ours_a_title_that_speaks_of_something_is_of_a_page(title: str) -> None:
 
 def test_ours_an_article_that_is_called_not_found_is_a_page() -> None:
     url = Url("http://a.example/docs/404")
-    assert says_not_found(page_words(url, "404 Not Found", "<p>Sorry, nothing is here.</p>"))
-    assert not says_not_found(page_words(url, "404 Not Found", "<p>" + "The status says that. " * MAX_WORDS))
+    assert says_little(page_words(url, "404 Not Found", "<p>Sorry, nothing is here.</p>"))
+    assert not says_little(page_words(url, "404 Not Found", "<p>" + "The status says that. " * MAX_WORDS))
