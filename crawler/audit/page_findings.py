@@ -32,6 +32,7 @@ from crawler.audit.orphans.classes import (
     orphan_classes,
 )
 from crawler.audit.orphans.duplicates import is_paginated
+from crawler.audit.rule_groups import ORPHAN_FAMILIES
 from crawler.audit.rules import needs_complete, rests_on_visits
 from crawler.audit.source_record import SourceKind
 from crawler.model import Page, State, Url
@@ -42,7 +43,6 @@ _STATS: Final = ("first", "last", "people", "bots", "clicks", "impressions", "se
 _ANY_STATUS: Final = 0xFFFF  # all flags of DiscoveredBy
 MAX_REFERRERS: Final = 10  # of a finding
 _GONE_STATUS: Final = 410  # https://www.rfc-editor.org/rfc/rfc9110#section-15.5.11
-_ORPHAN_FAMILIES: Final = frozenset({"orphan", "weak"})  # these get link suggestions
 _SENTENCES: Final = {
     "orphan.sitemap": "listed in a sitemap, but no page of the site links to it",
     "orphan.search": "in search or analytics data, but not linked and not in a sitemap",
@@ -187,11 +187,11 @@ class PageFindings:
     def _findings_of(
         self, node: int, number: int, facts: UrlFacts, stats: SourceStats, rule_ids: list[str]
     ) -> Iterator[tuple[float, AuditFinding]]:
-        wants_hub = any(_rule_family(rule) in _ORPHAN_FAMILIES for rule in rule_ids)
+        wants_hub = any(_rule_family(rule) in ORPHAN_FAMILIES for rule in rule_ids)
         base = self._finding(node, number, facts, stats, wants_hub=wants_hub)
         for rule_id in rule_ids:
             rule = "listed.series" if rule_id == "listed.missing" and is_paginated(Url(base.url)) else rule_id
-            if _rule_family(rule) in _ORPHAN_FAMILIES:
+            if _rule_family(rule) in ORPHAN_FAMILIES:
                 self.orphans_by_section[section_of(base.url)] += 1
             elif rule == "listed.missing":
                 self.unlisted_by_section[section_of(base.url)] += 1
@@ -203,7 +203,7 @@ class PageFindings:
                 sentence=self._sentence(rule, facts, stats, base),
                 is_certain=certainty is Certainty.CERTAIN,
                 certainty=certainty,
-                hubs=base.hubs if _rule_family(rule) in _ORPHAN_FAMILIES else [],
+                hubs=base.hubs if _rule_family(rule) in ORPHAN_FAMILIES else [],
             )
             yield _rank(rule, facts, stats, base), finding
 

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from crawler.audit.finding import AuditReport, RuleCount
 
 
+ORPHAN_FAMILIES: Final = frozenset({"orphan", "weak"})
+"""The families of rules about pages that links do not lead to as they should: new links resolve their findings."""
+
+
 class RuleGroup(Struct, frozen=True):
     """Rules that reports show together, under a title; ``name`` is its short form, in ASCII and without blanks."""
 

@@ -7,14 +7,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, SiteSegment
-from crawler.audit.rule_groups import REPORTED_RULES, reported_counts
+from crawler.audit.rule_groups import ORPHAN_FAMILIES, REPORTED_RULES, reported_counts
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.url.patterns import ScopeError, UrlPattern
 from sitemap import Severity
 
 NO_SEGMENT: Final = ""  # the segment of a URL that no pattern matches
-_ORPHAN_FAMILIES: Final = frozenset({"orphan", "weak"})
 
 
 class Segments:
@@ -61,7 +60,7 @@ def count_findings(report: AuditReport, findings: AuditFindings) -> list[SiteSeg
         rule = REPORTED_RULES[count.rule]
         for finding in findings(rule.id):
             by_severity[finding.segment, rule.severity] += finding.times
-            orphans[finding.segment] += finding.times * (rule.family in _ORPHAN_FAMILIES)
+            orphans[finding.segment] += finding.times * (rule.family in ORPHAN_FAMILIES)
     return [
         SiteSegment(
             each.name,

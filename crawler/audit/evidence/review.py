@@ -44,8 +44,6 @@ _MOST_WANTED: Final = """SELECT f.pattern, f.url, max(f.row_count), v.id FROM fi
 _HAS_PAGES: Final = """SELECT 1 FROM site.url u JOIN site.visit v ON v.id = u.id
   WHERE u.url >= ? AND u.url < ? AND v.state = ? LIMIT 1"""
 _LEFT: Final = "SELECT input, pattern, sum(row_count) FROM file_claim GROUP BY input, pattern"
-
-
 _LOG_FIT: Final = f"""SELECT c.input, count(*), sum(v.status IN (404, 410)),
     min(CASE WHEN v.status IN (404, 410) THEN c.url END)
   FROM claim c JOIN input i ON i.id = c.input JOIN site.url u ON u.url = c.url JOIN site.visit v ON v.id = u.id

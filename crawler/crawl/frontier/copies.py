@@ -115,8 +115,8 @@ class CopyDetector:
         self._spaces: Recent[str | bytes, _Space] = Recent()
         self._fresh = FreshLinks(self._load, self._evidence)
         self._samples: dict[str, _Sample] = {}
-        # Unchanged pages of a site without traps are no copies: comparing them takes a tenth of the time of a run.
-        self._had_no_traps = db.execute(_HAS_TRAPS).fetchone() is None
+        # The unchanged pages of a site without traps are no copies, and comparing them would take long in every run.
+        self._had_traps = db.execute(_HAS_TRAPS).fetchone() is not None
         self._news = 0
         self._lease, self._url = 0, Url("")  # the page that is read now ...
         self._copy_of: list[_Space] = []  # ... and the spaces in which it is a copy
@@ -127,11 +127,9 @@ class CopyDetector:
         lease = outcome.lease
         self._lease, self._url, self._copy_of = lease.id, lease.url, []
         self._fresh_copy_of = []
-        if (
-            outcome.status != _OK
-            or lease.kind is not DocumentKind.PAGE
-            or (outcome.page is None and self._had_no_traps)
-        ):
+        if outcome.status != _OK or lease.kind is not DocumentKind.PAGE:
+            return False
+        if outcome.page is None and not self._had_traps:
             return False
         content = _content(self._db, outcome)
         if content is None:
