@@ -16,7 +16,8 @@ from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import EVIDENCE_FLAGS, LinkKind
 from crawler.audit.graph.metrics import click_depths, reachable
 from crawler.audit.graph.similarity import url_shape
-from crawler.model import State
+from crawler.model import State, Url
+from crawler.url.normalize import origin_of
 
 _MIN_SIMILAR: Final = 5  # pages; with fewer, a wider group is used
 _MIN_DRAWS: Final = 5
@@ -51,7 +52,9 @@ class UnreadPages:
         Pages that half of the site links to are in a menu, so links to them say nothing.
         """
         graph = self._graph
-        below = {f"{self._urls[node].partition('?')[0].rstrip('/')}/" for node in self._unread} - {_root(self._urls[0])}
+        below = {f"{self._urls[node].partition('?')[0].rstrip('/')}/" for node in self._unread} - {
+            f"{origin_of(Url(self._urls[0]))}/"
+        }
         near = np.array([_is_below(url, below) for url in self._urls], np.bool_)
         for node in self._unread:
             linking = graph.linking(node, EVIDENCE_FLAGS)
@@ -133,10 +136,6 @@ def _likeness(url: str) -> tuple[object, ...]:
     directories, name = url_shape(url)
     depth = directories.count("/")
     return (directories, name), (depth, name), depth, ()
-
-
-def _root(url: str) -> str:
-    return f"{'/'.join(url.split('/', 3)[:3])}/"
 
 
 def _is_below(url: str, directories: set[str]) -> bool:

@@ -23,6 +23,7 @@ from sitemap import make_directory, replacement
 CSV_DIRECTORY: Final = "csv"  # the folder of the tables, one for each rule with findings
 RESOLVED_FILE: Final = f"{CSV_DIRECTORY}/mended.csv"
 FINDINGS_FILE: Final = f"{CSV_DIRECTORY}/findings.csv"  # all in one
+WORKBOOK_FILE: Final = "audit.xlsx"
 _PREPARED: Final = {REDIRECTS_FILE: write_redirects, LINKS_FILE: write_links}  # for a content management system
 
 
@@ -56,13 +57,13 @@ def write_reports(
             streams[name] = partial(write_table, report, findings)
     if reported_counts(report):
         streams[FINDINGS_FILE] = partial(write_findings, report, findings)
-        streams["audit.xlsx"] = partial(write_xlsx, report, findings)
+        streams[WORKBOOK_FILE] = partial(write_xlsx, report, findings)
     for name, write in streams.items():
         written.append(_write(directory / name, write))
     for name in {
         RESOLVED_FILE,
         FINDINGS_FILE,
-        "audit.xlsx",
+        WORKBOOK_FILE,
         *_PREPARED,
         *(f"{CSV_DIRECTORY}/{rule}.csv" for rule in REPORTED_RULES),
     } - streams.keys():
