@@ -223,14 +223,19 @@ def truth(site: Grown) -> dict[str, set[str]]:
 class _Connection(asyncio.Protocol):
     """Answers from memory; the paths in ``failing`` fail as their value says."""
 
-    def __init__(self, answers: dict[str, bytes], failing: dict[str, str]) -> None:
+    def __init__(self, answers: dict[str, bytes], failing: dict[str, str], open_: set[asyncio.Transport]) -> None:
         self._answers = answers
         self._failing = failing
+        self._open = open_
         self._rest = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._open.add(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._open.discard(self._transport)
 
     def data_received(self, data: bytes) -> None:
         *requests, self._rest = (self._rest + data).split(b"\r\n\r\n")
@@ -270,7 +275,8 @@ def serving(site: Grown, failing: dict[str, str]) -> Iterator[str]:
     """Serve a site in another thread; yields its origin. ``failing`` may be changed meanwhile."""
     loop = asyncio.new_event_loop()
     answers: dict[str, bytes] = {}
-    create = loop.create_server(lambda: _Connection(answers, failing), "127.0.0.1", 0)
+    transports: set[asyncio.Transport] = set()
+    create = loop.create_server(lambda: _Connection(answers, failing, transports), "127.0.0.1", 0)
     server = loop.run_until_complete(create)
     origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     answers.update(_answers(site, origin))
@@ -282,6 +288,9 @@ def serving(site: Grown, failing: dict[str, str]) -> Iterator[str]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         server.close()
+        for transport in transports:
+            transport.abort()
+        loop.run_until_complete(asyncio.sleep(0))  # abort closes a socket in the next round of the loop
         loop.close()
 
 
