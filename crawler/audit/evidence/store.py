@@ -17,6 +17,7 @@ from crawler.audit.compare.rules import finding_identity
 from crawler.audit.finding import AcceptedCount, AuditFinding, ResolvedFinding, RuleCount
 from crawler.audit.segments import Segments
 from crawler.audit.source_record import SourceRecord, SourceReport
+from crawler.audit.sources.logs.bots import BotLedger
 from crawler.audit.sources.urls import file_pattern
 from crawler.state.database import Database, storage_errors, transaction
 
@@ -183,6 +184,14 @@ class ClaimStore:
             rows = ((visitor, successes(visitor)) for (visitor,) in visitors)
             self._db.executemany("INSERT INTO success VALUES (?, ?)", rows)
 
+    def put_ledger(self, ledger: BotLedger) -> None:
+        """Store the requests of bots in all logs."""
+        with transaction(self._db):
+            rows = ((*key, requests) for key, requests in ledger.requests.items())
+            self._db.executemany("INSERT INTO bot_request VALUES (?, ?, ?, ?)", rows)
+            self._db.executemany("INSERT INTO log_day VALUES (?)", ((day,) for day in ledger.days))
+            self._db.execute("INSERT INTO log_about VALUES (?)", (ledger.has_agents,))
+
     def end(self, number: int, report: SourceReport) -> None:
         """Store the final report of a source."""
         with storage_errors():
@@ -257,6 +266,15 @@ CREATE TEMP TABLE visitor (                   -- in a temporary file: no trace o
 ) WITHOUT ROWID;
 CREATE TEMP TABLE success (visitor INTEGER PRIMARY KEY, requests INTEGER NOT NULL);
 CREATE TEMP TABLE scanner (visitor INTEGER PRIMARY KEY);
+CREATE TABLE bot_request (                    -- of bots for URLs of the site, in all logs
+  day TEXT NOT NULL,                          -- UTC, '': not known
+  bot TEXT NOT NULL,
+  status INTEGER NOT NULL,                    -- 0: no response
+  requests INTEGER NOT NULL,
+  PRIMARY KEY (day, bot, status)
+) WITHOUT ROWID;
+CREATE TABLE log_day (day TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE log_about (has_agents INTEGER NOT NULL);  -- one row: 1 if all logs have user agents
 CREATE TABLE soft_404 (id INTEGER PRIMARY KEY);  -- in site.url: pages that say that they do not exist
 CREATE TABLE page_pattern (pattern TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE entry (

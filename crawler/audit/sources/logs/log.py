@@ -6,7 +6,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from crawler.audit.source_record import IgnoreReason, SourceKind, SourceRecord, SourceReport
-from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotVerifier, DnsResolver, SystemDnsResolver
+from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotLedger, BotVerifier, DnsResolver, SystemDnsResolver
 from crawler.audit.sources.logs.claims import MAX_TARGETS, AddressCounts, LogClaimBuilder
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
 from crawler.audit.sources.logs.formats import LogReader
@@ -56,6 +56,7 @@ class AccessLog:
         addresses: SourceUrlParser,
         options: LogOptions,
         successes: AddressCounts,
+        ledger: BotLedger,
     ) -> None:
         self.format = options.format
         self.sample = file.sample()
@@ -64,8 +65,9 @@ class AccessLog:
         self._reader = reader
         self._verifier = BotVerifier(options.resolver or SystemDnsResolver()) if options.verify else None
         self._counter = LineCounter(reader, self._verifier, successes)
+        self._ledger = ledger
         self._tally = LogClaimBuilder(
-            addresses, self.report, self._counter.counts, options.most, keep_tokens=options.keep_tokens
+            addresses, self.report, self._counter.counts, ledger, most=options.most, keep_tokens=options.keep_tokens
         )
 
     @property
@@ -103,10 +105,13 @@ class AccessLog:
                     counter.add_counted(share)
                 else:
                     counter.add(block.text)
+                self._tally.take_visits()
                 done(block.read, counter.rows - previous_rows)
                 if self._tally.is_full:
                     yield from self._tally.take_rarest()
             yield from self._tally.take_all()
+            self._tally.finish_visits()
+            self._ledger.has_agents &= self._reader.has_agents or not self.report.used
         finally:
             if self._verifier:
                 self._verifier.close()

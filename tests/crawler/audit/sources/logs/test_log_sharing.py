@@ -86,7 +86,7 @@ def _take(parts: LineCounter, waiting: deque[tuple[LineCounter, deque[bytes], li
 def _said(counter: LineCounter) -> object:
     counts = counter.counts
     things = {
-        thing: (count.first, count.last, count.answered, count.status, _named(count.packed, counts.names))
+        thing: (count.first, count.last, count.answered, count.status, _named(count.packed + count.open, counts.names))
         for thing, count in counts.targets.items()
     }
     size = sum(map(len, things)) + sum(400 for count in counts.targets.values() if count.visitors)
