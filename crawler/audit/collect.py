@@ -77,7 +77,7 @@ def source_url_parser(plan: CrawlPlan) -> SourceUrlParser:
         refused = scope.admit(url, 0, DiscoveredBy.LINK)
         return refused is None
 
-    return SourceUrlParser(plan.seed, plan.params, is_ours)
+    return SourceUrlParser(plan.seed, plan.params, is_ours, scope.directory)
 
 
 def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProgress, now: float) -> SitemapReadings:

@@ -98,6 +98,12 @@ class Statistics:
             shown.append(SiteSection(f"{len(rest):,} more", *total))
         return shown
 
+    def section_name(self, url: str) -> str:
+        """The section of a URL, as :meth:`sections` names it; :data:`OTHER_SECTIONS` for one without pages."""
+        path = section_of(url)
+        pages = self._sections[path]
+        return path if pages > 1 else "/" if pages or path == "/" else OTHER_SECTIONS
+
     def _section_links(self, graph: LinkGraph, section_of_node: Mapping[int, str]) -> list[SectionLinks]:
         """The links that visitors can click between the largest sections; a redirect counts for its target."""
         sections = self._merge_small(self._sections)
@@ -142,12 +148,16 @@ def _bars(counts: Mapping[str, int], labels: Iterable[str]) -> list[HistogramBar
     return [HistogramBar(label, counts[label]) for label in labels if counts.get(label)]
 
 
+def depth_label(depth: int) -> str:
+    """A depth in clicks as the histogram has it; -1: :data:`UNREACHABLE`."""
+    if depth < 0:
+        return UNREACHABLE
+    return f"{depth}" if depth < FAR_CLICKS else f"{FAR_CLICKS} and more"
+
+
 def _depth_bars(depths: list[int]) -> list[HistogramBar]:
     counts = Counter(min(depth, FAR_CLICKS) for depth in depths)
-    bars = [
-        HistogramBar(f"{depth}" if depth < FAR_CLICKS else f"{FAR_CLICKS} and more", counts[depth])
-        for depth in range(max(counts, default=-1) + 1)
-    ]
+    bars = [HistogramBar(depth_label(depth), counts[depth]) for depth in range(max(counts, default=-1) + 1)]
     return [*bars, HistogramBar(UNREACHABLE, counts[-1])] if counts.get(-1) else bars
 
 

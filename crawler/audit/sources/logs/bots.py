@@ -173,7 +173,7 @@ MAX_LEDGER_KEYS: Final = 100_000
 
 
 class BotLedger:
-    """Requests of bots for URLs of the site in all logs, by day, bot and status, in bounded memory.
+    """Requests of bots for the site in all logs, by day, bot and status, in bounded memory.
 
     A day is ``2026-11-21`` (UTC) or "", a status 0 if there was no response. ``days`` are all days of the logs, also
     those without bots. ``has_agents``: every log with requests for the site has user agents.
@@ -190,10 +190,6 @@ class BotLedger:
         if key not in self.requests and len(self.requests) >= MAX_LEDGER_KEYS:
             key = "", name, status // 100 * 100
         self.requests[key] += requests
-
-    def add_days(self, days: Iterable[str]) -> None:
-        """Add the days of a log."""
-        self.days.update(days)
 
 
 _GENERIC_TEXT: Final = """

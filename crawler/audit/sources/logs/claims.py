@@ -1,7 +1,7 @@
 """Counts the requests of one log and makes claims from the counts, in flat memory."""
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
@@ -23,7 +23,10 @@ COUNT_MASK: Final = 2**COUNT_BITS - 1
 # the places of the counts; those of each bot follow
 PEOPLE, BOTS, OK, MOVED, DEAD, FIRST_BOT = range(6)
 
-_OURSELVES: Final[dict[bytes, tuple[int, int]]] = {}
+Answer = tuple[int, int, int]
+"""The counts that a request adds, the status of its response (0: none), and the place of bot and status, 0: no bot."""
+
+_OURSELVES: Final[dict[bytes, Answer]] = {}
 
 _MAX_ADDRESSES: Final = 50_000  # in memory
 _SAMPLE_STEP: Final = 4  # of the rows, one in so many counts for the successes of its address
@@ -38,11 +41,8 @@ _UNANSWERED: Final = frozenset({0, 444, 499})  # no answer, or the client had go
 _NO_VISITORS: Final[dict[int, int]] = {}
 
 
-RequestKey = tuple[str, str, str, int, str, int]
-"""The first and the last day of a target, the day of its newest answer, and the status of that; ``day``, ``code``."""
-
-BotVisit = tuple[bytes, str, int, int]
-"""Requests of bots for a target on one day that got one status: target, day, status, and the packed counts."""
+RequestKey = tuple[str, str, str, int]
+"""The first and the last day of a target, the day of its newest answer, and the status of that."""
 
 
 class RequestCount(Struct, gc=False):
@@ -51,8 +51,7 @@ class RequestCount(Struct, gc=False):
     One addition for each line is faster than several, and a table of bots for each target would take most of the
     memory. The garbage collector skips these objects. ``status`` is that of the newest answer, on day ``answered``.
     ``visitors`` counts the errors of people, by visitor: the number of the address in the upper 31 bits, that of the
-    agent in the lower 32 bits. ``open`` counts the newest requests of bots, as ``packed`` does: all of them are on one
-    ``day`` and got one status, ``code``. ``is_ours``: whether the target is a URL of the site, None: nobody has looked.
+    agent in the lower 32 bits. ``is_own``: the site has a URL like the target; see :class:`OwnTargets`.
     """
 
     last: str = ""
@@ -61,35 +60,52 @@ class RequestCount(Struct, gc=False):
     status: int = 0
     packed: int = 0
     visitors: dict[int, int] | None = None
-    day: str = ""
-    code: int = 0
-    open: int = 0
-    is_ours: bool | None = None
+    is_own: bool = True
 
     @property
     def requests(self) -> int:
         """The number of all requests."""
-        packed = self.packed + self.open
-        return (packed & COUNT_MASK) + (packed >> BOTS * COUNT_BITS & COUNT_MASK)
+        return (self.packed & COUNT_MASK) + (self.packed >> BOTS * COUNT_BITS & COUNT_MASK)
+
+
+class OwnTargets(Struct, array_like=True, frozen=True):
+    """The targets that are of the site: those on its ``hosts``, or without a host, below the path ``prefix``."""
+
+    hosts: list[bytes] = []
+    prefix: bytes = b"/"
+
+    def has(self, target: bytes) -> bool:
+        """Whether a target is one: a path, ``host path``, or an absolute URL after either."""
+        host, space, path = target.rpartition(b" ")
+        if not path.startswith(b"/"):
+            path = path.partition(b"://")[2]
+            host, space, path = path.partition(b"/")
+            path = space + path
+        if (host or space) and _plain_host(host) not in self.hosts:
+            return False
+        return path.startswith(self.prefix)
+
+
+def _plain_host(host: bytes) -> bytes:
+    return host.lower().removesuffix(b":80").removesuffix(b":443").removesuffix(b".")
 
 
 class PackedCounts(Struct, array_like=True, frozen=True):
     """Counted lines as columns: targets, their counts as bytes, and the index of their days in ``seen``.
 
     ``visitors`` are those of the targets that have any, by index. ``successes`` are the numbers of addresses and their
-    successful requests, as two arrays of 32 bits. ``open`` is as in :class:`RequestCount`; ``visits`` are of earlier
-    days and statuses. ``days`` are all days of the lines.
+    successful requests, as two arrays of 32 bits. ``bots`` are the requests of bots for the site: day, name, status and
+    number. ``days`` are all days of the lines.
     """
 
     names: list[str]
     targets: list[bytes]
     packed: list[bytes]
-    open: list[bytes]
     which: list[int]
     seen: list[RequestKey]
-    visits: list[tuple[bytes, str, int, bytes]]
     visitors: dict[int, dict[int, int]]
     successes: tuple[bytes, bytes]
+    bots: list[tuple[str, str, int, int]]
     days: list[str]
     beside: int
     ours: int
@@ -99,35 +115,41 @@ class RequestCounts:
     """Counts rows, and adds the counts of other processes. ``names`` are the bots by their places in counts.
 
     ``successes`` gets some of the successful requests by address. ``size`` are the bytes of all targets. ``beside``
-    counts requests for no page, ``ours`` those by our own crawler. ``visits`` are requests of bots that are done with
-    their day: take them after each block.
+    counts requests for no page, ``ours`` those by our own crawler. ``bots`` gets the requests of bots for ``own``
+    targets.
     """
 
-    def __init__(self, *, has_agents: bool, successes: "AddressCounts | None" = None) -> None:
+    def __init__(
+        self,
+        *,
+        has_agents: bool,
+        own: OwnTargets,
+        successes: "AddressCounts | None" = None,
+        bots: BotLedger | None = None,
+    ) -> None:
         self.targets: dict[bytes, RequestCount] = {}
         self.names: list[str] = []
         self.size = self.beside = self.ours = 0
-        self.visits: list[BotVisit] = []
+        self.bots = BotLedger() if bots is None else bots
+        self._own = own
+        self._visits: defaultdict[str, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+        self._marks: list[tuple[str, int]] = [("", 0)]  # bot and status, by their places
         self._has_agents = has_agents
         self._days = DayCache()
-        self._agents: dict[bytes, dict[bytes, tuple[int, int]]] = {}
-        self._people: dict[bytes, tuple[int, int]] = {b"": (1 << PEOPLE * COUNT_BITS, 0)}
-        self._answers: dict[str, dict[bytes, tuple[int, int]]] = {OUR_BOT: _OURSELVES, "": self._people}
+        self._agents: dict[bytes, dict[bytes, Answer]] = {}
+        self._people: dict[bytes, Answer] = {b"": (1 << PEOPLE * COUNT_BITS, 0, 0)}
+        self._answers: dict[str, dict[bytes, Answer]] = {OUR_BOT: _OURSELVES, "": self._people}
         self._addresses = Counter[bytes]()
         self._successes = AddressCounts() if successes is None else successes
-
-    @property
-    def days(self) -> set[str]:
-        """All days of the rows."""
-        return self._days.days
 
     def add(self, rows: list[LogRow]) -> None:  # noqa: C901, PLR0912 - calls would cost more than the counting
         """Count the requests of a block of lines. A long log spends its time here."""
         self._addresses.update([row[0] for row in rows[::_SAMPLE_STEP] if row[3] < b"4"])
         if len(self._addresses) > _MAX_ADDRESSES:
             self._successes.add(*self._take_addresses())
-        counts, agents, people = self.targets, self._agents, self._people
+        counts, agents = self.targets, self._agents
         last_when, day, beside, ours = b"", "", 0, 0
+        visits = self._visits[day]
         for address, when, plain_target, state, agent, host, request in rows:
             target = plain_target or request_target(request or b"")
             answers = agents.get(agent)
@@ -141,20 +163,17 @@ class RequestCounts:
                 target = host + b" " + target
             count = counts.get(target)
             if count is None:
-                count = counts[target] = RequestCount()
+                count = counts[target] = RequestCount(is_own=self._own.has(target))
                 self.size += len(target)
-            many, status = answers.get(state) or self._answer(answers, state)
+            many, status, mark = answers.get(state) or self._answer(answers, state)
+            count.packed += many
+            if status >= 400 and answers is self._people and address:
+                self._add_visitor(count, (crc32(address) & _ADDRESS_MASK) << 32 | crc32(agent))
             if when != last_when:
                 last_when, day = when, self._days.day(when)
-            if answers is people:
-                count.packed += many
-                if status >= 400 and address:
-                    self._add_visitor(count, (crc32(address) & _ADDRESS_MASK) << 32 | crc32(agent))
-            else:
-                if day != count.day or status != count.code:
-                    self._settle(target, count)
-                    count.day, count.code = day, status
-                count.open += many
+                visits = self._visits[day]
+            if mark and count.is_own:
+                visits[mark] += 1
             if day != count.last:
                 if day < count.last:
                     if day:
@@ -166,12 +185,14 @@ class RequestCounts:
         self.beside += beside
         self.ours += ours
 
-    def _settle(self, target: bytes, count: RequestCount) -> None:
-        """Move the open requests of bots to those that are done with their day."""
-        if count.open:
-            self.visits.append((target, count.day, count.code, count.open))
-            count.packed += count.open
-            count.open = 0
+    def _count_visits(self) -> None:
+        """Add the requests of bots so far to ``bots``."""
+        for day, visits in self._visits.items():
+            for mark, requests in visits.items():
+                name, status = self._marks[mark]
+                self.bots.add(day, name, status, requests)
+        self._visits.clear()
+        self.bots.days |= self._days.days
 
     def _add_visitor(self, count: RequestCount, visitor: int) -> None:
         visitors = count.visitors
@@ -189,29 +210,23 @@ class RequestCounts:
         is_same = places == list(range(len(places)))
         counts = self.targets
         self._successes.add(*counted.successes)
-        self._days.days.update(counted.days)
-
-        def unpacked(packed: bytes) -> int:
+        self.bots.days.update(counted.days)
+        for visits in counted.bots:
+            self.bots.add(*visits)
+        columns = zip(counted.targets, counted.packed, counted.which, strict=True)
+        for index, (target, packed, which) in enumerate(columns):
             many = int.from_bytes(packed, "little")
-            return many if is_same or not many >> FIRST_BOT * COUNT_BITS else _reorder(many, places)
-
-        self.visits += [(target, day, code, unpacked(packed)) for target, day, code, packed in counted.visits]
-        columns = zip(counted.targets, counted.packed, counted.open, counted.which, strict=True)
-        for index, (target, packed, packed_open, which) in enumerate(columns):
-            many, many_open = unpacked(packed), unpacked(packed_open) if packed_open else 0
-            first, last, answered, status, day, code = counted.seen[which]
+            if not is_same and many >> FIRST_BOT * COUNT_BITS:
+                many = _reorder(many, places)
+            first, last, answered, status = counted.seen[which]
             count = counts.get(target)
             visitors = counted.visitors.get(index)
             if count is None:
-                counts[target] = RequestCount(last, first, answered, status, many, visitors, day, code, many_open)
+                is_own = self._own.has(target)
+                counts[target] = RequestCount(last, first, answered, status, many, visitors, is_own)
                 self.size += len(target) + (_VISITORS_SIZE if visitors else 0)
                 continue
             count.packed += many
-            if many_open:
-                if day != count.day or code != count.code:
-                    self._settle(target, count)
-                    count.day, count.code = day, code
-                count.open += many_open
             if visitors:
                 self.size += 0 if count.visitors else _VISITORS_SIZE
                 count.visitors = _add_up(count.visitors or {}, visitors)
@@ -223,7 +238,8 @@ class RequestCounts:
 
     def begin(self, names: Sequence[str]) -> None:
         """Reset all counts, and give the bots the places that these names have."""
-        self.targets, self.size, self.beside, self.ours, self.visits = {}, 0, 0, 0, []
+        self.targets, self.size, self.beside, self.ours = {}, 0, 0, 0
+        self.bots = BotLedger()
         if any(own != name for own, name in zip(self.names, names, strict=False)):
             self.names.clear()
             self._agents.clear()
@@ -235,29 +251,28 @@ class RequestCounts:
         """The counts so far."""
         counts = self.targets.values()
         table: dict[RequestKey, int] = {}
+        self._count_visits()
         return PackedCounts(
             names=self.names,
             targets=list(self.targets),
-            packed=[_packed_bytes(count.packed) for count in counts],
-            open=[_packed_bytes(count.open) for count in counts],
+            packed=[count.packed.to_bytes((count.packed.bit_length() + 7) // 8, "little") for count in counts],
             which=[
-                table.setdefault(
-                    (count.first, count.last, count.answered, count.status, count.day, count.code), len(table)
-                )
+                table.setdefault((count.first, count.last, count.answered, count.status), len(table))
                 for count in counts
             ],
             seen=list(table),
-            visits=[(target, day, code, _packed_bytes(many)) for target, day, code, many in self.visits],
             visitors={index: count.visitors for index, count in enumerate(counts) if count.visitors},
             successes=self._take_addresses(),
-            days=sorted(self.days),
+            bots=[(*key, requests) for key, requests in self.bots.requests.items()],
+            days=sorted(self.bots.days),
             beside=self.beside,
             ours=self.ours,
         )
 
     def finish(self) -> None:
-        """Add the remaining addresses to ``successes``, at the end of the log."""
+        """Add the remaining addresses to ``successes`` and requests to ``bots``, at the end of the log."""
         self._successes.add(*self._take_addresses())
+        self._count_visits()
 
     def _take_addresses(self) -> tuple[bytes, bytes]:
         """The numbers of the addresses and their new successful requests, as arrays of 32 bits; begins new counts."""
@@ -270,10 +285,10 @@ class RequestCounts:
         if name not in self._answers:
             place = FIRST_BOT + len(self.names)
             self.names.append(name)
-            self._answers[name] = {b"": ((1 << BOTS * COUNT_BITS) + (1 << place * COUNT_BITS), 0)}
+            self._answers[name] = {b"": ((1 << BOTS * COUNT_BITS) + (1 << place * COUNT_BITS), 0, 0)}
         return self.names.index(name)
 
-    def _answers_of(self, agent: bytes) -> dict[bytes, tuple[int, int]]:
+    def _answers_of(self, agent: bytes) -> dict[bytes, Answer]:
         """The counts that a request of an agent adds, by the status of the answer; see :meth:`_answer`."""
         if len(self._agents) >= _MAX_AGENTS:
             self._agents.clear()
@@ -285,9 +300,7 @@ class RequestCounts:
             self._agents[agent] = answers
         return answers
 
-    @staticmethod
-    def _answer(answers: dict[bytes, tuple[int, int]], state: bytes) -> tuple[int, int]:
-        """The counts that a request adds, and the status of its answer, 0 for none."""
+    def _answer(self, answers: dict[bytes, Answer], state: bytes) -> Answer:
         number = int(state) if state.isdigit() and len(state) == 3 else 0
         status = 0 if number in _UNANSWERED or number < 200 else number
         many = answers[b""][0]
@@ -297,9 +310,14 @@ class RequestCounts:
             many += 1 << DEAD * COUNT_BITS
         elif status:
             many += 1 << MOVED * COUNT_BITS
+        name = "" if answers is self._people else next(name for name, of in self._answers.items() if of is answers)
+        key = name, status
+        if name and key not in self._marks:
+            self._marks.append(key)
+        mark = self._marks.index(key) if name else 0
         if len(state) <= 3 and len(answers) < 1_000:
-            answers[state] = many, status
-        return many, status
+            answers[state] = many, status, mark
+        return many, status, mark
 
 
 class AddressCounts:
@@ -322,10 +340,6 @@ class AddressCounts:
         return self._slots[(visitor >> 32) % _SLOTS]
 
 
-def _packed_bytes(many: int) -> bytes:
-    return many.to_bytes((many.bit_length() + 7) // 8, "little")
-
-
 def _add_up(one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
     """The visitors of both, as far as they are counted."""
     both = one | {visitor: one.get(visitor, 0) + count for visitor, count in other.items()}
@@ -345,12 +359,11 @@ def _reorder(many: int, places: list[int]) -> int:
 MAX_TARGETS: Final = 140_000
 """Different targets that are counted at a time."""
 _MAX_TARGET_BYTES: Final = 24 * 2**20  # bytes of all of them
-_MAX_VISIT_KEYS: Final = 20_000  # days times statuses of one log; later ones count without a day
 _NO_AGENTS: Final[dict[str, int]] = {}
 
 
 class LogClaimBuilder:
-    """Makes claims from ``counts``, updates the ``report`` of the source, and adds requests of bots to the ``ledger``.
+    """Makes claims from ``counts``, and updates the ``report`` of the source.
 
     Values of parameters that look like secrets are masked, unless ``keep_tokens``: visitors make these URLs.
     """
@@ -360,13 +373,10 @@ class LogClaimBuilder:
         addresses: SourceUrlParser,
         report: SourceReport,
         counts: RequestCounts,
-        ledger: BotLedger,
-        *,
         most: int = MAX_TARGETS,
+        *,
         keep_tokens: bool = False,
     ) -> None:
-        self._ledger = ledger
-        self._visits: dict[tuple[str, int], int] = {}
         self._keep_tokens = keep_tokens
         self.counts = counts
         self._addresses = addresses
@@ -379,34 +389,6 @@ class LogClaimBuilder:
     def is_full(self) -> bool:
         """Whether it is time to take the claims."""
         return len(self.counts.targets) >= self._most or self.counts.size >= _MAX_TARGET_BYTES
-
-    def take_visits(self) -> None:
-        """Count the requests of bots that are done with their day; those for other sites do not count."""
-        visits, targets = self.counts.visits, self.counts.targets
-        for target, day, code, many in visits:
-            count = targets.get(target)
-            is_ours = count.is_ours if count else None
-            if is_ours is None:
-                is_ours = not isinstance(self._url(target, 0), RejectReason)
-                if count:
-                    count.is_ours = is_ours
-            if is_ours:
-                self._add_visits(day, code, many)
-        visits.clear()
-
-    def finish_visits(self) -> None:
-        """Add the requests of bots to the ledger, after all claims are taken."""
-        for (day, code), many in self._visits.items():
-            for name, requests in self._by_name(many >> FIRST_BOT * COUNT_BITS).items():
-                self._ledger.add(day, name, code, requests)
-        self._visits.clear()
-        self._ledger.add_days(self.counts.days)
-
-    def _add_visits(self, day: str, code: int, many: int) -> None:
-        key = day, code
-        if key not in self._visits and len(self._visits) >= _MAX_VISIT_KEYS:
-            key = "", code // 100 * 100
-        self._visits[key] = self._visits.get(key, 0) + many
 
     def take_all(self) -> Iterator[SourceRecord]:
         """The claims of all remaining counts, at the end of the log."""
@@ -434,10 +416,6 @@ class LogClaimBuilder:
         elif isinstance(url, RejectReason):
             report.beside += requests
         else:
-            if count.open:
-                self._add_visits(count.day, count.code, count.open)
-                count.packed += count.open
-                count.open = 0
             report.used += requests
             report.hostless += requests * target.startswith(b"/")
             shown = url if self._keep_tokens else Url(mask_secrets(url))

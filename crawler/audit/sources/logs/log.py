@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from crawler.audit.source_record import IgnoreReason, SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotLedger, BotVerifier, DnsResolver, SystemDnsResolver
-from crawler.audit.sources.logs.claims import MAX_TARGETS, AddressCounts, LogClaimBuilder
+from crawler.audit.sources.logs.claims import MAX_TARGETS, AddressCounts, LogClaimBuilder, OwnTargets
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
 from crawler.audit.sources.logs.formats import LogReader
 from crawler.audit.sources.logs.w3c_format import W3cLogReader
@@ -56,7 +56,7 @@ class AccessLog:
         addresses: SourceUrlParser,
         options: LogOptions,
         successes: AddressCounts,
-        ledger: BotLedger,
+        bots: BotLedger,
     ) -> None:
         self.format = options.format
         self.sample = file.sample()
@@ -64,10 +64,11 @@ class AccessLog:
         self._file = file
         self._reader = reader
         self._verifier = BotVerifier(options.resolver or SystemDnsResolver()) if options.verify else None
-        self._counter = LineCounter(reader, self._verifier, successes)
-        self._ledger = ledger
+        self.own = OwnTargets(*addresses.own_paths())
+        self._bots = bots
+        self._counter = LineCounter(reader, self.own, self._verifier, successes, bots)
         self._tally = LogClaimBuilder(
-            addresses, self.report, self._counter.counts, ledger, most=options.most, keep_tokens=options.keep_tokens
+            addresses, self.report, self._counter.counts, options.most, keep_tokens=options.keep_tokens
         )
 
     @property
@@ -105,13 +106,10 @@ class AccessLog:
                     counter.add_counted(share)
                 else:
                     counter.add(block.text)
-                self._tally.take_visits()
                 done(block.read, counter.rows - previous_rows)
                 if self._tally.is_full:
                     yield from self._tally.take_rarest()
             yield from self._tally.take_all()
-            self._tally.finish_visits()
-            self._ledger.has_agents &= self._reader.has_agents or not self.report.used
         finally:
             if self._verifier:
                 self._verifier.close()
@@ -124,6 +122,7 @@ class AccessLog:
         report.unread = self._counter.unread + file.too_long
         report.bytes = file.read
         report.format = self._reader.name
+        self._bots.has_agents &= self._reader.has_agents or not report.used
         ours = self._counter.counts.ours
         report.ignored = {IgnoreReason.METHOD: report.beside - ours, IgnoreReason.OWN: ours}
         report.faults += self._faults()

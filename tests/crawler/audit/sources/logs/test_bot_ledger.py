@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
-from crawler.audit.sources.logs import claims, files, parallel
+from crawler.audit.sources.logs import bots, files, parallel
 from crawler.audit.sources.logs.bots import SEARCH_ENGINES, BotKind, BotLedger, bot_kind
+from crawler.audit.sources.logs.claims import OwnTargets
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import read_logs
 from crawler.audit.sources.urls import SourceUrlParser
@@ -141,17 +142,32 @@ def test_ours_requests_of_bots_are_those_that_a_plain_script_counts(tmp_path: Pa
     assert ledger.has_agents
 
 
-def test_ours_days_without_end_keep_their_requests_and_lose_their_day(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(claims, "_MAX_VISIT_KEYS", 3)
-    google = next(iter(AGENTS))
-    start = datetime(2026, 1, 1, tzinfo=UTC)
-    requests = [Request(start + timedelta(days=n), HOST, "/", 200, google) for n in range(10)]
-    (tmp_path / "a.log").write_text("".join(f"{combined(request)}\n" for request in requests))
-    ledger, _ = read([tmp_path / "a.log"], processes=1)
-    assert sum(ledger.requests.values()) == 10
-    assert ledger.requests["", "Googlebot", 200] == 7
+def test_ours_days_without_end_keep_their_requests_and_lose_their_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bots, "MAX_LEDGER_KEYS", 3)
+    ledger = BotLedger()
+    for day in range(1, 10):
+        ledger.add(f"2026-11-{day:02}", "Googlebot", 404, 2)
+    assert sum(ledger.requests.values()) == 18
+    assert ledger.requests["", "Googlebot", 400] == 12
+
+
+@pytest.mark.parametrize(
+    ("target", "is_own"),
+    [
+        (b"/docs/a", True),
+        (b"/other", False),
+        (b"www.example.com /docs/a", True),
+        (b"WWW.Example.com.:443 /docs/a", True),
+        (b"example.net /docs/a", False),
+        (b"http://www.example.com/docs/a", True),
+        (b"proxy http://www.example.com:80/docs/a", True),
+        (b"http://example.net/docs/a", False),
+        (b"www.example.com", False),
+        (b"*", False),
+    ],
+)
+def test_ours_the_targets_of_a_site_are_on_its_hosts_and_below_its_start(target: bytes, is_own: bool) -> None:
+    assert OwnTargets([b"example.com", b"www.example.com"], b"/docs/").has(target) is is_own
 
 
 def test_ours_a_log_without_user_agents_is_told_apart(tmp_path: Path) -> None:
