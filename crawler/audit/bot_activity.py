@@ -33,7 +33,8 @@ RULE: Final = "bots.uncrawled"
 MAX_SECTIONS: Final = 100  # with the most pages; the others are summed up
 NOT_REQUESTED: Final = "not requested by the audit"
 FILES: Final = "images, style sheets and other files"
-_UNJUDGED: Final = (NOT_REQUESTED, FILES)  # neither indexable nor not
+OUTSIDE: Final = "outside the scope of the audit"
+_UNJUDGED: Final = (NOT_REQUESTED, FILES, OUTSIDE)  # neither indexable nor not
 
 _PAGES: Final = f"""SELECT v.id, u.url, v.lastmod, coalesce(sum(c.engines), 0), coalesce(sum(c.people), 0),
     coalesce(max(i.source = '{SourceKind.SITEMAP.value}'), 0)
@@ -107,11 +108,14 @@ class CrawledPages:
             by_day[day][bot_kind(bot)] += requests
             bots[bot][status] += requests
             seen[bot] += [day] if day else []
+        by_kind = _by_kind(sum(by_day.values(), Counter[str]()))
         sections, segments, depths, states = self._visits()
+        inside = sum((Counter(state.requests) for state in states), Counter[str]())
+        if outside := _by_kind(Counter(by_kind) - inside):
+            states.append(CrawledState(OUTSIDE, 0, outside))
         judged = [state for state in states if state.label not in _UNJUDGED]
         to_pages = sum(state.requests.get(BotKind.SEARCH, 0) for state in judged)
         wasted = sum(state.requests.get(BotKind.SEARCH, 0) for state in judged if state.label != State.INDEXABLE)
-        by_kind = _by_kind(sum(by_day.values(), Counter[str]()))
         return BotActivity(
             first=days[0] if days else "",
             last=days[-1] if days else "",

@@ -122,7 +122,7 @@ class AuditFinisher:
             exit_code=code,
             unchecked=not_checked(report.inputs, self._plan.config.audit.media)
             | ({"reach.few": usual} if usual else {})
-            | ({UNCRAWLED: bots.why_not_checked} if bots and bots.why_not_checked else {}),
+            | self._unchecked_bots(bots),
             undecided=gaps,
             absent=nothing_to_check(gaps, has_media=not media.are_none, has_versions=clusters.are_stated),
             unasked=unasked,
@@ -178,6 +178,13 @@ class AuditFinisher:
             is_certain = all(report.complete for report in reports if report.source is SourceKind.LOG)
             found.put(uncrawled_findings(found.uncrawled(), activity.total.days, is_certain=is_certain))
         return activity
+
+    def _unchecked_bots(self, activity: BotActivity | None) -> dict[str, str]:
+        """Why search engines were not checked for pages that they leave out, if there are logs."""
+        if not self._plan.config.audit.logs:
+            return {}
+        why = activity.why_not_checked if activity else "the access logs have no request of a bot"
+        return {UNCRAWLED: why} if why else {}
 
     def _judge_published(
         self, pages: PageFindings, visits: VisitLookup, lint: Sequence[AuditFinding], media: Sequence[AuditFinding]
@@ -265,6 +272,8 @@ class AuditFinisher:
             sections=figures.sections(pages.orphans_by_section, pages.unlisted_by_section),
             segments=self._segments.counted(figures.segments),
             section_links=figures.section_links,
+            segment_links=figures.segment_links,
+            segment_depths=figures.segment_depths,
         )
 
 

@@ -348,6 +348,13 @@ class SectionLinks(Struct, frozen=True):
     links: int
 
 
+class SegmentDepth(Struct, frozen=True):
+    """The indexable pages at one depth (a label of :attr:`AuditReport.depths`), by segment."""
+
+    label: str
+    pages: dict[str, int]
+
+
 class CrawlBasis(Struct, frozen=True, kw_only=True):
     """The crawl that an audit rests on: that of run number ``run``; None: its own, for this ``reason``.
 
@@ -431,6 +438,8 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     sections: list[SiteSection]
     segments: list[SiteSegment] = []  # without a configuration of segments: none
     section_links: list[SectionLinks] = []  # without pairs that have no links
+    segment_links: list[SectionLinks] = []  # the same by segment
+    segment_depths: list[SegmentDepth] = []  # these two without a configuration of segments: none
     bots: BotActivity | None = None  # None: no logs with requests of bots
     exit_code: int = 0
     unchecked: dict[str, str] = {}

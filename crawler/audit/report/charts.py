@@ -1,5 +1,6 @@
 """Computes the charts of a report as plain numbers: bars, treemap, link matrix, islands, trends. Draws nothing."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date
 from math import log, sqrt
@@ -7,8 +8,17 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.finding import AuditPoint, BotActivity, HistogramBar, SectionLinks, SiteSection, SiteSegment
+from crawler.audit.finding import (
+    AuditPoint,
+    BotActivity,
+    HistogramBar,
+    SectionLinks,
+    SegmentDepth,
+    SiteSection,
+    SiteSegment,
+)
 from crawler.audit.report.html_data import OrphanIsland
+from crawler.audit.sources.logs.bots import BotKind
 from crawler.audit.verdict import utc_minute
 from sitemap import Severity
 
@@ -197,13 +207,14 @@ class StackedBar(Struct, frozen=True):
 
 
 class StackedChart(Struct, frozen=True):
-    """Bars over time, each stacked from the counts of ``series``. ``lines`` are y and label of the horizontal lines.
+    """Bars, each stacked from the counts of ``series``, whose colours are ``tones`` of the style.
 
-    The unit of all lengths is a pixel of a phone. ``marks`` are x and label of the first bar and of the last one: the
-    first label begins at its x, the last one ends there.
+    ``lines`` are y and label of the horizontal lines. ``marks`` are x and label of the first bar and of the last one:
+    the first label begins at its x, the last one ends there. The unit of all lengths is a pixel of a phone.
     """
 
     series: list[str]
+    tones: list[str]
     bars: list[StackedBar]
     lines: list[tuple[float, str]]
     marks: list[tuple[float, str]]
@@ -219,8 +230,10 @@ _STACK_LEFT, _STACK_TOP, _STACK_BOTTOM = 44.0, 10.0, 130.0  # of the area of the
 _MAX_BAR: Final = 40.0  # the width of a bar
 
 
-def stacked_chart(series: Sequence[str], columns: Sequence[tuple[int, str, Sequence[int]]]) -> StackedChart | None:
-    """A chart of columns, each a place in time, a label, and its counts by series; None without any count.
+def stacked_chart(
+    series: Sequence[tuple[str, str]], columns: Sequence[tuple[int, str, Sequence[int]]]
+) -> StackedChart | None:
+    """A chart of columns, each a place, a label, and its counts by series (name and tone); None without any count.
 
     Places are whole numbers in ascending order: a place without a column is a gap.
     """
@@ -246,8 +259,9 @@ def stacked_chart(series: Sequence[str], columns: Sequence[tuple[int, str, Seque
         for share in ((0, 0.5, 1) if top > 1 else (0, 1))
     ]
     ends = [bars[0], *([bars[-1]] if len(bars) > 1 else [])]
+    names, tones = map(list, zip(*series, strict=True))
     return StackedChart(
-        list(series), bars, lines, [(bar.x + bar.width * place, bar.label) for place, bar in enumerate(ends)]
+        names, tones, bars, lines, [(bar.x + bar.width * place, bar.label) for place, bar in enumerate(ends)]
     )
 
 
@@ -281,7 +295,8 @@ def day_chart(activity: BotActivity) -> StackedChart | None:
         for place, each in days
         if place > last - MAX_DAYS
     ]
-    return stacked_chart(kinds, columns)
+    tones = [f"series-{number}" for number, kind in enumerate(BotKind, 1) if kind in kinds]
+    return stacked_chart(list(zip(kinds, tones, strict=True)), columns)
 
 
 def history_chart(history: Sequence[AuditPoint]) -> StackedChart | None:
@@ -291,7 +306,23 @@ def history_chart(history: Sequence[AuditPoint]) -> StackedChart | None:
         (place, utc_minute(point.started)[:10], [point.severities.get(name, 0) for name in severities])
         for place, point in enumerate(history[-MAX_HISTORY:])
     ]
-    return stacked_chart([f"{name}s" for name in severities], columns) if len(columns) > 1 else None
+    return stacked_chart([(f"{name}s", name) for name in severities], columns) if len(columns) > 1 else None
+
+
+_MAX_SEGMENTS: Final = 5  # with a colour each
+
+
+def segment_depth_chart(depths: Sequence[SegmentDepth]) -> StackedChart | None:
+    """The pages by depth and segment; the smaller segments share a colour. None without segments."""
+    totals = sum((Counter(each.pages) for each in depths), Counter[str]())
+    names = [name for name, _ in totals.most_common(_MAX_SEGMENTS)]
+    others = len(totals) > len(names)
+    series = [(name or "all other pages", f"series-{number}") for number, name in enumerate(names, 1)]
+    columns = []
+    for place, each in enumerate(depths):
+        counts = [each.pages.get(name, 0) for name in names]
+        columns.append((place, each.label, [*counts, sum(each.pages.values()) - sum(counts)][: len(names) + others]))
+    return stacked_chart([*series, *([("other segments", "series-6")] if others else [])], columns)
 
 
 class IslandShape(Struct, frozen=True):
