@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.logs.bots import BotLedger
 from crawler.audit.sources.logs.claims import AddressCounts
-from crawler.audit.sources.logs.files import LogFile, LogRefused, find_logs, is_stream
+from crawler.audit.sources.logs.files import LogFile, LogRefused, find_copies, find_logs, is_stream
 from crawler.audit.sources.logs.formats import NAMES, LogReader, choose_reader
 from crawler.audit.sources.logs.log import AccessLog, LogBlock, LogOptions
 from crawler.audit.sources.logs.log_format import LogFormatError
@@ -62,6 +62,11 @@ def _choose_logs(paths: Sequence[str], options: LogOptions) -> ChosenLogs:
     return ChosenLogs(files, [_folder_report(folder, errors) for folder, errors in refused.items()])
 
 
+def _copy_report(copy: str, name: str) -> SourceReport:
+    note = f"not read, because {name} contains all of its lines: each request counts once"
+    return SourceReport(source=SourceKind.LOG, name=copy, bytes=Path(copy).stat().st_size, notes=[note])
+
+
 def _folder_report(folder: str, errors: Sequence[LogRefused]) -> SourceReport:
     """The report on the files of a folder that are not read."""
     damaged = [error for error in errors if error.is_damaged]
@@ -104,7 +109,10 @@ def read_logs(
     all of its claims. Raises UsageError as :func:`check_logs` does, and Incomplete when somebody kills a counting
     process. Close the generator if you do not exhaust it.
     """
-    files, folders = _choose_logs(paths, options)
+    files, others = _choose_logs(paths, options)
+    copies = find_copies(files)
+    others += [_copy_report(copy, name) for copy, name in copies.items()]
+    files = [name for name in files if name not in copies]
     size = 0 if any(map(is_stream, files)) else sum(Path(name).stat().st_size for name in files)
     previous_bytes = lines = 0
 
@@ -119,7 +127,7 @@ def read_logs(
         for log, log_parts in groupby(parts, key=lambda part: part[0].log):
             yield log.report, log.claims(log_parts, done)
             previous_bytes += log.read
-    for report in folders:
+    for report in others:
         yield report, iter(())
 
 
