@@ -186,3 +186,14 @@ def test_ours_without_bots_in_the_log_nothing_is_said_of_them(siteatlas: Command
     assert "\nbot activity\n" not in ran.out
     assert "the access logs have no request of a bot" in ran.out
     assert 'id="bots"' not in Path("out/audit.html").read_text()
+
+
+def test_ours_a_log_that_is_read_in_part_makes_no_page_surely_left_out(siteatlas: Command) -> None:
+    written(9, 40)
+    packed = Path("logs/access.log.1.gz")
+    packed.write_bytes(packed.read_bytes()[:-30])
+    with scripted(site()) as served:
+        ran = siteatlas("audit", served.url, "--log", "logs", "-o", "out", *FAST)
+    assert ran.code == 0, ran.err
+    findings = json.loads(Path("out/audit.json").read_bytes())["findings"]
+    assert {each["certainty"] for each in findings if each["rule"] == "bots.uncrawled"} == {"inconclusive"}

@@ -175,7 +175,9 @@ class AuditFinisher:
         activity = crawled.activity(is_verified=audit.verify_bots, min_days=audit.min_log_days)
         if activity and not activity.why_not_checked:
             reports = ClaimStore(self._db).reports()
-            is_certain = all(report.complete for report in reports if report.source is SourceKind.LOG)
+            is_certain = all(
+                report.complete and not report.doubt for report in reports if report.source is SourceKind.LOG
+            )
             found.put(uncrawled_findings(found.uncrawled(), activity.total.days, is_certain=is_certain))
         return activity
 

@@ -26,12 +26,14 @@ from crawler.audit.finding import (
     ResolvedFinding,
     RuleCount,
     RuleTrend,
+    SectionLinks,
     SiteSection,
 )
 from crawler.audit.patterns import fold_findings
 from crawler.audit.report.charts import (
     CELL,
     IslandMap,
+    LinkMatrix,
     chart_bars,
     day_chart,
     history_chart,
@@ -237,7 +239,7 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "segments": segment_rows(report.segments),
         "matrix": link_matrix(report.section_links, report.sections),
         "cell": CELL,
-        "segment_matrix": link_matrix(report.segment_links, _segment_sections(report)),
+        "segment_matrix": _segment_matrix(report),
         "segment_depths": segment_depth_chart(report.segment_depths),
         "trend": history_chart(report.history),
         **_bot_values(report),
@@ -298,8 +300,13 @@ def _bot_figures(activity: BotActivity) -> Iterator[KeyFigure]:
     yield KeyFigure("requests of AI bots", assistants, f"{assistants // (total.days or 1):,} a day")
 
 
-def _segment_sections(report: AuditReport) -> list[SiteSection]:
-    return [SiteSection(segment.name, segment.pages, segment.orphans, 0) for segment in report.segments]
+def _segment_matrix(report: AuditReport) -> LinkMatrix | None:
+    names = {segment.name: segment.name or "all other pages" for segment in report.segments}
+    links = [
+        SectionLinks(names.get(pair.source, pair.source), names.get(pair.target, pair.target), pair.links)
+        for pair in report.segment_links
+    ]
+    return link_matrix(links, [SiteSection(names[each.name], each.pages, each.orphans, 0) for each in report.segments])
 
 
 def _inline_assets() -> dict[str, Any]:
