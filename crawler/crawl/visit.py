@@ -242,22 +242,42 @@ def _may_render(config: Config) -> bool:
     return config.render.mode != "never" and find_spec("playwright") is not None
 
 
-def _renderer(
-    plan: CrawlPlan, store: Store, fetcher: Fetcher, robots_cache: RobotsCache, throttle: Throttle, pool: ParsePool
-) -> Renderer | None:
-    """The renderer of a visit, None when no page may be rendered. Raises UsageError without the extra if it must."""
+def _resource_options(config: Config) -> ResourceOptions:
+    size = config.render.max_resource
+    return ResourceOptions(body=BodyLimits(wire=size, decoded=2 * size), cache=config.render.cache)
+
+
+@asynccontextmanager
+async def _rendering(
+    plan: CrawlPlan, store: Store, road: ResourceRoad, pool: ParsePool
+) -> AsyncIterator[Renderer | None]:
+    """The renderer of a visit, None when no page may be rendered. Keeps its decisions for the next run.
+
+    Raises UsageError when pages must be rendered and cannot be, StorageError.
+    """
     config, render = plan.config, plan.config.render
+    is_always = render.mode == "always"
     if not _may_render(config):
-        if render.mode == "always":
+        if is_always:
             raise UsageError("--render always needs other packages: pip install 'siteatlas[render]'")
-        return None
-    body = BodyLimits(wire=render.max_resource, decoded=2 * render.max_resource)
-    road = ResourceRoad(fetcher, robots_cache, throttle, ResourceOptions(body=body, cache=render.cache))
+        yield None
+        return
     browser = BrowserOptions(render.browser, render.sandbox, render.memory, render.max_pages, config.fetch.user_agent)
-    options = RenderOptions(
-        render.mode == "always", render.concurrency, RenderLimits(render.timeout, config.fetch.max_body), browser
-    )
-    return Renderer(road, pool, Templates(known_templates(store.db)), options)
+    limits = RenderLimits(render.timeout, config.fetch.max_body)
+    options = RenderOptions(is_always, render.concurrency, limits, browser)
+    renderer = Renderer(road, pool, Templates(known_templates(store.db)), options)
+    try:
+        if is_always:
+            await renderer.open()
+        yield renderer
+        renderer.store(store.db)
+    finally:
+        await renderer.close()
+
+
+def _previous_visits(plan: CrawlPlan, store: Store) -> PreviousVisits:
+    refetch_every = plan.config.fetch.refetch_every
+    return PreviousVisits(store.db, store.run.number, parse_settings_key(plan), source_key(plan), refetch_every)
 
 
 async def visit(  # noqa: PLR0913 - three of them have a default
@@ -289,24 +309,10 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         robots_cache = build_robots_cache(plan, store, fetcher, clock)
         robots = await _seed_robots(plan, store, fetcher, robots_cache, may_move=reject is not None)
         pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
-        renderer = _renderer(plan, store, fetcher, robots_cache, throttle, pool)
-        if renderer:
-            stack.push_async_callback(renderer.close)
-            if plan.config.render.mode == "always":
-                await renderer.open()  # raises before the first page
-        previous_visits = PreviousVisits(
-            store.db, store.run.number, parse_settings_key(plan), source_key(plan), plan.config.fetch.refetch_every
-        )
-        page_fetcher = PageFetcher(
-            fetcher,
-            robots_cache,
-            throttle,
-            previous_visits,
-            pauses,
-            earlier,
-            fetch_options(plan.config),
-            renderer.is_rendered if renderer else never_rendered,
-        )
+        road = ResourceRoad(fetcher, robots_cache, throttle, _resource_options(plan.config))
+        renderer = await stack.enter_async_context(_rendering(plan, store, road, pool))
+        rules = robots_cache, throttle, _previous_visits(plan, store), pauses, earlier, fetch_options(plan.config)
+        page_fetcher = PageFetcher(fetcher, *rules, renderer.is_rendered if renderer else never_rendered)
         worker = _worker(plan, page_fetcher, PageParser(pool, _token(plan), renderer), frontier, throttle.clock)
 
         def further() -> bool:
@@ -323,8 +329,6 @@ async def visit(  # noqa: PLR0913 - three of them have a default
             finally:
                 with suppress(StorageError):  # of which the caller hears already
                     frontier.land()
-                    if renderer:
-                        renderer.store(store.db)
             if ending is FinishReason.COMPLETE and second_reads:
                 again = SecondReads(page_fetcher, throttle, pool, renderer)
                 await again.run(store.db, store.run.number, second_reads, lambda: engine.stopping)

@@ -21,6 +21,7 @@ from playwright.async_api import Browser, BrowserContext, Error, Playwright, asy
 
 from crawler.errors import UsageError
 from crawler.render.document import BrowserOptions, RenderError
+from sitemap import create_file
 
 log = logging.getLogger(__name__)
 NO_SANDBOX_REMEDY: Final = (
@@ -239,8 +240,8 @@ class Chromium:
     def _wrapper(self, program: str, mark: str) -> str:
         """A script that writes its process id to a file and becomes the program, which ends with its parent."""
         script = self._mark(f"{mark}.sh")
-        script.write_text(_WRAPPER.format(mark=self._mark(mark), program=program))
-        script.chmod(0o700)
+        with create_file(script, 0o700) as file:
+            file.write(_WRAPPER.format(mark=self._mark(mark), program=program).encode())
         return str(script)
 
     def _mark(self, name: str) -> Path:

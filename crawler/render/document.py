@@ -8,7 +8,7 @@ class RenderError(Exception):
 
 
 class RenderLimits(Struct, frozen=True):
-    """``seconds`` of one page, without the time for which its requests wait for their turn, and characters of markup."""
+    """``seconds`` for one page, without those in which its requests wait for their turn; characters of markup."""
 
     seconds: float = 10.0
     markup: int = 10_000_000

@@ -14,7 +14,7 @@ from playwright.async_api import BrowserContext, CDPSession, Dialog, Error, Page
 
 from crawler.model import Reply
 from crawler.render.document import RenderedDocument, RenderLimits
-from crawler.render.resources import MAIN_DOCUMENT, PageResources, ResourceRequest
+from crawler.render.resources import MAIN_DOCUMENT, NO_CONTENT, PageResources, ResourceAnswer, ResourceRequest
 
 QUIET_SECONDS: Final = 0.5
 _POLL_SECONDS: Final = 0.05
@@ -137,15 +137,21 @@ class _Rendering:
             self._quiet_since = anyio.current_time()
 
     async def _asked(self, request: Request) -> ResourceRequest:
-        is_main = request.is_navigation_request() and request.frame.parent_frame is None
-        kind = MAIN_DOCUMENT if is_main else request.resource_type
-        return ResourceRequest(request.url, request.method, kind, tuple((await request.all_headers()).items()))
+        try:
+            is_main = request.is_navigation_request() and request.frame.parent_frame is None
+            headers = tuple((await request.all_headers()).items())
+        except Error:  # of a window that was only just opened
+            return ResourceRequest(request.url, request.method, "popup")
+        return ResourceRequest(
+            request.url, request.method, MAIN_DOCUMENT if is_main else request.resource_type, headers
+        )
 
     async def _respond(self, route: Route, asked: ResourceRequest) -> None:
         if asked.kind == MAIN_DOCUMENT:
-            # the first one is the page; a later one would be another page, which is crawled on its own if it is linked
+            # The first one is the page. A later one would be another page, which is crawled on its own if it is linked:
+            # "no content" leaves the browser where it is.
             is_first, self._is_opened = not self._is_opened, True
-            answer = self._resources.document(self._reply) if is_first else None
+            answer: ResourceAnswer | None = self._resources.document(self._reply) if is_first else NO_CONTENT
         else:
             answer = await self._resources.answer(asked)
         with suppress(Error):  # the page may be gone by now

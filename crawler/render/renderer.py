@@ -22,7 +22,16 @@ from crawler.parse.pool import ParsePool
 from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.render.document import BrowserOptions, RenderedDocument, RenderError, RenderLimits
 from crawler.render.resources import PageResources, ResourceRoad
-from crawler.render.templates import Choice, TemplateRecord, Templates, differences, raw_page, words_of
+from crawler.render.templates import (
+    MIN_WORDS,
+    Choice,
+    RawPage,
+    TemplateRecord,
+    Templates,
+    differences,
+    raw_page,
+    words_of,
+)
 from crawler.state.database import storage_errors
 from crawler.state.store import read_about, write_about
 from crawler.units import count_text
@@ -73,48 +82,61 @@ class Renderer:
         self._pool = pool
         self._templates = templates
         self._options = options
+        self._empty = 0  # pages that look empty and cannot be rendered
         self._slots = anyio.Semaphore(options.concurrency)
         self._learned = anyio.Event()
         self._opening = anyio.Lock()
 
     async def read(self, reply: Reply, raw: Page, previous: PreviousVisit | None) -> Page:
         """The page of a reply whose raw reading is ``raw``: that, or the rendered one with what counts of both."""
-        if not _may_differ(raw) or self.problem:
+        if not _may_differ(raw):
             return raw
         page = raw_page(reply.url, raw, load_snapshot(raw.text) or "")
-        choice = Choice.RENDER if self._options.is_always else self._templates.choose(page)
-        while choice is Choice.WAIT:
-            await self._learned.wait()
-            choice = self._templates.choose(page)
+        choice = await self._choose(page)
         if choice is Choice.RAW:
             self.tally.raw += 1
             return raw
-        is_compared = choice is Choice.COMPARE
         try:
             document, resources = await self._open(reply)
-        except (RenderError, UsageError) as error:
-            if is_compared:
-                self._templates.give_up(page)
-                self._wake()
-            if isinstance(error, UsageError):  # it will not get better
-                return self._without_browser(raw, error)
+        except RenderError as error:
             self.tally.failed += 1
             return replace(raw, faults=[*raw.faults, f"reading stopped after the raw page: {error}"])
-        before = previous if previous and previous.page and previous.rendered else None
-        rendered = await self._parse(reply, document, *((before.digest, before.text) if before else (b"", b"")))
-        if rendered.is_known and before and before.page:
-            rendered = replace(before.page, digest=rendered.digest, text=before.text)
-        if is_compared:
-            words = (words_of(load_snapshot(each.text) or "") for each in (raw, rendered))
-            found = differences(reply.url, raw, rendered, *words)
-            self._templates.learn(page, found, _digest(resources.scripts))
-            self._wake()
-            self.tally.compared += 1
-            if not found:
+        except UsageError as error:  # it will not get better
+            if self._options.is_always:
+                raise
+            self.problem = str(error)
+            self._empty += page.words < MIN_WORDS
+            return raw
+        else:
+            rendered = await self._parse_after(previous, reply, document)
+            if choice is Choice.COMPARE and not self._learn(page, raw, rendered, resources):
                 return raw
+        finally:
+            if choice is Choice.COMPARE:
+                self._templates.end_comparison(page)
+                self._wake()
         self.tally.rendered += 1
         self.tally.cut += bool(document.cut)
         return merge(raw, rendered, document, resources)
+
+    async def _choose(self, page: RawPage) -> Choice:
+        """What to do with a page, after the comparisons that it must wait for."""
+        if self.problem:
+            self._empty += page.words < MIN_WORDS
+            return Choice.RAW
+        if self._options.is_always:
+            return Choice.RENDER
+        while (choice := self._templates.choose(page)) is Choice.WAIT:
+            await self._learned.wait()
+        return choice
+
+    def _learn(self, page: RawPage, raw: Page, rendered: Page, resources: PageResources) -> bool:
+        """Whether the two readings of a page differ."""
+        words = (words_of(load_snapshot(each.text) or "") for each in (raw, rendered))
+        found = differences(page.url, raw, rendered, *words)
+        self._templates.learn(page, found, _digest(resources.scripts))
+        self.tally.compared += 1
+        return bool(found)
 
     async def read_again(self, reply: Reply, known: bytes, before: bytes) -> Page:
         """Render a page once more and compare it with its first reading: its digest and text."""
@@ -124,12 +146,6 @@ class Renderer:
             return Page(is_html=False)
         return await self._parse(reply, document, known, before)
 
-    def _without_browser(self, raw: Page, error: UsageError) -> Page:
-        if self._options.is_always:
-            raise error
-        self.problem = str(error)
-        return raw
-
     def is_rendered(self, url: Url, page: Page) -> bool:
         """Whether a page that was read before is read by rendering: a 304 says nothing about what scripts draw."""
         return page.rendered or (not self.problem and self._templates.is_rendered(url, page.scripts))
@@ -137,6 +153,8 @@ class Renderer:
     def notes(self) -> list[str]:
         """What was rendered and what it cost, in sentences."""
         tally = self.tally
+        if self._empty:
+            return [f"{count_text(self._empty, 'page')} with nearly no text could not be rendered: {self.problem}"]
         if not (tally.rendered or tally.compared or tally.failed):
             return []
         cut = f", {tally.cut:,} of them not to their end" if tally.cut else ""
@@ -204,6 +222,14 @@ class Renderer:
         if self._chromium:
             with anyio.CancelScope(shield=True):
                 await self._chromium.close()
+
+    async def _parse_after(self, previous: PreviousVisit | None, reply: Reply, document: RenderedDocument) -> Page:
+        """The rendered page, compared with the previous visit if that was rendered too."""
+        before = previous.page if previous and previous.rendered else None
+        if previous is None or before is None:
+            return await self._parse(reply, document, b"", b"")
+        rendered = await self._parse(reply, document, previous.digest, previous.text)
+        return replace(before, digest=rendered.digest, text=previous.text) if rendered.is_known else rendered
 
     async def _parse(self, reply: Reply, document: RenderedDocument, known: bytes, before: bytes) -> Page:
         """The rendered markup, read as any page, and compared with an earlier reading."""

@@ -72,6 +72,9 @@ class ResourceAnswer(Struct, frozen=True):
     body: bytes
 
 
+NO_CONTENT: Final = ResourceAnswer(204, (), b"")
+
+
 class ResourceOptions(Struct, frozen=True):
     """``trackers`` are hosts that get no request; ``cache`` bytes of shared resources are kept."""
 

@@ -24,7 +24,7 @@ MIN_WORDS: Final = 25
 _SHARE_OF_WORDS: Final = 0.05
 """Words that only one reading has: more of them are another main text."""
 # what builds put into the names of bundles: hashes and versions
-_hash = re.compile(r"[0-9a-f]{6,}|(?<=[.-])[A-Za-z0-9_-]{8,}(?=\.m?js\b)|[0-9]+|\?.*").sub
+_hash = re.compile(r"[0-9a-f]{6,}|(?<=[.-])[A-Za-z0-9_]{8,32}(?=\.m?js\b)|[0-9]+").sub
 _word = re.compile(r"[^\W\d_]{2,40}").findall
 _tags = re.compile(r"<[^<>]*+>").sub
 
@@ -79,7 +79,7 @@ def template_key(url: Url, scripts: Iterable[str]) -> str:
 
 def unhashed(script: str) -> str:
     """The address of a script without what a build changes in it."""
-    return _hash("#", script)
+    return _hash("#", script.partition("?")[0])
 
 
 class Templates:
@@ -101,7 +101,7 @@ class Templates:
         return record is not None and record.mode is Mode.RENDERED
 
     def choose(self, page: RawPage) -> Choice:
-        """What to do with a page. After ``COMPARE``, call :meth:`learn` or :meth:`give_up`."""
+        """What to do with a page. After ``COMPARE``, :meth:`end_comparison` must follow, with or without a result."""
         if not page.scripts:
             return Choice.RAW
         key = template_key(page.url, page.scripts)
@@ -137,7 +137,6 @@ class Templates:
     def learn(self, page: RawPage, differences: Iterable[str], scripts: str) -> None:
         """Learn from the two readings of a page. ``scripts`` is the digest of the scripts that it ran."""
         record = self._records[template_key(page.url, page.scripts)]
-        record.running -= 1
         if record.scripts != scripts:  # a new build, or another one than that of the run before
             is_new = not record.scripts
             record.scripts = scripts
@@ -152,8 +151,8 @@ class Templates:
         if record.equal >= NEW_SAMPLES or self._knows_raw(page):
             record.mode, record.reason = Mode.RAW, ""
 
-    def give_up(self, page: RawPage) -> None:
-        """A comparison ended without a result."""
+    def end_comparison(self, page: RawPage) -> None:
+        """A comparison has ended; :meth:`learn` may have had its result."""
         self._records[template_key(page.url, page.scripts)].running -= 1
 
 
