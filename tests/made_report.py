@@ -1,6 +1,7 @@
 """Makes audits up: a report and its findings, as large as wanted, the same for the same number, none of it measured."""
 
 from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,7 +14,14 @@ from crawler.audit.finding import (
     AuditComparisonResult,
     AuditFinding,
     AuditFindings,
+    AuditPoint,
     AuditReport,
+    BotActivity,
+    BotRequests,
+    CrawledPart,
+    CrawledState,
+    CrawlPoint,
+    DayRequests,
     HistogramBar,
     LinkSuggestion,
     Referrer,
@@ -26,6 +34,7 @@ from crawler.audit.finding import (
 from crawler.audit.report.html import write_html
 from crawler.audit.rules import RULES, needs_complete
 from crawler.audit.source_record import SourceKind, SourceReport
+from crawler.audit.sources.logs.bots import BotKind
 from crawler.model import State
 
 SITE = "https://shop.example"
@@ -193,6 +202,8 @@ def report(counts: list[RuleCount], *, is_complete: bool = True) -> AuditReport:
                   for (name, size), share in zip(SECTIONS.items(), SHARES, strict=True)]
         + [SiteSection("/", 41, 0, 2)],
         section_links=section_links(),
+        bots=bot_activity(),
+        history=history(),
     )  # fmt: skip
 
 
@@ -208,6 +219,62 @@ def section_links() -> list[SectionLinks]:
         for target in paths
         if source == target or (target != paths[-1] and some.random() < 0.5)
     ]
+
+
+def bot_activity() -> BotActivity:
+    """Bots on two months of days, of which three are missing."""
+    some, kinds = Random(2), [kind.value for kind in BotKind]
+
+    def requests(many: float) -> dict[str, int]:
+        return {
+            kind: int(many * share * some.uniform(0.7, 1.3)) for kind, share in zip(kinds, (6, 3, 1, 1, 2), strict=True)
+        }
+
+    def parts(sizes: dict[str, int]) -> list[CrawledPart]:
+        return [CrawledPart(name, size, int(size * some.random()), requests(size / 10)) for name, size in sizes.items()]
+
+    days = [
+        DayRequests(f"{date(2026, 9, 1) + timedelta(days=day)}", requests(900 if day % 7 < 5 else 500))
+        for day in range(61)
+        if day not in (20, 21, 22)
+    ]
+    total = {kind: sum(day.requests[kind] for day in days) for kind in kinds}
+    names = {
+        "Googlebot": kinds[0],
+        "GPTBot": kinds[1],
+        "PerplexityBot": kinds[2],
+        "ChatGPT-User": kinds[3],
+        "AhrefsBot": kinds[4],
+    }
+    return BotActivity(
+        first=days[0].day, last=days[-1].day, is_verified=False,
+        total=CrawlPoint(days=58, requests=total, pages=86_255, crawled=61_234, to_pages=250_331, wasted=48_211),
+        bots=[
+            BotRequests(name=name, kind=kind, requests=total[kind], first=days[0].day, last=days[-1].day,
+                        statuses={"200": total[kind] - 190, "301": 40, "304": 100, "404": 50}, is_verifiable=kind == kinds[0])
+            for name, kind in names.items()
+        ],
+        by_day=days,
+        sections=parts({f"/{name}/": size for name, size in SECTIONS.items()}),
+        segments=[],
+        depths=parts({str(depth): size for depth, size in enumerate((1, 84, 2_210, 18_730, 33_090, 16_660))}),
+        states=[
+            CrawledState(state, some.randrange(9_000), requests(some.randrange(9_000)))
+            for state in ("indexable", "redirect", "client error", "noindex", "not requested by the audit")
+        ],
+    )  # fmt: skip
+
+
+def history() -> list[AuditPoint]:
+    """A year of audits, a month apart, with fewer and fewer findings."""
+    return [
+        AuditPoint(
+            number=number, started=1_765_000_000.0 + number * 2_592_000, verdict="conclusive", pages=86_000,
+            severities={"error": 60 - 4 * number, "warning": 900 - 50 * number, "note": 300},
+            bots=replace(bot_activity().total, crawled=50_000 + 900 * number),
+        )
+        for number in range(12)
+    ]  # fmt: skip
 
 
 def bars(*pairs: str | int) -> list[HistogramBar]:

@@ -1,12 +1,22 @@
 """The pictures as numbers: nothing overlaps, nothing leaves its frame, and sizes follow what they stand for."""
 
+from itertools import pairwise
 from math import hypot
 from random import Random
 
 import pytest
 
-from crawler.audit.finding import AuditFinding, SectionLinks, SiteSection
-from crawler.audit.report.charts import CELL, SEA_WIDTH, island_map, link_matrix
+from crawler.audit.finding import AuditFinding, SectionLinks, SegmentDepth, SiteSection
+from crawler.audit.report.charts import (
+    CELL,
+    SEA_WIDTH,
+    STACK_WIDTH,
+    history_chart,
+    island_map,
+    link_matrix,
+    segment_depth_chart,
+    stacked_chart,
+)
 from crawler.audit.report.html_data import OrphanIsland
 
 SECTIONS = [SiteSection(path, pages, 0, 0) for path, pages in (("/a/", 30), ("/b/", 20), ("/c/", 1))]
@@ -65,3 +75,46 @@ def test_ours_islands_and_dots_lie_in_the_sea_and_never_on_each_other(seed: int)
 
 def test_ours_no_orphans_no_sea() -> None:
     assert island_map([], []) is None
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_ours_stacked_bars_are_in_their_places_and_as_high_as_their_counts(seed: int) -> None:
+    some = Random(seed)
+    places = sorted(some.sample(range(90), some.randint(1, 40)))
+    columns = [(place, str(place), [some.randrange(10**seed) for _ in range(3)]) for place in places]
+    columns[0][2][0] += 1
+    chart = stacked_chart([("a", "series-1"), ("b", "series-2"), ("c", "series-3")], columns)
+    assert chart is not None
+    (bottom, _), *_, (top, _) = chart.lines
+    scale = max(sum(height for *_, height in bar.parts) / sum(bar.counts) for bar in chart.bars if sum(bar.counts))
+    for bar, (_, label, counts) in zip(chart.bars, columns, strict=True):
+        assert bar.label == label
+        assert 0 <= bar.x < bar.x + bar.width <= STACK_WIDTH
+        y = bottom
+        for series, start, height in bar.parts:
+            assert height == pytest.approx(counts[series] * scale)
+            assert start == pytest.approx(y - height)
+            y = start
+        assert y >= top - 1e-9
+    for left, right in pairwise(chart.bars):
+        assert left.x + left.width <= right.x
+    steps = {
+        round((right.x - left.x) / (after - before), 6)
+        for (left, right), (before, after) in zip(pairwise(chart.bars), pairwise(places), strict=True)
+    }
+    assert len(steps) <= 1  # a day without logs is a gap
+
+
+def test_ours_nothing_counted_is_no_chart() -> None:
+    assert stacked_chart([("a", "series-1")], [(1, "x", [0])]) is None
+    assert stacked_chart([("a", "series-1")], []) is None
+    assert history_chart([]) is None
+    assert segment_depth_chart([]) is None
+
+
+def test_ours_the_chart_by_segment_sums_up_the_smaller_ones() -> None:
+    depths = [SegmentDepth(str(depth), {f"s{n}": 10 - n for n in range(8)}) for depth in range(3)]
+    chart = segment_depth_chart(depths)
+    assert chart is not None
+    assert chart.series == ["s0", "s1", "s2", "s3", "s4", "other segments"]
+    assert [bar.counts for bar in chart.bars] == [[10, 9, 8, 7, 6, 5 + 4 + 3]] * 3

@@ -151,6 +151,8 @@ def test_ours_an_audit_that_found_nothing_says_so(tmp_path: Path) -> None:
         actions=[],
         patterns=[],
         section_links=[],
+        bots=None,
+        history=[],
     )
     tree = page(tmp_path, empty, lambda _: iter(()))
     assert "No findings: every page is linked" in text(tree.css_first("#classes"))
@@ -446,7 +448,15 @@ def test_ours_errors_and_the_worst_warnings_are_unfolded_and_show_urls(tmp_path:
     assert shown == sorted(shown, key=order.index)
     unseen = replace(report, unchecked={"media": "--no-media"}, counts=report.counts[:3])
     sections = [each.attributes.get("id") for each in page(tmp_path, unseen, findings).css("main > section")]
-    assert [each for each in sections if each] == ["actions", "classes", "site", "findings", "sources", "unchecked"]
+    assert [each for each in sections if each] == [
+        "actions",
+        "classes",
+        "site",
+        "bots",
+        "findings",
+        "sources",
+        "unchecked",
+    ]
 
 
 def test_ours_ten_thousand_urls_of_one_pattern_are_one_row_with_examples(tmp_path: Path) -> None:
