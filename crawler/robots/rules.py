@@ -274,13 +274,14 @@ def _own_group(records: Iterable[tuple[int, str, str]], token: str) -> tuple[lis
     is_open = False  # the record before was a user-agent line
     for number, name, value in records:
         if name == _AGENT:
-            current = {*current, value} if is_open else {value}
+            current = current if is_open else set()
             if value != _UNMATCHABLE_AGENT:
                 rules.setdefault(value, {})
+                current.add(value)
             is_open = True
             continue
         is_open = False
-        for agent in current & rules.keys():
+        for agent in current:
             if name in (_ALLOW, _DISALLOW):
                 for pattern in _patterns(value, allows=name == _ALLOW):
                     rules[agent].setdefault((pattern, name == _ALLOW), number)
