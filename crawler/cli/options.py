@@ -243,6 +243,7 @@ FLAGS: Final = (
     Flag("--crawl", "audit.crawls", "DIR|FILE", many=True),
     Flag("--url-column", "audit.url_column", "NAME"),
     Flag("--verify-bots/--no-verify-bots", "audit.verify_bots"),
+    Flag("--min-log-days", "audit.min_log_days", "N"),
     Flag("--keep-tokens/--no-keep-tokens", "audit.keep_tokens"),
     Flag("--max-crawl-age", "audit.max_crawl_age", "SECONDS"),
     Flag("--max-unlinked", "audit.max_unlinked", "N"),

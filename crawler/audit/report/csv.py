@@ -13,7 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import BinaryIO, Final
 
-from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, ResolvedFinding
+from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, ResolvedFinding, UncrawledPage
 from crawler.audit.rule_groups import reported_counts
 from sitemap import safe
 
@@ -128,6 +128,32 @@ def link_rows(report: AuditReport, findings: AuditFindings) -> Iterator[list[Cel
     for finding in orphans():
         for hub in finding.hubs:
             yield [*map(cell_text, (hub.url, finding.url, anchor_text(finding, site_name), hub.reason))]
+
+
+UNCRAWLED_COLUMNS: Final = (
+    *(
+        "URL",
+        "Section",
+        "Segment",
+        "Crawl depth",
+        "Pages that link to it",
+        "In a sitemap",
+        "lastmod",
+        "Visits by people",
+    ),
+)
+
+
+def uncrawled_row(page: UncrawledPage) -> list[Cell]:
+    """The cells of a page that no search engine requested."""
+    named = map(cell_text, (page.url, page.section, page.segment))
+    is_listed = "yes" if page.is_listed else "no"
+    return [*named, page.depth, page.inlinks, is_listed, cell_text(page.lastmod), page.people]
+
+
+def write_uncrawled(findings: AuditFindings, file: BinaryIO) -> None:
+    """Write the pages that no search engine requested. Raises OSError."""
+    _table(UNCRAWLED_COLUMNS, map(uncrawled_row, findings.uncrawled()), file)
 
 
 def write_redirects(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> None:
