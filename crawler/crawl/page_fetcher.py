@@ -1,9 +1,8 @@
 """The fetch step of one URL: its robots.txt rule, the answer of an earlier crawl, or one request."""
 
-import sqlite3
 import time
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -17,13 +16,8 @@ from crawler.fetch.throttle import Throttle
 from crawler.model import DocumentKind, Failure, Lease, Page, PreviousVisit, Reply, Request, State, Url, Verdict
 from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Blocked, Robots
-from crawler.state.database import storage_errors
-from crawler.state.store import write_about
+from crawler.state.store import PauseStore
 from crawler.url.normalize import origin_of
-
-MAX_KEPT_PAUSE: Final = 24 * 3600.0
-"""Seconds."""
-_PAUSE_KEY: Final = "pause "
 
 
 class FetchOptions(Struct, frozen=True):
@@ -32,32 +26,6 @@ class FetchOptions(Struct, frozen=True):
     page_body: BodyLimits = PAGE_BODY
     sitemap_body: BodyLimits = SITEMAP_BODY
     max_crawl_delay: float = 60.0
-
-
-class PauseStore:
-    """The pauses that origins requested by Retry-After, in the state: a run that is killed owes them to the next one.
-
-    Times are Unix times; no pause is kept for more than ``MAX_KEPT_PAUSE``. Every method may raise StorageError.
-    """
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-
-    def put(self, origin: str, until: float) -> None:
-        """Store a pause, durable at once."""
-        with storage_errors():
-            write_about(self._db, f"{_PAUSE_KEY}{origin}", f"{until:.3f}")
-            if self._db.in_transaction:
-                self._db.execute("COMMIT")
-
-    def left(self, now: float) -> dict[str, float]:
-        """The seconds that are left of each pause, by origin. Forgets those that are over."""
-        with storage_errors():
-            rows = self._db.execute("SELECT key, value FROM about WHERE key GLOB ?", (f"{_PAUSE_KEY}*",)).fetchall()
-            pauses = {key: min(float(until) - now, MAX_KEPT_PAUSE) for key, until in rows}
-            over = [(key,) for key, seconds in pauses.items() if seconds <= 0]
-            self._db.executemany("DELETE FROM about WHERE key = ?", over)
-        return {key.removeprefix(_PAUSE_KEY): seconds for key, seconds in pauses.items() if seconds > 0}
 
 
 class FetchedPage(NamedTuple):

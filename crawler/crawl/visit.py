@@ -30,7 +30,7 @@ from crawler.crawl.engine import CrawlEngine, CrawlLimits, FinishReason, RejectS
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
-from crawler.crawl.page_fetcher import FetchOptions, PageFetcher, PauseStore, never_rendered
+from crawler.crawl.page_fetcher import FetchOptions, PageFetcher, never_rendered
 from crawler.crawl.revalidation import PreviousVisits
 from crawler.crawl.second_reads import SecondReads
 from crawler.crawl.worker import PageParser, PageWorker
@@ -53,7 +53,7 @@ from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Robots, RobotsAccess, product_token
 from crawler.robots.store import RobotsStore
 from crawler.state.runs import Completeness, Run
-from crawler.state.store import Store, public_hosts
+from crawler.state.store import PauseStore, Store, public_hosts
 from crawler.units import count_text, span
 from crawler.url.normalize import normalize_url, origin_of
 from crawler.version import __version__
@@ -160,7 +160,7 @@ def open_frontier(plan: CrawlPlan, store: Store) -> SqliteFrontier:
         return scope.admit(find.url, find.depth, find.found, find.kind)
 
     section = plan.config.scope
-    return SqliteFrontier(
+    frontier = SqliteFrontier(
         store.db,
         admit,
         by_level=section.max_depth is not None,
@@ -168,6 +168,9 @@ def open_frontier(plan: CrawlPlan, store: Store) -> SqliteFrontier:
         reading=parse_settings_key(plan),
         patience=section.trap_limit,
     )
+    if scope.is_widened:
+        scope.count_hosts(frontier.found_origins())
+    return frontier
 
 
 def _with_open_files(plan: CrawlPlan) -> tuple[CrawlPlan, str]:

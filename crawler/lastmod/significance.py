@@ -68,6 +68,8 @@ EXCHANGED: Final = "made room for a text that does not count"
 _ROTATING: Final = frozenset(
     (IN_POOL, VARIES, VARIES_HERE, USUAL, USUAL_HERE, USUAL_TEXT, WANDERS, TURNS_OVER, IN_CARD)
 )
+_MOVING: Final = frozenset((COUNTER, VARIES, VARIES_HERE))
+"""Reasons that find a move without the history of its slots, which is then no quiet one."""
 
 
 class Judgement(NamedTuple):
@@ -104,6 +106,7 @@ class SignificanceModel:
             if known.get(n, IN_POOL) == IN_POOL or (known[n] == COUNTER and d.flags & LINK)
         ]
         self._changes.add_slots(page, left, stamped)
+        self._changes.add_explained([differences[n] for n, reason in known.items() if reason in _MOVING])
 
     def judge(self, page: int, delta: Delta) -> Judgement:
         """The differences that are the page's own, and those that are not, with the reasons."""
@@ -211,21 +214,28 @@ class SignificanceModel:
         if figures:
             slots += [k ^ FIGURES for k in slots]
         if figures or not self.experiment.is_surprising(d):
-            if any(self._changes.moves_as_usual(k) for k in slots):
+            is_counting = figures and not d.flags & DATED
+            if any(self._changes.moves_as_usual(k, is_counting=is_counting) for k in slots):
                 return USUAL
             if any(self._changes.moves_here_again(page, k) for k in slots):
+                return USUAL_HERE
+            if not figures and self._changes.moves_at_its_position(page, d):
                 return USUAL_HERE
         if self._varies_alone(page, d, figures=figures):
             return USUAL_HERE
         return USUAL_TEXT if not figures and self._changes.is_usual_text(d) else ""
 
     def _varies_alone(self, page: int, d: Difference, *, figures: bool) -> bool:
-        """Whether an order or a figure moved in the last run too, on this page: that needs no other page."""
+        """Whether an order or a figure moved in the last run too, on this page: that needs no other page.
+
+        Not so a date: people write a new one.
+        """
         if d.flags & MOVED:
             return self._changes.moves_here_again(page, d.place ^ ORDER, 1)
         most = MAX_FIGURE_TEXT if self._changes.moves_little(d.shape) else MAX_BARE_FIGURE
         return (
             figures
+            and not d.flags & DATED
             and d.size <= most
             and any(self._changes.moves_here_again(page, k ^ FIGURES, 1) for k in (d.nth, d.nth_last))
         )

@@ -53,7 +53,11 @@ MIN_OF_USUAL: Final = 0.2
 """Share of the usual number of pages on which a slot must move, to move as usual."""
 MIN_MOVED_PAGES: Final = 2
 MIN_RUNS_OF_FEW: Final = 2
-"""Runs in which a slot moved on one page, or on some of its pages, before it moves by itself."""
+MIN_MOVED_RUNS_OF_FEW: Final = 0.75
+"""Runs in which a slot moved on one page, or on some of its pages, and their share, before it moves by itself.
+
+An editor returns to the same page now and then, too, but seldom between all runs.
+"""
 MAX_ALONE: Final = 2
 """Pages with a slot up to which it may move on one of them."""
 MIN_AGAIN_PAGES: Final = 3
@@ -103,6 +107,9 @@ class SiteChanges:
         self._places: dict[int, _PlaceCounts] = {}
         self._moved: dict[int, set[int]] = {}  # by slot: pages where texts were exchanged
         self._born: Counter[int] = Counter()  # places that came as a whole
+        self._positions: dict[int, set[int]] = {}  # by place: pages where a text was exchanged at some position
+        self._again: dict[int, set[int]] = {}  # of these, the ones where one was exchanged there in the last run, too
+        self._explained: set[int] = set()  # slots that moved, which needs no history
 
     def add(self, delta: Delta) -> None:
         """First pass: count the differences of a page."""
@@ -143,10 +150,25 @@ class SiteChanges:
                     here.setdefault(k, []).append(d)
         for k, differences in here.items():
             self._weigh_place(self._places.setdefault(k, _PlaceCounts()), differences, stamped, moved)
-        for k in _exchanged_slots([d for d in left if d.shape not in stamped or d.flags & LINK]):
+        self._add_moves(page, left, stamped)
+
+    def _add_moves(self, page: int, left: list[Difference], stamped: set[int]) -> None:
+        """Count the slots of a page in which texts or figures were exchanged."""
+        exchanged = _exchanged_slots([d for d in left if d.shape not in stamped or d.flags & LINK])
+        for k in exchanged:
             self._moved.setdefault(k, set()).add(page)
+        for d in left:
+            if d.nth in exchanged or d.nth_last in exchanged:
+                self._positions.setdefault(d.place, set()).add(page)
+                if any(k in exchanged and self._moved_before(page, k) for k in (d.nth, d.nth_last)):
+                    self._again.setdefault(d.place, set()).add(page)
         for k in {k ^ FIGURES for d in left if d.shape in stamped for k in slots_of(d)}:
             self._moved.setdefault(k, set()).add(page)
+
+    def add_explained(self, differences: Iterable[Difference]) -> None:
+        """Second pass: note that the slots of these differences moved, though nothing is to be learnt from it."""
+        slots = {k for d in differences for k in slots_of(d)}
+        self._explained |= slots | {k ^ FIGURES for k in slots}
 
     def _weigh_place(
         self, place: _PlaceCounts, here: list[Difference], stamped: set[int], moved: Mapping[bool, int]
@@ -256,10 +278,11 @@ class SiteChanges:
             return False
         return restamped >= MIN_AGREEING_PAGES and self._share(restamped, k) >= MIN_RESTAMPED_SHARE
 
-    def moves_as_usual(self, k: int) -> bool:
+    def moves_as_usual(self, k: int, *, is_counting: bool = False) -> bool:
         """Whether a slot moves in most runs on most of its pages, and does so now.
 
-        Some of its pages are enough for an order, for links, and for texts that other pages show, too.
+        Some of its pages are enough for an order, for links, and for texts that other pages show, too. On few pages it
+        must move in nearly all runs, unless it is figures that may count something.
         """
         history = self._history.get(k)
         if history is None or not history.runs or history.moved_share < MIN_MOVED_RUNS:
@@ -268,7 +291,9 @@ class SiteChanges:
         is_linked = place is not None and place.links * 2 > place.turned
         is_plain = is_linked or self._held[k ^ ORDER] > 0  # links and orders need no other texts to compare with
         few = len(self._moved.get(k, ())) < MIN_MOVED_PAGES or history.share < MIN_USUAL_PLACE_SHARE
-        if few and not is_plain and history.runs < MIN_RUNS_OF_FEW:
+        if few and history.runs < MIN_RUNS_OF_FEW and not (is_plain and history.share >= MIN_SHARE):
+            return False
+        if few and not (is_plain or is_counting) and history.moved_share < MIN_MOVED_RUNS_OF_FEW:
             return False
         is_pool = place is not None and self._is_repeated(place)
         if history.share < MIN_USUAL_PLACE_SHARE and not (is_plain or is_pool):
@@ -287,7 +312,11 @@ class SiteChanges:
 
     def is_whole_slot(self, d: Difference) -> bool:
         """Whether all texts at the place or spot of a difference move as usual, not a text at a position of it."""
-        return any(self.moves_as_usual(k ^ kind) for k in (d.place, d.spot, d.box) for kind in (0, FIGURES))
+        return any(
+            self.moves_as_usual(k ^ kind, is_counting=kind == FIGURES)
+            for k in (d.place, d.spot, d.box)
+            for kind in (0, FIGURES)
+        )
 
     def moves_here_again(self, page: int, k: int, fewest: int = MIN_AGAIN_PAGES) -> bool:
         """Whether a slot moved on this page in the last runs, and on most of the pages on which it moved then."""
@@ -297,6 +326,20 @@ class SiteChanges:
             return False
         again = len(before & self._moved.get(k, set()))
         return again >= fewest and again >= MIN_AGAIN_SHARE * len(before)
+
+    def moves_at_its_position(self, page: int, d: Difference) -> bool:
+        """Whether a text is exchanged as in the last run, at a position of its page, and so on most pages like this.
+
+        The positions may differ from page to page: so it is with a text among paragraphs. Nobody edits the same
+        paragraph of several pages between all runs, and no others.
+        """
+        again, moved = self._again.get(d.place, set()), self._positions.get(d.place, set())
+        is_usual = len(again) >= MIN_AGAIN_PAGES and len(again) >= MIN_AGAIN_SHARE * len(moved)
+        return is_usual and any(self._moved_before(page, k) for k in (d.nth, d.nth_last))
+
+    def _moved_before(self, page: int, k: int) -> bool:
+        """Whether a slot moved on a page in the last run."""
+        return self._memory.moves.get(k, {}).get(page) == self._run - 1
 
     def is_wanderer(self, d: Difference) -> bool:
         """Whether it moves between pages as several others at its place do. Only two are two states of the page."""
@@ -378,7 +421,8 @@ class SiteChanges:
                 shares[k] = share
         for k, place in self._places.items():
             # one page of many that shows what others show was given another author or topic
-            if self._is_repeated(place) and (share := self._share(place.turned, k)) >= MIN_SHARE:
+            is_several = place.turned >= MIN_MOVED_PAGES
+            if is_several and self._is_repeated(place) and (share := self._share(place.turned, k)) >= MIN_SHARE:
                 shares[k ^ _POOLED] = share
         for k, n in self._left.items():
             if n >= MIN_AGREEING_PAGES and (share := self._share(n, k)) >= MIN_SHARE:
@@ -386,6 +430,8 @@ class SiteChanges:
         born = [k for k, n in self._born.items() if n >= MIN_PAGES_SMALL_SITE]
         kinds = (FIGURES, ORDER, _TEXT, _POOLED)
         held = {**self._held, **{k: 1.0 for k in self._history if any(k ^ kind in self._held for kind in kinds)}}
+        for k in self._explained:
+            held.pop(k, None)
         return update_history(self._history, shares, held, self._memory.compared, born)
 
     def _figures_after(self) -> dict[int, ChangeHistory]:

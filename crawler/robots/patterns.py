@@ -4,7 +4,8 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from itertools import chain
+from typing import Final
 from urllib.parse import quote
 
 _MAX_PIECE: Final = 16
@@ -49,29 +50,27 @@ def _normal(text: str, kept: bytes) -> str:
     return quote(_escape.sub(decoded, text.encode("utf-8", "replace")), safe=kept + b"=")
 
 
-class _Wildcard(NamedTuple):
-    """A pattern with ``*`` between its segments; ``rank`` is its place in the order of precedence."""
+def _matches(pattern: str, path: str) -> bool:
+    """Whether what stands between the stars occurs one after the other, with the first at the start of the path.
 
-    rank: int
-    segments: list[str]
-    is_anchored: bool
-
-    def matches(self, path: str) -> bool:
-        """Whether the segments occur one after the other: the first at the start, an anchored last one at the end."""
-        first, *inner, last = self.segments
-        if not path.startswith(first):
+    The last stands at its end if the pattern ends with ``$``. There is at least one star.
+    """
+    first, *inner, last = pattern.split("*")
+    if not path.startswith(first):
+        return False
+    position = len(first)
+    for segment in inner:
+        found = path.find(segment, position)
+        if found < 0:
             return False
-        position = len(first)
-        for segment in inner:
-            found = path.find(segment, position)
-            if found < 0:
-                return False
-            position = found + len(segment)
-        if self.is_anchored:
-            return len(path) - len(last) >= position and path.endswith(last)
-        return path.find(last, position) >= 0
+        position = found + len(segment)
+    if last.endswith("$"):
+        return len(path) - len(last) + 1 >= position and path.endswith(last[:-1])
+    return path.find(last, position) >= 0
 
 
+_Wildcard = tuple[str, int]
+"""A pattern with stars, and its place in the order of precedence."""
 _Tree = dict[str, "_Tree | list[_Wildcard]"]
 """Patterns by one of their pieces, and those that share it by another; "" is for those without another."""
 
@@ -85,28 +84,26 @@ class PatternIndex:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         prefixes: dict[str, int] = {}
-        wildcards: dict[tuple[bool, str], _Wildcard] = {}
+        wildcards: dict[str, int] = {}
         self._exact: dict[str, int] = {}
         for rank, pattern in enumerate(patterns):
-            is_anchored = pattern.endswith("$")
             once = _stars.sub("*", pattern) if "**" in pattern else pattern
-            segments = once.removesuffix("$").split("*")
-            if len(segments) > 1 and not segments[-1] and not is_anchored:
-                del segments[-1]  # a star at the end means nothing
-            if len(segments) > 1:
-                wildcards.setdefault((is_anchored, "*".join(segments)), _Wildcard(rank, segments, is_anchored))
+            if "*" in once[:-1]:
+                wildcards.setdefault(once.removesuffix("*"), rank)  # a star at the end means nothing
+            elif once.endswith("$"):
+                self._exact.setdefault(once[:-1], rank)
             else:
-                (self._exact if is_anchored else prefixes).setdefault(segments[0], rank)
+                prefixes.setdefault(once.removesuffix("*"), rank)
         self._prefixes = sorted(prefixes)
         self._parents, self._ranks = _nested(self._prefixes, prefixes)
-        self._tree, self._lengths = _tree_of(list(wildcards.values()))
+        self._tree, self._lengths = _tree_of(wildcards)
 
     def first(self, path: str) -> int | None:
         """The number of the first pattern that matches a path in normal form, None if none does."""
         best = min(self._exact.get(path, _NO_MATCH), self._prefix_rank(path))
-        for wildcard in self._candidates(path):
-            if wildcard.rank < best and wildcard.matches(path):
-                best = wildcard.rank
+        for pattern, rank in self._candidates(path):
+            if rank < best and _matches(pattern, path):
+                best = rank
         return None if best == _NO_MATCH else best
 
     def _prefix_rank(self, path: str) -> int:
@@ -145,17 +142,17 @@ def _nested(ordered: list[str], ranks: dict[str, int]) -> tuple[list[int], list[
     return parents, best
 
 
-def _tree_of(wildcards: list[_Wildcard]) -> tuple[_Tree, list[int]]:
+def _tree_of(wildcards: dict[str, int]) -> tuple[_Tree, list[int]]:
     """The patterns by their rarest pieces, and the lengths of these."""
-    pieces = [_pieces(wildcard.segments) for wildcard in wildcards]
-    uses = Counter(piece for each in pieces for piece in each)
-    keys = [sorted(own, key=uses.__getitem__)[:_MAX_KEYS] for own in pieces]
-    tree = _branches(list(zip(keys, wildcards, strict=True)), 0)
-    return tree, sorted({len(key) for own in keys for key in own})
+    pieces = [_pieces(pattern) for pattern in wildcards]
+    uses = Counter(chain.from_iterable(pieces))
+    rarest = [tuple(sorted(own, key=uses.__getitem__)[:_MAX_KEYS]) if len(own) > 1 else own for own in pieces]
+    tree = _branches(list(zip(rarest, wildcards.items(), strict=True)), 0)
+    return tree, sorted({*map(len, chain.from_iterable(rarest))})
 
 
-def _branches(wildcards: list[tuple[list[str], _Wildcard]], level: int) -> _Tree:
-    groups: dict[str, list[tuple[list[str], _Wildcard]]] = {}
+def _branches(wildcards: list[tuple[tuple[str, ...], _Wildcard]], level: int) -> _Tree:
+    groups: dict[str, list[tuple[tuple[str, ...], _Wildcard]]] = {}
     for keyed in wildcards:
         keys = keyed[0]
         groups.setdefault(keys[level] if level < len(keys) else "", []).append(keyed)
@@ -167,14 +164,14 @@ def _branches(wildcards: list[tuple[list[str], _Wildcard]], level: int) -> _Tree
     }
 
 
-def _pieces(segments: list[str]) -> list[str]:
-    """The distinct pieces of all segments, of the greatest length that fits into each."""
+def _pieces(pattern: str) -> tuple[str, ...]:
+    """The distinct pieces of all that stands between the stars, of the greatest length that fits into each."""
     pieces: dict[str, None] = {}
-    for segment in segments:
+    for segment in pattern.removesuffix("$").split("*"):
         if segment:
             length = min(_MAX_PIECE, 1 << len(segment).bit_length() - 1)
             if length == len(segment):
                 pieces[segment] = None
             else:
                 pieces.update(dict.fromkeys([segment[at : at + length] for at in range(len(segment) - length + 1)]))
-    return [*pieces]
+    return tuple(pieces)

@@ -67,7 +67,11 @@ class Blocked(Struct, frozen=True):
     @property
     def reason(self) -> str:
         """One sentence: "robots.txt line 7: Disallow: /private/"."""
-        return f"robots.txt line {self.line}: {self.text}" if self.line else self.text
+        return _cited(self.line, self.text) if self.line else self.text
+
+
+def _cited(line: int, text: str) -> str:
+    return f"robots.txt line {line}: {text}"
 
 
 ALLOWED: Final = Allowed()
@@ -97,7 +101,7 @@ class Robots:
         self.notes: tuple[str, ...] = ()
         self.sitemaps: tuple[Url, ...] = ()
         self._delay: float | None = None
-        self._delay_line: Blocked | None = None
+        self._delay_line = ""
         self._rules: list[_Rule] = []
         self._lines: dict[int, str] = {}
         if access is RobotsAccess.RULES:
@@ -105,7 +109,7 @@ class Robots:
             self._rules, self._delay, delay_line = _own_group(_records(lines, token), token)
             self._lines = {rule.line: lines[rule.line - 1] for rule in self._rules}
             if delay_line:
-                self._delay_line = _statement(delay_line, lines[delay_line - 1])
+                self._delay_line = _cited(delay_line, _shown(lines[delay_line - 1]))
             self.sitemaps, self.notes = _sitemaps(sitemap_lines(text))
         self._index = PatternIndex([rule.pattern for rule in self._rules])
         self.weight = _ORIGIN_WEIGHT + sum(_RULE_WEIGHT + 3 * len(rule.pattern) for rule in self._rules)
@@ -117,7 +121,7 @@ class Robots:
         if self.access is RobotsAccess.NOTHING:
             return Blocked(0, self.reason)
         rule = self._deciding(url)
-        return ALLOWED if rule is None or rule.allows else self._statement(rule)
+        return ALLOWED if rule is None or rule.allows else Blocked(rule.line, _shown(self._lines[rule.line]))
 
     def crawl_delay(self, cap: float) -> float | None:
         """The Crawl-delay of our group in seconds, at most ``cap``; None without one."""
@@ -125,21 +129,18 @@ class Robots:
 
     def delay_note(self, cap: float) -> tuple[str, ...]:
         """A note when our Crawl-delay is no number of seconds, or longer than ``cap`` seconds."""
-        if self._delay_line is None:
+        if not self._delay_line:
             return ()
         if self._delay is None:
-            return (f"{self._delay_line.reason} is not a number of seconds, so Siteatlas ignores it",)
+            return (f"{self._delay_line} is not a number of seconds, so Siteatlas ignores it",)
         if self._delay > cap:
-            return (f"{self._delay_line.reason} is longer than --max-crawl-delay, so Siteatlas waits {cap:g} seconds",)
+            return (f"{self._delay_line} is longer than --max-crawl-delay, so Siteatlas waits {cap:g} seconds",)
         return ()
 
     def allowing_rule(self, url: Url) -> str:
         """The rule that allows an allowed URL, as in ``Blocked.reason``; "" when no rule matches it."""
         rule = self._deciding(url)
-        return self._statement(rule).reason if rule else ""
-
-    def _statement(self, rule: _Rule) -> Blocked:
-        return _statement(rule.line, self._lines[rule.line])
+        return _cited(rule.line, _shown(self._lines[rule.line])) if rule else ""
 
     def _deciding(self, url: Url) -> _Rule | None:
         """The longest rule that matches a URL; of equally long ones, one that allows (RFC 9309 2.2.2)."""
@@ -150,8 +151,8 @@ class Robots:
         return None if place is None else self._rules[place]
 
 
-def _statement(number: int, line: str) -> Blocked:
-    return Blocked(number, _spaces.sub(" ", line).strip()[:200])
+def _shown(line: str) -> str:
+    return _spaces.sub(" ", line).strip()[:200]
 
 
 def product_token(user_agent: str) -> str:
@@ -274,13 +275,14 @@ def _own_group(records: Iterable[tuple[int, str, str]], token: str) -> tuple[lis
     is_open = False  # the record before was a user-agent line
     for number, name, value in records:
         if name == _AGENT:
-            current = {*current, value} if is_open else {value}
+            current = current if is_open else set()
             if value != _UNMATCHABLE_AGENT:
                 rules.setdefault(value, {})
+                current.add(value)
             is_open = True
             continue
         is_open = False
-        for agent in current & rules.keys():
+        for agent in current:
             if name in (_ALLOW, _DISALLOW):
                 for pattern in _patterns(value, allows=name == _ALLOW):
                     rules[agent].setdefault((pattern, name == _ALLOW), number)

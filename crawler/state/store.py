@@ -29,6 +29,9 @@ GENERATIONS_DIRECTORY: Final = "generations"
 BASELINE_KEY: Final = "baseline"
 """The key in ``about`` of a new state that replaces a damaged one, until it knows the published set."""
 _PUBLIC_KEY: Final = "public"
+_PAUSE_KEY: Final = "pause "
+MAX_KEPT_PAUSE: Final = 24 * 3600.0
+"""Seconds."""
 _DAMAGED: Final = "damaged"
 """The file that marks a state in which some command met damage, which a check may not find."""
 PURGE_CONTENT: Final = (
@@ -97,6 +100,32 @@ def public_hosts(directory: Path) -> frozenset[str]:
             return frozenset((read_about(db, _PUBLIC_KEY) or "").split())
     except DamagedFile:  # an audit does without the state of the runs; a run ends when it opens it
         return frozenset()
+
+
+class PauseStore:
+    """The pauses that origins requested by Retry-After, in the state: a run that is killed owes them to the next one.
+
+    Times are Unix times; no pause is kept for more than ``MAX_KEPT_PAUSE``. Every method may raise StorageError.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def put(self, origin: str, until: float) -> None:
+        """Store a pause, durable at once."""
+        with storage_errors():
+            write_about(self._db, f"{_PAUSE_KEY}{origin}", f"{until:.3f}")
+            if self._db.in_transaction:
+                self._db.execute("COMMIT")
+
+    def left(self, now: float) -> dict[str, float]:
+        """The seconds that are left of each pause, by origin. Forgets those that are over."""
+        with storage_errors():
+            rows = self._db.execute("SELECT key, value FROM about WHERE key GLOB ?", (f"{_PAUSE_KEY}*",)).fetchall()
+            pauses = {key: min(float(until) - now, MAX_KEPT_PAUSE) for key, until in rows}
+            over = [(key,) for key, seconds in pauses.items() if seconds <= 0]
+            self._db.executemany("DELETE FROM about WHERE key = ?", over)
+        return {key.removeprefix(_PAUSE_KEY): seconds for key, seconds in pauses.items() if seconds > 0}
 
 
 class _Damage:

@@ -11,6 +11,7 @@ on its scheme, host and port. An operator may widen it to more hosts:
   must ensure: :meth:`Scope.needs_cross_submit` finds these pages.
 """
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -130,7 +131,7 @@ class Scope:
         origin = origin_of(url)
         if origin == self.origin:
             return "own"
-        if not (self._named or self._subdomains):
+        if not self.is_widened:
             return ""
         relation = self._origins.get(origin)
         if relation is None:
@@ -138,6 +139,15 @@ class Scope:
             if len(self._origins) < 10_000:
                 self._origins[origin] = relation
         return relation
+
+    @property
+    def is_widened(self) -> bool:
+        """Whether other hosts than the sitemap's may be crawled."""
+        return self._subdomains or bool(self._named)
+
+    def count_hosts(self, origins: Iterable[str]) -> None:
+        """Count the other hosts that a run crawled before it was interrupted, for ``max_hosts``."""
+        self._crawled.update(each for each in origins if self._relation(Url(f"{each}/")) in ("named", "subdomain"))
 
     def _is_one_host_more(self, url: Url) -> bool:
         origin = origin_of(url)

@@ -101,6 +101,22 @@ def write_resolved(resolved: Iterable[ResolvedFinding], file: BinaryIO) -> None:
     _table(RESOLVED_COLUMNS, (map(cell_text, row) for row in rows), file)
 
 
+_ACCEPTED_COLUMNS: Final = ("Rule", "Finding", "URL", "File", "Found since", "Reason", "Accepted until", "Entry")
+
+
+def write_accepted(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> None:
+    """Write the accepted findings, each with the reason, the last day and the number of its entry. Raises OSError."""
+    rows = (
+        map(
+            cell_text,
+            (found.rule, found.sentence, found.url, found.file, found.since, entry.reason, entry.until, str(number)),
+        )
+        for number, entry in enumerate(report.accepted, 1)
+        for found in findings.accepted(number - 1)
+    )
+    _table(_ACCEPTED_COLUMNS, rows, file)
+
+
 REDIRECT_COLUMNS: Final = ("From", "To", "Likeness", "Reason")
 LINK_COLUMNS: Final = ("From page", "To page", "Anchor text", "Reason")
 _TITLE_MARKS: Final = (" | ", " · ", " • ", " – ", " — ", " » ", " - ")  # noqa: RUF001
@@ -198,12 +214,15 @@ def _table(headings: Iterable[str], rows: Iterable[Iterable[Cell]], file: Binary
 
 def cell_text(value: str) -> str:
     """A text for a cell: invisible characters are escaped, and it is never a formula."""
+    if not value:
+        return ""
     shown = safe(value)
     if len(shown) > _MAX_CELL:
         shown = f"{shown[:_MAX_CELL]}…"
-    return f"'{shown}" if _FORMULA(value) else shown
+    is_formula = not value[0].isalpha() and _FORMULA(value)  # most texts begin with a letter
+    return f"'{shown}" if is_formula else shown
 
 
 def join_cells(values: Iterable[str]) -> str:
     """A list of texts as one cell."""
-    return cell_text(" | ".join(values))
+    return cell_text(" | ".join(values)) if values else ""

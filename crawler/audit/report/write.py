@@ -11,6 +11,7 @@ from typing import BinaryIO, Final
 from crawler.audit.actions import LINKS_FILE, REDIRECTS_FILE
 from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.audit.report.csv import (
+    write_accepted,
     write_csv,
     write_findings,
     write_links,
@@ -29,6 +30,7 @@ from sitemap import make_directory, replacement
 
 CSV_DIRECTORY: Final = "csv"  # the folder of the tables, one for each rule with findings
 RESOLVED_FILE: Final = f"{CSV_DIRECTORY}/mended.csv"
+ACCEPTED_FILE: Final = f"{CSV_DIRECTORY}/accepted.csv"
 FINDINGS_FILE: Final = f"{CSV_DIRECTORY}/findings.csv"  # all in one
 UNCRAWLED_FILE: Final = f"{CSV_DIRECTORY}/uncrawled.csv"
 WORKBOOK_FILE: Final = "audit.xlsx"
@@ -42,9 +44,9 @@ def write_reports(
 
     They are ``audit.html``, ``audit.json``, ``audit.sarif`` and ``audit.junit.xml``; with findings, ``audit.xlsx``,
     ``csv/findings.csv``, and ``csv/RULE.csv`` for each rule; and ``csv/redirects.csv``, ``csv/links.csv``,
-    ``csv/uncrawled.csv`` and ``csv/mended.csv`` if they have rows. ``audit.xlsx`` has bot activity too. Tables without
-    rows are removed; no other file is touched. ``fail_on`` decides which cases of JUnit fail. Raises StorageError that
-    names the path, and UsageError for a bad ``fail_on``.
+    ``csv/uncrawled.csv``, ``csv/accepted.csv`` and ``csv/mended.csv`` if they have rows. ``audit.xlsx`` has bot
+    activity too. Tables without rows are removed; no other file is touched. ``fail_on`` decides which cases of JUnit
+    fail. Raises StorageError that names the path, and UsageError for a bad ``fail_on``.
     """
     junit = as_junit(report, findings, fail_on).encode()
     written = []
@@ -58,6 +60,8 @@ def write_reports(
         streams[RESOLVED_FILE] = lambda file: write_resolved(
             chain.from_iterable(map(findings.resolved, REPORTED_RULES)), file
         )
+    if any(entry.findings for entry in report.accepted):
+        streams[ACCEPTED_FILE] = partial(write_accepted, report, findings)
     for rule in (count.rule for count in reported_counts(report)):
         streams[f"{CSV_DIRECTORY}/{rule}.csv"] = lambda file, rule=rule: write_csv(findings(rule), file)  # type: ignore[misc]
     files = {action.file for action in report.actions}
@@ -74,6 +78,7 @@ def write_reports(
         written.append(_write(directory / name, write))
     for name in {
         RESOLVED_FILE,
+        ACCEPTED_FILE,
         FINDINGS_FILE,
         UNCRAWLED_FILE,
         WORKBOOK_FILE,

@@ -1,10 +1,10 @@
 """Copies with fresh links: pages that are equal but for ids in their URLs, and whose links have new ids on each page.
 
-The ids, one or two, may stand anywhere in the path, also behind the name of the page, and the text may show them. Two
-pages are copies if
+The ids, one or two, may stand anywhere in the path, also behind the name of the page, and the text may show them. A
+parameter of a segment, as ``b`` in ``/a;b``, is a segment here. Two pages are copies if
 
 - their URLs are equal when the segments of the ids are left open,
-- so are, one by one, those of their links that are not on both pages, at least two,
+- so are, one by one, those of their links that are not on both pages: at least two, or one to another open URL,
 - none of these links has the page's own ids, as links within a version or a language have,
 - and text and pictures are equal without the ids.
 
@@ -32,12 +32,13 @@ _OPENINGS: Final[tuple[Opening, ...]] = (
     *((0,), (1,), (2,), (3,), (-1,), (-2,)),
     *((0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (0, -1), (-2, -1)),
 )
-_MIN_LINKS: Final = 2  # so many links must have new ids: one alone may be the next page
+_MIN_LINKS: Final = 2  # so many links must have new ids, if one of them leads to the open URL of its page
 _MIN_FORMS: Final = 3  # so many ids must be seen, and so many copies lead to new URLs
 _MIN_SHOWN: Final = 6  # characters of an id that is shown in the text
 _SHARE: Final = 5  # times as many copies as other pages among those that copies lead to
 _MAX_TARGETS: Final = 20_000
 
+_delimiters = re.compile("([/;])").split  # a semicolon delimits a parameter of a segment (RFC 3986 3.3)
 _parts = re.compile(r"[A-Za-z0-9]++").findall
 _count = re.compile(r"(?<![0-9])[0-9]{1,7}(?![0-9])").sub
 
@@ -111,9 +112,9 @@ class FreshLinks:
         if before is None:
             return None
         text, links = content
-        fresh = _targets({*links}.difference(before[1], [lease.url]), opening, own)
+        fresh = _targets({*links}.difference(before[1], [lease.url]), opening, own, open_url)
         _, own_before = _opened(first.url, opening) or ("", [])
-        stale = _targets({*before[1]}.difference(links, [first.url]), opening, own_before)
+        stale = _targets({*before[1]}.difference(links, [first.url]), opening, own_before, open_url)
         if not fresh or not stale or fresh.keys() != stale.keys():
             first.differs = first.has_other_links = True
             return None
@@ -164,15 +165,18 @@ class FreshLinks:
         return None
 
 
-def _targets(links: Iterable[Url], opening: Opening, own: list[str]) -> dict[str, list[str]]:
-    """The values of the open segments of links by their open URLs; nothing if these are no fresh links."""
+def _targets(links: Iterable[Url], opening: Opening, own: list[str], open_url: str) -> dict[str, list[str]]:
+    """The values of the open segments of links by their open URLs; nothing if these are no fresh links.
+
+    One link alone may be the next page, unless it leads from the open URL of its page to another one.
+    """
     targets: dict[str, list[str]] = {}
     for link in links:
         opened = _opened(link, opening)
         if opened is None or opened[0] in targets or any(map(str.__eq__, opened[1], own)):
             return {}
         targets[opened[0]] = opened[1]
-    return targets if len(targets) >= _MIN_LINKS else {}
+    return targets if len(targets) >= _MIN_LINKS or open_url not in targets else {}
 
 
 def _without(text: str, own: list[str], targets: dict[str, list[str]]) -> str:
@@ -196,18 +200,21 @@ def _opened(url: Url, opening: Opening) -> tuple[str, list[str]] | None:
 
 
 def _split(url: Url) -> tuple[str, list[str], str]:
-    """A URL as its origin with a slash, the segments of its path, and its query with the question mark."""
+    """A URL as its origin with a slash, the segments of its path, and its query with the question mark.
+
+    Between two segments is their delimiter.
+    """
     start = url.index("/", 8) + 1
     path, mark, query = url[start:].partition("?")
-    return url[:start], path.split("/"), mark + query
+    return url[:start], _delimiters(path), mark + query
 
 
 def _open(head: str, segments: list[str], tail: str, opening: Opening) -> tuple[str, list[str]] | None:
-    size = len(segments) - (not segments[-1])
+    size = (len(segments) + 1) // 2 - (not segments[-1])
     places = [at if at >= 0 else size + at for at in opening]
-    if places[0] < 0 or places[-1] >= size or len({*places}) < len(places):
+    if min(places) < 0 or max(places) >= size or len({*places}) < len(places):
         return None
     opened = segments.copy()
     for place in places:
-        opened[place] = "*"
-    return f"{head}{'/'.join(opened)}{tail}", [segments[place] for place in places]
+        opened[2 * place] = "*"
+    return f"{head}{''.join(opened)}{tail}", [segments[2 * place] for place in places]

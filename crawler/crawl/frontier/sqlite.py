@@ -46,6 +46,9 @@ _SETTLE_VISIT = """UPDATE visit SET state = ?, reason = ?, status = ?, target = 
   WHERE id = ?"""
 
 _REQUEUE = "UPDATE visit SET state = 'pending', reason = '', status = NULL, attempts = ?, due = 0 WHERE id = ?"
+_SELECT_ORIGINS = f"""SELECT DISTINCT origin FROM visit
+  WHERE kind = {DocumentKind.PAGE:d} AND NOT found & {DiscoveredBy.SEED:d}
+  AND state NOT IN ('{State.OUT_OF_SCOPE}', '{State.TOO_LONG}')"""  # noqa: S608 - our own
 
 
 class SqliteFrontier:
@@ -291,6 +294,11 @@ class SqliteFrontier:
         """Whether some postponed URLs are visited after all, now that nothing else is left."""
         with self._batch.change():
             return self._trap_detector.review_postponed()
+
+    def found_origins(self) -> list[str]:
+        """The origins of the URLs that this run admitted for links to them. Raises StorageError."""
+        with storage_errors():
+            return [origin for (origin,) in self._db.execute(_SELECT_ORIGINS)]
 
     def commit(self) -> None:
         with storage_errors():

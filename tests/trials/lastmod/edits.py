@@ -285,8 +285,9 @@ def edit_comment_added(page: Page, rng: random.Random) -> str:
 
 @_kind
 def edit_noisy_slot(page: Page, rng: random.Random) -> str:
-    """New words in the very element in whose text a noise writes."""
-    found = [each for each in page.main.iter("p", "li", "h2", "span", "div") if re.search(r"Zq\d+vqZ", each.text or "")]
+    """New words in the very element in whose text a noise writes: in the content, not in a sidebar or a footer."""
+    noisy = [each for each in page.main.iter("p", "li", "h2", "span", "div") if re.search(r"Zq\d+vqZ", each.text or "")]
+    found = [each for each in noisy if not each.xpath("ancestor::aside | ancestor::footer | ancestor::nav")]
     each = _picked(found, rng)
     if each is None:
         return ""

@@ -9,13 +9,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
+from crawler.config.config import Config
+from crawler.config.plan import plan_crawl
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.frontier.storage import pack_links, unpack_links
+from crawler.crawl.visit import open_frontier
 from crawler.errors import StateInUse, StorageError, UsageError
 from crawler.model import DiscoveredBy, DiscoveredUrl, Done, Lease, Outcome, Request, Retry, State, Url, Verdict, Wait
 from crawler.state import schema
 from crawler.state.lock import hold_lock
 from crawler.state.migrations import STATE_DB
+from crawler.state.store import Store
 
 INDEXABLE = Verdict(State.INDEXABLE)
 
@@ -63,6 +67,32 @@ def test_ours_a_url_is_leased_to_one_holder_at_a_time(frontier: SqliteFrontier) 
     frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0), DiscoveredUrl(url(2), DiscoveredBy.SEED, 0)])
     assert {lease_of(frontier).url, lease_of(frontier).url} == {url(1), url(2)}
     assert isinstance(frontier.next(0.0, always), Wait)
+
+
+def test_ours_a_resumed_run_counts_the_hosts_that_it_had_admitted(tmp_path: Path) -> None:
+    config = Config.model_validate(
+        {
+            "site": {"url": "https://www.h.com/"},
+            "scope": {"subdomains": True, "max_hosts": 3},
+            "output": {"directory": str(tmp_path / "out")},
+            "state": {"directory": str(tmp_path / "state")},
+        }
+    )
+    admitted = []
+    for part in range(3):
+        plan = plan_crawl(config)
+        with Store(plan.state, {}) as store:
+            frontier = open_frontier(plan, store)
+            links = [Url(f"https://n{part + number}.h.com/{part}") for number in range(3)]
+            seeds = [DiscoveredUrl(Url("https://seed.h.com/"), DiscoveredBy.SEED, 0)]
+            frontier.admit([*seeds, *(DiscoveredUrl(link, DiscoveredBy.LINK, 1) for link in links)])
+            frontier.land()
+            admitted.append([link for link in links if state_of(frontier, link) is State.PENDING])
+    assert admitted == [
+        ["https://n0.h.com/0", "https://n1.h.com/0", "https://n2.h.com/0"],
+        ["https://n1.h.com/1", "https://n2.h.com/1"],
+        ["https://n2.h.com/2"],
+    ]
 
 
 def test_ours_a_settled_url_that_is_requeued_waits_and_is_leased_again(frontier: SqliteFrontier) -> None:

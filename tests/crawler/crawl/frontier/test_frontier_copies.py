@@ -188,7 +188,7 @@ def check_trap(seed: int, folder: Path) -> None:
     kind = draw.choice([sessions, trees, ids])
     site, names, kinds = kind(draw)
     crawl = visit(site, folder, seed=seed, width=draw.choice([1, 4, 16]), most=3_000)
-    listed = {part for path in crawl.listed for part in path.split("/")}
+    listed = {part for path in crawl.listed for part in path.replace(";", "/").split("/")}
     assert names <= listed, (seed, kind.__name__, names - listed)
     assert len(crawl.read) - kinds - 1 <= WASTE * (kinds if kind is trees else 2), (
         seed,
@@ -232,36 +232,46 @@ def ids(draw: Random) -> Drawn:
         [
             *("/{name}/{sid}", "/{name}/{sid}/", "/shop/{name}/s-{sid}", "/{name}/{sid}/view", "/{name}/in/{sid}"),
             *("/{sid}/{other}/{name}", "/{sid}/{name}/{other}", "/{name}/{sid}/{other}", "/in/{sid}/{other}/{name}/"),
+            *("/{name};{sid}", "/{name};{sid}/{other}", "/{name};s={sid}/{sid}", "/shop/{name};{sid};{other}/"),
         ]
     )
-    own_ids, shows, chained = draw.random() < 0.5, draw.choice(["", "own", "new"]), draw.random() < 0.3
+    own_ids, shows, order = draw.random() < 0.5, draw.choice(["", "own", "new"]), draw.choice(["all", "chain", "ring"])
     static = anchors(["/", *(f"/{word(n)}" for n in range(draw.randrange(4)))])
     seed = draw.random()
 
     def site(path: str) -> str | None:
         fresh = Random(f"{seed} {path}")
         one = sids(fresh), sids(fresh)
-        name = next((name for name in names if name in path.split("/")), "")
+        parts = path.strip("/").replace(";", "/").split("/")
+        name = next((name for name in names if name in parts), "")
         if path != "/" and not name:
             return f"<h1>{path}</h1>{static}" if path in static else None
-        shown = names[: (names.index(name) if name else 0) + 2] if chained else names
+        at = names.index(name) if name else -1
+        shown = {"all": names, "chain": names[: max(at, 0) + 2], "ring": [names[(at + 1) % len(names)]]}[order]
         pairs = (one if own_ids else (sids(fresh), sids(fresh)) for _ in shown)
         hrefs = [form.format(name=name, sid=sid, other=other) for name, (sid, other) in zip(shown, pairs, strict=True)]
-        own = path.strip("/").split("/")[form.strip("/").split("/").index("{sid}")] if name and "/{sid}" in form else ""
+        own = (
+            parts[form.strip("/").split("/").index("{sid}")]
+            if name and "/{sid}/" in f"{form}/".replace(";", "")
+            else ""
+        )
         told = {"own": f"<p>Your session: {own}</p>", "new": f'<p>Next: {one[0]}</p><img src="/i/{one[0]}.png">'}
         return f"<h1>{name}</h1><p>All about {name}." + told.get(shows, "") * own_ids + static + anchors(hrefs)
 
     return site, set(names), len(names)
 
 
-@pytest.mark.parametrize("form", ["/{name}/{sid}", "/{sid}/{other}/{name}"])
-def test_ours_an_id_anywhere_in_the_path_ends(tmp_path: Path, form: str) -> None:
+@pytest.mark.parametrize("links", [1, 15])
+@pytest.mark.parametrize("form", ["/{name}/{sid}", "/{sid}/{other}/{name}", "/{name};{sid}/{sid}"])
+def test_ours_an_id_anywhere_in_the_path_ends(tmp_path: Path, form: str, links: int) -> None:
     names = [f"page-{n}" for n in range(15)]
 
     def site(path: str) -> str | None:
         sid = sids(Random(path))
-        links = anchors(form.format(name=name, sid=sid, other=sid[::-1]) for name in names)
-        return links + "".join(f"<h1>{name}</h1><p>All about {name}." for name in names if name in path.split("/"))
+        at = next((n for n, name in enumerate(names) if name in path.replace(";", "/").split("/")), -1)
+        shown = [names[(at + n) % len(names)] for n in range(1, links + 1)]
+        hrefs = anchors(form.format(name=name, sid=sid, other=sid[::-1]) for name in shown)
+        return f"<h1>{names[at]}</h1><p>All about {names[at]}." * (at >= 0) + hrefs
 
     crawl = visit(site, tmp_path, most=1_500)
     assert len(crawl.read) < 2 * len(names) + WASTE
