@@ -29,7 +29,7 @@ class Finding(Struct, frozen=True):
     times: int = 1
 
     def __post_init__(self) -> None:
-        if len(short := shorten(self.sentence)) < len(self.sentence):
+        if (short := shorten(self.sentence)) is not self.sentence:
             force_setattr(self, "sentence", short)
 
     @property

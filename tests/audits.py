@@ -15,6 +15,7 @@ from crawler.audit.finding import (
     ResolvedFinding,
     RuleCount,
     SiteSection,
+    UncrawledPage,
 )
 from crawler.audit.rules import RULES
 from crawler.audit.source_record import SourceKind, SourceReport
@@ -130,6 +131,10 @@ class Given:
     make: Callable[[str], Iterator[AuditFinding]]
     gone: Sequence[ResolvedFinding] = ()
     set_aside: Sequence[Sequence[AuditFinding]] = ()
+    left_out: Sequence[UncrawledPage] = ()
+
+    def uncrawled(self) -> Iterator[UncrawledPage]:
+        return iter(self.left_out)
 
     def accepted(self, number: int) -> Iterator[AuditFinding]:
         return iter(self.set_aside[number])

@@ -194,6 +194,19 @@ def test_ours_pages_that_differ_in_case_are_two_when_they_say_different_things(a
     assert rules["orphan.sitemap"] == {"/lost": True, "/v?id=ABC": True}
 
 
+def test_ours_a_page_with_parameters_is_a_page_of_its_own_when_it_says_something_else(audit: Run) -> None:
+    text = "<title>Team</title><p>All about the people of the {}.<p>Seen {} times."
+    pages: dict[str, Route] = {
+        "/team": text.format("harbour", 17),
+        "/team?x=1": text.format("garden", 18),
+        "/team?from=mail": text.format("harbour", 19),
+    }
+    with scripted({**site(links("/team", "/b"), b=HOME), **pages}) as server:
+        Path("urls.txt").write_text(f"{server.url}team?x=1\n{server.url}team?from=mail\n")
+        audited = audit(server.url, "--list", "urls.txt")
+    assert audited.rules()["orphan.list"] == {"/team?x=1": True}
+
+
 def test_ours_what_looks_like_a_spelling_is_a_hub_when_it_is_linked(audit: Run) -> None:
     """A list names it, and a page that is read late links to it: only then its links can be believed."""
     home = links("/b", "/hub") + '<a rel="nofollow" href="/late">x</a>' + SPEAKING

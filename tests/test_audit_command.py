@@ -70,7 +70,7 @@ BAD_INPUT = [
     ((CLOSED, "--sitemap", "missing.xml"), "missing.xml"),
     ((CLOSED, "--crawl", "."), "state.db"),
     ((CLOSED, "--fail-on", "erorr"), '"error"'),
-    ((CLOSED, "--fail-on", "orphan,bogus"), "--rules"),
+    ((CLOSED, "--fail-on", "orphan,zzz"), "--rules"),
     ((CLOSED, "--site", "a"), "--config FILE"),
     (("--config", "several.toml"), "--site"),
     (("--config", "several.toml", "--site", "c"), "its sites are: a, b"),

@@ -3,17 +3,21 @@
 import contextlib
 import http.server
 import itertools
+import json
 import os
 import random
+import re
 import signal
 import socket
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+from doubles_listener import Reply, listening
 from kept import Kept, kept, status, wait_for, write
 from run import siteatlas
 from scripted import Answer, Route, Site, links, scripted
@@ -357,3 +361,30 @@ def test_ours_a_stop_while_others_are_told_is_no_end_of_the_run_and_the_next_dae
     assert attempts(tmp_path) == [("first", "done", 1), ("tell", "done", None)]
     assert len(webhook.messages) == 2
     assert webhook.messages[0] == webhook.messages[1]
+
+
+def test_ours_a_webhook_that_redirects_shows_in_status_metrics_and_health(tmp_path: Path) -> None:
+    """RFC 9110 section 15.4: a client that follows 302 would send the message as GET, so it is refused for good."""
+    moved = Reply(302, headers={"Location": "http://127.0.0.1:9/login"})
+    with scripted(pages(3)) as shop, listening(lambda _: moved) as hook:
+        more = '[notify]\ncheck_live = false\n[daemon]\nlisten = "127.0.0.1:0"\n'
+        more += f'[webhook]\nurls = ["{hook.url}/message"]'
+        write(tmp_path, 'every = "1h"\nrun_on_start = false', more, shop=shop.url)
+        ran = siteatlas(tmp_path, "run", "--config", "sites.toml")
+        assert ran.code == 0, ran.err
+        assert [each.method for each in hook.heard] == ["POST"], "sent once, to nobody else"
+        (site,) = status(tmp_path)["sites"]
+        (channel,) = site["channels"]
+        assert ["302" in each for each in channel["refused"]] == [True], channel
+        assert ": refused: " in siteatlas(tmp_path, "status", "--config", "sites.toml").out
+        with kept(tmp_path) as daemon:
+            daemon.said("http://127.0.0.1:")
+            (url,) = re.findall(r"http://127.0.0.1:[0-9]+", daemon.text)
+            with urllib.request.urlopen(f"{url}/healthz", timeout=10) as answer:
+                health = json.loads(answer.read())
+            with urllib.request.urlopen(f"{url}/metrics", timeout=10) as answer:
+                metrics = answer.read().decode()
+            assert daemon.end() == 0
+    assert (health["status"], health["refused_messages"]) == ("ok", {"shop": 1})
+    assert "302" in health["attention"]["shop"]
+    assert 'siteatlas_site_refused_messages{site="shop"} 1.0' in metrics

@@ -116,6 +116,12 @@ _TASKS: Final = (
         "Link to each of them from related pages.",
         frozenset({"reach.few"}),
     ),
+    _Task(
+        "crawl", "Lead search engines to {}", "page", "pages",
+        "Search engines did not request these pages, so their results cannot show what the pages say today", 0.25,
+        "Link to them from pages that search engines crawl often, and list them in the sitemap with their lastmod.",
+        frozenset({"bots"}),
+    ),
 )  # fmt: skip
 _MINOR: Final = frozenset({"listed.series"})  # rules that ask for no action
 

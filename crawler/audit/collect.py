@@ -13,6 +13,7 @@ from crawler.audit.sitemaps import SitemapReadings, check_sitemaps, read_sitemap
 from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.exports.reader import ExportOptions, check_export, export_hint, read_export
 from crawler.audit.sources.google.reader import check_reports, google_reports, read_report
+from crawler.audit.sources.logs.bots import BotLedger
 from crawler.audit.sources.logs.claims import AddressCounts
 from crawler.audit.sources.logs.files import LogRefused
 from crawler.audit.sources.logs.log import LogOptions
@@ -76,7 +77,7 @@ def source_url_parser(plan: CrawlPlan) -> SourceUrlParser:
         refused = scope.admit(url, 0, DiscoveredBy.LINK)
         return refused is None
 
-    return SourceUrlParser(plan.seed, plan.params, is_ours)
+    return SourceUrlParser(plan.seed, plan.params, is_ours, scope.directory)
 
 
 def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProgress, now: float) -> SitemapReadings:
@@ -86,11 +87,12 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
     """
     config, claims, known = plan.config, ClaimStore(db), source_url_parser(plan)
     published = read_sitemaps(plan, db, known, now, lambda name: watch(SourceProgress(name)))
-    successes = AddressCounts()
-    with closing(_read_logs(plan, watch, successes)) as logs:  # ends the processes that parse logs
+    successes, ledger = AddressCounts(), BotLedger()
+    with closing(_read_logs(plan, watch, successes, ledger)) as logs:  # ends the processes that parse logs
         for report, records in logs:
             _store_claims(claims, report, records)
     claims.put_successes(successes.get)
+    claims.put_ledger(ledger)
     options = _export_options(config)
     for source, name in _exports(config):
         watch(SourceProgress(name))
@@ -106,13 +108,13 @@ def collect_sources(plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProg
 
 
 def _read_logs(
-    plan: CrawlPlan, watch: OnSourceProgress, successes: AddressCounts
+    plan: CrawlPlan, watch: OnSourceProgress, successes: AddressCounts, ledger: BotLedger
 ) -> Generator[tuple[SourceReport, Iterator[SourceRecord]]]:
     config, known = plan.config, source_url_parser(plan)
-    yield from read_logs(_local_files(config.audit.logs), known, _log_options(plan), watch, successes)
+    yield from read_logs(_local_files(config.audit.logs), known, _log_options(plan), watch, successes, ledger)
     for url in dict.fromkeys(name for name in config.audit.logs if "://" in name):
         with TemporaryDirectory(prefix="siteatlas-") as folder:
-            yield _fetch_log(url, Path(folder) / "log", plan, watch, successes)
+            yield _fetch_log(url, Path(folder) / "log", plan, watch, successes, ledger)
 
 
 def _local_files(names: Iterable[str]) -> list[str]:
@@ -120,7 +122,7 @@ def _local_files(names: Iterable[str]) -> list[str]:
 
 
 def _fetch_log(
-    url: str, path: Path, plan: CrawlPlan, watch: OnSourceProgress, successes: AddressCounts
+    url: str, path: Path, plan: CrawlPlan, watch: OnSourceProgress, successes: AddressCounts, ledger: BotLedger
 ) -> tuple[SourceReport, Iterator[SourceRecord]]:
     """Download a log to ``path`` and read it. It may be no larger than a sitemap (``--max-sitemap``)."""
     config = plan.config
@@ -136,7 +138,7 @@ def _fetch_log(
         check_logs([str(path)], options)
     except UsageError as error:
         raise UsageError(str(error).replace(str(path), url)) from None
-    reading = read_logs([str(path)], source_url_parser(plan), options, watch, successes)
+    reading = read_logs([str(path)], source_url_parser(plan), options, watch, successes, ledger)
     report, records = next(reading)
     report.name = url
 

@@ -11,6 +11,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from crawler.audit.bot_activity import RULE as UNCRAWLED
+from crawler.audit.bot_activity import CrawledPages, uncrawled_findings
 from crawler.audit.coverage import crawl_coverage, forgotten_pages
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.entries import PublishedEntries
@@ -19,7 +21,7 @@ from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import ClaimStore, FindingStore
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
-from crawler.audit.finding import AuditFinding, AuditReport, Certainty
+from crawler.audit.finding import AuditFinding, AuditReport, BotActivity, Certainty
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import LinkKind
 from crawler.audit.graph.load import load_graph
@@ -101,6 +103,7 @@ class AuditFinisher:
         figures = Statistics(store.db, graph, run.started, pages.copies, self._segments)
         if is_over and not figures.pages:
             raise self._nothing_to_audit(run)
+        bots = self._bot_activity(graph, figures, pages.copies)
         if not doubts:  # URLs that nothing leads to may fail: the crawl of the site is complete all the same
             run = replace(run, completeness=CompletenessLevel.COMPLETE.value, because="")
         distrust = [observed.distrust] if observed.distrust else []
@@ -108,7 +111,7 @@ class AuditFinisher:
         run = replace(run, notes=notes, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))
         code = run.exit_code or (1 if visited.tally.internal_errors else 0)
-        report = self._report(run, figures, pages)
+        report = replace(self._report(run, figures, pages), bots=bots)
         is_doubtful = pages.certainty is Certainty.INCONCLUSIVE
         gaps = inconclusive(report.inputs, is_doubtful=is_doubtful, stopped=stopped, unasked=unasked)
         return replace(
@@ -118,7 +121,8 @@ class AuditFinisher:
             notes=notes,
             exit_code=code,
             unchecked=not_checked(report.inputs, self._plan.config.audit.media)
-            | ({"reach.few": usual} if usual else {}),
+            | ({"reach.few": usual} if usual else {})
+            | self._unchecked_bots(bots),
             undecided=gaps,
             absent=nothing_to_check(gaps, has_media=not media.are_none, has_versions=clusters.are_stated),
             unasked=unasked,
@@ -160,6 +164,29 @@ class AuditFinisher:
         redirects = self._with_visits(pages, map(pages.with_referrers, trails.redirects()))
         self._found.put((finding.inlinks, finding) for _, finding in redirects)
         self._found.put(self._with_visits(pages, trails.canonicals()))
+
+    def _bot_activity(self, graph: LinkGraph, figures: Statistics, copies: dict[int, int]) -> BotActivity | None:
+        """What bots do, if there are logs; stores the pages that search engines leave out."""
+        audit, found = self._plan.config.audit, self._found
+        if not audit.logs:
+            return None
+        crawled = CrawledPages(self._db, graph, figures, copies, self._segments)
+        found.put_uncrawled(crawled.uncrawled())
+        activity = crawled.activity(is_verified=audit.verify_bots, min_days=audit.min_log_days)
+        if activity and not activity.why_not_checked:
+            reports = ClaimStore(self._db).reports()
+            is_certain = all(
+                report.complete and not report.doubt for report in reports if report.source is SourceKind.LOG
+            )
+            found.put(uncrawled_findings(found.uncrawled(), activity.total.days, is_certain=is_certain))
+        return activity
+
+    def _unchecked_bots(self, activity: BotActivity | None) -> dict[str, str]:
+        """Why search engines were not checked for pages that they leave out, if there are logs."""
+        if not self._plan.config.audit.logs:
+            return {}
+        why = activity.why_not_checked if activity else "the access logs have no request of a bot"
+        return {UNCRAWLED: why} if why else {}
 
     def _judge_published(
         self, pages: PageFindings, visits: VisitLookup, lint: Sequence[AuditFinding], media: Sequence[AuditFinding]
@@ -247,6 +274,8 @@ class AuditFinisher:
             sections=figures.sections(pages.orphans_by_section, pages.unlisted_by_section),
             segments=self._segments.counted(figures.segments),
             section_links=figures.section_links,
+            segment_links=figures.segment_links,
+            segment_depths=figures.segment_depths,
         )
 
 

@@ -160,12 +160,103 @@ class AuditComparisonResult(Struct, frozen=True, kw_only=True):
         return sum_trends(self.trends)
 
 
+class BotRequests(Struct, frozen=True, kw_only=True):
+    """The requests of one bot in the logs: of all, by ``statuses`` ("0": no response), and the first and last day.
+
+    ``kind`` is a :class:`crawler.audit.sources.logs.bots.BotKind`. ``is_verifiable``: --verify-bots can check the name.
+    """
+
+    name: str
+    kind: str
+    requests: int
+    statuses: dict[str, int]
+    first: str
+    last: str
+    is_verifiable: bool = False
+
+
+class DayRequests(Struct, frozen=True):
+    """The requests of bots on one day (``2026-11-21``, UTC), by kind of bot."""
+
+    day: str
+    requests: dict[str, int]
+
+
+class CrawledPart(Struct, frozen=True):
+    """A part of the site: its indexable ``pages``, and how many of them search engines ``crawled``.
+
+    ``requests`` are those of bots for all URLs of the part, by kind of bot. Of a depth, they are for its pages only.
+    """
+
+    label: str
+    pages: int
+    crawled: int
+    requests: dict[str, int]
+
+
+class CrawledState(Struct, frozen=True):
+    """The requests of bots for URLs that have this state today, by kind of bot, and the number of these URLs."""
+
+    label: str
+    urls: int
+    requests: dict[str, int]
+
+
+class CrawlPoint(Struct, frozen=True, kw_only=True):
+    """The bot activity of one audit in numbers, for trends: its logs have ``days`` days.
+
+    ``requests`` are by kind of bot. Search engines crawled ``crawled`` of ``pages`` indexable pages, and made
+    ``to_pages`` requests for URLs of which the audit knows the state, ``wasted`` of these for non-indexable ones.
+    """
+
+    days: int
+    requests: dict[str, int]
+    pages: int
+    crawled: int
+    to_pages: int
+    wasted: int
+
+
+class BotActivity(Struct, frozen=True, kw_only=True):
+    """What bots do, from the access logs. Requests are GET and HEAD for URLs of the site; days are in UTC.
+
+    ``is_verified``: --verify-bots has checked the names that DNS can verify. ``by_day`` has every day of the logs. The
+    requests of ``sections`` and ``segments`` leave out images, style sheets and other files; ``states`` has all.
+    ``why_not_checked`` says why ``bots.uncrawled`` was not checked, or is "".
+    """
+
+    first: str
+    last: str
+    is_verified: bool
+    total: CrawlPoint
+    bots: list[BotRequests]  # the one with the most requests first
+    by_day: list[DayRequests]
+    sections: list[CrawledPart]
+    segments: list[CrawledPart]  # none without a configuration
+    depths: list[CrawledPart]
+    states: list[CrawledState]
+    why_not_checked: str = ""
+
+
+class UncrawledPage(Struct, frozen=True, kw_only=True):
+    """An indexable page that is linked or in a sitemap, and that no search engine requested in the logs."""
+
+    url: str
+    section: str
+    segment: str
+    depth: int | None
+    inlinks: int
+    is_listed: bool
+    lastmod: str
+    people: int
+
+
 class AuditPoint(Struct, frozen=True, kw_only=True):
     """The numbers of findings of one audit, for trends over many.
 
-    The first five are those of :class:`crawler.audit.summary.AuditSummary`. ``rules`` counts the findings of each rule
-    that has some, None: an earlier version did not store them. ``unchecked`` has the names of groups and the ids of
-    rules that the audit did not check: for these, no findings does not mean no fault.
+    The first five and ``bots`` are those of :class:`crawler.audit.summary.AuditSummary`. ``rules`` counts the findings
+    of each rule that has some, None: an earlier version did not store them. ``unchecked`` has the names of groups and
+    the ids of rules that the audit did not check: for these, no findings does not mean no fault.
     """
 
     number: int
@@ -175,6 +266,7 @@ class AuditPoint(Struct, frozen=True, kw_only=True):
     severities: dict[str, int]
     rules: dict[str, int] | None = None
     unchecked: list[str] = []
+    bots: CrawlPoint | None = None  # None: no logs with bots, or an earlier version
 
     def total(self, rule: str, group: str) -> int | None:
         """The findings of a rule of a group, None: unknown."""
@@ -254,6 +346,13 @@ class SectionLinks(Struct, frozen=True):
     source: str
     target: str
     links: int
+
+
+class SegmentDepth(Struct, frozen=True):
+    """The indexable pages at one depth (a label of :attr:`AuditReport.depths`), by segment."""
+
+    label: str
+    pages: dict[str, int]
 
 
 class CrawlBasis(Struct, frozen=True, kw_only=True):
@@ -339,6 +438,9 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     sections: list[SiteSection]
     segments: list[SiteSegment] = []  # without a configuration of segments: none
     section_links: list[SectionLinks] = []  # without pairs that have no links
+    segment_links: list[SectionLinks] = []  # the same by segment
+    segment_depths: list[SegmentDepth] = []  # these two without a configuration of segments: none
+    bots: BotActivity | None = None  # None: no logs with requests of bots
     exit_code: int = 0
     unchecked: dict[str, str] = {}
     undecided: dict[str, str] = {}
@@ -376,6 +478,10 @@ class AuditFindings(Protocol):
 
     def resolved(self, rule: str) -> Iterator[ResolvedFinding]:
         """Those of a rule that only the previous audit has: resolved ones first, then the oldest."""
+        ...
+
+    def uncrawled(self) -> Iterator[UncrawledPage]:
+        """The pages that no search engine requested, by section and URL; none without logs that name bots."""
         ...
 
     def accepted(self, number: int) -> Iterator[AuditFinding]:

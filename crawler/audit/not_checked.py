@@ -14,6 +14,7 @@ CRAWL_INCOMPLETE: Final = "the crawl did not reach every page that links lead to
 _VISIT_SOURCES: Final = frozenset({SourceKind.LOG, SourceKind.SEARCH, SourceKind.ANALYTICS, SourceKind.BACKLINKS})
 RULE_SOURCES: Final = (
     (("orphan.log",), frozenset({SourceKind.LOG}), "no --log given"),
+    (("bots.uncrawled",), frozenset({SourceKind.LOG}), "no --log given"),
     (("orphan.search",), frozenset({SourceKind.SEARCH, SourceKind.ANALYTICS}), "no --search or --analytics given"),
     (
         ("orphan.list",),

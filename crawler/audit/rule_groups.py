@@ -53,6 +53,7 @@ RULE_GROUPS: Final = (
     RuleGroup("media", "Images and videos", _rules_of("media")),
     RuleGroup("lint", "Lint of the sitemaps", _worst_first(LINT)),
     RuleGroup("reach", "Hard to reach", _rules_of("reach")),
+    RuleGroup("bots", "Bot activity", _rules_of("bots")),
 )
 
 REPORTED_RULES: Final = {rule: ALL_RULES[rule] for group in RULE_GROUPS for rule in group.rules}

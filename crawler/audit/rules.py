@@ -13,6 +13,7 @@ _CANONICAL = "https://developers.google.com/search/docs/crawling-indexing/consol
 _HREFLANG = "https://developers.google.com/search/docs/specialty/international/localized-versions"
 _REDIRECT = "https://developers.google.com/search/docs/crawling-indexing/301-redirects"
 _CHAIN = "https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes"
+_BUDGET = "https://developers.google.com/crawling/docs/crawl-budget"
 _LASTMOD = "https://developers.google.com/search/blog/2023/06/sitemaps-lastmod-ping"
 
 _TABLE: Final = (
@@ -62,6 +63,7 @@ _TABLE: Final = (
     Rule("cluster.label", _W, "hreflang: another language than the page's own", "The hreflang label of a page differs from the language in its html element.", "Correct the one that is wrong.", _HREFLANG),
     Rule("cluster.swapped", _E, "hreflang: labels swapped", "Each of two versions has the language of the other as its label.", "Swap the labels.", _HREFLANG),
     Rule("cluster.conflict", _E, "hreflang: contradictions", "One label belongs to several pages, or the page and the sitemap contradict each other.", "List each version once, in one place only.", _HREFLANG),
+    Rule("bots.uncrawled", _N, "Not crawled by search engines", "In all days of the access logs, no search engine requested an indexable page that is linked or in a sitemap.", "Link to it from pages that search engines crawl often, and list it in the sitemap with its lastmod.", _BUDGET),
     Rule("media.image", _W, "Listed images that cannot be fetched", "The sitemap lists an image that cannot be fetched.", "Fix the image on the page that shows it, because siteatlas crawl lists the images of the pages. If another tool writes the sitemap, remove it there."),
     Rule("media.video", _W, "Listed videos that cannot be fetched", "The sitemap lists a video, a player or a thumbnail that cannot be fetched.", "Fix it on the page that shows it, because siteatlas crawl lists the videos of the pages. If another tool writes the sitemap, remove it there."),
 )  # fmt: skip

@@ -2,13 +2,14 @@
 
 import sqlite3
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
 import numpy as np
 
-from crawler.audit.finding import HistogramBar, SectionLinks, SiteSection
+from crawler.audit.finding import HistogramBar, SectionLinks, SegmentDepth, SiteSection
+from crawler.audit.graph.arrays import BoolArray
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import LinkKind
 from crawler.audit.graph.metrics import links_between
@@ -62,14 +63,18 @@ class Statistics:
             self._sections: Counter[str] = Counter()
             self.segments: Counter[str] = Counter()
             section_of_node: dict[int, str] = {}
+            segment_of_node: dict[int, str] = {}
             for number, url, lastmod in db.execute(_PAGES):
-                section = section_of_node[graph.nodes.node(number)] = sys.intern(section_of(url))
+                node = graph.nodes.node(number)
+                section = section_of_node[node] = sys.intern(section_of(url))
+                if segments:
+                    segment_of_node[node] = segments.of_url(url)
                 if number in copies:
                     continue
                 ages[_age_label(lastmod, now)] += 1
                 self._sections[section] += 1
                 if segments:
-                    self.segments[segments.of_url(url)] += 1
+                    self.segments[segment_of_node[node]] += 1
         self.ages = _bars(ages, [*(label for _, label in _AGE_BARS), "older", "not known"])
         self.urls = sum(bar.count for bar in self.states)
         pages = graph.nodes.in_states(State.INDEXABLE)
@@ -77,7 +82,10 @@ class Statistics:
         depth, inlinks = graph.depth[pages], graph.inlinks[pages]
         self.pages = len(depth)
         self.reached = int(np.count_nonzero(depth >= 0))
-        self.section_links = self._section_links(graph, section_of_node)
+        sections = {node: path if self._sections[path] > 1 else "/" for node, path in section_of_node.items()}
+        self.section_links = _part_links(graph, sections, self._merge_small(self._sections))
+        self.segment_links = _part_links(graph, segment_of_node, self.segments) if segments else []
+        self.segment_depths = _segment_depths(graph, pages, segment_of_node) if segments else []
         self.depths = _depth_bars(depth.tolist())
         self.inlinks = _inlink_bars(inlinks.tolist())
 
@@ -98,20 +106,11 @@ class Statistics:
             shown.append(SiteSection(f"{len(rest):,} more", *total))
         return shown
 
-    def _section_links(self, graph: LinkGraph, section_of_node: Mapping[int, str]) -> list[SectionLinks]:
-        """The links that visitors can click between the largest sections; a redirect counts for its target."""
-        sections = self._merge_small(self._sections)
-        names = sorted(sections, key=lambda path: (-sections[path], path))[:MAX_LINKED_SECTIONS]
-        places, rest = {path: place for place, path in enumerate(names)}, len(names)
-        place_of = np.full(len(graph.nodes), -1, np.int32)
-        for node, path in section_of_node.items():
-            place_of[node] = places.get(path if self._sections[path] > 1 else "/", rest)
-        names.append(OTHER_SECTIONS)
-        counts = links_between(graph.edges, graph.home, place_of, len(names))
-        return [
-            SectionLinks(names[source], names[target], int(counts[source, target]))
-            for source, target in np.argwhere(counts).tolist()
-        ]
+    def section_name(self, url: str) -> str:
+        """The section of a URL, as :meth:`sections` names it; :data:`OTHER_SECTIONS` for one without pages."""
+        path = section_of(url)
+        pages = self._sections[path]
+        return path if pages > 1 else "/" if pages or path == "/" else OTHER_SECTIONS
 
     def _merge_small(self, counts: Mapping[str, int]) -> Counter[str]:
         """The counts by section; sections of one page join that of the start: ``/about/`` is a page."""
@@ -119,6 +118,29 @@ class Statistics:
         for path, count in counts.items():
             folded[path if self._sections[path] > 1 else "/"] += count
         return folded
+
+
+def _part_links(graph: LinkGraph, part_of_node: Mapping[int, str], sizes: Mapping[str, int]) -> list[SectionLinks]:
+    """The links that visitors can click between the largest parts; a redirect counts for its target."""
+    names = sorted(sizes, key=lambda name: (-sizes[name], name))[:MAX_LINKED_SECTIONS]
+    places, rest = {name: place for place, name in enumerate(names)}, len(names)
+    place_of = np.full(len(graph.nodes), -1, np.int32)
+    for node, name in part_of_node.items():
+        place_of[node] = places.get(name, rest)
+    names.append(OTHER_SECTIONS)
+    counts = links_between(graph.edges, graph.home, place_of, len(names))
+    return [
+        SectionLinks(names[source], names[target], int(counts[source, target]))
+        for source, target in np.argwhere(counts).tolist()
+    ]
+
+
+def _segment_depths(graph: LinkGraph, pages: BoolArray, segment_of_node: Mapping[int, str]) -> list[SegmentDepth]:
+    counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for node in np.flatnonzero(pages).tolist():
+        counts[min(int(graph.depth[node]), FAR_CLICKS)][segment_of_node[node]] += 1
+    order = sorted(counts, key=lambda depth: (depth < 0, depth))
+    return [SegmentDepth(depth_label(depth), dict(counts[depth])) for depth in order]
 
 
 def few_inlink_pages(graph: LinkGraph, copies: Container[int], few: int) -> tuple[int, int]:
@@ -142,12 +164,16 @@ def _bars(counts: Mapping[str, int], labels: Iterable[str]) -> list[HistogramBar
     return [HistogramBar(label, counts[label]) for label in labels if counts.get(label)]
 
 
+def depth_label(depth: int) -> str:
+    """A depth in clicks as the histogram has it; -1: :data:`UNREACHABLE`."""
+    if depth < 0:
+        return UNREACHABLE
+    return f"{depth}" if depth < FAR_CLICKS else f"{FAR_CLICKS} and more"
+
+
 def _depth_bars(depths: list[int]) -> list[HistogramBar]:
     counts = Counter(min(depth, FAR_CLICKS) for depth in depths)
-    bars = [
-        HistogramBar(f"{depth}" if depth < FAR_CLICKS else f"{FAR_CLICKS} and more", counts[depth])
-        for depth in range(max(counts, default=-1) + 1)
-    ]
+    bars = [HistogramBar(depth_label(depth), counts[depth]) for depth in range(max(counts, default=-1) + 1)]
     return [*bars, HistogramBar(UNREACHABLE, counts[-1])] if counts.get(-1) else bars
 
 

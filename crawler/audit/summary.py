@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.finding import AuditFindings, AuditPoint, AuditReport, RuleCount, RuleTrend, sum_trends
+from crawler.audit.finding import AuditFindings, AuditPoint, AuditReport, CrawlPoint, RuleCount, RuleTrend, sum_trends
 from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
 from crawler.audit.verdict import rests_on, verdict_kind
 from crawler.units import count_text, w3c
@@ -54,7 +54,7 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
     :class:`crawler.audit.verdict.VerdictKind`; ``why`` says what keeps it from being conclusive. ``uncompared`` counts
     the rules that could not be compared. ``severities`` counts findings, the worst first; ``groups`` are those with
     findings now or before; ``first`` are some of the new findings, the worst first. ``rests_on`` names the crawl and
-    its age. ``rules`` and ``unchecked`` are as in :class:`crawler.audit.finding.AuditPoint`.
+    its age. ``rules``, ``unchecked`` and ``bots`` are as in :class:`crawler.audit.finding.AuditPoint`.
     """
 
     number: int
@@ -68,6 +68,7 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
     groups: list[GroupSummary]
     first: list[NewFinding]
     rests_on: str = ""
+    bots: CrawlPoint | None = None
     rules: dict[str, int] | None = None
     unchecked: list[str] = []
 
@@ -127,7 +128,7 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
     def as_values(self) -> dict[str, Any]:
         """The fields but those for trends, and the totals, as JSON values; times are W3C datetimes in UTC."""
         built: dict[str, Any] = msgspec.to_builtins(self)
-        for name in ("rules", "unchecked"):
+        for name in ("rules", "unchecked", "bots"):
             del built[name]
         return {
             **built,
@@ -158,6 +159,7 @@ def summarize(report: AuditReport, number: int, findings: AuditFindings) -> Audi
         rests_on=rests_on(report),
         rules={count.rule: count.total for count in report.counts if count.total},
         unchecked=sorted(report.unchecked),
+        bots=report.bots.total if report.bots else None,
     )
 
 

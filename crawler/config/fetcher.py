@@ -76,6 +76,18 @@ def build_fetcher(
         raise UsageError(str(error)) from None
 
 
+def build_service_fetcher(user_agent: str, options: TransportOptions, limits: FetchLimits) -> Fetcher:
+    """A Fetcher for services that are not the site, such as Google or a webhook: it has no secrets of the site.
+
+    The operator names these services, so they may be at private addresses. Raises UsageError for a bad user agent.
+    """
+    try:
+        identity = Identity(user_agent, accept="*/*")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return Fetcher(HttpxTransports(options, limits), identity, AddressPolicy(is_named=True), limits)
+
+
 @lru_cache(maxsize=8)  # a process says it once
 def _note_proxy(proxy: str, variables: tuple[str, ...]) -> None:
     if proxy:

@@ -67,6 +67,8 @@ class AuditConfig(ConfigSection):
     """Name of the column that contains the URLs, in tables. Default: detected."""
     verify_bots: bool = False
     """Check by reverse and forward DNS whether requests that claim to come from a search engine really do."""
+    min_log_days: PositiveInt = 30
+    """Report pages that no search engine crawled only if the access logs have requests on at least this many days."""
     keep_tokens: bool = False
     """Store and report the URLs of access logs with all parameter values. Default: *** replaces values that look like
     secrets, such as tokens, keys, passwords and session ids."""

@@ -184,6 +184,8 @@ def _limit(rule: str, audit: AuditConfig) -> str:
             return f"--max-clicks {audit.max_clicks}"
         case "reach.few":
             return f"--min-inlinks {audit.min_inlinks}"
+        case "bots.uncrawled":
+            return f"--min-log-days {audit.min_log_days}"
         case "gone.visited" | "gone.down" | "gone.named":
             return f"--min-visits {audit.min_visits}"
     return ""

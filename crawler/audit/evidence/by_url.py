@@ -1,7 +1,9 @@
 """Sums up the claims of all sources for each page, and states them in words."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
@@ -49,25 +51,15 @@ class UrlEvidence:
     def by_page(self) -> Iterator[tuple[int, SourceStats]]:
         """The claims about each URL of the site that has any, by ascending ids."""
         with storage_errors():
-            current, known = -1, SourceStats()
-            for number, source, first, last, *numbers, doubtful in self._db.execute(_BY_PAGE):
-                if number != current:
-                    if current >= 0:
-                        yield current, known
-                    current, known = number, SourceStats()
-                known = _add_source(known, SourceKind(source), first or "", last, numbers, doubtful)
-            if current >= 0:
-                yield current, known
+            for number, rows in groupby(self._db.execute(_BY_PAGE), itemgetter(0)):
+                yield number, _sum_sources(rows)
 
     def of_url(self, url: str) -> SourceStats:
         """The claims about a URL: for a page those about all its spellings, for a redirect only its own."""
-        known = SourceStats()
         with storage_errors():
             page = self._db.execute(_PAGE_OF_URL, (url,)).fetchone()
             query, values = (_OF_PAGE, page) if page else (_OF_URL, (url,))
-            for _, source, first, last, *numbers, doubtful in self._db.execute(query, values):
-                known = _add_source(known, SourceKind(source), first or "", last, numbers, doubtful)
-        return known
+            return _sum_sources(self._db.execute(query, values))
 
     def soft_404s(self) -> frozenset[int]:
         """The ids of the pages that are soft 404s."""
@@ -96,20 +88,26 @@ class UrlEvidence:
         return f"{entry[0]}:{entry[1]}" if entry else _decode_report(account).name
 
 
-def _add_source(
-    known: SourceStats, source: SourceKind, first: str, last: str, numbers: list[int], doubtful: int
-) -> SourceStats:
-    if source is SourceKind.LOG:  # a log knows the days of visits; exports state the period that they cover
-        known = msgspec.structs.replace(known, first="", last="")
-    elif SourceKind.LOG in known.sources:
-        first = last = ""
-    return SourceStats(
-        sources=known.sources | {source},
-        doubtful=known.doubtful | ({source} if doubtful else set()),
-        first=min(filter(None, (known.first, first)), default=""),
-        last=max(known.last, last),
-        **{name: getattr(known, name) + count for name, count in zip(_SUMMED_COLUMNS, numbers, strict=True)},
-    )
+def _sum_sources(rows: Iterable[tuple[Any, ...]]) -> SourceStats:
+    """The sums of all sources. A log knows the days of visits; exports state the period that they cover."""
+    known: SourceStats | None = None
+    for _, name, first, last, *numbers, doubtful in rows:
+        source = SourceKind(name)
+        if known is None:  # most URLs have one source
+            counts = dict(zip(_SUMMED_COLUMNS, numbers, strict=True))
+            known = SourceStats(sources={source}, first=first or "", last=last, **counts)
+        else:
+            for column, number in zip(_SUMMED_COLUMNS, numbers, strict=True):
+                setattr(known, column, getattr(known, column) + number)
+            if source is SourceKind.LOG:
+                known.first, known.last = first or "", last
+            elif SourceKind.LOG not in known.sources:
+                known.first = min(filter(None, (known.first, first)), default="")
+                known.last = max(known.last, last)
+            known.sources.add(source)
+        if doubtful:
+            known.doubtful.add(source)
+    return known or SourceStats()
 
 
 def _source_sentence(url: Url, row: tuple[Any, ...], place: str) -> str:

@@ -41,7 +41,8 @@ _RELEASE: Final = f"INSERT OR IGNORE INTO claim ({_COLUMNS}) SELECT {_COLUMNS} {
 _MOST_WANTED: Final = """SELECT f.pattern, f.url, max(f.row_count), v.id FROM file_claim f
   LEFT JOIN site.url u ON u.url = f.url LEFT JOIN site.visit v ON v.id = u.id
   WHERE f.dead = 0 OR f.ok + f.moved > 0 GROUP BY f.pattern ORDER BY max(f.row_count) DESC, f.pattern"""
-_HAS_PAGES: Final = """SELECT 1 FROM site.url u JOIN site.visit v ON v.id = u.id
+# CROSS JOIN lets SQLite begin with the URLs of the folder: there may be thousands of folders.
+_HAS_PAGES: Final = """SELECT 1 FROM site.url u CROSS JOIN site.visit v ON v.id = u.id
   WHERE u.url >= ? AND u.url < ? AND v.state = ? LIMIT 1"""
 _LEFT: Final = "SELECT input, pattern, sum(row_count) FROM file_claim GROUP BY input, pattern"
 _LOG_FIT: Final = f"""SELECT c.input, count(*), sum(v.status IN (404, 410)),

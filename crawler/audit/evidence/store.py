@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from crawler.audit.accepted import Acceptances
 from crawler.audit.compare.rules import finding_identity
-from crawler.audit.finding import AcceptedCount, AuditFinding, ResolvedFinding, RuleCount
+from crawler.audit.finding import AcceptedCount, AuditFinding, ResolvedFinding, RuleCount, UncrawledPage
 from crawler.audit.segments import Segments
 from crawler.audit.source_record import SourceRecord, SourceReport
+from crawler.audit.sources.logs.bots import BotLedger
 from crawler.audit.sources.urls import file_pattern
 from crawler.state.database import Database, storage_errors, transaction
 
@@ -31,6 +32,9 @@ _GET_FINDINGS: Final = """SELECT value, since, new FROM finding
   WHERE rule = ? AND accepted IS NULL AND {which} ORDER BY rank DESC, url, id"""
 _GET_ACCEPTED: Final = "SELECT value, since FROM finding WHERE accepted = ? ORDER BY rule, rank DESC, url, id"
 
+_UNCRAWLED: Final = UncrawledPage.__struct_fields__
+_PUT_UNCRAWLED: Final = f"INSERT INTO uncrawled VALUES ({', '.join('?' * len(_UNCRAWLED))})"  # noqa: S608 - places
+_GET_UNCRAWLED: Final = f"SELECT {', '.join(_UNCRAWLED)} FROM uncrawled ORDER BY section, url"  # noqa: S608 - columns
 _decode_finding = msgspec.msgpack.Decoder(AuditFinding).decode
 
 
@@ -89,6 +93,19 @@ class FindingStore:
             self._db.executemany("UPDATE finding SET accepted = ? WHERE id = ?", accepted)
             query = "SELECT accepted, sum(times) FROM finding WHERE accepted IS NOT NULL GROUP BY accepted"
             return acceptances.counts(Counter(dict(self._db.execute(query))), today)
+
+    def uncrawled(self) -> Iterator[UncrawledPage]:
+        """The pages that no search engine requested; see :class:`crawler.audit.finding.AuditFindings`."""
+        with storage_errors():
+            for row in self._db.execute(_GET_UNCRAWLED):
+                values = dict(zip(_UNCRAWLED, row, strict=True))
+                yield UncrawledPage(**{**values, "is_listed": bool(values["is_listed"])})
+
+    def put_uncrawled(self, pages: Iterable[UncrawledPage]) -> None:
+        """Store pages that no search engine requested."""
+        rows = (tuple(getattr(page, name) for name in _UNCRAWLED) for page in pages)
+        with transaction(self._db):
+            self._db.executemany(_PUT_UNCRAWLED, rows)
 
     def accepted(self, number: int) -> Iterator[AuditFinding]:
         """The findings that an entry accepts; see :class:`crawler.audit.finding.AuditFindings`."""
@@ -183,6 +200,14 @@ class ClaimStore:
             rows = ((visitor, successes(visitor)) for (visitor,) in visitors)
             self._db.executemany("INSERT INTO success VALUES (?, ?)", rows)
 
+    def put_ledger(self, ledger: BotLedger) -> None:
+        """Store the requests of bots in all logs."""
+        with transaction(self._db):
+            rows = ((*key, requests) for key, requests in ledger.requests.items())
+            self._db.executemany("INSERT INTO bot_request VALUES (?, ?, ?, ?)", rows)
+            self._db.executemany("INSERT INTO log_day VALUES (?)", ((day,) for day in ledger.days))
+            self._db.execute("INSERT INTO log_about VALUES (?)", (ledger.has_agents,))
+
     def end(self, number: int, report: SourceReport) -> None:
         """Store the final report of a source."""
         with storage_errors():
@@ -257,6 +282,25 @@ CREATE TEMP TABLE visitor (                   -- in a temporary file: no trace o
 ) WITHOUT ROWID;
 CREATE TEMP TABLE success (visitor INTEGER PRIMARY KEY, requests INTEGER NOT NULL);
 CREATE TEMP TABLE scanner (visitor INTEGER PRIMARY KEY);
+CREATE TABLE bot_request (                    -- of bots for URLs of the site, in all logs
+  day TEXT NOT NULL,                          -- UTC, '': not known
+  bot TEXT NOT NULL,
+  status INTEGER NOT NULL,                    -- 0: no response
+  requests INTEGER NOT NULL,
+  PRIMARY KEY (day, bot, status)
+) WITHOUT ROWID;
+CREATE TABLE log_day (day TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE log_about (has_agents INTEGER NOT NULL);  -- one row: 1 if all logs have user agents
+CREATE TABLE uncrawled (                      -- the columns of finding.UncrawledPage
+  url TEXT PRIMARY KEY,
+  section TEXT NOT NULL,
+  segment TEXT NOT NULL,
+  depth INTEGER,
+  inlinks INTEGER NOT NULL,
+  is_listed INTEGER NOT NULL,
+  lastmod TEXT NOT NULL,
+  people INTEGER NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE soft_404 (id INTEGER PRIMARY KEY);  -- in site.url: pages that say that they do not exist
 CREATE TABLE page_pattern (pattern TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE entry (

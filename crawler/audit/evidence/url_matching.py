@@ -9,10 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from crawler.audit.graph.load import load_graph
-from crawler.audit.orphans.duplicates import DuplicateCandidate, is_bare, is_paginated, normalize_spelling
+from crawler.audit.orphans.duplicates import DuplicateCandidate, is_bare, normalize_spelling
 from crawler.audit.source_record import SourceKind
 from crawler.model import DiscoveredBy, Page, State, Url
-from crawler.parse.snapshot.diff import Delta, compare
 from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import origin_of
@@ -226,18 +225,14 @@ class UrlMatcher:
 
         First come pages that only sources or nofollow links name, because their claims may have to move twice: with
         the pages of equal content, to the byte or but for scripts, as a site has that answers unknown URLs with one
-        page; and with the URL without parameters, if it has the same content, or the same title and is no further page
-        of a list. Then come the pages whose URLs are spellings of one another.
+        page; and with the URL without parameters. Then come the pages whose URLs are spellings of one another.
         """
         with storage_errors():
             yield from self._same_content("digest")
             yield from self._same_content("text")
             for row in self._db.execute(_EXTRA_PARAMS, (_INDEXABLE,)):
-                (number, url, digest, text, packed, bare_number, bare_url, bare_digest, bare_text, bare_packed) = row
-                is_titled = not is_paginated(url) and _title(packed) == _title(bare_packed) != ""
-                if is_titled or digest == bare_digest or compare(bare_text, text) == Delta(known=True):
-                    yield self._duplicate(url, number, url, bare_digest)
-                    yield self._duplicate(url, bare_number, bare_url, bare_digest)
+                for number, page_url, digest, text, packed in (row[:5], row[5:]):
+                    yield self._duplicate(row[1], number, page_url, digest, _title(packed), text or b"")
             for key, number, url, digest, packed, text in self._db.execute(_DUPLICATES):
                 yield self._duplicate(key, number, url, digest or b"", _title(packed), text or b"")
 

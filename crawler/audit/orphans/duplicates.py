@@ -72,31 +72,41 @@ def _preference(page: DuplicateCandidate, support: LinkSupport) -> tuple[object,
 def _is_same(page: DuplicateCandidate, other: DuplicateCandidate) -> bool:
     """Whether two pages are one. A counter or a token may differ in each answer, so figures in the text may differ.
 
-    Queries must be equal: one that differs in case only holds another value, such as an id.
+    Queries must be equal if both URLs have one: one that differs in case only holds another value, such as an id. If
+    only one has parameters, these must not have chosen the figures, as in a page of a list or the report of a year.
     """
     if _is_exact(page, other):
         return True
-    if page.title != other.title or _sorted_query(page.url) != _sorted_query(other.url):
+    queries = {query for each in (page, other) if (query := _sorted_query(each.url))}
+    if page.title != other.title or len(queries) > 1 or not (page.text and other.text):
         return False
-    return _says_the_same(page.text, other.text)
-
-
-def _says_the_same(text: bytes, other: bytes) -> bool:
-    """Whether two snapshots have the same blocks apart from the figures in them."""
-    delta = compare(text, other) if text and other else Delta(known=False)
+    delta = compare(page.text, other.text)
     lost, gained = (
         Counter(change.shape for change in delta.differences if change.gone is side) for side in (True, False)
     )
-    return delta.known and not delta.more and lost == gained
+    if not delta.known or delta.more or lost != gained:
+        return False
+    only = [each.url for each in (page, other) if "?" in each.url]
+    return len(only) != 1 or not _chose_figures(only[0], delta)
+
+
+def _chose_figures(url: Url, delta: Delta) -> bool:
+    """Whether parameters may be the reason that figures of a page differ from those of the page without them."""
+    if is_paginated(url):
+        return bool(delta.differences)
+    values = {float(value) for value in _WHOLE_NUMBER(url.partition("?")[2])}
+    return any(value in values for change in delta.differences for *_, value in change.figures)
 
 
 def _is_exact(page: DuplicateCandidate, other: DuplicateCandidate) -> bool:
     return bool(page.digest) and page.digest == other.digest
 
 
-def _sorted_query(url: Url) -> list[str]:
-    return sorted(url.partition("?")[2].split("&"))
+def _sorted_query(url: Url) -> str:
+    return "&".join(sorted(url.partition("?")[2].split("&")))
 
+
+_WHOLE_NUMBER: Final = re.compile(r"(?<![0-9.])[0-9]{1,15}(?![0-9.])").findall
 
 MIN_TEXT: Final = 200  # characters of text, without spaces, of a page that needs no scripts
 _MAX_READ: Final = 50_000  # characters of markup; an application shell has less

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import BinaryIO, Final
 
-from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, ResolvedFinding
+from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, ResolvedFinding, UncrawledPage
 from crawler.audit.rule_groups import reported_counts
 from sitemap import safe
 
@@ -101,6 +101,22 @@ def write_resolved(resolved: Iterable[ResolvedFinding], file: BinaryIO) -> None:
     _table(RESOLVED_COLUMNS, (map(cell_text, row) for row in rows), file)
 
 
+_ACCEPTED_COLUMNS: Final = ("Rule", "Finding", "URL", "File", "Found since", "Reason", "Accepted until", "Entry")
+
+
+def write_accepted(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> None:
+    """Write the accepted findings, each with the reason, the last day and the number of its entry. Raises OSError."""
+    rows = (
+        map(
+            cell_text,
+            (found.rule, found.sentence, found.url, found.file, found.since, entry.reason, entry.until, str(number)),
+        )
+        for number, entry in enumerate(report.accepted, 1)
+        for found in findings.accepted(number - 1)
+    )
+    _table(_ACCEPTED_COLUMNS, rows, file)
+
+
 REDIRECT_COLUMNS: Final = ("From", "To", "Likeness", "Reason")
 LINK_COLUMNS: Final = ("From page", "To page", "Anchor text", "Reason")
 _TITLE_MARKS: Final = (" | ", " · ", " • ", " – ", " — ", " » ", " - ")  # noqa: RUF001
@@ -128,6 +144,32 @@ def link_rows(report: AuditReport, findings: AuditFindings) -> Iterator[list[Cel
     for finding in orphans():
         for hub in finding.hubs:
             yield [*map(cell_text, (hub.url, finding.url, anchor_text(finding, site_name), hub.reason))]
+
+
+UNCRAWLED_COLUMNS: Final = (
+    *(
+        "URL",
+        "Section",
+        "Segment",
+        "Crawl depth",
+        "Pages that link to it",
+        "In a sitemap",
+        "lastmod",
+        "Visits by people",
+    ),
+)
+
+
+def uncrawled_row(page: UncrawledPage) -> list[Cell]:
+    """The cells of a page that no search engine requested."""
+    named = map(cell_text, (page.url, page.section, page.segment))
+    is_listed = "yes" if page.is_listed else "no"
+    return [*named, page.depth, page.inlinks, is_listed, cell_text(page.lastmod), page.people]
+
+
+def write_uncrawled(findings: AuditFindings, file: BinaryIO) -> None:
+    """Write the pages that no search engine requested. Raises OSError."""
+    _table(UNCRAWLED_COLUMNS, map(uncrawled_row, findings.uncrawled()), file)
 
 
 def write_redirects(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> None:
@@ -172,12 +214,15 @@ def _table(headings: Iterable[str], rows: Iterable[Iterable[Cell]], file: Binary
 
 def cell_text(value: str) -> str:
     """A text for a cell: invisible characters are escaped, and it is never a formula."""
+    if not value:
+        return ""
     shown = safe(value)
     if len(shown) > _MAX_CELL:
         shown = f"{shown[:_MAX_CELL]}…"
-    return f"'{shown}" if _FORMULA(value) else shown
+    is_formula = not value[0].isalpha() and _FORMULA(value)  # most texts begin with a letter
+    return f"'{shown}" if is_formula else shown
 
 
 def join_cells(values: Iterable[str]) -> str:
     """A list of texts as one cell."""
-    return cell_text(" | ".join(values))
+    return cell_text(" | ".join(values)) if values else ""

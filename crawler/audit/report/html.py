@@ -21,18 +21,25 @@ from crawler.audit.finding import (
     AuditFinding,
     AuditFindings,
     AuditReport,
+    BotActivity,
     FindingPattern,
     ResolvedFinding,
     RuleCount,
     RuleTrend,
+    SectionLinks,
+    SiteSection,
 )
 from crawler.audit.patterns import fold_findings
 from crawler.audit.report.charts import (
     CELL,
     IslandMap,
+    LinkMatrix,
     chart_bars,
+    day_chart,
+    history_chart,
     island_map,
     link_matrix,
+    segment_depth_chart,
     segment_rows,
     share_of,
     treemap_tiles,
@@ -51,12 +58,14 @@ from crawler.audit.report.style import csp_source, read_style
 from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, reported_counts
 from crawler.audit.rules import needs_complete
 from crawler.audit.source_record import SourceKind
+from crawler.audit.sources.logs.bots import BotKind
 from crawler.audit.verdict import (
     ReportGap,
     empty_groups,
     report_gaps,
     reservation,
     rests_on,
+    utc_minute,
     verdict_kind,
     why_uncertain,
 )
@@ -118,6 +127,7 @@ def _uncompared_titles(compared: AuditComparisonResult) -> dict[str, list[str]]:
 MAX_FINDINGS: Final = 100_000  # findings in the file
 MAX_FIRST: Final = 10  # findings of each class that the page shows without a script
 OPEN_WARNINGS: Final = 3  # classes of warnings that are unfolded
+MAX_AUDITS: Final = 12  # in the table of bot activity over the audits
 MAX_SECTIONS: Final = 200  # in the table below the treemap
 _SCRIPTS: Final = ("rows.js", "evidence.js", "table_csv.js", "table.js", "wiring.js")  # joined in this order
 
@@ -229,6 +239,10 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "segments": segment_rows(report.segments),
         "matrix": link_matrix(report.section_links, report.sections),
         "cell": CELL,
+        "segment_matrix": _segment_matrix(report),
+        "segment_depths": segment_depth_chart(report.segment_depths),
+        "trend": history_chart(report.history),
+        **_bot_values(report),
         "sea": _island_map(report, findings),
         "tiles": treemap_tiles(report.sections),
         **{name: chart_bars(getattr(report, name)) for name in ("states", "statuses", "depths", "ages", "inlinks")},
@@ -239,6 +253,60 @@ def _template_values(report: AuditReport, findings: AuditFindings, limit: int) -
         "link_text": link_text, "visits": visit_texts, "rules": REPORTED_RULES, "unbroken": keep_options_whole,
         **_inline_assets(),
     }  # fmt: skip
+
+
+_STATUS_GROUPS: Final = ("2xx", "304", "3xx", "4xx", "5xx", "none")
+MAX_BOTS: Final = 20  # in the table of bots
+MAX_BOT_SECTIONS: Final = 30  # in the table of crawled sections
+
+
+def _bot_values(report: AuditReport) -> dict[str, Any]:
+    """The values of the section about bots."""
+    activity = report.bots
+    if activity is None:
+        return {}
+    counts = [_by_status_group(bot.statuses) for bot in activity.bots[:MAX_BOTS]]
+    named = [name for name in _STATUS_GROUPS if any(name in count for count in counts)]
+    points = [(utc_minute(point.started)[:10], point.bots) for point in report.history[-MAX_AUDITS:] if point.bots]
+    return {
+        "days": day_chart(activity),
+        "bot_figures": list(_bot_figures(activity)),
+        "bot_states": activity.states,
+        "shown_bots": [
+            (bot, [count[name] for name in named]) for bot, count in zip(activity.bots, counts, strict=False)
+        ],
+        "status_names": named,
+        "bot_sections": activity.sections[:MAX_BOT_SECTIONS],
+        "crawl_points": points,
+    }
+
+
+def _by_status_group(statuses: dict[str, int]) -> Counter[str]:
+    """Requests by the first digit of their status; 304 is a group of its own, and "none" is no response."""
+    counts: Counter[str] = Counter()
+    for status, requests in statuses.items():
+        counts["none" if status == "0" else "304" if status == "304" else f"{status[0]}xx"] += requests
+    return counts
+
+
+def _bot_figures(activity: BotActivity) -> Iterator[KeyFigure]:
+    total, of_pages = activity.total, "of {:,} indexable pages"
+    searched = total.requests.get(BotKind.SEARCH, 0)
+    assistants = sum(total.requests.get(kind, 0) for kind in (BotKind.AI_TRAINING, BotKind.AI_SEARCH, BotKind.AI_USER))
+    yield KeyFigure("pages crawled by search engines", total.crawled, of_pages.format(total.pages))
+    yield KeyFigure("requests of search engines", searched, f"{searched // (total.days or 1):,} a day")
+    share = percent_text(share_of(total.wasted, total.to_pages))
+    yield KeyFigure("for non-indexable URLs", total.wasted, f"{share} of {total.to_pages:,} requests of search engines")
+    yield KeyFigure("requests of AI bots", assistants, f"{assistants // (total.days or 1):,} a day")
+
+
+def _segment_matrix(report: AuditReport) -> LinkMatrix | None:
+    names = {segment.name: segment.name or "all other pages" for segment in report.segments}
+    links = [
+        SectionLinks(names.get(pair.source, pair.source), names.get(pair.target, pair.target), pair.links)
+        for pair in report.segment_links
+    ]
+    return link_matrix(links, [SiteSection(names[each.name], each.pages, each.orphans, 0) for each in report.segments])
 
 
 def _inline_assets() -> dict[str, Any]:

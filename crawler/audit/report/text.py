@@ -22,6 +22,7 @@ from crawler.audit.report.layout import output_width, wrap
 from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
 from crawler.audit.rules import needs_complete
 from crawler.audit.source_record import SourceReport
+from crawler.audit.sources.logs.bots import BotKind
 from crawler.audit.summary import rule_histories
 from crawler.audit.verdict import (
     EmptyGroups,
@@ -67,6 +68,7 @@ class TextFormatter:
 
 MIN_AUDITS, MAX_AUDITS = 3, 6  # whose findings are shown as a trend
 MAX_NAMED: Final = 3  # findings of each rule without --verbose
+MAX_BOTS: Final = 6  # the most active ones
 _INDENT: Final = 4
 
 
@@ -164,11 +166,35 @@ def report_lines(
                 yield from _rule_lines(count, report, findings, page, verbose)
     yield from resolved_lines(report, findings, page, verbose=verbose)
     yield from _accepted_lines(report, findings, page, verbose=verbose)
+    yield from _bot_lines(report, page)
     yield from _history_lines(report, page)
     yield ""
     yield from _empty_lines(empty_groups(report), page)
     yield from uncompared_lines(report.compared, page)
     yield from _closing_lines(report, page, written, verbose=verbose)
+
+
+def _bot_lines(report: AuditReport, page: TextFormatter) -> Iterator[str]:
+    """What bots do, in a few lines."""
+    if (activity := report.bots) is None:
+        return
+    total = activity.total
+    yield ""
+    yield page.paint("bot activity", "1")
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in total.requests.items())
+    requests = count_text(sum(total.requests.values()), "request")
+    days = f" ({_days(activity.first, activity.last)})" if activity.first else ""
+    yield from page.wrap(f"{count_text(total.days, 'day')}{days}: {requests} by bots: {kinds}", 2, 4)
+    if BotKind.SEARCH in total.requests:
+        share = f"{total.wasted:,} of their {total.to_pages:,} requests for pages were for non-indexable URLs"
+        yield from page.wrap(
+            f"search engines crawled {total.crawled:,} of {count_text(total.pages, 'indexable page')}; {share}", 2, 4
+        )
+    bots = ", ".join(f"{safe(bot.name)} {bot.requests:,}" for bot in activity.bots[:MAX_BOTS])
+    yield from page.wrap(f"most active: {bots}", 2, 4)
+    if not activity.is_verified:
+        claim = "the names are claims of the user agents; --verify-bots verifies search engines by DNS"
+        yield from page.wrap(claim, 2, 4)
 
 
 def _history_lines(report: AuditReport, page: TextFormatter) -> Iterator[str]:

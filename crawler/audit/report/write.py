@@ -10,7 +10,15 @@ from typing import BinaryIO, Final
 
 from crawler.audit.actions import LINKS_FILE, REDIRECTS_FILE
 from crawler.audit.finding import AuditFindings, AuditReport
-from crawler.audit.report.csv import write_csv, write_findings, write_links, write_redirects, write_resolved
+from crawler.audit.report.csv import (
+    write_accepted,
+    write_csv,
+    write_findings,
+    write_links,
+    write_redirects,
+    write_resolved,
+    write_uncrawled,
+)
 from crawler.audit.report.html import write_html
 from crawler.audit.report.json import write_json
 from crawler.audit.report.junit import as_junit
@@ -22,7 +30,9 @@ from sitemap import make_directory, replacement
 
 CSV_DIRECTORY: Final = "csv"  # the folder of the tables, one for each rule with findings
 RESOLVED_FILE: Final = f"{CSV_DIRECTORY}/mended.csv"
+ACCEPTED_FILE: Final = f"{CSV_DIRECTORY}/accepted.csv"
 FINDINGS_FILE: Final = f"{CSV_DIRECTORY}/findings.csv"  # all in one
+UNCRAWLED_FILE: Final = f"{CSV_DIRECTORY}/uncrawled.csv"
 WORKBOOK_FILE: Final = "audit.xlsx"
 _PREPARED: Final = {REDIRECTS_FILE: write_redirects, LINKS_FILE: write_links}  # for a content management system
 
@@ -33,9 +43,10 @@ def write_reports(
     """Write all reports into a directory, which is created if missing; returns their paths.
 
     They are ``audit.html``, ``audit.json``, ``audit.sarif`` and ``audit.junit.xml``; with findings, ``audit.xlsx``,
-    ``csv/findings.csv``, and ``csv/RULE.csv`` for each rule; and ``csv/redirects.csv``, ``csv/links.csv`` and
-    ``csv/mended.csv`` if they have rows. Tables without rows are removed; no other file is touched. ``fail_on`` decides
-    which cases of JUnit fail. Raises StorageError that names the path, and UsageError for a bad ``fail_on``.
+    ``csv/findings.csv``, and ``csv/RULE.csv`` for each rule; and ``csv/redirects.csv``, ``csv/links.csv``,
+    ``csv/uncrawled.csv``, ``csv/accepted.csv`` and ``csv/mended.csv`` if they have rows. ``audit.xlsx`` has bot
+    activity too. Tables without rows are removed; no other file is touched. ``fail_on`` decides which cases of JUnit
+    fail. Raises StorageError that names the path, and UsageError for a bad ``fail_on``.
     """
     junit = as_junit(report, findings, fail_on).encode()
     written = []
@@ -49,20 +60,27 @@ def write_reports(
         streams[RESOLVED_FILE] = lambda file: write_resolved(
             chain.from_iterable(map(findings.resolved, REPORTED_RULES)), file
         )
+    if any(entry.findings for entry in report.accepted):
+        streams[ACCEPTED_FILE] = partial(write_accepted, report, findings)
     for rule in (count.rule for count in reported_counts(report)):
         streams[f"{CSV_DIRECTORY}/{rule}.csv"] = lambda file, rule=rule: write_csv(findings(rule), file)  # type: ignore[misc]
     files = {action.file for action in report.actions}
     for name, write_table in _PREPARED.items():
         if name in files:
             streams[name] = partial(write_table, report, findings)
+    if next(findings.uncrawled(), None):
+        streams[UNCRAWLED_FILE] = partial(write_uncrawled, findings)
     if reported_counts(report):
         streams[FINDINGS_FILE] = partial(write_findings, report, findings)
+    if reported_counts(report) or report.bots:
         streams[WORKBOOK_FILE] = partial(write_xlsx, report, findings)
     for name, write in streams.items():
         written.append(_write(directory / name, write))
     for name in {
         RESOLVED_FILE,
+        ACCEPTED_FILE,
         FINDINGS_FILE,
+        UNCRAWLED_FILE,
         WORKBOOK_FILE,
         *_PREPARED,
         *(f"{CSV_DIRECTORY}/{rule}.csv" for rule in REPORTED_RULES),

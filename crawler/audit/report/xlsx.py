@@ -1,4 +1,4 @@
-"""Writes an audit as one XLSX workbook: what to do, all findings, redirects and links to add. A stream, in flat memory.
+"""Writes an audit as one XLSX workbook: actions, all findings, redirects, links to add, bots. A stream, in flat memory.
 
 Every text is written as a text, never as a formula or as a link: Excel opens at most 65,530 links in a sheet
 (https://support.microsoft.com/en-us/office/1672b34d-7043-467e-8e27-269d656771c3).
@@ -9,16 +9,18 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from crawler.audit.finding import Action, AuditFindings, AuditReport
+from crawler.audit.finding import Action, AuditFindings, AuditReport, BotActivity
 from crawler.audit.report.csv import (
     FINDING_COLUMNS,
     LINK_COLUMNS,
     REDIRECT_COLUMNS,
+    UNCRAWLED_COLUMNS,
     Cell,
     all_findings,
     cell_text,
     link_rows,
     redirect_rows,
+    uncrawled_row,
 )
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 MAX_ROWS: Final = 200_000  # findings in the workbook: a sheet has room for 1,048,576 rows, and few people for as many
 _ACTION_COLUMNS: Final = ("No.", "What to do", "Why", "How", "Severity", "Findings", "For example", "Patterns")
+_BOT_COLUMNS: Final = ("Bot", "Kind", "Status", "Requests", "First day", "Last day")
 _WIDTHS: Final = {"URL": 60, "Finding": 50, "From": 60, "To": 60, "From page": 60, "To page": 60, "Reason": 50}
 _WIDE: Final = frozenset({"What to do", "Why", "How", "For example", "Patterns", "Title", "Anchor text"})
 
@@ -50,6 +53,9 @@ def write_xlsx(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> 
     _add_sheet(book, "Findings", [heading for heading, _ in FINDING_COLUMNS], rows)
     _add_sheet(book, "Redirects", REDIRECT_COLUMNS, redirect_rows(report, findings))
     _add_sheet(book, "Links to add", LINK_COLUMNS, islice(link_rows(report, findings), MAX_ROWS))
+    if report.bots:
+        _add_sheet(book, "Bot activity", _BOT_COLUMNS, _bot_rows(report.bots))
+        _add_sheet(book, "Not crawled", UNCRAWLED_COLUMNS, map(uncrawled_row, islice(findings.uncrawled(), MAX_ROWS)))
     try:
         book.close()
     except FileCreateError as error:
@@ -60,6 +66,13 @@ def _action_row(number: int, action: Action) -> list[Cell]:
     patterns = ", ".join(f"{pattern.pattern} ({pattern.count:,})" for pattern in action.patterns)
     texts = map(cell_text, (action.title, action.why, action.how, action.severity))
     return [number, *texts, action.count, cell_text(", ".join(action.examples)), cell_text(patterns)]
+
+
+def _bot_rows(activity: BotActivity) -> Iterator[list[Cell]]:
+    """A row for each bot and each status that it got."""
+    for bot in activity.bots:
+        for status, requests in bot.statuses.items():
+            yield [*map(cell_text, (bot.name, bot.kind)), int(status), requests, *map(cell_text, (bot.first, bot.last))]
 
 
 def _add_sheet(book: "Workbook", name: str, headings: Iterable[str], rows: Iterable[list[Cell]]) -> None:

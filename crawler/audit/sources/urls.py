@@ -42,20 +42,26 @@ class SourceUrlParser:
 
     ``is_ours`` says whether a URL is in the scope of the audit. The host with and without ``www.`` and both schemes
     count as the site, because many sources name a URL before its redirect. ``origin`` is that of the site,
-    ``alias_origins`` are the others.
+    ``alias_origins`` are the others. ``directory`` is the URL that all URLs of the site begin with, "": the origin.
     """
 
-    def __init__(self, start: Url, params: UrlParams, is_ours: Callable[[Url], bool]) -> None:
+    def __init__(self, start: Url, params: UrlParams, is_ours: Callable[[Url], bool], directory: str = "") -> None:
         self._start = start
         self.origin = origin_of(start)
         self.alias_origins = frozenset(alias_origins(start))
         self._params = params
         self._is_ours = is_ours
+        self._directory = directory
 
     @property
     def site(self) -> str:
         """The host of the site without ``www.``, for messages."""
         return self.origin.partition("://")[2].removeprefix("www.")
+
+    def own_paths(self) -> tuple[list[bytes], bytes]:
+        """The hosts of the site, without the usual ports, and the path that all of its URLs begin with."""
+        hosts = {origin.partition("://")[2] for origin in (self.origin, *self.alias_origins)}
+        return sorted(host.encode() for host in hosts), self._directory.removeprefix(self.origin).encode() or b"/"
 
     def parse(self, text: str) -> Url | RejectReason:
         """The URL of a path (``/a?b``) or an absolute URL. Other relative references are no URLs."""

@@ -11,15 +11,11 @@ from urllib.parse import unquote
 import httpx
 from msgspec import Struct
 
+from crawler.config.fetcher import build_service_fetcher
 from crawler.config.secrets import quote_message, secrets_of
-from crawler.errors import UsageError
-from crawler.fetch.address_policy import AddressPolicy
 from crawler.fetch.errors import FailureCode, failure
-from crawler.fetch.fetcher import Fetcher
-from crawler.fetch.identity import Identity
 from crawler.fetch.limits import BodyLimits, FetchLimits, TransportOptions
 from crawler.fetch.retry import is_transient, parse_retry_after
-from crawler.fetch.transports import HttpxTransports
 from crawler.model import Failure, Url
 from crawler.notify.notice import SendResult, SendStatus
 
@@ -68,12 +64,8 @@ class HttpSender:
         self._timeout = timeout
         self._hidden = _secrets_of_proxy(proxy)
         limits = FetchLimits(connect=timeout, first_byte=timeout, idle=timeout, total=timeout, body=_BODY)
-        transports = HttpxTransports(TransportOptions(proxy=proxy, ca_file=ca_file, idle=0), limits)
-        try:
-            identity = Identity(user_agent, accept="*/*")
-        except ValueError as error:
-            raise UsageError(str(error)) from None
-        self._fetcher = Fetcher(transports, identity, AddressPolicy(is_named=True), limits)
+        options = TransportOptions(proxy=proxy, ca_file=ca_file, idle=0)
+        self._fetcher = build_service_fetcher(user_agent, options, limits)
 
     async def __aenter__(self) -> Self:
         return self

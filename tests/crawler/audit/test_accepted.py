@@ -1,5 +1,6 @@
 """Accepted findings and trends: what an entry accepts, what the reports say of it, and of findings over many audits."""
 
+import csv
 import json
 import time
 from collections.abc import Iterator
@@ -139,6 +140,11 @@ def test_ours_accepted_findings_are_told_apart_and_are_never_new(audit: Command)
         assert section is not None
         said = f'2 · gone · /dead/* they "know", until {until}'
         assert " ".join(section.text().split()) == f"Accepted, and not counted {said}"
+        with Path("out", "csv", "accepted.csv").open(encoding="utf-8-sig", newline="") as table:
+            kept = [
+                (row["URL"].split("/", 3)[3], row["Reason"], row["Accepted until"]) for row in csv.DictReader(table)
+            ]
+        assert sorted(kept) == [(path, 'they "know"', until.isoformat()) for path in ("dead/a", "dead/b")]
         assert "/dead/b" in audit(site.url, *flags, "-v").out
         # when an entry expires, its findings are back, and none of them is new
         write(("/dead/*", "gone", date(2026, 1, 31)))
@@ -151,6 +157,7 @@ def test_ours_accepted_findings_are_told_apart_and_are_never_new(audit: Command)
         assert back == {"a": False, "b": False}
         expired = "the acceptance of gone for /dead/* expired on 2026-01-31: mend its findings, or set a later date"
         assert expired in told["notes"]
+        assert not Path("out", "csv", "accepted.csv").exists()
         assert audit(site.url, "--accepted", "accepted.toml", "--fail-on", "dead").code == 10
 
 

@@ -18,6 +18,7 @@ from crawler.audit.sources.google.cache import ReportCache
 from crawler.audit.sources.google.reports import DateSpan, GoogleReport, ReportRow, ga4_report, search_console_report
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.config.config import Config
+from crawler.config.fetcher import build_service_fetcher
 from crawler.config.google import (
     DISABLED_REASONS,
     QUOTA_REASONS,
@@ -30,13 +31,10 @@ from crawler.config.google import (
 )
 from crawler.config.secrets import quote_message, reveal_secret
 from crawler.errors import UsageError
-from crawler.fetch.address_policy import AddressPolicy
 from crawler.fetch.fetcher import Fetcher
-from crawler.fetch.identity import Identity
 from crawler.fetch.limits import MIB, BodyLimits, FetchLimits, TransportOptions
 from crawler.fetch.paced_fetcher import Retries
 from crawler.fetch.retry import RetryPolicy, is_transient, parse_retry_after
-from crawler.fetch.transports import HttpxTransports
 from crawler.model import Failure, Reply, Url
 from crawler.units import count_text, span
 
@@ -263,11 +261,6 @@ def _fetcher(config: Config) -> Fetcher:
     limits = FetchLimits(
         connect=fetch.connect_timeout, first_byte=fetch.read_timeout, idle=fetch.read_timeout, total=fetch.timeout
     )
-    options = TransportOptions(
-        proxy=reveal_secret(fetch.proxy), ca_file=Path(fetch.ca_file) if fetch.ca_file else None, idle=0
-    )
-    try:
-        identity = Identity(fetch.user_agent, accept="*/*")
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    return Fetcher(HttpxTransports(options, limits), identity, AddressPolicy(is_named=True), limits)
+    ca_file = Path(fetch.ca_file) if fetch.ca_file else None
+    options = TransportOptions(proxy=reveal_secret(fetch.proxy), ca_file=ca_file, idle=0)
+    return build_service_fetcher(fetch.user_agent, options, limits)

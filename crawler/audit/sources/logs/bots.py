@@ -1,6 +1,6 @@
-"""Identifies bots by their user agent, and verifies them by DNS.
+"""Identifies bots by their user agent, verifies them by DNS, says what they crawl for, and counts their requests.
 
-The operators publish the names and tokens. These operators document verification by reverse DNS:
+The operators publish the names, tokens and purposes. These operators document verification by reverse DNS:
 https://developers.google.com/crawling/docs/crawlers-fetchers/verify-google-requests,
 https://www.bing.com/webmasters/help/how-to-verify-bingbot-3905dc26, https://support.apple.com/en-us/119829,
 https://yandex.com/support/webmaster/robot-workings/check-yandex-robots.html.
@@ -8,8 +8,10 @@ https://yandex.com/support/webmaster/robot-workings/check-yandex-robots.html.
 
 import re
 import socket
+from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
+from enum import StrEnum
 from functools import lru_cache
 from typing import Final, Protocol
 
@@ -62,7 +64,11 @@ Perplexity-User
 CCBot
 Bytespider
 Amazonbot
-Meta-ExternalAgent=meta-externalagent|meta-externalfetcher|facebookbot
+Amzn-SearchBot
+Amzn-User
+Meta-ExternalAgent=meta-externalagent|facebookbot
+Meta-ExternalFetcher
+Meta-WebIndexer
 MistralAI-User
 Google-CloudVertexBot
 cohere-ai=cohere-ai|cohere-training
@@ -124,6 +130,67 @@ SeznamBot|PetalBot|Sogou|Naver Yeti|Qwantbot|Mojeekbot|Coccocbot|Bravebot|360Spi
 """
 SEARCH_ENGINES: Final = frozenset(_SEARCH_ENGINES.strip().replace("\n", "|").split("|"))
 """The bots of search engines; they request URLs that are or were linked."""
+
+
+class BotKind(StrEnum):
+    """What a bot crawls for, in the order of the reports."""
+
+    SEARCH = "search engines"
+    AI_TRAINING = "AI training"
+    AI_SEARCH = "AI search"
+    AI_USER = "AI user requests"  # a person asked an assistant, which fetches the page
+    OTHER = "other bots"
+
+
+# As the operators document them: https://developers.openai.com/api/docs/bots,
+# https://support.anthropic.com/en/articles/8896518, https://docs.perplexity.ai/docs/resources/perplexity-crawlers,
+# https://developers.facebook.com/docs/sharing/webmasters/web-crawlers, https://developer.amazon.com/amazonbot,
+# https://docs.mistral.ai/robots, https://duckduckgo.com/duckduckgo-help-pages/results/duckassistbot,
+# https://commoncrawl.org/ccbot. A bot with several purposes has the first of them in the order of BotKind.
+_AI_TRAINING: Final = """
+GPTBot|ClaudeBot|CCBot|Bytespider|Amazonbot|Meta-ExternalAgent|cohere-ai|Diffbot|Timpibot|ImagesiftBot|PanguBot|AI2Bot
+omgili|Applebot-Extended
+"""
+_AI_SEARCH: Final = """
+OAI-SearchBot|Claude-SearchBot|PerplexityBot|Meta-WebIndexer|Amzn-SearchBot|YouBot|DuckAssistBot|Google-CloudVertexBot
+"""
+_AI_USER: Final = "ChatGPT-User|Claude-User|Perplexity-User|MistralAI-User|Meta-ExternalFetcher|Amzn-User"
+_KINDS: Final = {
+    **dict.fromkeys(SEARCH_ENGINES, BotKind.SEARCH),
+    **dict.fromkeys(_AI_TRAINING.strip().replace("\n", "|").split("|"), BotKind.AI_TRAINING),
+    **dict.fromkeys(_AI_SEARCH.strip().split("|"), BotKind.AI_SEARCH),
+    **dict.fromkeys(_AI_USER.split("|"), BotKind.AI_USER),
+}
+
+
+def bot_kind(name: str) -> BotKind:
+    """The kind of the bot with this name (:func:`bot_name`). An unverified bot is of the other bots."""
+    return _KINDS.get(name, BotKind.OTHER)
+
+
+MAX_LEDGER_KEYS: Final = 100_000
+"""Days times bots times statuses that are counted apart; the requests of further ones count without a day."""
+
+
+class BotLedger:
+    """Requests of bots for the site in all logs, by day, bot and status, in bounded memory.
+
+    A day is ``2026-11-21`` (UTC) or "", a status 0 if there was no response. ``days`` are all days of the logs, also
+    those without bots. ``has_agents``: every log with requests for the site has user agents.
+    """
+
+    def __init__(self) -> None:
+        self.requests: Counter[tuple[str, str, int]] = Counter()
+        self.days: set[str] = set()
+        self.has_agents = True
+
+    def add(self, day: str, name: str, status: int, requests: int) -> None:
+        """Add requests of one bot on one day that got the same status."""
+        key = day, name, status
+        if key not in self.requests and len(self.requests) >= MAX_LEDGER_KEYS:
+            key = "", name, status // 100 * 100
+        self.requests[key] += requests
+
 
 _GENERIC_TEXT: Final = """
 bots|crawl|spider|slurp|scrap|archiv|headless|phantomjs|lighthouse|monitor|uptime|validator|curl|wget|python|java/

@@ -1,7 +1,7 @@
 """Counts the requests of one log and makes claims from the counts, in flat memory."""
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
@@ -10,7 +10,7 @@ from zlib import crc32
 from msgspec import Struct
 
 from crawler.audit.source_record import SourceRecord, SourceReport
-from crawler.audit.sources.logs.bots import OUR_BOT, SEARCH_ENGINES, bot_name
+from crawler.audit.sources.logs.bots import OUR_BOT, SEARCH_ENGINES, BotLedger, bot_name
 from crawler.audit.sources.logs.fields import DayCache, LogRow, request_target, target_text
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.model import Url
@@ -23,7 +23,10 @@ COUNT_MASK: Final = 2**COUNT_BITS - 1
 # the places of the counts; those of each bot follow
 PEOPLE, BOTS, OK, MOVED, DEAD, FIRST_BOT = range(6)
 
-_OURSELVES: Final[dict[bytes, tuple[int, int]]] = {}
+Answer = tuple[int, int, int]
+"""The counts that a request adds, the status of its response (0: none), and the place of bot and status, 0: no bot."""
+
+_OURSELVES: Final[dict[bytes, Answer]] = {}
 
 _MAX_ADDRESSES: Final = 50_000  # in memory
 _SAMPLE_STEP: Final = 4  # of the rows, one in so many counts for the successes of its address
@@ -48,7 +51,7 @@ class RequestCount(Struct, gc=False):
     One addition for each line is faster than several, and a table of bots for each target would take most of the
     memory. The garbage collector skips these objects. ``status`` is that of the newest answer, on day ``answered``.
     ``visitors`` counts the errors of people, by visitor: the number of the address in the upper 31 bits, that of the
-    agent in the lower 32 bits.
+    agent in the lower 32 bits. ``is_own``: the site has a URL like the target; see :class:`OwnTargets`.
     """
 
     last: str = ""
@@ -57,6 +60,7 @@ class RequestCount(Struct, gc=False):
     status: int = 0
     packed: int = 0
     visitors: dict[int, int] | None = None
+    is_own: bool = True
 
     @property
     def requests(self) -> int:
@@ -64,11 +68,34 @@ class RequestCount(Struct, gc=False):
         return (self.packed & COUNT_MASK) + (self.packed >> BOTS * COUNT_BITS & COUNT_MASK)
 
 
+class OwnTargets(Struct, array_like=True, frozen=True):
+    """The targets that are of the site: those on its ``hosts``, or without a host, below the path ``prefix``."""
+
+    hosts: list[bytes] = []
+    prefix: bytes = b"/"
+
+    def has(self, target: bytes) -> bool:
+        """Whether a target is one: a path, ``host path``, or an absolute URL after either."""
+        host, space, path = target.rpartition(b" ")
+        if not path.startswith(b"/"):
+            path = path.partition(b"://")[2]
+            host, space, path = path.partition(b"/")
+            path = space + path
+        if (host or space) and _plain_host(host) not in self.hosts:
+            return False
+        return path.startswith(self.prefix)
+
+
+def _plain_host(host: bytes) -> bytes:
+    return host.lower().removesuffix(b":80").removesuffix(b":443").removesuffix(b".")
+
+
 class PackedCounts(Struct, array_like=True, frozen=True):
     """Counted lines as columns: targets, their counts as bytes, and the index of their days in ``seen``.
 
     ``visitors`` are those of the targets that have any, by index. ``successes`` are the numbers of addresses and their
-    successful requests, as two arrays of 32 bits.
+    successful requests, as two arrays of 32 bits. ``bots`` are the requests of bots for the site: day, name, status and
+    number. ``days`` are all days of the lines.
     """
 
     names: list[str]
@@ -78,6 +105,8 @@ class PackedCounts(Struct, array_like=True, frozen=True):
     seen: list[RequestKey]
     visitors: dict[int, dict[int, int]]
     successes: tuple[bytes, bytes]
+    bots: list[tuple[str, str, int, int]]
+    days: list[str]
     beside: int
     ours: int
 
@@ -86,18 +115,30 @@ class RequestCounts:
     """Counts rows, and adds the counts of other processes. ``names`` are the bots by their places in counts.
 
     ``successes`` gets some of the successful requests by address. ``size`` are the bytes of all targets. ``beside``
-    counts requests for no page, ``ours`` those by our own crawler.
+    counts requests for no page, ``ours`` those by our own crawler. ``bots`` gets the requests of bots for ``own``
+    targets.
     """
 
-    def __init__(self, *, has_agents: bool, successes: "AddressCounts | None" = None) -> None:
+    def __init__(
+        self,
+        *,
+        has_agents: bool,
+        own: OwnTargets,
+        successes: "AddressCounts | None" = None,
+        bots: BotLedger | None = None,
+    ) -> None:
         self.targets: dict[bytes, RequestCount] = {}
         self.names: list[str] = []
         self.size = self.beside = self.ours = 0
+        self.bots = BotLedger() if bots is None else bots
+        self._own = own
+        self._visits: defaultdict[str, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+        self._marks: list[tuple[str, int]] = [("", 0)]  # bot and status, by their places
         self._has_agents = has_agents
         self._days = DayCache()
-        self._agents: dict[bytes, dict[bytes, tuple[int, int]]] = {}
-        self._people: dict[bytes, tuple[int, int]] = {b"": (1 << PEOPLE * COUNT_BITS, 0)}
-        self._answers: dict[str, dict[bytes, tuple[int, int]]] = {OUR_BOT: _OURSELVES, "": self._people}
+        self._agents: dict[bytes, dict[bytes, Answer]] = {}
+        self._people: dict[bytes, Answer] = {b"": (1 << PEOPLE * COUNT_BITS, 0, 0)}
+        self._answers: dict[str, dict[bytes, Answer]] = {OUR_BOT: _OURSELVES, "": self._people}
         self._addresses = Counter[bytes]()
         self._successes = AddressCounts() if successes is None else successes
 
@@ -108,6 +149,7 @@ class RequestCounts:
             self._successes.add(*self._take_addresses())
         counts, agents = self.targets, self._agents
         last_when, day, beside, ours = b"", "", 0, 0
+        visits = self._visits[day]
         for address, when, plain_target, state, agent, host, request in rows:
             target = plain_target or request_target(request or b"")
             answers = agents.get(agent)
@@ -121,14 +163,17 @@ class RequestCounts:
                 target = host + b" " + target
             count = counts.get(target)
             if count is None:
-                count = counts[target] = RequestCount()
+                count = counts[target] = RequestCount(is_own=self._own.has(target))
                 self.size += len(target)
-            many, status = answers.get(state) or self._answer(answers, state)
+            many, status, mark = answers.get(state) or self._answer(answers, state)
             count.packed += many
             if status >= 400 and answers is self._people and address:
                 self._add_visitor(count, (crc32(address) & _ADDRESS_MASK) << 32 | crc32(agent))
             if when != last_when:
                 last_when, day = when, self._days.day(when)
+                visits = self._visits[day]
+            if mark and count.is_own:
+                visits[mark] += 1
             if day != count.last:
                 if day < count.last:
                     if day:
@@ -139,6 +184,15 @@ class RequestCounts:
                 count.status, count.answered = status, day
         self.beside += beside
         self.ours += ours
+
+    def _count_visits(self) -> None:
+        """Add the requests of bots so far to ``bots``."""
+        for day, visits in self._visits.items():
+            for mark, requests in visits.items():
+                name, status = self._marks[mark]
+                self.bots.add(day, name, status, requests)
+        self._visits.clear()
+        self.bots.days |= self._days.days
 
     def _add_visitor(self, count: RequestCount, visitor: int) -> None:
         visitors = count.visitors
@@ -156,6 +210,9 @@ class RequestCounts:
         is_same = places == list(range(len(places)))
         counts = self.targets
         self._successes.add(*counted.successes)
+        self.bots.days.update(counted.days)
+        for visits in counted.bots:
+            self.bots.add(*visits)
         columns = zip(counted.targets, counted.packed, counted.which, strict=True)
         for index, (target, packed, which) in enumerate(columns):
             many = int.from_bytes(packed, "little")
@@ -165,7 +222,8 @@ class RequestCounts:
             count = counts.get(target)
             visitors = counted.visitors.get(index)
             if count is None:
-                counts[target] = RequestCount(last, first, answered, status, many, visitors)
+                is_own = self._own.has(target)
+                counts[target] = RequestCount(last, first, answered, status, many, visitors, is_own)
                 self.size += len(target) + (_VISITORS_SIZE if visitors else 0)
                 continue
             count.packed += many
@@ -181,6 +239,7 @@ class RequestCounts:
     def begin(self, names: Sequence[str]) -> None:
         """Reset all counts, and give the bots the places that these names have."""
         self.targets, self.size, self.beside, self.ours = {}, 0, 0, 0
+        self.bots = BotLedger()
         if any(own != name for own, name in zip(self.names, names, strict=False)):
             self.names.clear()
             self._agents.clear()
@@ -192,6 +251,7 @@ class RequestCounts:
         """The counts so far."""
         counts = self.targets.values()
         table: dict[RequestKey, int] = {}
+        self._count_visits()
         return PackedCounts(
             names=self.names,
             targets=list(self.targets),
@@ -203,13 +263,16 @@ class RequestCounts:
             seen=list(table),
             visitors={index: count.visitors for index, count in enumerate(counts) if count.visitors},
             successes=self._take_addresses(),
+            bots=[(*key, requests) for key, requests in self.bots.requests.items()],
+            days=sorted(self.bots.days),
             beside=self.beside,
             ours=self.ours,
         )
 
     def finish(self) -> None:
-        """Add the remaining addresses to ``successes``, at the end of the log."""
+        """Add the remaining addresses to ``successes`` and requests to ``bots``, at the end of the log."""
         self._successes.add(*self._take_addresses())
+        self._count_visits()
 
     def _take_addresses(self) -> tuple[bytes, bytes]:
         """The numbers of the addresses and their new successful requests, as arrays of 32 bits; begins new counts."""
@@ -222,10 +285,10 @@ class RequestCounts:
         if name not in self._answers:
             place = FIRST_BOT + len(self.names)
             self.names.append(name)
-            self._answers[name] = {b"": ((1 << BOTS * COUNT_BITS) + (1 << place * COUNT_BITS), 0)}
+            self._answers[name] = {b"": ((1 << BOTS * COUNT_BITS) + (1 << place * COUNT_BITS), 0, 0)}
         return self.names.index(name)
 
-    def _answers_of(self, agent: bytes) -> dict[bytes, tuple[int, int]]:
+    def _answers_of(self, agent: bytes) -> dict[bytes, Answer]:
         """The counts that a request of an agent adds, by the status of the answer; see :meth:`_answer`."""
         if len(self._agents) >= _MAX_AGENTS:
             self._agents.clear()
@@ -237,9 +300,7 @@ class RequestCounts:
             self._agents[agent] = answers
         return answers
 
-    @staticmethod
-    def _answer(answers: dict[bytes, tuple[int, int]], state: bytes) -> tuple[int, int]:
-        """The counts that a request adds, and the status of its answer, 0 for none."""
+    def _answer(self, answers: dict[bytes, Answer], state: bytes) -> Answer:
         number = int(state) if state.isdigit() and len(state) == 3 else 0
         status = 0 if number in _UNANSWERED or number < 200 else number
         many = answers[b""][0]
@@ -249,9 +310,14 @@ class RequestCounts:
             many += 1 << DEAD * COUNT_BITS
         elif status:
             many += 1 << MOVED * COUNT_BITS
+        name = "" if answers is self._people else next(name for name, of in self._answers.items() if of is answers)
+        key = name, status
+        if name and key not in self._marks:
+            self._marks.append(key)
+        mark = self._marks.index(key) if name else 0
         if len(state) <= 3 and len(answers) < 1_000:
-            answers[state] = many, status
-        return many, status
+            answers[state] = many, status, mark
+        return many, status, mark
 
 
 class AddressCounts:

@@ -58,13 +58,19 @@ _iso = re.compile(rb"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::\d\d(?:[.,]\d+
 _epoch = re.compile(rb"\d{9,19}(?:\.\d+)?$").match
 
 _MAX_CACHED: Final = 4_096
+MAX_DAYS: Final = 4_000
+"""Days that are counted as days of a log: eleven years."""
 
 
 class DayCache:
-    """Caches days by the text of a time. The lines of a log are in order, so nearly all hits are recent."""
+    """Caches days by the text of a time. The lines of a log are in order, so nearly all hits are recent.
+
+    ``days`` are the first :data:`MAX_DAYS` days that were parsed.
+    """
 
     def __init__(self) -> None:
         self._known: dict[bytes, str] = {}
+        self.days: set[str] = set()
 
     def day(self, when: bytes) -> str:
         """The day (``2026-11-21``, UTC), or "" for text that is no time."""
@@ -75,6 +81,8 @@ class DayCache:
             if len(self._known) >= _MAX_CACHED:
                 self._known.clear()
             result = self._known[key] = parse_log_day(when)
+            if result and len(self.days) < MAX_DAYS:
+                self.days.add(result)
         return result
 
 

@@ -190,6 +190,61 @@ def is_stream(name: str) -> bool:
     return name == STDIN or not Path(name).is_file()
 
 
+MIN_COPY: Final = 4_096
+"""Bytes of a log that is only the beginning of another one, to be a copy of this."""
+
+
+def find_copies(names: Sequence[str]) -> dict[str, str]:
+    """The files whose whole content another file begins with, and that file: ``access.log.1.gz`` of ``access.log.1``.
+
+    Content is compared decompressed, and only of files with the same first line. Of a log that grew after it was
+    copied, the copy is the one left out, if it has :data:`MIN_COPY` bytes: two servers may log the same first lines.
+    Streams and unreadable files are no copies.
+    """
+    by_line: dict[bytes, list[str]] = {}
+    for name in names:
+        if not is_stream(name) and (line := _first_entry(name)):
+            by_line.setdefault(line, []).append(name)
+    copies: dict[str, str] = {}
+    for same in by_line.values():
+        for place, name in enumerate(same):
+            for other in same[place + 1 :]:
+                if name not in copies and other not in copies and (shorter := _contained(name, other)):
+                    copies[shorter] = name if shorter == other else other
+    for copy, name in copies.items():
+        while name in copies:  # a copy of a copy
+            name = copies[name]  # noqa: PLW2901
+        copies[copy] = name
+    return copies
+
+
+def _first_entry(name: str) -> bytes:
+    """The first line of a log, after the header lines of W3C formats; b"" without one."""
+    try:
+        with LogFile(name) as file:
+            return next((line for line in file.sample() if not line.startswith(b"#")), b"")
+    except UsageError:
+        return b""
+
+
+def _contained(one: str, other: str) -> str:
+    """The one of two files whose content the other begins with: the second if both are equal; "": they differ."""
+    with LogFile(one) as first, LogFile(other) as second:
+        ours, theirs = first.blocks(), second.blocks()
+        left, right, compared = next(ours, b""), next(theirs, b""), 0
+        while left and right:
+            size = min(len(left), len(right))
+            compared += size
+            if left[:size] != right[:size]:
+                return ""
+            left = left[size:] or next(ours, b"")
+            right = right[size:] or next(theirs, b"")
+        is_whole = not (first.read_error or second.read_error or first.too_long or second.too_long)
+        if not is_whole or ((left or right) and compared < MIN_COPY):
+            return ""
+        return one if right else other
+
+
 class LogFile:
     """One file being read. ``size`` is in bytes as stored, 0 when unknown."""
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from crawler.audit.source_record import IgnoreReason, SourceKind, SourceRecord, SourceReport
-from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotVerifier, DnsResolver, SystemDnsResolver
-from crawler.audit.sources.logs.claims import MAX_TARGETS, AddressCounts, LogClaimBuilder
+from crawler.audit.sources.logs.bots import MAX_ADDRESSES, BotLedger, BotVerifier, DnsResolver, SystemDnsResolver
+from crawler.audit.sources.logs.claims import MAX_TARGETS, AddressCounts, LogClaimBuilder, OwnTargets
 from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
 from crawler.audit.sources.logs.formats import LogReader
 from crawler.audit.sources.logs.w3c_format import W3cLogReader
@@ -56,6 +56,7 @@ class AccessLog:
         addresses: SourceUrlParser,
         options: LogOptions,
         successes: AddressCounts,
+        bots: BotLedger,
     ) -> None:
         self.format = options.format
         self.sample = file.sample()
@@ -63,7 +64,9 @@ class AccessLog:
         self._file = file
         self._reader = reader
         self._verifier = BotVerifier(options.resolver or SystemDnsResolver()) if options.verify else None
-        self._counter = LineCounter(reader, self._verifier, successes)
+        self.own = OwnTargets(*addresses.own_paths())
+        self._bots = bots
+        self._counter = LineCounter(reader, self.own, self._verifier, successes, bots)
         self._tally = LogClaimBuilder(
             addresses, self.report, self._counter.counts, options.most, keep_tokens=options.keep_tokens
         )
@@ -119,6 +122,7 @@ class AccessLog:
         report.unread = self._counter.unread + file.too_long
         report.bytes = file.read
         report.format = self._reader.name
+        self._bots.has_agents &= self._reader.has_agents or not report.used
         ours = self._counter.counts.ours
         report.ignored = {IgnoreReason.METHOD: report.beside - ours, IgnoreReason.OWN: ours}
         report.faults += self._faults()

@@ -121,7 +121,7 @@ class _CountProcess:
             if not self._has_job:
                 log = block.log
                 sample = None if log is self._log else log.sample
-                self._to.write(encode_message(CountJob(log.names, log.format, sample)))
+                self._to.write(encode_message(CountJob(log.names, log.format, sample, log.own)))
                 self._log, self._has_job = log, True
                 if block.head:
                     self._write(block.head)

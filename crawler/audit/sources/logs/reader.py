@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from crawler.audit.source_record import SourceKind, SourceProgress, SourceRecord, SourceReport
+from crawler.audit.sources.logs.bots import BotLedger
 from crawler.audit.sources.logs.claims import AddressCounts
-from crawler.audit.sources.logs.files import LogFile, LogRefused, find_logs, is_stream
+from crawler.audit.sources.logs.files import LogFile, LogRefused, find_copies, find_logs, is_stream
 from crawler.audit.sources.logs.formats import NAMES, LogReader, choose_reader
 from crawler.audit.sources.logs.log import AccessLog, LogBlock, LogOptions
 from crawler.audit.sources.logs.log_format import LogFormatError
@@ -61,6 +62,11 @@ def _choose_logs(paths: Sequence[str], options: LogOptions) -> ChosenLogs:
     return ChosenLogs(files, [_folder_report(folder, errors) for folder, errors in refused.items()])
 
 
+def _copy_report(copy: str, name: str) -> SourceReport:
+    note = f"not read, because {name} contains all of its lines: each request counts once"
+    return SourceReport(source=SourceKind.LOG, name=copy, bytes=Path(copy).stat().st_size, notes=[note])
+
+
 def _folder_report(folder: str, errors: Sequence[LogRefused]) -> SourceReport:
     """The report on the files of a folder that are not read."""
     damaged = [error for error in errors if error.is_damaged]
@@ -95,14 +101,18 @@ def read_logs(
     options: LogOptions,
     progress: Callable[[SourceProgress], None],
     successes: AddressCounts | None = None,
+    ledger: BotLedger | None = None,
 ) -> Generator[tuple[SourceReport, Iterator[SourceRecord]]]:
     """The report and the claims of each file, to consume in this order. A URL may have several claims.
 
-    ``successes`` gets the successful requests by address. A report is complete after all of its claims. Raises
-    UsageError as :func:`check_logs` does, and Incomplete when somebody kills a counting process. Close the generator if
-    you do not exhaust it.
+    ``successes`` gets the successful requests by address, ``ledger`` the requests of bots. A report is complete after
+    all of its claims. Raises UsageError as :func:`check_logs` does, and Incomplete when somebody kills a counting
+    process. Close the generator if you do not exhaust it.
     """
-    files, folders = _choose_logs(paths, options)
+    files, others = _choose_logs(paths, options)
+    copies = find_copies(files)
+    others += [_copy_report(copy, name) for copy, name in copies.items()]
+    files = [name for name in files if name not in copies]
     size = 0 if any(map(is_stream, files)) else sum(Path(name).stat().st_size for name in files)
     previous_bytes = lines = 0
 
@@ -111,21 +121,22 @@ def read_logs(
         lines += more
         progress(SourceProgress(log.report.name, previous_bytes + read, size, lines))
 
-    blocks = _blocks(files, addresses, options, AddressCounts() if successes is None else successes)
+    shared = AddressCounts() if successes is None else successes, BotLedger() if ledger is None else ledger
+    blocks = (block for name in files for block in _blocks(name, addresses, options, *shared))
     with closing(count_in_parallel(blocks, 1 if options.verify else options.processes)) as parts:
         for log, log_parts in groupby(parts, key=lambda part: part[0].log):
             yield log.report, log.claims(log_parts, done)
             previous_bytes += log.read
-    for report in folders:
+    for report in others:
         yield report, iter(())
 
 
 def _blocks(
-    files: Sequence[str], addresses: SourceUrlParser, options: LogOptions, successes: AddressCounts
+    name: str, addresses: SourceUrlParser, options: LogOptions, successes: AddressCounts, ledger: BotLedger
 ) -> Iterator[LogBlock]:
-    for name in files:
-        with LogFile(name) as file:
-            yield from AccessLog(file, _open_reader(file, options.format), addresses, options, successes).blocks()
+    with LogFile(name) as file:
+        reader = _open_reader(file, options.format)
+        yield from AccessLog(file, reader, addresses, options, successes, ledger).blocks()
 
 
 def _open_reader(file: LogFile, format_text: str) -> LogReader:

@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.sources.logs.bots import BotVerifier
-from crawler.audit.sources.logs.claims import AddressCounts, PackedCounts, RequestCounts
+from crawler.audit.sources.logs.bots import BotLedger, BotVerifier
+from crawler.audit.sources.logs.claims import AddressCounts, OwnTargets, PackedCounts, RequestCounts
 from crawler.audit.sources.logs.formats import LogReader, choose_reader
 from crawler.parse.protocol import encode_message, read_message
 from crawler.parse.sandbox import lock_down
@@ -40,12 +40,13 @@ class CountJob(Struct, array_like=True, frozen=True):
     """A job for a worker. Frames of text follow, then an empty one. ``names`` are the bots known so far.
 
     ``format`` and ``sample`` determine the format (see :func:`crawler.audit.sources.logs.formats.choose_reader`). The
-    sample is None when the log is the same as in the previous job.
+    sample is None when the log is the same as in the previous job. ``own`` are the targets of the site.
     """
 
     names: list[str]
     format: str = ""
     sample: list[bytes] | None = None
+    own: OwnTargets = OwnTargets()
 
 
 class CountedLines(Struct, array_like=True, frozen=True):
@@ -61,10 +62,15 @@ class LineCounter:
     """Counts the lines of one log, block by block. ``unread_example`` is the beginning of an unreadable line."""
 
     def __init__(
-        self, reader: LogReader, verifier: BotVerifier | None = None, successes: AddressCounts | None = None
+        self,
+        reader: LogReader,
+        own: OwnTargets,
+        verifier: BotVerifier | None = None,
+        successes: AddressCounts | None = None,
+        bots: BotLedger | None = None,
     ) -> None:
         self.reader = reader
-        self.counts = RequestCounts(has_agents=reader.has_agents, successes=successes)
+        self.counts = RequestCounts(has_agents=reader.has_agents, own=own, successes=successes, bots=bots)
         self.rows = self.unread = 0
         self.unread_example = b""
         self._verifier = verifier
@@ -108,7 +114,7 @@ def main() -> None:
     while packed := read_message(source):
         job = _decode(packed)
         if job.sample is not None and (reader := choose_reader(job.format, job.sample)):
-            counter = LineCounter(reader)
+            counter = LineCounter(reader, job.own)
         texts = deque[bytes]()
         while text := read_message(source):
             texts.append(text)

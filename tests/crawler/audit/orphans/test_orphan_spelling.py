@@ -1,5 +1,6 @@
 """Which spellings may be one page, and which pages are another spelling of one that is linked."""
 
+import random
 from collections.abc import Callable
 
 import pytest
@@ -132,6 +133,83 @@ def test_ours_nearly_the_same_text_is_not_enough_where_a_value_is_another() -> N
     text = take_snapshot(BOATS.format("").encode())
     twins = [DuplicateCandidate("key", n, url, bytes([n + 1]), "", text, is_listed=False) for n, url in enumerate(urls)]
     assert not list(find_copies(twins, led_to(0)))
+
+
+WORDS = [
+    "harbour",
+    "garden",
+    "boat",
+    "sail",
+    "crew",
+    "tide",
+    "rope",
+    "anchor",
+    "pier",
+    "wind",
+    "lamp",
+    "chart",
+    "deck",
+    "mast",
+    "oar",
+    "keel",
+    "buoy",
+    "net",
+    "wave",
+    "sand",
+]
+
+
+def prose(draw: random.Random) -> list[str]:
+    """Two to six paragraphs of some words each."""
+    return [" ".join(draw.choices(WORDS, k=draw.randint(6, 30))) for _ in range(draw.randint(2, 6))]
+
+
+def drawn(draw: random.Random) -> tuple[str, list[str], list[str], bool]:
+    """A query, the paragraphs of a page without it and with it, and whether the query made no other page of it."""
+    text = prose(draw)
+    value = draw.randint(3, 9_999)
+    name, plain = (
+        draw.choice(["x", "ref", "view", "sort", "id", "year"]),
+        draw.choice(["menu", "7up", "top-mail", "a.b"]),
+    )
+    at = draw.randrange(len(text))
+    changed = [*text]
+    match draw.choice(["bytes", "counter", "clock", "words", "more", "less", "value", "listed"]):
+        case "bytes":
+            return f"{name}={draw.choice([plain, value])}", text, text, True
+        case "counter":
+            seen = draw.randint(10_000, 90_000)
+            return f"{name}={plain}", [*text, f"Seen {seen} times."], [*text, f"Seen {seen + 1} times."], True
+        case "clock":
+            one, two = (f"Made in {draw.randint(100, 900) / 1000} s" for _ in range(2))
+            return f"{name}={value}", [*text, one], [*text, two], True
+        case "words":
+            changed[at] = f"{' '.join(draw.sample(WORDS, 6))} instead {changed[at]}"
+            return f"{name}={plain}", text, changed, False
+        case "more":
+            return f"{name}={value}", text, [*text, *(f"Also {each}" for each in prose(draw))], False
+        case "less":
+            return f"{name}={plain}", text, changed[:at] + changed[at + 1 :], False
+        case "value":
+            one, two = (f"The harbour in {each} had {each + 9} boats." for each in (value + draw.randint(1, 9), value))
+            return f"{name}={value}", [*text, one], [*text, two], False
+        case _:
+            page = draw.randint(2, 40)
+            one, two = (f"Boats {20 * each + 1} to {20 * each + 20}" for each in (0, page - 1))
+            return f"page={page}", [*text, one], [*text, two], False
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ours_a_page_with_parameters_is_the_page_without_if_it_says_the_same(seed: int) -> None:
+    draw = random.Random(seed)
+    for _ in range(50):
+        query, bare, full, is_copy = drawn(draw)
+        pages = [
+            DuplicateCandidate("key", number, Url(url), page, "Boats", take_snapshot(page), is_listed=False)
+            for number, url, texts in ((1, f"{SITE}/boats", bare), (2, f"{SITE}/boats?{query}", full))
+            for page in [b"<title>Boats</title>" + b"".join(b"<p>%s</p>" % text.encode() for text in texts)]
+        ]
+        assert list(find_copies(pages, led_to(1))) == [(2, 1)] * is_copy, (query, bare, full)
 
 
 def test_ours_linked_spellings_are_left_as_they_are() -> None:

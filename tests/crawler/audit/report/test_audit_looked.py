@@ -24,8 +24,11 @@ LOST = SourceReport(source=SourceKind.SITEMAP, name="lost.xml", complete=False, 
 @pytest.mark.parametrize(
     ("inputs", "names"),
     [
-        ([], {"orphans", "gone.visited", "gone.down", "gone.named", "health", "media", "lint"}),
-        ([SITEMAP], {"orphan.log", "orphan.search", "orphan.list", "gone.visited", "gone.down", "gone.named"}),
+        ([], {"orphans", "bots.uncrawled", "gone.visited", "gone.down", "gone.named", "health", "media", "lint"}),
+        (
+            [SITEMAP],
+            {"bots.uncrawled", "orphan.log", "orphan.search", "orphan.list", "gone.visited", "gone.down", "gone.named"},
+        ),
         ([LOG], {"orphan.sitemap", "orphan.search", "orphan.list", "gone.named", "health", "media", "lint"}),
         ([SITEMAP, LOG, SEARCH, LIST], set()),
         ([LOST, LOG, SEARCH, LIST], {"orphan.sitemap", "health", "media", "lint"}),

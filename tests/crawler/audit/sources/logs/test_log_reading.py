@@ -178,7 +178,7 @@ def test_ours_a_log_of_another_site_is_a_fault_that_names_it(tmp_path: Path) -> 
 
 def test_ours_rotated_logs_are_found_once_each_and_read_from_the_oldest(tmp_path: Path) -> None:
     for name in ("access.log", "access.log.1", "access.log.2.gz", "access.log.10.gz", "error.log"):
-        text = "2026/11/21 [error] 1#1: no\n" if "error" in name else line("/a")
+        text = "2026/11/21 [error] 1#1: no\n" if "error" in name else line(f"/{name}")
         data = text.encode()
         (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     order = ["access.log.10.gz", "access.log.2.gz", "access.log.1", "access.log"]

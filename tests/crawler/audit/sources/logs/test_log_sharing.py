@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from crawler.audit.source_record import SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.logs import files, parallel
+from crawler.audit.sources.logs.claims import OwnTargets
 from crawler.audit.sources.logs.formats import choose_reader
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import read_logs
@@ -59,7 +60,7 @@ def test_ours_any_cut_among_any_number_gives_what_one_gives(lines: list[str], cu
     def counter() -> LineCounter:
         reader = choose_reader("", sample)
         assert reader
-        return LineCounter(reader)
+        return LineCounter(reader, OwnTargets())
 
     whole, parts, others = counter(), counter(), [counter() for _ in range(2)]
     whole.add(b"".join(text))
@@ -91,7 +92,17 @@ def _said(counter: LineCounter) -> object:
     }
     size = sum(map(len, things)) + sum(400 for count in counts.targets.values() if count.visitors)
     assert counts.size == size
-    return things, counter.rows, counter.unread, counter.unread_example, counts.beside, counts.ours
+    counts.finish()
+    return (
+        things,
+        counts.bots.requests,
+        counts.bots.days,
+        counter.rows,
+        counter.unread,
+        counter.unread_example,
+        counts.beside,
+        counts.ours,
+    )
 
 
 def _named(many: int, names: Sequence[str]) -> dict[str, int]:

@@ -1,0 +1,274 @@
+"""Joins the requests of bots in the access logs with the pages of the site: what bots do, and what they leave out.
+
+A bot is who its user agent names: a claim, which --verify-bots checks for the bots that DNS can verify.
+"""
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from crawler.audit.finding import (
+    AuditFinding,
+    BotActivity,
+    BotRequests,
+    CrawledPart,
+    CrawledState,
+    CrawlPoint,
+    DayRequests,
+    UncrawledPage,
+)
+from crawler.audit.graph.graph import LinkGraph
+from crawler.audit.segments import Segments
+from crawler.audit.source_record import SourceKind
+from crawler.audit.sources.logs.bots import DOMAINS, BotKind, bot_kind
+from crawler.audit.statistics import OTHER_SECTIONS, Statistics, depth_label
+from crawler.model import State
+from crawler.state.database import storage_errors
+from crawler.units import count_text
+
+RULE: Final = "bots.uncrawled"
+MAX_SECTIONS: Final = 100  # with the most pages; the others are summed up
+NOT_REQUESTED: Final = "not requested by the audit"
+FILES: Final = "images, style sheets and other files"
+OUTSIDE: Final = "outside the scope of the audit"
+_UNJUDGED: Final = (NOT_REQUESTED, FILES, OUTSIDE)  # neither indexable nor not
+
+_PAGES: Final = f"""SELECT v.id, u.url, v.lastmod, coalesce(sum(c.engines), 0), coalesce(sum(c.people), 0),
+    coalesce(max(i.source = '{SourceKind.SITEMAP.value}'), 0)
+  FROM site.visit v JOIN site.url u ON u.id = v.id LEFT JOIN home h ON h.id = v.id
+    LEFT JOIN claim c ON c.url = h.url LEFT JOIN input i ON i.id = c.input
+  WHERE v.state = '{State.INDEXABLE.value}' GROUP BY v.id"""  # noqa: S608 - constants
+_VISITED: Final = f"""SELECT c.url, c.agents, c.status, v.state, v.id FROM claim c JOIN input i ON i.id = c.input
+    LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
+  WHERE i.source = '{SourceKind.LOG.value}' AND c.agents != '{{}}' ORDER BY c.url"""  # noqa: S608 - a constant
+_FILES: Final = f"""SELECT c.url, c.agents FROM file_claim c JOIN input i ON i.id = c.input
+  WHERE i.source = '{SourceKind.LOG.value}' AND c.agents != '{{}}' ORDER BY c.url"""  # noqa: S608 - a constant
+_decode_agents = msgspec.json.Decoder(dict[str, int]).decode
+
+_Part = defaultdict[str, Counter[str]]  # requests by kind of bot, by the label of a part
+
+
+class CrawledPages:
+    """Reads the bot activity of a finished crawl from ``db``, which has the state attached as ``site``.
+
+    ``copies`` are ids of pages that are another spelling of one. Every method raises StorageError.
+    """
+
+    def __init__(
+        self, db: sqlite3.Connection, graph: LinkGraph, figures: Statistics, copies: Container[int], segments: Segments
+    ) -> None:
+        self._db = db
+        self._graph = graph
+        self._figures = figures
+        self._copies = copies
+        self._segments = segments
+        self._pages: dict[str, Counter[str]] = {"section": Counter(), "segment": Counter(), "depth": Counter()}
+        self._crawled: dict[str, Counter[str]] = {"section": Counter(), "segment": Counter(), "depth": Counter()}
+
+    def uncrawled(self) -> Iterator[UncrawledPage]:
+        """The pages that no search engine requested; counts all pages, so exhaust it before :meth:`activity`."""
+        graph = self._graph
+        with storage_errors():
+            for number, url, lastmod, engines, people, is_listed in self._db.execute(_PAGES):
+                node = graph.nodes.node(number)
+                if number in self._copies or node < 0:
+                    continue
+                depth = int(graph.depth[node])
+                section, segment = self._figures.section_name(url), self._segments.of_url(url)
+                for kind, label in (("section", section), ("segment", segment), ("depth", depth_label(depth))):
+                    self._pages[kind][label] += 1
+                    self._crawled[kind][label] += engines > 0
+                if not engines and (is_listed or graph.ways[node] or node == graph.start):
+                    yield UncrawledPage(
+                        url=url,
+                        section=section,
+                        segment=segment,
+                        depth=depth if depth >= 0 else None,
+                        inlinks=int(graph.inlinks[node]),
+                        is_listed=bool(is_listed),
+                        lastmod=lastmod or "",
+                        people=people,
+                    )
+
+    def activity(self, *, is_verified: bool, min_days: int) -> BotActivity | None:
+        """What bots do; None if no log has a request of a bot. ``min_days`` are those that the rule needs."""
+        with storage_errors():
+            days = [day for (day,) in self._db.execute("SELECT day FROM log_day ORDER BY day")]
+            rows = self._db.execute("SELECT day, bot, status, requests FROM bot_request").fetchall()
+            has_agents = all(row[0] for row in self._db.execute("SELECT has_agents FROM log_about"))
+        if not rows:
+            return None
+        by_day: _Part = defaultdict(Counter)
+        bots: dict[str, Counter[int]] = defaultdict(Counter)
+        seen: dict[str, list[str]] = defaultdict(list)
+        for day, bot, status, requests in rows:
+            by_day[day][bot_kind(bot)] += requests
+            bots[bot][status] += requests
+            seen[bot] += [day] if day else []
+        by_kind = _by_kind(sum(by_day.values(), Counter[str]()))
+        sections, segments, depths, states = self._visits()
+        inside = sum((Counter(state.requests) for state in states), Counter[str]())
+        if outside := _by_kind(Counter(by_kind) - inside):
+            states.append(CrawledState(OUTSIDE, 0, outside))
+        judged = [state for state in states if state.label not in _UNJUDGED]
+        to_pages = sum(state.requests.get(BotKind.SEARCH, 0) for state in judged)
+        wasted = sum(state.requests.get(BotKind.SEARCH, 0) for state in judged if state.label != State.INDEXABLE)
+        return BotActivity(
+            first=days[0] if days else "",
+            last=days[-1] if days else "",
+            is_verified=is_verified,
+            total=CrawlPoint(
+                days=len(days),
+                requests=by_kind,
+                pages=self._pages["section"].total(),
+                crawled=self._crawled["section"].total(),
+                to_pages=to_pages,
+                wasted=wasted,
+            ),
+            bots=[
+                BotRequests(
+                    name=name,
+                    kind=bot_kind(name),
+                    requests=statuses.total(),
+                    statuses={str(status): statuses[status] for status in sorted(statuses)},
+                    first=min(seen[name], default=""),
+                    last=max(seen[name], default=""),
+                    is_verifiable=name in DOMAINS,
+                )
+                for name, statuses in sorted(bots.items(), key=lambda item: (-item[1].total(), item[0]))
+            ],
+            by_day=[DayRequests(day, _by_kind(by_day[day])) for day in sorted({*by_day, *days})],
+            sections=_merge_small(self._parts("section", sections)),
+            segments=self._parts("segment", segments) if self._segments else [],
+            depths=sorted(self._parts("depth", depths), key=lambda part: _depth_order(part.label)),
+            states=states,
+            why_not_checked=_why_not_checked(
+                len(days), min_days, has_agents=has_agents, has_engines=BotKind.SEARCH in by_kind
+            ),
+        )
+
+    def _visits(self) -> tuple[_Part, _Part, _Part, list[CrawledState]]:
+        """The requests by section, by segment and by depth of an indexable page; and the states of the URLs."""
+        sections, segments, depths, states = (defaultdict[str, Counter[str]](Counter) for _ in range(4))
+        urls: Counter[str] = Counter()
+        last = ""
+        with storage_errors():
+            for url, agents, status, state, number in self._db.execute(_VISITED):
+                requests = _requests_by_kind(agents)
+                if not requests:
+                    continue
+                label = _state_today(state, status)
+                _add(states[label], requests)
+                _add(sections[self._figures.section_name(url)], requests)
+                if self._segments:
+                    _add(segments[self._segments.of_url(url)], requests)
+                if state == State.INDEXABLE and number not in self._copies:
+                    _add(depths[depth_label(self._depth(number))], requests)
+                urls[label] += url != last
+                last = url
+            for url, agents in self._db.execute(_FILES):
+                if requests := _requests_by_kind(agents):
+                    _add(states[FILES], requests)
+                    urls[FILES] += url != last
+                    last = url
+        found = [CrawledState(label, urls[label], _by_kind(counts)) for label, counts in states.items()]
+        found.sort(key=lambda each: (each.label in _UNJUDGED, -sum(each.requests.values()), each.label))
+        return sections, segments, depths, found
+
+    def _depth(self, number: int) -> int:
+        node = self._graph.nodes.node(number)
+        return int(self._graph.depth[node]) if node >= 0 else -1
+
+    def _parts(self, kind: str, requests: _Part) -> list[CrawledPart]:
+        """The parts of the site of one kind, those with the most pages first."""
+        pages, crawled = self._pages[kind], self._crawled[kind]
+        return [
+            CrawledPart(label, pages[label], crawled[label], _by_kind(requests[label]))
+            for label in sorted(pages.keys() | requests.keys(), key=lambda label: (-pages[label], label))
+        ]
+
+
+def uncrawled_findings(
+    pages: Iterator[UncrawledPage], days: int, *, is_certain: bool
+) -> Iterator[tuple[float, AuditFinding]]:
+    """A finding for each page that no search engine requested, ranked by inlinks.
+
+    ``is_certain``: all logs were read completely.
+    """
+    sentence = f"no search engine requested it on the {count_text(days, 'day')} of the access logs"
+    for page in pages:
+        yield (
+            float(page.inlinks),
+            AuditFinding(
+                rule=RULE,
+                url=page.url,
+                sentence=sentence,
+                is_certain=is_certain,
+                state=State.INDEXABLE,
+                lastmod=page.lastmod,
+                depth=page.depth,
+                inlinks=page.inlinks,
+                people=page.people,
+                known=[SourceKind.SITEMAP.value] if page.is_listed else [],
+            ),
+        )
+
+
+def _state_today(state: str | None, status: int) -> str:
+    """The state of a URL; if the audit did not request the URL, what its newest response in the logs means."""
+    if state is not None and state != State.PENDING:
+        return state
+    if 300 <= status < 400 and status != 304:
+        return State.REDIRECT
+    if status >= 500:
+        return State.SERVER_ERROR
+    return State.CLIENT_ERROR if status >= 400 else NOT_REQUESTED
+
+
+def _requests_by_kind(packed: str) -> dict[BotKind, int]:
+    """The requests of bots by kind. Scanners call themselves browsers, and are not counted."""
+    requests: dict[BotKind, int] = {}
+    for name, count in _decode_agents(packed).items():
+        if name != "scanners":
+            kind = bot_kind(name)
+            requests[kind] = requests.get(kind, 0) + count
+    return requests
+
+
+def _add(counts: Counter[str], requests: Mapping[BotKind, int]) -> None:
+    for kind, count in requests.items():
+        counts[kind] += count
+
+
+def _by_kind(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts in the order of the kinds, without zeros."""
+    return {kind.value: counts[kind] for kind in BotKind if counts.get(kind)}
+
+
+def _merge_small(parts: list[CrawledPart]) -> list[CrawledPart]:
+    """The sections with the most pages; the others, and URLs in no section with pages, are one part at the end."""
+    named = [part for part in parts if part.label != OTHER_SECTIONS]
+    rest = [*named[MAX_SECTIONS:], *(part for part in parts if part.label == OTHER_SECTIONS)]
+    if not rest:
+        return named
+    requests = sum((Counter(part.requests) for part in rest), Counter[str]())
+    pages, crawled = sum(part.pages for part in rest), sum(part.crawled for part in rest)
+    return [*named[:MAX_SECTIONS], CrawledPart(OTHER_SECTIONS, pages, crawled, _by_kind(requests))]
+
+
+def _depth_order(label: str) -> tuple[bool, int]:
+    number = label.partition(" ")[0]
+    return not number.isdecimal(), int(number) if number.isdecimal() else 0
+
+
+def _why_not_checked(days: int, min_days: int, *, has_agents: bool, has_engines: bool) -> str:
+    if not has_agents:
+        return "an access log has no user agents, so requests of search engines cannot be recognized"
+    if not has_engines:
+        return "the access logs have no request of a search engine"
+    if days < min_days:
+        return f"the access logs have requests on {count_text(days, 'day')} only, and --min-log-days is {min_days:,}"
+    return ""
