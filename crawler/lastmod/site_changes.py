@@ -207,10 +207,11 @@ class SiteChanges:
         if history is not None and history.runs and (d.shape in self._small_steps or self._is_frequent(d.shape)):
             is_stated = bool(d.flags & (FACT | DATED))
             needed = MIN_USUAL_PLACE_SHARE if is_stated else max(MIN_SHARE, history.share) * MIN_OF_USUAL
-            runs = MIN_FACT_RUNS if d.flags & FACT else 1
+            is_alone = is_stated and changed < MIN_MOVED_PAGES  # such as the day of the next meeting
+            runs = MIN_FACT_RUNS if d.flags & FACT else MIN_RUNS_OF_FEW if is_alone else 1
             if (
                 history.share >= MIN_SHARE
-                and history.moved_share >= MIN_MOVED_RUNS
+                and history.moved_share >= (MIN_MOVED_RUNS_OF_FEW if is_alone else MIN_MOVED_RUNS)
                 and history.runs >= runs
                 and share >= needed
             ):

@@ -144,6 +144,58 @@ def test_ours_nothing_is_read_twice_while_nothing_differs() -> None:
     assert site.requests == before + len(site.pages)
 
 
+def with_paragraphs(size: int) -> Template:
+    """Pages of seven paragraphs each."""
+    site, rng = Template(size, lambda n, _: ""), random.Random(2)
+    for texts in site.pages.values():
+        texts.extend(sentence(rng) for _ in range(5))
+    return site
+
+
+def test_ours_a_sentence_among_the_paragraphs_of_some_pages_is_noise_when_it_changes_again() -> None:
+    rng = random.Random(3)
+    lab = visited(site := with_paragraphs(20), 1)
+    for run in range(5):
+        for n in range(6):  # another paragraph on each page, the same in each run
+            site.pages[f"/{n}"][1 + n] = sentence(rng)
+        edited = {f"/{9 + run}"}
+        for path in edited:
+            site.pages[path][3] = sentence(rng)
+        said = lab.visit()
+        assert edited <= said
+        assert run == 0 or said == edited
+
+
+def test_ours_commands_on_one_page_that_are_edited_in_every_other_run_are_edited_each_time() -> None:
+    rng = random.Random(4)
+    commands = ""
+    lab = visited(site := with_paragraphs(20), 1)
+    site.box = lambda n, _: f"<pre>{commands}</pre>" if n == 7 else ""
+    for run in range(8):
+        site.pages[f"/{10 + run}"][3] = sentence(rng)  # a run in which nothing differs teaches nothing
+        if is_edited := run % 2 == 0:
+            commands = sentence(rng)
+        assert lab.visit() == ({f"/{10 + run}", "/7"} if is_edited else {f"/{10 + run}"})
+
+
+def test_ours_a_day_that_is_moved_in_two_runs_on_end_is_edited_twice() -> None:
+    rng = random.Random(5)
+    lab = visited(site := with_paragraphs(20), 0)
+    for run, day in enumerate((4, 4, 6, 9, 9, 12)):
+        site.pages[f"/{10 + run}"][3] = sentence(rng)
+        site.pages["/7"][2] = f"The next meeting is on {day} May 2026."
+        said = lab.visit()
+        assert run == 0 or said == ({f"/{10 + run}", "/7"} if run in {2, 3, 5} else {f"/{10 + run}"})
+
+
+def test_ours_an_author_of_one_page_who_also_writes_others_is_an_edit_each_time() -> None:
+    authors = [["Ann Lind", "Bert Moen", "Clara Weiss", "Dmitri Hale"][n % 4] for n in range(6)]
+    lab = visited(Template(6, lambda n, _: f"<p>By <span class=byline>{authors[n]}</span>. Thanks.</p>"), 2)
+    for n in (1, 2):
+        authors[n] = authors[n + 2]
+        assert lab.visit() == {f"/{n}"}
+
+
 def trial(seed: int, size: int, noises: int) -> Score:
     """Six regenerations with edits; what was said from the second on."""
     rng = random.Random(f"{seed} {size} {noises}")
