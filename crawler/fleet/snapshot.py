@@ -46,7 +46,11 @@ else:
 FORMAT: Final = 1
 """Of the archive. A program refuses a newer one."""
 _HEADER: Final = "snapshot.json"  # first in an archive; in a state directory, the snapshot that it came from or became
-_LEVEL: Final = 3  # of zstd: about as fast as the disk
+# level 3 is about as fast as a disk
+_OPTIONS: Final[dict[int, int]] = {
+    zstd.CompressionParameter.compression_level: 3,
+    zstd.CompressionParameter.checksum_flag: 1,
+}
 _PIECE: Final = 1024 * 1024  # bytes
 _MAX_HEADER: Final = 64 * 1024  # bytes
 _WORK: Final = ".snapshots"  # beside the state: archives, and directories that are about to be renamed
@@ -120,7 +124,7 @@ def pack(state: Path, header: SnapshotHeader, archive: Path) -> tuple[str, int]:
         raise DamagedFile(f"the state in {state} is marked as damaged, so no snapshot of it is taken")
     with _disk_errors(state), create_file(archive, 0o600) as raw:
         with (
-            zstd.ZstdFile(raw, "wb", level=_LEVEL, options={zstd.CompressionParameter.checksum_flag: 1}) as packed,
+            zstd.ZstdFile(raw, "wb", options=_OPTIONS) as packed,
             tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
         ):
             _add(tar, _HEADER, BytesIO(msgspec.json.encode(header)))
@@ -144,31 +148,36 @@ def unpack(archive: Path, config: Config, site: str, key: str) -> CrawlPlan:
     the archive cannot be used and nothing has changed, StateInUse while a process uses the state, StorageError,
     UsageError.
     """
-    with _members(archive) as tar:
+    with _opened(archive) as (tar, packed):
         header = _read_header(tar)
         if header.site != site:
             raise BadSnapshot(f"the snapshot {key} is of the site {header.site}")
         plan = plan_crawl(config)
         if header.start != plan.seed:
+            with _disk_errors(plan.state):
+                make_directory(plan.state.parent, 0o700)
             remember_move(config, plan.seed, Url(header.start))
             plan = plan_crawl(config)
         recover(plan.state)
         descriptor = hold_lock(plan.state)
         try:
             with _disk_errors(plan.state):
-                _exchange(tar, plan.state, key)
+                new, old = _waiting(plan.state)
+                make_directory(new.parent, 0o700)
+                new.mkdir(mode=0o700)
+                _extract(tar, new)
+                while packed.read(_PIECE):  # to the end, where zstd compares the checksum
+                    pass
+                mark_local(new, key)
+                _exchange(plan.state, new, old)
         finally:
             os.close(descriptor)
     return plan
 
 
-def _exchange(tar: tarfile.TarFile, state: Path, key: str) -> None:
-    new, old = _waiting(state)
-    make_directory(new.parent, 0o700)
-    new.mkdir(mode=0o700)
-    _extract(tar, new)
-    mark_local(new, key)
-    _sync(new)
+def _exchange(state: Path, new: Path, old: Path) -> None:
+    for folder, _, _ in os.walk(new, topdown=False):  # the files are durable already
+        _sync_directory(Path(folder))
     state.rename(old)
     new.rename(state)
     _sync_directory(state.parent)
@@ -264,15 +273,15 @@ def _add(tar: tarfile.TarFile, name: str, file: BinaryIO) -> None:
 
 
 @contextlib.contextmanager
-def _members(archive: Path) -> Iterator[tarfile.TarFile]:
-    """The open archive. Errors of its format are BadSnapshot."""
+def _opened(archive: Path) -> Iterator[tuple[tarfile.TarFile, zstd.ZstdFile]]:
+    """The open archive, and its bytes without compression. Errors of its format are BadSnapshot."""
     try:
         with (
             archive.open("rb") as raw,
             zstd.ZstdFile(raw, "rb") as packed,
             tarfile.open(fileobj=packed, mode="r|") as tar,
         ):
-            yield tar
+            yield tar, packed
     except (tarfile.TarError, zstd.ZstdError, EOFError, msgspec.MsgspecError, UnicodeError) as error:
         raise BadSnapshot(f"the snapshot is damaged: {ascii(str(error))[1:-1][:200]}") from None
 
@@ -293,7 +302,7 @@ def _read_header(tar: tarfile.TarFile) -> SnapshotHeader:
 
 def _extract(tar: tarfile.TarFile, directory: Path) -> None:
     """Extract plain files with plain names. Raises BadSnapshot for anything else."""
-    for member in tar:
+    while member := tar.next():
         parts = PurePosixPath(member.name).parts
         content = tar.extractfile(member) if member.isreg() else None
         if content is None or not parts or parts[0] == "/" or ".." in parts or "\0" in member.name:
@@ -308,12 +317,6 @@ def _extract(tar: tarfile.TarFile, directory: Path) -> None:
         except (FileExistsError, NotADirectoryError):
             raise BadSnapshot(f"the snapshot has a member twice: {ascii(member.name)[:100]}") from None
         os.utime(path, (member.mtime, member.mtime))
-
-
-def _sync(directory: Path) -> None:
-    """Make the names in a directory and below it durable. Its files are durable already."""
-    for folder, _, _ in os.walk(directory, topdown=False):
-        _sync_directory(Path(folder))
 
 
 def _sync_directory(path: Path) -> None:
