@@ -160,7 +160,8 @@ async def test_ours_two_runs_on_one_origin_are_as_polite_as_one_and_hear_one_ret
                 for broker, name in zip(brokers, ("one", "two"), strict=True):
                     tasks.start_soon(crawl, broker, tmp_path, f"{noted.url}/{name}/", name, results)
             (held,) = await brokers[0].fleet.rows(
-                "SELECT origin, site, until - now() < interval '3 s' AS soon, not_before IS NOT NULL AS paused FROM origin"
+                "SELECT origin, site, until - now() < interval '3 s' AS soon, not_before IS NOT NULL AS paused "
+                "FROM origin"
             )
             assert held == {"origin": noted.url, "site": None, "soon": True, "paused": True}
     seen = [each for each in noted.seen if each.path != "/robots.txt"]
