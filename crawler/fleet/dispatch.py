@@ -28,6 +28,7 @@ _DUE: Final = """SELECT name, origin FROM site WHERE next_at <= now() AND queued
   ORDER BY next_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED"""
 _BUSY: Final = """SELECT DISTINCT lock FROM procrastinate_jobs
   WHERE status IN ('todo', 'doing') AND task_name = %(task)s AND lock = ANY(%(locks)s)"""
+_PUT_OFF: Final = "UPDATE site SET next_at = now() + interval '5 s' WHERE name = ANY(%(names)s)"
 _QUEUED: Final = """UPDATE site SET queued = now(), job = w.job
   FROM unnest(%(names)s::text[], %(jobs)s::bigint[]) AS w (name, job) WHERE site.name = w.name"""
 
@@ -49,6 +50,8 @@ async def dispatch(fleet: FleetDatabase, limit: int) -> int:
         chosen = [(lock, name) for lock, name in by_lock.items() if lock not in busy]
         jobs = [await _defer(fleet.app, connection, lock, name) for lock, name in chosen]
         await rows(connection, _QUEUED, names=[name for _, name in chosen], jobs=jobs)
+        # sites of a busy origin make room for others
+        await rows(connection, _PUT_OFF, names=list({site["name"] for site in due} - {name for _, name in chosen}))
         return len(jobs)
 
 

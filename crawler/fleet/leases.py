@@ -145,7 +145,7 @@ async def end_lease(fleet: FleetDatabase, lease: SiteLease, result: RunResult) -
         await rows(connection, _STORE_RESULT, **values)
         config = Config.model_validate(site["config"])
         state = await load_state(connection, site, config)
-        at = None if site["paused"] or site["retired"] else next_time(state)
+        at = site["now"] if site["run_now"] else None if site["paused"] or site["retired"] else next_time(state)
         await rows(connection, _RELEASE, name=lease.site, at=at)
     return at
 

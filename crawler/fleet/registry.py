@@ -32,8 +32,8 @@ _PAUSE: Final = (
     "UPDATE site SET paused = true, next_at = NULL, queued = NULL WHERE name = ANY(%(names)s) RETURNING name"
 )
 _RESUME: Final = "UPDATE site SET paused = false WHERE name = ANY(%(names)s) RETURNING name"
-_RUN_NOW: Final = """UPDATE site SET run_now = now(), next_at = CASE WHEN lease_until > now() THEN next_at ELSE now() END
-  WHERE name = ANY(%(names)s) AND retired IS NULL RETURNING name"""
+_RUN_NOW: Final = """UPDATE site SET run_now = now(),
+  next_at = CASE WHEN lease_until > now() THEN next_at ELSE now() END WHERE name = ANY(%(names)s) AND retired IS NULL RETURNING name"""
 
 
 class AppliedSites(Struct, frozen=True):
