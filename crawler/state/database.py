@@ -3,6 +3,8 @@
 A package describes its file as a :class:`Database`: its tables in SQL, their version, and the remedy for a bad file.
 """
 
+import functools
+import logging
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +19,17 @@ from crawler.errors import DamagedFile, StorageError, UsageError
 from crawler.version import __version__
 from sitemap import create_file
 
+log = logging.getLogger(__name__)
+
 _STATE: Final = "the state"
+# file systems of other machines, on which SQLite's write-ahead log does not work: https://www.sqlite.org/wal.html
+_NETWORK_DISKS: Final = frozenset(
+    (
+        *("9p", "afs", "beegfs", "ceph", "cifs", "gcsfuse", "glusterfs", "gpfs", "grpcfuse", "juicefs", "lustre"),
+        *("nfs", "nfs4", "rclone", "s3fs", "smb3", "smbfs", "sshfs"),
+    )
+)
+_NETWORK_TIMEOUT_MS: Final = 60_000
 FRESH_REMEDY: Final = (
     "crawl or run with --fresh moves the damaged file aside and starts again from the published sitemap"
 )
@@ -125,7 +137,10 @@ class Database:
     def _prepare(self, db: sqlite3.Connection, path: Path, *, is_durable: bool) -> None:
         is_empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
         version = self.version if is_empty else self._recognise(db, path)
-        db.execute("PRAGMA journal_mode = WAL")
+        if kind := network_disk_type(path, _read_mounts()):
+            _note_network_disk(path.parent, kind)
+            db.execute(f"PRAGMA busy_timeout = {_NETWORK_TIMEOUT_MS}")  # a reader holds up a writer without the log
+        db.execute(f"PRAGMA journal_mode = {'TRUNCATE' if kind else 'WAL'}")
         # a commit survives power loss; batching makes it cheap
         db.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'OFF'}")
         db.execute("PRAGMA cache_size = -16000")
@@ -173,6 +188,40 @@ class Database:
         """
         _back_up(db, path.with_name(f"{path.name}.v{version}"))
         self._run_migrations(db, version)
+
+
+def network_disk_type(path: Path, mounts: str) -> str:
+    """The type of the network file system that a file is on, such as ``nfs4``; "" for a local disk.
+
+    ``mounts`` is the text of ``/proc/self/mountinfo``, whose third field is the device of the file:
+    https://www.kernel.org/doc/html/latest/filesystems/proc.html#proc-pid-mountinfo-information-about-mounts
+    """
+    device = path.stat().st_dev
+    name = f"{os.major(device)}:{os.minor(device)}"
+    for line in mounts.splitlines():
+        mount, _, system = line.partition(" - ")
+        kind = system.partition(" ")[0]
+        if mount.split()[2:3] == [name] and kind.removeprefix("fuse.") in _NETWORK_DISKS:
+            return kind
+    return ""
+
+
+def _read_mounts() -> str:
+    try:
+        return Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:  # not Linux
+        return ""
+
+
+@functools.cache
+def _note_network_disk(directory: Path, kind: str) -> None:
+    """Say so once per directory and process."""
+    log.warning(
+        "%s is on a network disk (%s): the state is kept without a write-ahead log, which is slower and holds up "
+        "commands that read it during a run; choose a directory on a local disk with --state if you can",
+        directory,
+        kind,
+    )
 
 
 @contextmanager

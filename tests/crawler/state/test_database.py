@@ -1,5 +1,6 @@
 """What a SQLite file that cannot be used says: what is wrong with it, and what helps."""
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawler.errors import StorageError
-from crawler.state.database import storage_errors, transaction
+from crawler.state.database import network_disk_type, storage_errors, transaction
 from crawler.state.migrations import STATE_DB
 
 INSERT = "INSERT INTO about VALUES (?, ?)"
@@ -50,3 +51,40 @@ def test_ours_a_damaged_database_is_named(path: Path) -> None:
     path.write_bytes(raw)
     with pytest.raises(StorageError, match=rf"{path} .*: it is damaged"), STATE_DB.reading(path.parent) as db:
         db.execute("SELECT * FROM about").fetchall()
+
+
+MOUNT = "36 25 {device} /export {place} rw,relatime shared:1 - {kind} files:/export rw,vers=4.2"
+
+
+def mounts(path: Path, kind: str) -> str:
+    device = path.stat().st_dev
+    ours = MOUNT.format(device=f"{os.major(device)}:{os.minor(device)}", place=path.parent, kind=kind)
+    return "\n".join([MOUNT.format(device="0:9999", place="/mnt", kind="nfs"), ours])
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "fuse.sshfs", "9p"])
+def test_sqlite_wal_a_network_disk_is_recognized(path: Path, kind: str) -> None:
+    assert network_disk_type(path, mounts(path, kind)) == kind
+
+
+@pytest.mark.parametrize("kind", ["ext4", "overlay", "tmpfs", "fuse.lxcfs"])
+def test_sqlite_wal_a_local_disk_is_not_a_network_disk(path: Path, kind: str) -> None:
+    assert network_disk_type(path, mounts(path, kind)) == ""
+    assert network_disk_type(path, "") == ""
+    assert network_disk_type(path, "25 1 damaged") == ""
+
+
+def test_sqlite_wal_the_state_on_a_network_disk_has_no_write_ahead_log(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("crawler.state.database._read_mounts", lambda: mounts(path, "nfs4"))
+    for _ in range(2):  # a file that had one loses it
+        with closing(STATE_DB.open(path)) as db, transaction(db):
+            assert db.execute("PRAGMA journal_mode").fetchone() == ("truncate",)
+            db.execute("INSERT OR REPLACE INTO about VALUES ('key', 'value')")
+        assert not path.with_name(f"{path.name}-wal").exists()
+    with STATE_DB.reading(path.parent) as db:
+        assert db.execute("SELECT value FROM about WHERE key = 'key'").fetchone() == ("value",)
+    assert [
+        record.getMessage().startswith(f"{path.parent} is on a network disk (nfs4)") for record in caplog.records
+    ] == [True]
