@@ -85,7 +85,8 @@ def worker(
         from crawler.cli.fleet_run import run_worker  # noqa: PLC0415
 
         set_up_logging(logging.INFO)
-        for noisy in ("procrastinate", "psycopg.pool"):
+        # asyncio reports the jobs that another worker has ended meanwhile: we say so ourselves
+        for noisy in ("procrastinate", "psycopg.pool", "asyncio"):
             logging.getLogger(noisy).setLevel(logging.CRITICAL)
         run_worker(config, flags, is_verbose=verbose)
         errors.exit_code = 0
