@@ -275,6 +275,8 @@ def _build_kit(options: InitOptions, text: str) -> InitKit:
         sites[site_name] = config
         file_name = plan.sitemap_url.partition("?")[0].rpartition("/")[2]
         places.append(SitePaths(site_name, plan.output / file_name, plan.state))
+        if options.worker and (store := config.fleet.state_store).startswith("file:///"):
+            writes.append(Path(store.removeprefix("file://")))
         writes += [plan.output, Path(config.state.directory), Path(config.daemon.directory or config.state.directory)]
     check_distinct_paths(places, source)
     first = next(iter(sites.values()))

@@ -196,6 +196,8 @@ class InitKit(Struct, frozen=True, kw_only=True):
 
 
 def _extras(config: Config) -> Iterator[str]:
+    if config.fleet.state_store.startswith("s3://"):
+        yield "s3"
     yield from (extra for scheme, extra in _EXTRA_BY_SCHEME.items() if config.upload.to.startswith(scheme))
     if any(_google_accounts(config)):
         yield "google"

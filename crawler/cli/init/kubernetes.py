@@ -228,7 +228,7 @@ def cronjob(kit: InitKit) -> str:
 
 def workers(kit: InitKit, file: str) -> str:
     """The workers of a fleet as a StatefulSet, with their configuration, in one file of this name."""
-    package = kit.package("fleet", "s3")
+    package = kit.package("fleet")
     return _WORKERS_TEXT.format(
         file=file,
         name=f"{kit.name}-worker",

@@ -1,10 +1,13 @@
 """A control plane that is restored from an older back-up: it is noticed, and nothing of the sites is lost."""
 
+import json
 import subprocess
 from pathlib import Path
 
+import anyio.to_thread
 import pytest
 from postgres_server import PostgresServer
+from run import siteatlas
 
 from crawler.errors import UsageError
 from crawler.fleet.database import FleetDatabase, initialize, open_fleet
@@ -82,3 +85,24 @@ async def test_ours_an_older_back_up_is_noticed_and_takes_over_what_the_store_ha
         again = await find_newer(fleet, snapshots)
         assert (again.newer, again.unknown) == ((), ("new",))
         assert await snapshots.overtaken("busy", rows[0]["epoch"] + 1) is None
+
+
+async def test_ours_recover_says_what_it_adopts(database: str, tmp_path: Path) -> None:
+    file = tmp_path / "archive"
+    file.write_bytes(b"x")
+    store = DirectoryStore(tmp_path / "shared")
+    async with open_fleet(database, checked=False) as fleet:
+        await initialize(fleet)
+        await register(fleet, "shop")
+        newest = await lease_and_store(fleet, store, "shop", file)
+        await fleet.rows("UPDATE site SET generation = 0, epoch = 0, snapshot = ''")
+        await store.put(Snapshot(1, 1, "later", "0" * 64).key, file)
+        words = ("fleet", "recover", "--database", database, "--state-store", f"file://{tmp_path}/shared", "--json")
+        shown = await anyio.to_thread.run_sync(siteatlas, tmp_path, *words, "--dry-run")
+        assert json.loads(shown.out) == {"newer": {"shop": 1}, "unknown": ["later"], "adopted": False}
+        done = await anyio.to_thread.run_sync(siteatlas, tmp_path, *words)
+        assert json.loads(done.out)["adopted"]
+        (row,) = await fleet.rows("SELECT snapshot, epoch FROM site")
+        assert row == {"snapshot": newest.key, "epoch": 1 + EPOCHS_AHEAD}
+    bare = await anyio.to_thread.run_sync(siteatlas, tmp_path, "fleet", "recover", "--database", database)
+    assert (bare.code, "the fleet has no state store" in bare.err) == (2, True)
