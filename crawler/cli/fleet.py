@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from crawler.cli.errors import CommandErrors
+from crawler.cli.errors import CommandErrors, set_up_logging
 from crawler.cli.help import EXIT_CODES, RAW, HelpfulCommand
 from crawler.cli.options import SitesConfigOption, TraceOption, with_flags
 
@@ -84,9 +84,9 @@ def worker(
     with CommandErrors(verbose) as errors:
         from crawler.cli.fleet_run import run_worker  # noqa: PLC0415
 
-        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S %Z")
-        for noisy in ("httpx", "procrastinate", "psycopg.pool"):
-            logging.getLogger(noisy).setLevel(logging.ERROR)
+        set_up_logging(logging.INFO)
+        for noisy in ("procrastinate", "psycopg.pool"):
+            logging.getLogger(noisy).setLevel(logging.CRITICAL)
         run_worker(config, flags, is_verbose=verbose)
         errors.exit_code = 0
 

@@ -28,7 +28,7 @@ from crawler.config.secrets import reveal_secret
 from crawler.config.sections import FleetConfig
 from crawler.errors import StorageError, UsageError
 from crawler.fleet.database import FleetDatabase
-from crawler.fleet.dispatch import RUN_QUEUE, RUN_TASK, dispatch
+from crawler.fleet.dispatch import RUN_QUEUE, RUN_TASK, dispatch, home_queue
 from crawler.fleet.leases import renew_leases, take_lease
 from crawler.fleet.origins import OriginBroker, forget_origins
 from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
@@ -137,7 +137,7 @@ class FleetWorker:
 
     async def _take_jobs(self, app: App) -> None:
         await app.run_worker_async(
-            queues=[RUN_QUEUE],
+            queues=[home_queue(self.name), RUN_QUEUE],
             name=self.name,
             concurrency=self._settings.sites_at_once,
             install_signal_handlers=False,
