@@ -92,6 +92,33 @@ def worker(
         errors.exit_code = 0
 
 
+@with_flags("fleet.")
+def recover(
+    config: SitesConfigOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
+    as_json: JsonOption = False,
+    verbose: TraceOption = False,
+    **flags: Any,
+) -> None:
+    """Adopt what the state store has, after the database was restored from an older back-up.
+
+    Stop all workers first. recover compares the database with the state store. Sites with newer snapshots continue
+    from these snapshots. Then start the workers, and run siteatlas fleet apply for sites that were registered later.
+    """
+    with CommandErrors(verbose) as errors:
+        from crawler.cli.fleet_run import recover_sites  # noqa: PLC0415
+
+        found = recover_sites(config, flags, dry_run=dry_run)
+        errors.exit_code = 0
+        newer = {each.site: each.generation for each in found.newer}
+        values = {"newer": newer, "unknown": list(found.unknown), "adopted": not dry_run}
+        verb = "would continue" if dry_run else "continue"
+        text = f"{len(newer)} sites {verb} from newer snapshots of the state store: {', '.join(newer) or 'none'}"
+        if found.unknown:
+            text += f"\nnot in the database, so run siteatlas fleet apply: {', '.join(found.unknown)}"
+        _print(values, text, as_json=as_json)
+
+
 def _change(action: str, names: Sequence[str], config: Path | None, flags: dict[str, Any], *, as_json: bool) -> None:
     from crawler.cli.fleet_run import change_sites  # noqa: PLC0415
 
@@ -116,7 +143,7 @@ def _command(action: str, text: str) -> None:
     fleet.command(name=action, cls=HelpfulCommand, epilog=EXIT_CODES)(change)
 
 
-for _function in (init, apply, worker):
+for _function in (init, apply, worker, recover):
     fleet.command(cls=HelpfulCommand, epilog=f"{_EXAMPLES}\n\n{EXIT_CODES}")(_function)
 _command("run-now", "Run sites as soon as a worker is free, whatever their schedule.")
 _command("pause", "Start no more runs of sites. Active runs continue.")

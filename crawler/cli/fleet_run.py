@@ -16,8 +16,9 @@ from crawler.run.options import loop_options
 
 try:
     from crawler.fleet.database import FleetDatabase, initialize, open_fleet
+    from crawler.fleet.recovery import Findings, adopt, find_newer
     from crawler.fleet.registry import AppliedSites, apply_sites, fleet_site, pause_sites, resume_sites, run_sites_now
-    from crawler.fleet.worker import FleetWorker, check_settings, drain_workers
+    from crawler.fleet.worker import FleetWorker, check_settings, drain_workers, snapshot_store
 except ModuleNotFoundError as error:
     raise UsageError(f"a fleet needs other packages ({error.name}): pip install 'siteatlas[fleet]'") from None
 
@@ -68,6 +69,22 @@ def run_worker(file: Path | None, flags: Mapping[str, Any], *, is_verbose: bool)
 
     connections = config.fleet.sites_at_once + 4
     _with_fleet(check_settings(config.fleet), work, connections)
+
+
+def recover_sites(file: Path | None, flags: Mapping[str, Any], *, dry_run: bool) -> Findings:
+    """Compare the database with the state store, and adopt what is newer there. Raises UsageError, StorageError."""
+    settings = _config(file, flags).fleet
+    snapshots = snapshot_store(settings)
+    if snapshots is None:
+        raise UsageError("the fleet has no state store: add --state-store, or set state_store in [fleet]")
+
+    async def run(fleet: FleetDatabase) -> Findings:
+        found = await find_newer(fleet, snapshots)
+        if not dry_run:
+            await adopt(fleet, found)
+        return found
+
+    return _with_fleet(check_settings(settings), run)
 
 
 def _config(file: Path | None, flags: Mapping[str, Any]) -> Config:
