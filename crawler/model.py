@@ -248,6 +248,9 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     cut: str = ""  # why it is only a part of the page of the previous visit, or ""
     by_header: bool = False  # a header makes it redirect, or names another URL as its canonical
     engine_noindex: str = ""  # the evidence of a noindex for search engines that it names, without one for all robots
+    scripts: list[str] = []  # that the raw page loads, as written; empty unless pages may be rendered
+    rendered: bool = False  # the page as its scripts left it, with what counts of the raw page
+    render_notes: list[str] = []  # what differs between the raw and the rendered page, each with a code
 
 
 class Verdict(Struct, frozen=True):
@@ -312,6 +315,7 @@ class PreviousVisit(Struct, frozen=True):
     validates: bool  # the validators are those of the present server
     links: list[tuple[Url, int]] = []  # as far as their URLs are still known
     failures: int = 0  # runs in a row since then in which the URL failed
+    rendered: bool = False  # the text is that of a rendered page
 
 
 class UrlRecord(Struct, frozen=True):

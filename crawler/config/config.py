@@ -185,6 +185,32 @@ class ParseConfig(ConfigSection):
     """Maximum bytes of URLs to take from one page."""
 
 
+class RenderConfig(ConfigSection):
+    """Pages that scripts draw. Needs siteatlas[render] and Chromium."""
+
+    mode: Literal["auto", "never", "always"] = "auto"
+    """Read pages as a browser shows them. auto: pages of which scripts change links, canonical, robots rules, title or
+    text. always: all pages with scripts. never: pages as the server sends them. Without siteatlas[render], auto is
+    never."""
+    browser: str = ""
+    """Program of the browser. Default: chromium or chrome, as found on this machine."""
+    sandbox: bool = True
+    """Run the browser in its sandbox. Leave the sandbox out only in a container that contains nothing else."""
+    concurrency: PositiveInt = 4
+    """Maximum pages that are open in the browser at the same time."""
+    timeout: PositiveSeconds = 10.0
+    """Maximum seconds until a page is read as it is then. The time for which its requests wait for their turn does not
+    count."""
+    memory: Size = 2 * 2**30
+    """Maximum bytes of memory for the browser. A browser that uses more is replaced."""
+    max_pages: PositiveInt = 200
+    """Replace the browser after this many pages."""
+    max_resource: Size = 10 * 2**20
+    """Maximum bytes of one script, style or data file to download."""
+    cache: Size = 64 * 2**20
+    """Maximum bytes of scripts, styles and data to keep in memory for other pages of the run."""
+
+
 class ContentConfig(ConfigSection):
     """What the sitemap says about each page."""
 
@@ -284,6 +310,7 @@ class Config(ConfigSection):
     fetch: FetchConfig = FetchConfig()
     pace: PaceConfig = PaceConfig()
     parse: ParseConfig = ParseConfig()
+    render: RenderConfig = RenderConfig()
     content: ContentConfig = ContentConfig()
     output: OutputConfig = OutputConfig()
     state: StateConfig = StateConfig()

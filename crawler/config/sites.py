@@ -31,7 +31,7 @@ _PATH_KEYS: Final = {
     "email": ("template",),
 }
 _HOME_PATH_KEYS: Final = {"upload": ("sftp_key", "sftp_known_hosts")}  # where ~ is the home directory, as for ssh
-_SECRET_KEYS: Final = {  # whose values may name a file
+SECRET_KEYS: Final = {  # whose values may name a file
     "fetch": ("basic_auth", "proxy", "headers", "cookies"),
     "indexnow": ("key",),
     "webhook": ("urls", "secret"),
@@ -76,7 +76,7 @@ def resolve_paths(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
     state = anchored.setdefault("state", {})
     if isinstance(state, dict):
         state.setdefault("directory", Config().state.directory)
-    for keys, from_folder in ((_PATH_KEYS, _path_from), (_HOME_PATH_KEYS, _home_from), (_SECRET_KEYS, _secret_from)):
+    for keys, from_folder in ((_PATH_KEYS, _path_from), (_HOME_PATH_KEYS, _home_from), (SECRET_KEYS, _secret_from)):
         for section, names in keys.items():
             table = anchored.get(section)
             if isinstance(table, dict):

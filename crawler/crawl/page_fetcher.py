@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits
 from crawler.fetch.retry import WAIT_STATUSES, parse_retry_after
 from crawler.fetch.throttle import Throttle
-from crawler.model import DocumentKind, Failure, Lease, PreviousVisit, Reply, Request, State, Url, Verdict
+from crawler.model import DocumentKind, Failure, Lease, Page, PreviousVisit, Reply, Request, State, Url, Verdict
 from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Blocked, Robots
 from crawler.state.database import storage_errors
@@ -68,8 +69,20 @@ class FetchedPage(NamedTuple):
     challenge: Challenge | None = None
 
 
+IsRendered = Callable[[Url, Page], bool]
+"""Whether a page that was read before is read by rendering."""
+
+
+def never_rendered(_url: Url, _page: Page) -> bool:
+    """The choice of a crawl without a browser."""
+    return False
+
+
 class PageFetcher:
-    """Fetches the URL of a lease within the rules of its origin. ``earlier`` answers in place of the server."""
+    """Fetches the URL of a lease within the rules of its origin. ``earlier`` answers in place of the server.
+
+    A page that ``is_rendered`` is fetched in full: the response may be the same, and what scripts draw of it not.
+    """
 
     def __init__(  # noqa: PLR0913 - each is a collaborator
         self,
@@ -80,6 +93,7 @@ class PageFetcher:
         pauses: PauseStore,
         earlier: EarlierCrawl | None,
         options: FetchOptions,
+        is_rendered: IsRendered = never_rendered,
     ) -> None:
         self._fetcher = fetcher
         self._robots_cache = robots_cache
@@ -88,6 +102,7 @@ class PageFetcher:
         self._pauses = pauses
         self._earlier = earlier
         self._options = options
+        self._is_rendered = is_rendered
 
     def without_request(self, lease: Lease, now: float) -> Verdict | EarlierAnswer | None:
         """The answer that needs no request; None when one is needed or robots.txt is not in the cache."""
@@ -107,7 +122,8 @@ class PageFetcher:
                 self._throttle.set_crawl_delay(origin, delay)
             body = options.sitemap_body if lease.kind is DocumentKind.SITEMAP else options.page_body
             previous = self._previous_visits.get(lease.id, lease.kind)
-            headers = conditional_headers(previous)
+            is_rendered = previous and previous.page and self._is_rendered(lease.url, previous.page)
+            headers = [] if is_rendered else conditional_headers(previous)
             answer = await self._fetcher.fetch(lease.url, headers=headers, body=body)
             challenge = detect_challenge(answer) if isinstance(answer, Reply) else None
         finally:

@@ -153,18 +153,21 @@ class PreviousVisits:
                 seen_at or 0.0, label, etag, last_modified, header_date, page_date, page_date_source
             )
             targets, is_whole = self._names.links(links)
+            stored = _decode_page(page) if page else None
+            rendered = stored is not None and stored.rendered
             if reading != parse_key(self._reading, kind) or not is_whole:
-                return PreviousVisit(content, sighting, b"", text, None, True, False, targets, failures)
+                return PreviousVisit(content, sighting, b"", text, None, True, False, targets, failures, rendered)
             return PreviousVisit(
                 content,
                 sighting,
                 digest,
                 text,
-                replace(_decode_page(page), links=targets) if page else None,
+                replace(stored, links=targets) if stored else None,
                 self._is_due(number, full_run),
                 source_key == self._source_key and bool(etag or last_modified),
                 targets,
                 failures,
+                rendered,
             )
 
     def _is_due(self, number: int, full_run: int | None) -> bool:

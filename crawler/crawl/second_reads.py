@@ -16,18 +16,20 @@ from msgspec import Struct
 from crawler.crawl.page_fetcher import PageFetcher
 from crawler.fetch.throttle import Throttle
 from crawler.lastmod.observe import pages_to_read_again
-from crawler.model import FetchedDocument, Reply, Url
+from crawler.model import FetchedDocument, Page, Reply, Url
 from crawler.parse.pool import ParsePool
 from crawler.parse.snapshot.diff import Delta
+from crawler.render.renderer import Renderer
 from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import origin_of
 
 MAX_PAUSE: Final = 60.0
 """Seconds that the server may ask to wait, beyond which no more pages are fetched twice."""
-_SELECT: Final = """SELECT u.url, c.digest, c.text FROM visit v JOIN url u ON u.id = v.id
+_SELECT: Final = """SELECT u.url, c.digest, c.text, c.page FROM visit v JOIN url u ON u.id = v.id
   JOIN content c ON c.id = v.content WHERE v.id = ?"""
 _STORE: Final = "INSERT OR REPLACE INTO second_read VALUES (?, ?, ?)"
 _ADD_TO_TRAIL: Final = "UPDATE visit SET trail = trail || ? WHERE id = ?"
+_decode_page = msgspec.msgpack.Decoder(Page).decode
 _UNCHANGED: Final = msgspec.msgpack.encode(Delta())
 
 
@@ -38,6 +40,7 @@ class _SecondRead(Struct):
     url: Url
     digest: bytes
     text: bytes
+    page: bytes | None
     trail: str = ""
     delta: bytes | None = None
 
@@ -52,6 +55,7 @@ class SecondReads:
     fetcher: PageFetcher
     throttle: Throttle
     pool: ParsePool
+    renderer: Renderer | None = None
     fetched: int = 0
     bytes: int = 0
     is_challenged: bool = False
@@ -92,5 +96,11 @@ class SecondReads:
             return
         self.bytes += answer.wire_bytes
         if answer.status == 200 and not answer.cut:
-            read = await self.pool.read(FetchedDocument.of_reply(answer, known=page.digest, before=page.text))
+            read = await self._read(answer, page)
             page.delta = _UNCHANGED if read.is_known else read.delta or None
+
+    async def _read(self, answer: Reply, page: _SecondRead) -> Page:
+        """The page of the second response, read as it was the first time."""
+        if self.renderer and page.page and _decode_page(page.page).rendered:
+            return await self.renderer.read_again(answer, page.digest, page.text)
+        return await self.pool.read(FetchedDocument.of_reply(answer, known=page.digest, before=page.text))

@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +30,7 @@ from crawler.crawl.engine import CrawlEngine, CrawlLimits, FinishReason, RejectS
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
-from crawler.crawl.page_fetcher import FetchOptions, PageFetcher, PauseStore
+from crawler.crawl.page_fetcher import FetchOptions, PageFetcher, PauseStore, never_rendered
 from crawler.crawl.revalidation import PreviousVisits
 from crawler.crawl.second_reads import SecondReads
 from crawler.crawl.worker import PageParser, PageWorker
@@ -38,12 +39,17 @@ from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
 from crawler.fetch.paced_fetcher import steady_clock
+from crawler.fetch.permits import run_permits
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.throttle import Throttle, ThrottleOptions
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Outcome, State, Verdict
 from crawler.parse.html.page import ReadOptions
 from crawler.parse.pool import ParsePool
 from crawler.parse.protocol import ParserOptions
+from crawler.render.document import BrowserOptions, RenderLimits
+from crawler.render.renderer import Renderer, RenderOptions, known_templates
+from crawler.render.resources import ResourceOptions, ResourceRoad
+from crawler.render.templates import Templates
 from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Robots, RobotsAccess, product_token
 from crawler.robots.store import RobotsStore
@@ -134,7 +140,8 @@ def parser_options(plan: CrawlPlan) -> ParserOptions:
         alternates=content.alternates,
         dates=content.lastmod in ("observed", "page"),
         max_links=parse.max_links,
-        token=product_token(plan.config.fetch.user_agent),
+        token=_token(plan),
+        scripts=_may_render(plan.config),
     )
     return ParserOptions(options, plan.params, parse.timeout, parse.memory, parse.max_link_bytes)
 
@@ -202,7 +209,7 @@ def _throttle(plan: CrawlPlan) -> Throttle:
     pace = plan.config.pace
     folder = origin_of(plan.seed) if plan.source and plan.source.folder else ""
     options = ThrottleOptions(pace.concurrency, pace.rate, pace.delay)
-    return Throttle(options, plan.processes * SPARE_LEASES, steady_clock(), folder)
+    return Throttle(options, plan.processes * SPARE_LEASES, steady_clock(), folder, run_permits())
 
 
 def _limits(config: Config) -> CrawlLimits:
@@ -213,18 +220,65 @@ def _limits(config: Config) -> CrawlLimits:
 
 
 def _worker(
-    plan: CrawlPlan, fetcher: PageFetcher, pool: ParsePool, frontier: SqliteFrontier, clock: Clock
+    plan: CrawlPlan, fetcher: PageFetcher, parser: PageParser, frontier: SqliteFrontier, clock: Clock
 ) -> PageWorker:
     config = plan.config
     options = OutcomeOptions(config.fetch.max_redirects, config.obey.nofollow, config.scope.sitemap_seeds)
     return PageWorker(
         fetcher,
-        PageParser(pool, product_token(config.fetch.user_agent)),
+        parser,
         OutcomeBuilder(build_judge(plan), frontier, options),
         RetryPolicy(config.fetch.retries, longest_asked=config.pace.max_retry_after),
         config.output.keep_failed,
         clock,
     )
+
+
+def _token(plan: CrawlPlan) -> str:
+    return product_token(plan.config.fetch.user_agent)
+
+
+def _may_render(config: Config) -> bool:
+    """Whether pages may be rendered: as the configuration says, if the extra is installed."""
+    return config.render.mode != "never" and find_spec("playwright") is not None
+
+
+def _resource_options(config: Config) -> ResourceOptions:
+    size = config.render.max_resource
+    return ResourceOptions(body=BodyLimits(wire=size, decoded=2 * size), cache=config.render.cache)
+
+
+@asynccontextmanager
+async def _rendering(
+    plan: CrawlPlan, store: Store, road: ResourceRoad, pool: ParsePool
+) -> AsyncIterator[Renderer | None]:
+    """The renderer of a visit, None when no page may be rendered. Keeps its decisions for the next run.
+
+    Raises UsageError when pages must be rendered and cannot be, StorageError.
+    """
+    config, render = plan.config, plan.config.render
+    is_always = render.mode == "always"
+    if not _may_render(config):
+        if is_always:
+            raise UsageError("--render always needs other packages: pip install 'siteatlas[render]'")
+        yield None
+        return
+    browser = BrowserOptions(render.browser, render.sandbox, render.memory, render.max_pages, config.fetch.user_agent)
+    limits = RenderLimits(render.timeout, config.fetch.max_body)
+    options = RenderOptions(is_always, render.concurrency, limits, browser)
+    renderer = Renderer(road, pool, Templates(known_templates(store.db)), options)
+    try:
+        if is_always:
+            await renderer.open()
+        yield renderer
+        renderer.store(store.db)
+    finally:
+        await renderer.close()
+
+
+def _previous_visits(plan: CrawlPlan, store: Store) -> PreviousVisits:
+    refetch_every = plan.config.fetch.refetch_every
+    return PreviousVisits(store.db, store.run.number, parse_settings_key(plan), source_key(plan), refetch_every)
 
 
 async def visit(  # noqa: PLR0913 - three of them have a default
@@ -256,13 +310,11 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         robots_cache = build_robots_cache(plan, store, fetcher, clock)
         robots = await _seed_robots(plan, store, fetcher, robots_cache, may_move=reject is not None)
         pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
-        previous_visits = PreviousVisits(
-            store.db, store.run.number, parse_settings_key(plan), source_key(plan), plan.config.fetch.refetch_every
-        )
-        page_fetcher = PageFetcher(
-            fetcher, robots_cache, throttle, previous_visits, pauses, earlier, fetch_options(plan.config)
-        )
-        worker = _worker(plan, page_fetcher, pool, frontier, throttle.clock)
+        road = ResourceRoad(fetcher, robots_cache, throttle, _resource_options(plan.config))
+        renderer = await stack.enter_async_context(_rendering(plan, store, road, pool))
+        rules = robots_cache, throttle, _previous_visits(plan, store), pauses, earlier, fetch_options(plan.config)
+        page_fetcher = PageFetcher(fetcher, *rules, renderer.is_rendered if renderer else never_rendered)
+        worker = _worker(plan, page_fetcher, PageParser(pool, _token(plan), renderer), frontier, throttle.clock)
 
         def further() -> bool:
             return frontier.review_postponed() or more(frontier) or frontier.review_postponed()
@@ -279,7 +331,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
                 with suppress(StorageError):  # of which the caller hears already
                     frontier.land()
             if ending is FinishReason.COMPLETE and second_reads:
-                again = SecondReads(page_fetcher, throttle, pool)
+                again = SecondReads(page_fetcher, throttle, pool, renderer)
                 await again.run(store.db, store.run.number, second_reads, lambda: engine.stopping)
                 engine.tally.fetched += again.fetched
                 engine.tally.bytes += again.bytes
@@ -287,7 +339,8 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         raise engine.rejection
     moved = [f"the start URL {url} leads to {plan.seed}, so the crawl starts there" for url in plan.moved_from[:1]]
     robots_notes = (*robots.notes, *robots.delay_note(plan.config.obey.max_crawl_delay))
-    notes = [*moved, *robots_notes, files_note, plan.scope.note, *frontier.notes, *suspect_notes]
+    render_notes = renderer.notes() if renderer else []
+    notes = [*moved, *robots_notes, files_note, plan.scope.note, *render_notes, *frontier.notes, *suspect_notes]
     return VisitResult(ending, engine.tally, tuple(filter(None, notes)))
 
 

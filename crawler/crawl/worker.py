@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from crawler.crawl.indexability import is_readable
 from crawler.crawl.outcome import OutcomeBuilder
 from crawler.crawl.page_fetcher import FetchedPage, PageFetcher
@@ -23,6 +25,7 @@ from crawler.model import (
     Verdict,
 )
 from crawler.parse.pool import ParsePool
+from crawler.render.renderer import Renderer
 
 
 class ParsedPage(NamedTuple):
@@ -37,11 +40,12 @@ class ParsedPage(NamedTuple):
 class PageParser:
     """The parse step: the page of a reply, from the parser processes or, after a 304, from the previous visit.
 
-    ``token`` is our product token in robots directives.
+    ``token`` is our product token in robots directives. With a ``renderer``, some pages are read as scripts leave them.
     """
 
     pool: ParsePool
     token: str
+    renderer: Renderer | None = None
 
     async def parse(self, lease: Lease, reply: Reply, fetched: FetchedPage) -> ParsedPage:
         """Parse the body of a reply that is no transient failure."""
@@ -53,9 +57,13 @@ class PageParser:
         if not (is_readable(reply) or (lease.kind is DocumentKind.SITEMAP and reply.status == 200)):
             return ParsedPage(reply, None, is_known=False)
         page = await self.pool.read(_document(lease, reply, previous))
-        if previous and page.is_known:
-            return ParsedPage(reply, previous.page, is_known=True)
-        return ParsedPage(reply, page, is_known=False)
+        is_known = previous is not None and previous.page is not None and page.is_known
+        if previous and previous.page and is_known:
+            page = replace(previous.page, text=previous.text)
+        if self.renderer and lease.kind is DocumentKind.PAGE:
+            raw, page = page, await self.renderer.read(reply, page, previous)
+            is_known = is_known and page is raw
+        return ParsedPage(reply, page, is_known)
 
 
 class PageWorker:
@@ -129,7 +137,7 @@ class PageWorker:
 
 
 def _document(lease: Lease, reply: Reply, previous: PreviousVisit | None) -> FetchedDocument:
-    if previous is None:
+    if previous is None or previous.rendered:  # a raw page and a rendered one are not compared
         return FetchedDocument.of_reply(reply, lease.kind)
     return FetchedDocument.of_reply(reply, lease.kind, previous.digest if previous.page else b"", previous.text)
 

@@ -44,9 +44,8 @@ OMITTED_STATES = (
 )
 
 ONE_PAGE_HINT = (
-    "only one page was found, and it contains no links to other pages; if a browser shows links, "
-    "JavaScript creates them, and Siteatlas does not run JavaScript; a sitemap from the site itself would help to "
-    "find its pages"
+    "only one page was found, and it contains no links to other pages; if a browser shows links, JavaScript creates "
+    "them: pip install 'siteatlas[render]' and install Chromium, so that --render auto reads such pages"
 )
 
 

@@ -15,6 +15,7 @@ from crawler.parse.html.images import find_images
 from crawler.parse.html.links import MAX_FAULTS, LinkTargets, PageUrls, base_url, read_link_headers
 from crawler.parse.html.outline import Outline
 from crawler.parse.html.refresh import REFRESH, read_refresh
+from crawler.parse.html.scripts import read_scripts
 from crawler.parse.html.text import MAX_TITLE, one_line
 from crawler.parse.html.video import VideoCollector
 from crawler.robots import meta
@@ -25,7 +26,7 @@ class ReadOptions(Struct, frozen=True, array_like=True):
     """The choices of a crawl about what is read.
 
     ``token`` is the crawler's product token, which a robots meta element may name. A refresh after at most
-    ``refresh_limit`` seconds counts as a redirect, a slower one as a link.
+    ``refresh_limit`` seconds counts as a redirect, a slower one as a link. ``scripts``: which scripts the page loads.
     """
 
     images: bool = True
@@ -35,6 +36,7 @@ class ReadOptions(Struct, frozen=True, array_like=True):
     max_links: int = 20_000
     token: str = "siteatlas"  # noqa: S105 - the token of robots.txt, no secret
     refresh_limit: float = 0.0
+    scripts: bool = False
 
 
 def read_page(document: FetchedDocument, options: ReadOptions, resolver: UrlResolver, now: float) -> Page:
@@ -114,5 +116,6 @@ def _read(
         breadcrumb=read_breadcrumb(nodes, outline.crumbs, urls),
         by_header=bool(document.refresh)
         or (any("canonical" in link.rels for link in headers) and canonicals != [urls.page]),
+        scripts=read_scripts(decoded.body) if options.scripts else [],
         engine_noindex="" if noindex else meta.read_engine_noindex(outline.metas, document.robots, now),
     )

@@ -1,0 +1,185 @@
+"""Renders one page: opens it in a fresh context, answers its requests, waits until it is done, and reads its DOM.
+
+A page is done when its load event has fired, no document, script or data request is under way for 500 ms, and its DOM
+did not change for 500 ms. Search engines neither click nor scroll
+(https://developers.google.com/search/docs/crawling-indexing/javascript/lazy-loading), and neither does this.
+"""
+
+from collections.abc import Awaitable
+from contextlib import suppress
+from typing import Any, Final
+
+import anyio
+from playwright.async_api import BrowserContext, CDPSession, Dialog, Error, Page, Request, Route, WebSocketRoute
+
+from crawler.model import Reply
+from crawler.render.document import RenderedDocument, RenderLimits
+from crawler.render.resources import MAIN_DOCUMENT, NO_CONTENT, PageResources, ResourceAnswer, ResourceRequest
+
+QUIET_SECONDS: Final = 0.5
+_POLL_SECONDS: Final = 0.05
+_GRACE_SECONDS: Final = 3.0
+"""For the last look at the DOM, when time is over."""
+_WORLD: Final = "siteatlas"
+"""An isolated world: the scripts of the page cannot reach it."""
+# Runs before the page's own scripts, in the isolated world.
+_OBSERVE: Final = """
+(() => {
+  globalThis.changed = performance.now();
+  new MutationObserver(() => { changed = performance.now(); })
+    .observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+})()
+"""
+_QUIET: Final = "performance.now() - globalThis.changed"
+# The markup, at most so many characters of it: {limit}. Open shadow roots are laid open, as search engines do.
+_READ: Final = """
+(() => {{
+  for (const host of document.querySelectorAll("*")) {{
+    if (host.shadowRoot) {{
+      const open = document.createElement("siteatlas-shadow");
+      open.append(...[...host.shadowRoot.childNodes].map(node => node.cloneNode(true)));
+      host.append(open);
+    }}
+  }}
+  const doctype = document.doctype ? "<!doctype html>" : "";
+  const markup = doctype + (document.documentElement ? document.documentElement.outerHTML : "");
+  return [markup.length > {limit} ? markup.slice(0, {limit}) : markup, markup.length, location.href];
+}})()
+"""
+
+
+async def render(
+    context: BrowserContext, reply: Reply, resources: PageResources, limits: RenderLimits
+) -> RenderedDocument:
+    """Render the page of a reply. Raises playwright.async_api.Error and TimeoutError when the browser fails."""
+    return await _Rendering(context, reply, resources, limits).run()
+
+
+class _Rendering:
+    """One page from its first byte to its DOM."""
+
+    def __init__(self, context: BrowserContext, reply: Reply, resources: PageResources, limits: RenderLimits) -> None:
+        self._context = context
+        self._reply = reply
+        self._resources = resources
+        self._limits = limits
+        self._pending: set[Request] = set()
+        self._quiet_since = anyio.current_time()
+        self._is_loaded = False
+        self._is_opened = False
+        self._left_for = ""
+
+    async def run(self) -> RenderedDocument:
+        context = self._context
+        context.set_default_timeout(0)  # the deadlines are ours
+        await context.route("**/*", self._answer)
+        await context.route_web_socket("**/*", _close_web_socket)
+        page = await context.new_page()
+        page.on("dialog", _dismiss)
+        page.on("load", lambda _: self._on_load())
+        page.on("popup", _close_page)
+        session = await context.new_cdp_session(page)
+        await session.send("Page.addScriptToEvaluateOnNewDocument", {"source": _OBSERVE, "worldName": _WORLD})
+        started = anyio.current_time()
+        with anyio.fail_after(self._limits.seconds + _GRACE_SECONDS):
+            await page.goto(self._reply.url, wait_until="commit")
+        world = await self._world(session)
+        cut = await self._wait_until_done(session, world, started)
+        return await self._read(session, world, cut)
+
+    async def _world(self, session: CDPSession) -> int:
+        with anyio.fail_after(_GRACE_SECONDS):
+            tree = await session.send("Page.getFrameTree")
+            made = await session.send(
+                "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"], "worldName": _WORLD}
+            )
+        return int(made["executionContextId"])
+
+    async def _wait_until_done(self, session: CDPSession, world: int, started: float) -> str:
+        """Wait until the page is done; returns why it was cut short, or ""."""
+        limit = self._limits.seconds
+        while True:
+            now = anyio.current_time()
+            if now - started - self._resources.waited >= limit:
+                return f"reading stopped after {limit:g} s of rendering ({self._what_is_left()})"
+            if self._is_loaded and not self._pending and now - self._quiet_since >= QUIET_SECONDS:
+                left = limit - (now - started - self._resources.waited)
+                with anyio.move_on_after(max(left, _POLL_SECONDS)):
+                    still = await _evaluate(session, world, _QUIET)
+                    if not isinstance(still, int | float) or still >= QUIET_SECONDS * 1000:
+                        return ""
+            await anyio.sleep(_POLL_SECONDS)
+
+    def _what_is_left(self) -> str:
+        if self._pending:
+            return f"{next(iter(self._pending)).url[:200]} was still loading"
+        return "its content kept changing" if self._is_loaded else "it was still loading"
+
+    async def _read(self, session: CDPSession, world: int, cut: str) -> RenderedDocument:
+        with anyio.fail_after(_GRACE_SECONDS):
+            markup, length, address = await _evaluate(session, world, _READ.format(limit=self._limits.markup))
+        if length > self._limits.markup:
+            cut = cut or f"reading stopped after {self._limits.markup:,} characters of rendered markup"
+        return RenderedDocument(markup, cut, address, self._left_for)
+
+    async def _answer(self, route: Route) -> None:
+        """Answer one request of the page: the document by the reply, the rest by the road of the crawl."""
+        request = route.request
+        asked = await self._asked(request)
+        if asked.kind != MAIN_DOCUMENT:
+            self._pending.add(request)
+        elif self._is_opened and asked.url != self._reply.url:
+            self._left_for = self._left_for or asked.url
+        try:
+            await self._respond(route, asked)
+        finally:
+            self._pending.discard(request)
+            self._quiet_since = anyio.current_time()
+
+    async def _asked(self, request: Request) -> ResourceRequest:
+        try:
+            is_main = request.is_navigation_request() and request.frame.parent_frame is None
+            headers = tuple((await request.all_headers()).items())
+        except Error:  # of a window that was only just opened
+            return ResourceRequest(request.url, request.method, "popup")
+        return ResourceRequest(
+            request.url, request.method, MAIN_DOCUMENT if is_main else request.resource_type, headers
+        )
+
+    async def _respond(self, route: Route, asked: ResourceRequest) -> None:
+        if asked.kind == MAIN_DOCUMENT:
+            # The first one is the page. A later one would be another page, which is crawled on its own if it is linked:
+            # "no content" leaves the browser where it is.
+            is_first, self._is_opened = not self._is_opened, True
+            answer: ResourceAnswer | None = self._resources.document(self._reply) if is_first else NO_CONTENT
+        else:
+            answer = await self._resources.answer(asked)
+        with suppress(Error):  # the page may be gone by now
+            if answer is None:
+                await route.abort("blockedbyclient")
+            else:
+                await route.fulfill(status=answer.status, headers=dict(answer.headers), body=answer.body)
+
+    def _on_load(self) -> None:
+        self._is_loaded = True
+        self._quiet_since = anyio.current_time()
+
+
+async def _evaluate(session: CDPSession, world: int, expression: str) -> Any:
+    parameters = {"expression": expression, "contextId": world, "returnByValue": True}
+    found = await session.send("Runtime.evaluate", parameters)
+    return found["result"].get("value")
+
+
+def _close_web_socket(socket: WebSocketRoute) -> Awaitable[None]:
+    return socket.close()
+
+
+async def _dismiss(dialog: Dialog) -> None:
+    with suppress(Error):
+        await dialog.dismiss()
+
+
+async def _close_page(page: Page) -> None:
+    with suppress(Error):
+        await page.close()

@@ -1,0 +1,305 @@
+"""Reads pages as their scripts leave them, where that differs from the raw response, and says so.
+
+::
+
+    raw page | template: raw, rendered, compare | browser | parser processes | merged page
+"""
+
+import hashlib
+import logging
+import sqlite3
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from crawler.errors import UsageError
+from crawler.model import DiscoveredBy, FetchedDocument, Page, PreviousVisit, Reply, Url
+from crawler.parse.pool import ParsePool
+from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.render.document import BrowserOptions, RenderedDocument, RenderError, RenderLimits
+from crawler.render.resources import PageResources, ResourceRoad
+from crawler.render.templates import (
+    MIN_WORDS,
+    Choice,
+    RawPage,
+    TemplateRecord,
+    Templates,
+    differences,
+    raw_page,
+    words_of,
+)
+from crawler.state.database import storage_errors
+from crawler.state.store import read_about, write_about
+from crawler.units import count_text
+
+if TYPE_CHECKING:  # Playwright is loaded with the first page that is rendered
+    from crawler.render.browser import Chromium
+
+log = logging.getLogger(__name__)
+_KEY: Final = "render templates"
+_ATTEMPTS: Final = 2
+_MAX_SECONDS: Final = 120.0
+"""Of one page in all, with the time for which its requests wait for their turn."""
+MAX_NOTES: Final = 10
+
+
+class RenderTally(Struct):
+    """How many pages were rendered, compared and left raw, how many failed; seconds spent in the browser."""
+
+    rendered: int = 0
+    compared: int = 0
+    raw: int = 0
+    cut: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+
+
+class RenderOptions(Struct, frozen=True):
+    """``is_always``: every page is rendered, whatever its template. At most ``concurrency`` pages are open at once."""
+
+    is_always: bool = False
+    concurrency: int = 4
+    limits: RenderLimits = RenderLimits()
+    browser: BrowserOptions = BrowserOptions()
+
+
+class Renderer:
+    """Decides which pages are rendered, and reads these.
+
+    ``reasons`` counts the rendered pages by why they are; ``problem`` says why nothing can be rendered, or is "".
+    """
+
+    def __init__(self, road: ResourceRoad, pool: ParsePool, templates: Templates, options: RenderOptions) -> None:
+        self.tally = RenderTally()
+        self.reasons: Counter[str] = Counter()
+        self.problem = ""
+        self._chromium: Chromium | None = None
+        self._road = road
+        self._pool = pool
+        self._templates = templates
+        self._options = options
+        self._empty = 0  # pages that look empty and cannot be rendered
+        self._slots = anyio.Semaphore(options.concurrency)
+        self._learned = anyio.Event()
+        self._opening = anyio.Lock()
+
+    async def read(self, reply: Reply, raw: Page, previous: PreviousVisit | None) -> Page:
+        """The page of a reply whose raw reading is ``raw``: that, or the rendered one with what counts of both."""
+        if not _may_differ(raw):
+            return raw
+        page = raw_page(reply.url, raw, load_snapshot(raw.text) or "")
+        choice = await self._choose(page)
+        if choice is Choice.RAW:
+            self.tally.raw += 1
+            return raw
+        try:
+            document, resources = await self._open(reply)
+        except RenderError as error:
+            self.tally.failed += 1
+            return replace(raw, faults=[*raw.faults, f"reading stopped after the raw page: {error}"])
+        except UsageError as error:  # it will not get better
+            if self._options.is_always:
+                raise
+            self.problem = str(error)
+            self._empty += page.words < MIN_WORDS
+            return raw
+        else:
+            rendered = await self._parse_after(previous, reply, document)
+            if choice is Choice.COMPARE and not self._learn(page, raw, rendered, resources):
+                return raw
+        finally:
+            if choice is Choice.COMPARE:
+                self._templates.end_comparison(page)
+                self._wake()
+        self.tally.rendered += 1
+        self.tally.cut += bool(document.cut)
+        return merge(raw, rendered, document, resources)
+
+    async def _choose(self, page: RawPage) -> Choice:
+        """What to do with a page, after the comparisons that it must wait for."""
+        if self.problem:
+            self._empty += page.words < MIN_WORDS
+            return Choice.RAW
+        if self._options.is_always:
+            return Choice.RENDER
+        while (choice := self._templates.choose(page)) is Choice.WAIT:
+            await self._learned.wait()
+        return choice
+
+    def _learn(self, page: RawPage, raw: Page, rendered: Page, resources: PageResources) -> bool:
+        """Whether the two readings of a page differ."""
+        words = (words_of(load_snapshot(each.text) or "") for each in (raw, rendered))
+        found = differences(page.url, raw, rendered, *words)
+        self._templates.learn(page, found, _digest(resources.scripts))
+        self.tally.compared += 1
+        return bool(found)
+
+    async def read_again(self, reply: Reply, known: bytes, before: bytes) -> Page:
+        """Render a page once more and compare it with its first reading: its digest and text."""
+        try:
+            document, _ = await self._open(reply)
+        except (RenderError, UsageError):
+            return Page(is_html=False)
+        return await self._parse(reply, document, known, before)
+
+    def is_rendered(self, url: Url, page: Page) -> bool:
+        """Whether a page that was read before is read by rendering: a 304 says nothing about what scripts draw."""
+        return page.rendered or (not self.problem and self._templates.is_rendered(url, page.scripts))
+
+    def notes(self) -> list[str]:
+        """What was rendered and what it cost, in sentences."""
+        tally = self.tally
+        if self._empty:
+            return [f"{count_text(self._empty, 'page')} with nearly no text could not be rendered: {self.problem}"]
+        if not (tally.rendered or tally.compared or tally.failed):
+            return []
+        cut = f", {tally.cut:,} of them not to their end" if tally.cut else ""
+        failed = f"; {count_text(tally.failed, 'page')} could not be rendered" if tally.failed else ""
+        text = (
+            f"{count_text(tally.rendered, 'page')} rendered with Chromium{cut}, {tally.raw:,} read as sent, "
+            f"{tally.compared:,} read both ways; {count_text(self._road.fetched, 'request')} for scripts and data, "
+            f"{tally.seconds:,.0f} s in the browser{failed}"
+        )
+        return [text]
+
+    def store(self, db: sqlite3.Connection) -> None:
+        """Keep the decisions for the next run. Raises StorageError."""
+        text = msgspec.json.encode(self._templates.records()).decode()
+        with storage_errors():
+            write_about(db, _KEY, text)
+            if db.in_transaction:
+                db.execute("COMMIT")
+
+    def _wake(self) -> None:
+        self._learned.set()
+        self._learned = anyio.Event()
+
+    async def _open(self, reply: Reply) -> tuple[RenderedDocument, PageResources]:
+        """The page in a browser, which starts with the first page. Raises RenderError."""
+        async with self._slots:
+            chromium = await self.open()
+            for attempt in range(_ATTEMPTS):
+                resources = PageResources(self._road)
+                started = anyio.current_time()
+                try:
+                    return await self._render(chromium, reply, resources), resources
+                except RenderError as error:
+                    if attempt + 1 == _ATTEMPTS:
+                        raise
+                    log.info("%s is rendered again: %s", reply.url, error)
+                finally:
+                    self.tally.seconds += anyio.current_time() - started - resources.waited
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _render(self, chromium: "Chromium", reply: Reply, resources: PageResources) -> RenderedDocument:
+        from crawler.render.page import render  # noqa: PLC0415 - with Playwright
+
+        async with chromium.context() as context:
+            try:
+                with anyio.fail_after(_MAX_SECONDS):
+                    return await render(context, reply, resources, self._options.limits)
+            except TimeoutError:
+                chromium.replace(context, f"it did not respond for {reply.url}")
+                raise
+
+    async def open(self) -> "Chromium":
+        """The browser, which starts with the first page. Raises UsageError when there is none."""
+        from crawler.render.browser import Chromium  # noqa: PLC0415 - with Playwright
+
+        async with self._opening:
+            if self._chromium is None:
+                chromium = Chromium(self._options.browser)
+                await chromium.open()
+                self._chromium = chromium
+            return self._chromium
+
+    async def close(self) -> None:
+        """Close the browser."""
+        if self._chromium:
+            with anyio.CancelScope(shield=True):
+                await self._chromium.close()
+
+    async def _parse_after(self, previous: PreviousVisit | None, reply: Reply, document: RenderedDocument) -> Page:
+        """The rendered page, compared with the previous visit if that was rendered too."""
+        before = previous.page if previous and previous.rendered else None
+        if previous is None or before is None:
+            return await self._parse(reply, document, b"", b"")
+        rendered = await self._parse(reply, document, previous.digest, previous.text)
+        return replace(before, digest=rendered.digest, text=previous.text) if rendered.is_known else rendered
+
+    async def _parse(self, reply: Reply, document: RenderedDocument, known: bytes, before: bytes) -> Page:
+        """The rendered markup, read as any page, and compared with an earlier reading."""
+        headers = tuple(pair for pair in reply.headers if pair[0] != "content-type")
+        body = document.markup.encode("utf-8", "replace")
+        whole = replace(reply, body=body, headers=(*headers, ("content-type", "text/html; charset=utf-8")))
+        return await self._pool.read(FetchedDocument.of_reply(whole, known=known, before=before))
+
+
+def merge(raw: Page, rendered: Page, document: RenderedDocument, resources: PageResources) -> Page:
+    """The page that counts. Raw noindex and raw canonicals win, as they do for Google.
+
+    https://developers.google.com/search/docs/crawling-indexing/javascript/javascript-seo-basics
+    """
+    notes = []
+    canonicals, faults = rendered.canonicals, rendered.canonical_faults
+    if raw.canonicals and raw.canonicals != rendered.canonicals:
+        canonicals, faults = raw.canonicals, raw.canonical_faults
+        shown = rendered.canonicals[0] if rendered.canonicals else "none"
+        notes.append(f"render.canonical: the canonical is {raw.canonicals[0]} as sent, and {shown} when rendered")
+    if bool(raw.noindex) != bool(rendered.noindex):
+        notes.append(f"render.noindex: noindex is {'taken away' if raw.noindex else 'added'} by a script")
+    sent = {url for url, found in raw.links if found & DiscoveredBy.LINK}
+    added = [url for url, found in rendered.links if found & DiscoveredBy.LINK and url not in sent]
+    if added:
+        notes.append(f"render.links: {count_text(len(added), 'link')} only when rendered, such as {added[0]}")
+    if raw.title != rendered.title:
+        notes.append(f'render.title: the title is "{raw.title}" as sent, and "{rendered.title}" when rendered')
+    if document.cut:
+        notes.append(f"render.cut: {document.cut}")
+    if document.left_for:
+        notes.append(f"render.redirect: a script leads to {document.left_for}")
+    notes += [f"render.blocked: {url} is blocked by robots.txt ({why})" for url, why in resources.blocked.items()]
+    partial = [
+        f"reading stopped after {url} could not be fetched: {why}" for url, why in [*resources.failed.items()][:1]
+    ]
+    return replace(
+        rendered,
+        canonicals=canonicals,
+        canonical_faults=faults,
+        noindex=raw.noindex or rendered.noindex,
+        nofollow=raw.nofollow or rendered.nofollow,
+        engine_noindex=raw.engine_noindex or rendered.engine_noindex,
+        refresh=raw.refresh or rendered.refresh,
+        by_header=raw.by_header,
+        faults=[*rendered.faults, *partial],
+        scripts=raw.scripts,
+        rendered=True,
+        render_notes=notes[:MAX_NOTES],
+        is_known=False,
+    )
+
+
+def _may_differ(raw: Page) -> bool:
+    """Whether a raw page can be rendered at all: HTML with scripts, without a noindex or a refresh elsewhere.
+
+    Google takes a raw noindex as final, and does not render such pages.
+    """
+    return raw.is_html and bool(raw.scripts) and not raw.noindex and raw.refresh is None and not raw.fallback
+
+
+def _digest(scripts: dict[str, str]) -> str:
+    return hashlib.blake2b(repr(sorted(scripts.items())).encode(), digest_size=8).hexdigest()
+
+
+def known_templates(db: sqlite3.Connection) -> dict[str, TemplateRecord]:
+    """The decisions of the runs before. Raises StorageError."""
+    with storage_errors():
+        text = read_about(db, _KEY)
+    try:
+        return msgspec.json.decode(text, type=dict[str, TemplateRecord]) if text else {}
+    except msgspec.MsgspecError:  # another version wrote it: decide anew
+        return {}

@@ -1,0 +1,188 @@
+"""Which pages are rendered: decided for each template, by what rendering changed on its first pages. Pure.
+
+A template is the shape of the URL with the scripts that the raw page loads. Marks of a framework decide nothing: a page
+that Next or Nuxt rendered on the server says the same before and after, so it is read raw.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from crawler.model import DiscoveredBy, Page, Url
+from crawler.url.normalize import origin_of
+
+NEW_SAMPLES: Final = 2
+"""Pages of a new template that are read both ways."""
+MAX_TEMPLATES: Final = 2_000
+"""Templates whose decision is kept between runs, the last used ones."""
+MIN_WORDS: Final = 25
+"""A raw page with fewer words is rendered at once."""
+_SHARE_OF_WORDS: Final = 0.05
+"""Words that only one reading has: more of them are another main text."""
+# what builds put into the names of bundles: hashes and versions
+_hash = re.compile(r"[0-9a-f]{6,}|(?<=[.-])[A-Za-z0-9_]{8,32}(?=\.m?js\b)|[0-9]+").sub
+_word = re.compile(r"[^\W\d_]{2,40}").findall
+_tags = re.compile(r"<[^<>]*+>").sub
+
+
+class Mode(StrEnum):
+    """How the pages of a template are read."""
+
+    UNDECIDED = ""
+    RAW = "raw"
+    RENDERED = "rendered"
+
+
+class Choice(StrEnum):
+    """What to do with one page."""
+
+    RAW = "raw"
+    RENDER = "render"
+    COMPARE = "compare"  # render it, and learn from the difference
+    WAIT = "wait"  # until a comparison of its template has ended
+
+
+class TemplateRecord(Struct):
+    """What is known of a template: how its pages are read, why, by which scripts, and how many links a raw page has."""
+
+    mode: Mode = Mode.UNDECIDED
+    reason: str = ""
+    scripts: str = ""
+    equal: int = 0  # comparisons without a difference since the last change of its scripts
+    links: int = 0  # the most that a raw page of it had; pages with less than half as many are rendered
+    sampled: int = 0  # comparisons in this run
+    running: int = 0  # comparisons under way
+
+
+class RawPage(Struct, frozen=True):
+    """What the decision needs of a raw page."""
+
+    url: Url
+    scripts: list[str]
+    words: int
+    links: int
+
+
+def template_key(url: Url, scripts: Iterable[str]) -> str:
+    """The template of a page: origin, number of segments, first segment of several, ending; and its scripts."""
+    parts = urlsplit(url)
+    segments = [part for part in parts.path.split("/") if part]
+    first = segments[0] if len(segments) > 1 else ""
+    ending = segments[-1].rpartition(".")[2] if segments and "." in segments[-1] else ""
+    names = sorted({unhashed(script) for script in scripts})
+    return " ".join((origin_of(url), str(len(segments)), first, ending, bool(parts.query) * "?", *names))
+
+
+def unhashed(script: str) -> str:
+    """The address of a script without what a build changes in it."""
+    return _hash("#", script.partition("?")[0])
+
+
+class Templates:
+    """The decisions of one run; ``known`` are those of the runs before, by template."""
+
+    def __init__(self, known: Mapping[str, TemplateRecord]) -> None:
+        self._records = dict(known)
+        for record in self._records.values():
+            record.sampled = record.running = 0
+
+    def records(self) -> dict[str, TemplateRecord]:
+        """The decisions to keep, at most ``MAX_TEMPLATES``."""
+        decided = [(key, record) for key, record in self._records.items() if record.mode]
+        return dict(decided[-MAX_TEMPLATES:])
+
+    def is_rendered(self, url: Url, scripts: Iterable[str]) -> bool:
+        """Whether the pages of the template of a page are rendered."""
+        record = self._records.get(template_key(url, scripts))
+        return record is not None and record.mode is Mode.RENDERED
+
+    def choose(self, page: RawPage) -> Choice:
+        """What to do with a page. After ``COMPARE``, :meth:`end_comparison` must follow, with or without a result."""
+        if not page.scripts:
+            return Choice.RAW
+        key = template_key(page.url, page.scripts)
+        record = self._records.pop(key, None) or TemplateRecord()
+        self._records[key] = record  # the last used ones are at the end
+        choice = self._choice(record, page)
+        if choice is Choice.COMPARE:
+            record.running += 1
+        record.links = max(record.links, page.links)
+        return choice
+
+    def _choice(self, record: TemplateRecord, page: RawPage) -> Choice:
+        if record.mode is Mode.RENDERED:
+            return Choice.RENDER
+        is_thin = page.words < MIN_WORDS or page.links * 2 < record.links
+        if record.mode is Mode.RAW and record.sampled:
+            return Choice.RENDER if is_thin else Choice.RAW
+        wanted = 1 if record.mode is Mode.RAW or self._knows_raw(page) else NEW_SAMPLES - record.equal
+        if record.running < wanted:
+            return Choice.COMPARE
+        return Choice.RENDER if is_thin else Choice.WAIT
+
+    def _knows_raw(self, page: RawPage) -> bool:
+        """Whether other templates of the site that load the same scripts are read raw."""
+        own = {unhashed(script) for script in page.scripts}
+        start = f"{origin_of(page.url)} "
+        return any(
+            record.mode is Mode.RAW and own == set(key.split(" ")[5:])
+            for key, record in self._records.items()
+            if key.startswith(start)
+        )
+
+    def learn(self, page: RawPage, differences: Iterable[str], scripts: str) -> None:
+        """Learn from the two readings of a page. ``scripts`` is the digest of the scripts that it ran."""
+        record = self._records[template_key(page.url, page.scripts)]
+        if record.scripts != scripts:  # a new build, or another one than that of the run before
+            is_new = not record.scripts
+            record.scripts = scripts
+            if not is_new and record.mode is Mode.RAW:
+                record.mode, record.equal = Mode.UNDECIDED, 0
+        record.sampled += 1
+        reasons = [*differences]
+        if reasons:
+            record.mode, record.reason, record.equal = Mode.RENDERED, ", ".join(reasons), 0
+            return
+        record.equal += 1
+        if record.equal >= NEW_SAMPLES or self._knows_raw(page):
+            record.mode, record.reason = Mode.RAW, ""
+
+    def end_comparison(self, page: RawPage) -> None:
+        """A comparison has ended; :meth:`learn` may have had its result."""
+        self._records[template_key(page.url, page.scripts)].running -= 1
+
+
+def raw_page(url: Url, page: Page, markup: str) -> RawPage:
+    """What the decision needs of a page and its markup."""
+    return RawPage(url, page.scripts, len(words_of(markup)), len(_own_links(url, page)))
+
+
+def words_of(markup: str) -> set[str]:
+    """The distinct words of a snapshot's markup, in lower case."""
+    return set(_word(_tags(" ", markup).lower()))
+
+
+def differences(url: Url, raw: Page, rendered: Page, raw_words: set[str], rendered_words: set[str]) -> list[str]:
+    """What rendering changed of a page, among what counts for a sitemap and its date."""
+    found = []
+    if _own_links(url, raw) != _own_links(url, rendered):
+        found.append("links")
+    if raw.canonicals != rendered.canonicals:
+        found.append("canonical")
+    if (bool(raw.noindex), raw.nofollow) != (bool(rendered.noindex), rendered.nofollow):
+        found.append("robots")
+    if " ".join(raw.title.split()) != " ".join(rendered.title.split()):
+        found.append("title")
+    if len(raw_words ^ rendered_words) > _SHARE_OF_WORDS * max(len(raw_words), len(rendered_words), 1):
+        found.append("main text")
+    return found
+
+
+def _own_links(url: Url, page: Page) -> set[Url]:
+    """The pages of the same origin that a page links to."""
+    start = f"{origin_of(url)}/"
+    return {target for target, found in page.links if found & DiscoveredBy.LINK and target.startswith(start)}

@@ -1,0 +1,231 @@
+"""Pages that scripts draw, in the Chromium of the system, over the whole road from the command to the sitemap."""
+
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import browsing
+import pytest
+from run import FAST, Ran, siteatlas
+from scripted import Answer, Route, Site, links, scripted
+
+from sitemap import read
+
+pytestmark = pytest.mark.needs_chromium
+SHELL = '<!doctype html><html><head><title>App</title><script src="/app.js" defer></script></head><body><main></main>'
+# Draws what the JSON of a path says, and tries to change the address as a router does.
+APP = """
+(async () => {
+  const answer = await fetch("/data" + (location.pathname === "/" ? "/home" : location.pathname) + ".json");
+  const page = await answer.json();
+  document.title = page.title;
+  document.querySelector("main").innerHTML = page.html;
+  for (const [name, values] of page.head || []) {
+    document.head.append(Object.assign(document.createElement(name), values));
+  }
+  history.replaceState({}, "", location.pathname + "?drawn");
+})();
+"""
+WORDS = " ".join(f"word{letter}{other}" for letter in "abcdefgh" for other in "abcdefgh")
+
+
+def script(text: str) -> Answer:
+    return Answer(text, headers={"Content-Type": "text/javascript"})
+
+
+def data(title: str, html: str, *head: tuple[str, dict[str, str]]) -> Answer:
+    body = json.dumps({"title": title, "html": html, "head": head})
+    return Answer(body, headers={"Content-Type": "application/json"})
+
+
+def anchors(*paths: str) -> str:
+    return "".join(f'<a href="{path}">{path}</a>' for path in paths)
+
+
+def crawl(site: Site, folder: Path, *words: str) -> Ran:
+    browsing.binary()  # skips without one
+    sandbox = ("--browser-no-sandbox",) if os.geteuid() == 0 else ()
+    return siteatlas(folder, "crawl", site.url, "--output", "out", *FAST, *sandbox, *words, timeout=110)
+
+
+def listed(site: Site, folder: Path) -> list[str]:
+    return sorted(entry.loc.removeprefix(site.url) for entry in read(folder / "out" / "sitemap.xml"))
+
+
+ROUTES: dict[str, Route] = {
+    "/": SHELL,
+    "/one": SHELL,
+    "/two": SHELL,
+    "/hidden": SHELL,
+    "/other": SHELL,
+    "/app.js": script(APP),
+    "/data/home.json": data("Home", f"<p>{WORDS}</p>{anchors('/one', '/two', '/hidden', '/other', '#/route')}"),
+    "/data/one.json": data("One", f"<p>{WORDS}</p><img src='/picture.png'>{anchors('/', '/two')}"),
+    "/data/two.json": data("Two", f"<p>{WORDS} two</p>{anchors('/')}"),
+    "/data/hidden.json": data("Hidden", f"<p>{WORDS}</p>", ("meta", {"name": "robots", "content": "noindex"})),
+    "/data/other.json": data("Other", f"<p>{WORDS}</p>", ("link", {"rel": "canonical", "href": "/two"})),
+}
+
+
+def test_google_pages_that_scripts_draw_are_found_and_judged_as_drawn(tmp_path: Path) -> None:
+    with scripted(dict(ROUTES)) as site:
+        ran = crawl(site, tmp_path)
+        assert ran.code == 0, ran.err
+        assert listed(site, tmp_path) == ["", "one", "two"]
+        entries = {entry.loc: entry for entry in read(tmp_path / "out" / "sitemap.xml")}
+        assert [image.loc for image in entries[f"{site.url}one"].images] == [f"{site.url}picture.png"]
+        assert "5 pages rendered with Chromium" in ran.out
+        # shared scripts are fetched once, pictures never
+        assert site.paths.count("/app.js") == 1
+        assert "/picture.png" not in site.paths
+        assert not [path for path in site.paths if "?drawn" in path]
+
+
+def test_ours_without_rendering_the_same_site_is_one_empty_page(tmp_path: Path) -> None:
+    with scripted(dict(ROUTES)) as site:
+        ran = crawl(site, tmp_path, "--render", "never")
+        assert listed(site, tmp_path) == [""]
+        assert "render" in ran.out
+        assert "/app.js" not in site.paths
+
+
+@pytest.mark.slow
+def test_ours_a_site_that_the_server_renders_is_compared_and_read_raw(tmp_path: Path) -> None:
+    hydrate = 'document.querySelector("main").dataset.hydrated = "yes"; addEventListener("click", () => {});'
+    pages = [f"/page/{number}" for number in range(60)]
+    page = f"<title>Page</title><script src='/hydrate.js' defer></script><main><p>{WORDS}</p>{anchors(*pages)}</main>"
+    routes: dict[str, Route] = {"/": page, "/hydrate.js": script(hydrate), **dict.fromkeys(pages, page)}
+    with scripted(routes) as site:
+        first = crawl(site, tmp_path)
+        assert len(listed(site, tmp_path)) == 61
+        assert "0 pages rendered with Chromium, 58 read as sent, 3 read both ways" in first.out
+        second = crawl(site, tmp_path)
+        assert "0 pages rendered with Chromium, 59 read as sent, 2 read both ways" in second.out
+
+
+@pytest.mark.slow
+def test_ours_a_change_of_mode_moves_no_date_and_an_edit_of_drawn_content_does(tmp_path: Path) -> None:
+    routes = dict(ROUTES)
+    with scripted(routes) as site:
+        crawl(site, tmp_path, "--render", "never", "--include", "re:.*")
+        crawl(site, tmp_path)
+        before = {entry.loc: entry.lastmod for entry in read(tmp_path / "out" / "sitemap.xml")}
+        crawl(site, tmp_path)
+        assert {entry.loc: entry.lastmod for entry in read(tmp_path / "out" / "sitemap.xml")} == before
+        routes["/data/two.json"] = data("Two", f"<p>{WORDS} two, edited</p>{anchors('/')}")
+        site.routes = routes
+        crawl(site, tmp_path)
+        after = {entry.loc: entry.lastmod for entry in read(tmp_path / "out" / "sitemap.xml")}
+        assert {url.removeprefix(site.url) for url in after if after[url] != before[url]} == {"two"}
+
+
+@contextmanager
+def canary() -> Iterator[tuple[int, list[str]]]:
+    """A port on which every connection, by TCP or UDP, is written down."""
+    seen: list[str] = []
+    with socket.socket() as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        tcp.bind(("127.0.0.1", 0))
+        port = tcp.getsockname()[1]
+        udp.bind(("127.0.0.1", port))
+        tcp.listen()
+        tcp.settimeout(0.05)
+        udp.settimeout(0.05)
+        is_over = threading.Event()
+
+        def watch() -> None:
+            while not is_over.is_set():
+                try:
+                    connection, _ = tcp.accept()
+                    seen.append(f"tcp {connection.recv(200)!r}")
+                    connection.close()
+                except TimeoutError:
+                    pass
+                with suppress(TimeoutError):
+                    seen.append(f"udp {udp.recv(200)!r}")
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        try:
+            yield port, seen
+        finally:
+            is_over.set()
+            thread.join()
+
+
+HOSTILE = """
+const wall = "127.0.0.1:%(port)d";
+const attempt = async action => { try { await action(); } catch {} };
+attempt(() => new WebSocket(`ws://${wall}/socket`));
+attempt(() => navigator.sendBeacon(`http://${wall}/beacon`, "x"));
+attempt(() => fetch(`http://${wall}/post`, {method: "POST", body: "x", mode: "no-cors"}));
+attempt(() => fetch(`http://${wall}/get`, {mode: "no-cors"}));
+attempt(() => new EventSource(`http://${wall}/events`));
+attempt(() => new Image().src = `http://${wall}/image.png`);
+attempt(() => new Audio(`http://${wall}/sound.mp3`).play());
+attempt(() => new Worker(URL.createObjectURL(new Blob([`fetch("http://${wall}/worker", {mode: "no-cors"})`]))));
+attempt(() => navigator.serviceWorker.register("/worker.js"));
+attempt(() => window.open(`http://${wall}/popup`));
+attempt(() => new RTCPeerConnection({iceServers: [{urls: `stun:${wall}`}]}).createDataChannel("x"));
+attempt(async () => {
+  const peer = new RTCPeerConnection({iceServers: [{urls: `stun:${wall}`}]});
+  peer.createDataChannel("x");
+  await peer.setLocalDescription(await peer.createOffer());
+});
+for (const rel of ["dns-prefetch", "preconnect", "prefetch", "prerender", "modulepreload"]) {
+  const link = document.createElement("link");
+  document.head.append(Object.assign(link, {rel, href: `http://${wall}/${rel}`}));
+}
+for (const [name, key] of [["iframe", "src"], ["object", "data"], ["embed", "src"], ["video", "src"]]) {
+  document.body.append(Object.assign(document.createElement(name), {[key]: `http://${wall}/${name}`}));
+}
+attempt(() => {
+  const a = document.body.appendChild(document.createElement("a"));
+  Object.assign(a, {href: `http://${wall}/download`, download: "x"}).click();
+});
+document.querySelector("main").innerHTML += '<a href="/two">two</a>';
+setInterval(() => { document.querySelector("main").dataset.now = Math.random(); }, 5);
+setTimeout(() => { for (let number = 0; number < 20; number++) alert(number); }, 50);
+setTimeout(() => { location.href = `http://${wall}/away`; }, 300);
+"""
+
+
+@pytest.mark.slow
+def test_ours_a_hostile_page_reaches_nothing_but_our_fetcher_and_ends(tmp_path: Path) -> None:
+    with canary() as (port, seen):
+        routes: dict[str, Route] = {"/": SHELL, "/two": links("/"), "/app.js": script(HOSTILE % {"port": port})}
+        with scripted(routes) as site:
+            ran = crawl(site, tmp_path, "--render-timeout", "3", "-v")
+            assert ran.code == 0, ran.err
+            assert listed(site, tmp_path) == ["", "two"]
+            assert seen == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "for (;;) {}",
+        "const kept = []; for (;;) kept.push(new Array(1e6).fill(Math.random()));",
+        "const main = document.querySelector('main'); for (;;) main.append(document.createElement('p'));",
+        "location.reload()",
+        "setInterval(() => fetch('/data/one.json?' + Math.random()), 1)",
+        "document.write('<p>'.repeat(1e7))",
+    ],
+    ids=["loop", "memory", "dom", "reload", "requests", "write"],
+)
+def test_ours_a_page_that_never_ends_costs_itself_only(tmp_path: Path, attack: str) -> None:
+    home = f"<title>Home</title><script src='/home.js'></script><p>{WORDS}</p>{anchors('/attack', '/one', '/two')}"
+    attacker = "<title>Attack</title><main></main><script src='/attack.js'></script>"
+    routes: dict[str, Route] = {
+        "/": home, "/one": home, "/two": home, "/attack": attacker,
+        "/home.js": script(""), "/attack.js": script(attack), "/data/one.json": data("One", ""),
+    }  # fmt: skip
+    with scripted(routes) as site:
+        ran = crawl(site, tmp_path, "--render-timeout", "2", "--render-memory", "600M")
+        assert ran.code in {0, 3, 4}, ran.err
+        assert {"/", "/one", "/two", "/attack"} <= set(site.paths)
+        assert len(site.paths) < 2_000

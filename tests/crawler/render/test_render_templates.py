@@ -1,0 +1,148 @@
+"""Which pages are rendered: by what rendering changed on the first pages of their template."""
+
+import pytest
+
+from crawler.model import DiscoveredBy, Page, Url
+from crawler.parse.html.scripts import INLINE, read_scripts
+from crawler.render.templates import Choice, Mode, RawPage, TemplateRecord, Templates, differences, template_key
+
+ROOT = "https://example.com"
+
+
+def raw(path: str, *, scripts: tuple[str, ...] = ("/app.1a2b3c4d.js",), words: int = 100, links: int = 10) -> RawPage:
+    return RawPage(Url(ROOT + path), [*scripts], words, links)
+
+
+def choose_and_learn(templates: Templates, page: RawPage, *found: str, build: str = "one") -> Choice:
+    choice = templates.choose(page)
+    if choice is Choice.COMPARE:
+        templates.learn(page, found, build)
+        templates.end_comparison(page)
+    return choice
+
+
+def test_ours_a_page_without_scripts_is_never_rendered() -> None:
+    assert Templates({}).choose(raw("/", scripts=())) is Choice.RAW
+
+
+def test_ours_two_pages_without_a_difference_decide_for_raw() -> None:
+    templates = Templates({})
+    choices = [choose_and_learn(templates, raw(f"/blog/{number}")) for number in range(40)]
+    assert choices == [Choice.COMPARE] * 2 + [Choice.RAW] * 38
+
+
+def test_ours_one_difference_decides_for_rendering() -> None:
+    templates = Templates({})
+    choices = [choose_and_learn(templates, raw(f"/blog/{number}"), "links") for number in range(5)]
+    assert choices == [Choice.COMPARE] + [Choice.RENDER] * 4
+    assert next(iter(templates.records().values())).reason == "links"
+
+
+def test_ours_other_templates_with_the_scripts_of_a_raw_one_need_one_page() -> None:
+    templates = Templates({})
+    for section in ("blog", "news", "shop"):
+        for number in range(3):
+            choose_and_learn(templates, raw(f"/{section}/{number}"))
+    assert [record.equal for record in templates.records().values()] == [2, 1, 1]
+
+
+def test_ours_pages_wait_while_their_template_is_being_compared() -> None:
+    templates = Templates({})
+    first, second = raw("/blog/1"), raw("/blog/2")
+    assert [templates.choose(first), templates.choose(second)] == [Choice.COMPARE] * 2
+    assert templates.choose(raw("/blog/3")) is Choice.WAIT
+    templates.end_comparison(first)
+    assert templates.choose(raw("/blog/3")) is Choice.COMPARE
+    templates.learn(second, ["title"], "one")
+    assert templates.choose(raw("/blog/4")) is Choice.RENDER
+
+
+@pytest.mark.parametrize(("words", "links"), [(3, 10), (100, 2)])
+def test_ours_an_empty_page_of_a_raw_template_is_rendered(words: int, links: int) -> None:
+    templates = Templates({})
+    for number in range(3):
+        choose_and_learn(templates, raw(f"/blog/{number}"))
+    assert templates.choose(raw("/blog/empty", words=words, links=links)) is Choice.RENDER
+
+
+def test_ours_decisions_hold_in_the_next_run_and_one_page_is_looked_at_again() -> None:
+    first = Templates({})
+    for number in range(3):
+        choose_and_learn(first, raw(f"/blog/{number}"))
+    second = Templates(first.records())
+    assert [choose_and_learn(second, raw(f"/blog/{number}")) for number in range(3)] == [
+        Choice.COMPARE, Choice.RAW, Choice.RAW,
+    ]  # fmt: skip
+
+
+def test_ours_a_new_build_makes_a_raw_template_undecided() -> None:
+    first = Templates({})
+    for number in range(3):
+        choose_and_learn(first, raw(f"/blog/{number}"))
+    second = Templates(first.records())
+    pages = [raw(f"/blog/{number}", scripts=("/app.99887766.js",)) for number in range(4)]
+    choices = [choose_and_learn(second, page, build="two") for page in pages]
+    assert choices == [Choice.COMPARE, Choice.COMPARE, Choice.RAW, Choice.RAW]
+
+
+def test_ours_a_rendered_template_stays_rendered() -> None:
+    key = template_key(Url(f"{ROOT}/blog/1"), ["/app.js"])
+    templates = Templates({key: TemplateRecord(Mode.RENDERED)})
+    assert templates.is_rendered(Url(f"{ROOT}/blog/7"), ["/app.js?v=3"])
+    assert not templates.is_rendered(Url(f"{ROOT}/blog/7"), ["/other.js"])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("/assets/index-BX7kqZ2A.js", "/assets/index-Cv9_0aLm.js"),
+        ("/static/js/main.1f2e3d4c.chunk.js", "/static/js/main.aabbccdd.chunk.js"),
+        ("/app.js?ver=6.4.2", "/app.js?ver=6.5"),
+        ("/v12/app.js", "/v13/app.js"),
+    ],
+)
+def test_ours_the_hash_of_a_build_is_no_other_template(one: str, other: str) -> None:
+    assert template_key(Url(f"{ROOT}/a"), [one]) == template_key(Url(f"{ROOT}/b"), [other])
+
+
+def page(*links: str, **values: object) -> Page:
+    return Page(links=[(Url(ROOT + link), DiscoveredBy.LINK) for link in links], **values)  # type: ignore[arg-type]
+
+
+WORDS = {f"word{letter}" for letter in "abcdefghijklmnopqrst"}
+
+
+@pytest.mark.parametrize(
+    ("rendered", "words", "found"),
+    [
+        (page("/a"), WORDS, []),
+        (page("/a", "/b"), WORDS, ["links"]),
+        (page("/a", canonicals=[Url(f"{ROOT}/c")]), WORDS, ["canonical"]),
+        (page("/a", noindex="meta robots"), WORDS, ["robots"]),
+        (page("/a", title="Other"), WORDS, ["title"]),
+        (page("/a"), WORDS | {"more", "text"}, ["main text"]),
+        (page("/a"), WORDS | {"more"}, []),
+    ],
+)
+def test_ours_what_counts_for_a_sitemap_is_a_difference(rendered: Page, words: set[str], found: list[str]) -> None:
+    assert differences(Url(f"{ROOT}/"), page("/a"), rendered, WORDS, words) == found
+
+
+def test_ours_links_to_other_sites_are_no_difference() -> None:
+    other = Page(links=[(Url(f"{ROOT}/a"), DiscoveredBy.LINK), (Url("https://ads.example/x"), DiscoveredBy.LINK)])
+    assert differences(Url(f"{ROOT}/"), page("/a"), other, WORDS, WORDS) == []
+
+
+@pytest.mark.parametrize(
+    ("markup", "scripts"),
+    [
+        ('<script src="/a.js"></script><script>x()</script>', ["/a.js", INLINE]),
+        ("<SCRIPT SRC=/a.js async></SCRIPT>", ["/a.js"]),
+        ("<script type=module src='/b.mjs'>", ["/b.mjs"]),
+        ('<script type="application/ld+json">{}</script><script type="text/template">', []),
+        ("<script src", []),
+        ("<p>no script", []),
+    ],
+)
+def test_html_scripts_of_a_page(markup: str, scripts: list[str]) -> None:
+    assert read_scripts(markup.encode()) == scripts
