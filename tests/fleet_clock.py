@@ -16,7 +16,7 @@ from crawler.fleet.database import FleetDatabase, initialize, open_fleet
 _CLOCK = """
 CREATE SEQUENCE IF NOT EXISTS siteatlas.clock;
 CREATE OR REPLACE FUNCTION siteatlas.now() RETURNS timestamptz LANGUAGE sql STABLE
-AS 'SELECT to_timestamp(last_value / 1e6) FROM siteatlas.clock';
+AS 'SELECT to_timestamp(last_value / 64::float8) FROM siteatlas.clock';
 """
 
 
@@ -28,9 +28,9 @@ class DatabaseClock:
         self.now = now
 
     async def set(self, now: float) -> None:
-        """Set the clock, also back."""
-        self.now = round(now, 6)
-        await self._fleet.rows("SELECT setval('siteatlas.clock', %(now)s)", now=round(now * 1e6))
+        """Set the clock, also back, to the nearest 64th of a second: such a time is the same here and there."""
+        self.now = round(now * 64) / 64
+        await self._fleet.rows("SELECT setval('siteatlas.clock', %(ticks)s)", ticks=round(now * 64))
 
 
 @asynccontextmanager
