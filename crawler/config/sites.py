@@ -15,7 +15,7 @@ from crawler.config.config import Config
 from crawler.config.load import SITES, build_config
 from crawler.errors import UsageError
 
-_SHARED_SECTION: Final = "daemon"  # the section that is for all sites
+_SHARED_SECTIONS: Final = ("daemon", "fleet")  # that are for all sites
 EXCLUSIVE_KEYS: Final = ("cron", "every")  # of a schedule: a site's own key drops the other shared one
 _PATH_KEYS: Final = {
     "output": ("directory",),
@@ -142,10 +142,10 @@ def _merge_shared(
     if not isinstance(own, dict):
         raise UsageError(f"{SITES}.{name} in {source} needs tables, such as [{SITES}.{name}.site]")
     build_config(own, source, flag_of, f"{SITES}.{name}.")
-    if _SHARED_SECTION in own:
+    for section in own.keys() & _SHARED_SECTIONS:
         raise UsageError(
-            f"[{SITES}.{name}.{_SHARED_SECTION}] in {source} is not allowed, because one daemon runs all sites: use "
-            f"[{_SHARED_SECTION}]"
+            f"[{SITES}.{name}.{section}] in {source} is not allowed, because one daemon or fleet runs all sites: use "
+            f"[{section}]"
         )
     sections = dict.fromkeys([*shared, *own])
     merged = {section: {**shared.get(section, {}), **own.get(section, {})} for section in sections}

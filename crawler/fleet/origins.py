@@ -6,6 +6,7 @@ is cut off from PostgreSQL, starts no request after it. See ``crawler/fetch/perm
 """
 
 import logging
+import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -61,6 +62,8 @@ log = logging.getLogger(__name__)
 
 class RunOrigins:
     """The origins of one run; a ``RunLink`` of its process, see ``crawler/schedule/process.py``."""
+
+    deadline = math.inf  # the lease of the site is another matter
 
     def __init__(self, broker: "OriginBroker", site: str, epoch: int) -> None:
         self.site, self.epoch = site, epoch

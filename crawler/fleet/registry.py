@@ -33,7 +33,8 @@ _PAUSE: Final = (
 )
 _RESUME: Final = "UPDATE site SET paused = false WHERE name = ANY(%(names)s) RETURNING name"
 _RUN_NOW: Final = """UPDATE site SET run_now = now(),
-  next_at = CASE WHEN lease_until > now() THEN next_at ELSE now() END WHERE name = ANY(%(names)s) AND retired IS NULL RETURNING name"""
+  next_at = CASE WHEN lease_until > now() THEN next_at ELSE now() END
+  WHERE name = ANY(%(names)s) AND retired IS NULL RETURNING name"""
 
 
 class AppliedSites(Struct, frozen=True):
@@ -56,7 +57,8 @@ class FleetSite(Struct, frozen=True):
 def fleet_site(name: str, plan: CrawlPlan) -> FleetSite:
     """A site from its plan. Raises UsageError when a secret is written out, or no worker could use its paths."""
     settings = plan.config.model_dump(mode="json", exclude_defaults=True)
-    settings.setdefault("state", {}).pop("directory", None)  # each worker has its own
+    settings.pop("fleet", None)
+    settings.get("state", {}).pop("directory", None)  # each worker has its own
     for setting, value in _secrets(settings):
         if not value.startswith(("env:", "file:")):
             raise UsageError(

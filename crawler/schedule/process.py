@@ -1,6 +1,7 @@
 """Runs a site in its own process: starts it, reads its log and its result, and stops it."""
 
 import logging
+import math
 import os
 import signal
 import sys
@@ -29,7 +30,7 @@ class SiteJob(Struct, frozen=True, kw_only=True):
     outstanding notifications; ``last`` is then the last run, which may not have been able to notify. ``began`` is the
     start of the attempt as a Unix time; ``shutdown_timeout`` is in seconds, from the close of the pipe. ``may_audit``:
     a due audit may follow; otherwise it is left to the next run. ``shares_origins``: the run asks its parent before it
-    sends requests to an origin.
+    sends requests to an origin. ``lease_until`` is the deadline of its lease, see ``crawler/state/lease.py``.
     """
 
     name: str
@@ -41,10 +42,14 @@ class SiteJob(Struct, frozen=True, kw_only=True):
     is_verbose: bool = False
     may_audit: bool = True
     shares_origins: bool = False
+    lease_until: float | None = None
 
 
 class RunLink(Protocol):
     """What the process of a run and its parent tell each other, besides the job and the results."""
+
+    deadline: float
+    """Of the lease at the start, see ``crawler/state/lease.py``; infinity for none."""
 
     def hear(self, line: bytes) -> None:
         """Take a line of its standard output."""
@@ -109,6 +114,7 @@ class ProcessRunner:
             is_verbose=self._is_verbose,
             may_audit=may_audit,
             shares_origins=link is not None,
+            lease_until=link.deadline if link and math.isfinite(link.deadline) else None,
         )
         try:
             return await self._run(job, config.daemon.shutdown_timeout, stop, link)

@@ -38,6 +38,7 @@ from crawler.run.regenerate import crawl_and_report
 from crawler.run.report import Report
 from crawler.schedule.process import SiteJob
 from crawler.schedule.site_state import Attempt
+from crawler.state.lease import RUN_LEASE
 from crawler.state.migrations import STATE_DB
 from crawler.state.runs import Run, RunResult, RunStatus, RunStore
 from crawler.state.store import lock_state
@@ -54,6 +55,8 @@ def main() -> None:
         job = msgspec.json.decode(sys.stdin.buffer.readline(), type=SiteJob)
     except msgspec.DecodeError as error:
         sys.exit(f"siteatlas schedule starts this program, with a job on its standard input: {error}")
+    if job.lease_until is not None:
+        RUN_LEASE.renew(job.lease_until)
     shared = None
     if job.shares_origins:
         shared = SharedOrigins(_print_message, lambda: time.clock_gettime(time.CLOCK_BOOTTIME))
@@ -89,7 +92,7 @@ def _print_message(message: OriginMessage) -> None:
 def _follow_parent(shared: SharedOrigins | None, shutdown_timeout: float) -> None:
     """Take what the parent process says. When it is gone, stop: in good order, or by force after the timeout."""
     for line in sys.stdin.buffer:
-        if shared:
+        if not RUN_LEASE.hear(line) and shared:
             shared.hear(decode_grants(line))
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(shutdown_timeout)

@@ -8,8 +8,11 @@ it renames a file or sends a message.
 
 import math
 import time
+from typing import Final
 
 from crawler.errors import StateInUse
+
+_WORD: Final = b"lease "
 
 
 class LeaseLost(StateInUse):
@@ -21,6 +24,11 @@ def boot_time() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
+def lease_line(deadline: float) -> bytes:
+    """The line that gives the process of a run a new deadline."""
+    return _WORD + f"{deadline:.3f}\n".encode()
+
+
 class Lease:
     """The right of this process to publish and to notify, until its ``deadline``."""
 
@@ -30,6 +38,13 @@ class Lease:
     def renew(self, deadline: float) -> None:
         """Take a new deadline."""
         self.deadline = deadline
+
+    def hear(self, line: bytes) -> bool:
+        """Take a line from the process that holds the lease; False when it is about something else."""
+        if not line.startswith(_WORD):
+            return False
+        self.renew(float(line.removeprefix(_WORD)))
+        return True
 
     def check(self) -> None:
         """Raise LeaseLost when the lease is over. To be called right before each effect that others see."""
