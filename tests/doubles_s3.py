@@ -91,6 +91,7 @@ class Bucket:
 
     def __init__(self) -> None:
         self.objects: dict[str, Stored] = {}
+        self.parts: dict[str, dict[int, bytes]] = {}  # of unfinished uploads
         self.log: list[Asked] = []
         self.page = 1000
         self.kms = False
@@ -195,6 +196,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self.refusal(404, "NoSuchBucket")
         if method == "LIST":
             return self.listing()
+        if "uploads" in self.query or "uploadId" in self.query:
+            return self.in_parts(method, key, body)
         if method == "PUT":
             return self.take(key, body)
         if method == "DELETE":
@@ -224,6 +227,34 @@ class _Handler(BaseHTTPRequestHandler):
             kept["x-amz-server-side-encryption"] = "aws:kms"
         self.held.objects[key] = Stored(body, etag, kept)
         return 200, b"", {"ETag": f'"{etag}"'}
+
+    def in_parts(self, method: str, key: str, body: bytes) -> tuple[int, bytes, dict[str, str]]:
+        """https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html"""
+        xml = {"Content-Type": "application/xml"}
+        if "uploads" in self.query:
+            upload = f"upload-{len(self.held.parts) + 1}"
+            self.held.parts[upload] = {}
+            told = f"<InitiateMultipartUploadResult><UploadId>{upload}</UploadId></InitiateMultipartUploadResult>"
+            return 200, told.encode(), xml
+        upload = self.asked("uploadId")
+        if (parts := self.held.parts.get(upload)) is None:
+            return self.refusal(404, "NoSuchUpload")
+        if method == "PUT":
+            if self.headers.get("Content-MD5") != base64.b64encode(hashlib.md5(body).digest()).decode():
+                return self.refusal(400, "BadDigest")
+            parts[int(self.asked("partNumber"))] = body
+            return 200, b"", {"ETag": f'"{hashlib.md5(body).hexdigest()}"'}
+        del self.held.parts[upload]
+        if method == "DELETE":
+            return 204, b"", {}
+        named = [int(number) for number in re.findall(rb"<PartNumber>(\d+)", body)]
+        if named != sorted(parts):
+            return self.refusal(400, "InvalidPart")
+        whole = b"".join(parts[number] for number in named)
+        etag = f"{hashlib.md5(whole).hexdigest()}-{len(named)}"
+        self.held.objects[key] = Stored(whole, etag, {})
+        told = f"<CompleteMultipartUploadResult><ETag>{etag}</ETag></CompleteMultipartUploadResult>"
+        return 200, told.encode(), xml
 
     def listing(self) -> tuple[int, bytes, dict[str, str]]:
         prefix, after = self.asked("prefix"), self.asked("continuation-token") or self.asked("start-after")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from crawler.cli import audit, crawl, diff, lint, notify, robots, rollback, run, schedule, status
+from crawler.cli.fleet import fleet
 from crawler.cli.help import EXIT_CODES, HelpfulCommand
 from crawler.cli.init import init
 from crawler.cli.why import why
@@ -57,3 +58,4 @@ for command, epilog in (
     (rollback.rollback, None),
 ):
     app.command(cls=HelpfulCommand, epilog=epilog)(command)
+app.add_typer(fleet, name="fleet")

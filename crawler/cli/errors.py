@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from crawler.audit.report.layout import wrap
+from crawler.audit.report.layout import output_width, wrap
 from crawler.cli.options import misspelt_variables, renamed
 from crawler.errors import Incomplete, SiteatlasError
 from sitemap import safe, shorten
@@ -105,3 +105,22 @@ class SafeLogFormatter(logging.Formatter):
 def _lines(text: str, width: int) -> str:
     lines = (safe(shorten(line, _MAX_WORD)) for line in text.split("\n"))
     return "\n".join(part for line in lines for part in wrap(line, width, rest="  "))
+
+
+def set_up_logging(level: int) -> None:
+    """Log plain lines of a service, with the time unless they go to the systemd journal, which adds its own."""
+    handler = logging.StreamHandler(sys.stderr)
+    timestamp = "" if _is_journal() else "%(asctime)s "
+    width = output_width(sys.stderr) if sys.stderr.isatty() else 0
+    handler.setFormatter(SafeLogFormatter(f"{timestamp}%(message)s", "%Y-%m-%d %H:%M:%S %Z", width=width))
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+def _is_journal() -> bool:
+    """Whether standard error is the stream that JOURNAL_STREAM names.
+
+    https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html
+    """
+    stderr = os.fstat(2)
+    return os.environ.get("JOURNAL_STREAM") == f"{stderr.st_dev}:{stderr.st_ino}"

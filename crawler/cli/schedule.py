@@ -1,14 +1,11 @@
 """``siteatlas schedule``: the daemon that runs the sites of a configuration when they are due."""
 
 import logging
-import os
-import sys
 from typing import Annotated, Any, Final
 
 import typer
 
-from crawler.audit.report.layout import output_width
-from crawler.cli.errors import CommandErrors, SafeLogFormatter
+from crawler.cli.errors import CommandErrors, set_up_logging
 from crawler.cli.help import RAW
 from crawler.cli.options import QuietOption, SiteOption, SitesConfigOption, with_flags
 from crawler.errors import UsageError
@@ -44,28 +41,9 @@ def schedule(
     with CommandErrors(verbose) as errors:
         if config is None:
             raise UsageError("no site is given: siteatlas schedule --config FILE")
-        _set_up_logging(logging.WARNING if quiet else logging.INFO)
+        set_up_logging(logging.WARNING if quiet else logging.INFO)
         # the crawler is not needed to show help
         from crawler.cli.schedule_run import run_daemon  # noqa: PLC0415
 
         run_daemon(config, flags, site or [], is_verbose=verbose)
         errors.exit_code = 0
-
-
-def _set_up_logging(level: int) -> None:
-    """Log plain lines, with the time unless they go to the systemd journal, which adds its own."""
-    handler = logging.StreamHandler(sys.stderr)
-    timestamp = "" if _is_journal() else "%(asctime)s "
-    width = output_width(sys.stderr) if sys.stderr.isatty() else 0
-    handler.setFormatter(SafeLogFormatter(f"{timestamp}%(message)s", "%Y-%m-%d %H:%M:%S %Z", width=width))
-    logging.basicConfig(level=level, handlers=[handler], force=True)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
-
-
-def _is_journal() -> bool:
-    """Whether standard error is the stream that JOURNAL_STREAM names.
-
-    https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html
-    """
-    stderr = os.fstat(2)
-    return os.environ.get("JOURNAL_STREAM") == f"{stderr.st_dev}:{stderr.st_ino}"

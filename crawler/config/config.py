@@ -14,6 +14,7 @@ from crawler.config.sections import (
     DaemonConfig,
     Duration,
     EmailConfig,
+    FleetConfig,
     FromSize,
     HookConfig,
     IndexNowConfig,
@@ -318,6 +319,7 @@ class Config(ConfigSection):
     upload: UploadConfig = UploadConfig()
     schedule: ScheduleConfig = ScheduleConfig()
     daemon: DaemonConfig = DaemonConfig()
+    fleet: FleetConfig = FleetConfig()
     notify: NotifyConfig = NotifyConfig()
     indexnow: IndexNowConfig = IndexNowConfig()
     search_console: SearchConsoleConfig = SearchConsoleConfig()

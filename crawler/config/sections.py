@@ -293,6 +293,37 @@ class ScheduleConfig(ConfigSection):
         return self.enabled and bool(self.cron or self.every)
 
 
+class FleetConfig(ConfigSection):
+    """The fleet: many workers that share one PostgreSQL. Needs siteatlas[fleet]."""
+
+    database: str = ""
+    """PostgreSQL database of the fleet: a connection string, env:NAME or file:PATH."""
+    state_store: str = ""
+    """Where snapshots of the sites' states are: file:///directory on a shared disk, or s3://bucket/prefix."""
+    sites_at_once: PositiveInt = 4
+    """Maximum sites that one worker runs at the same time."""
+    lease: PositiveDuration = 60.0
+    """Seconds until another worker takes over a site whose worker no longer responds."""
+    queue_limit: PositiveInt = 1_000
+    """Maximum jobs that wait in the queue. Other sites that are due stay in the table of sites."""
+    dispatch_interval: PositiveDuration = 5.0
+    """Seconds between two searches for sites that are due."""
+    by_address: bool = False
+    """Count sites on the same IP address as one server: one run at a time sends requests to the address."""
+    snapshots: PositiveInt = 3
+    """Snapshots to keep of the state of each site."""
+    s3_endpoint: str = ""
+    """URL of the S3 service of the state store. Default: Amazon S3."""
+    s3_region: str = ""
+    """Region of the state store."""
+    s3_access_key: str = ""
+    """Access key of the state store: env:NAME or file:PATH. Default: the usual places of AWS."""
+    s3_secret_key: str = ""
+    """Secret key of the state store: env:NAME or file:PATH."""
+    store_timeout: PositiveDuration = 60.0
+    """Maximum seconds without progress of a transfer from or to the state store."""
+
+
 class DaemonConfig(ConfigSection):
     """How siteatlas schedule works. One daemon runs all sites, so a single site cannot have this section."""
 

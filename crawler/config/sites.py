@@ -15,7 +15,7 @@ from crawler.config.config import Config
 from crawler.config.load import SITES, build_config
 from crawler.errors import UsageError
 
-_SHARED_SECTION: Final = "daemon"  # the section that is for all sites
+_SHARED_SECTIONS: Final = ("daemon", "fleet")  # that are for all sites
 EXCLUSIVE_KEYS: Final = ("cron", "every")  # of a schedule: a site's own key drops the other shared one
 _PATH_KEYS: Final = {
     "output": ("directory",),
@@ -31,7 +31,7 @@ _PATH_KEYS: Final = {
     "email": ("template",),
 }
 _HOME_PATH_KEYS: Final = {"upload": ("sftp_key", "sftp_known_hosts")}  # where ~ is the home directory, as for ssh
-_SECRET_KEYS: Final = {  # whose values may name a file
+SECRET_KEYS: Final = {  # whose values may name a file
     "fetch": ("basic_auth", "proxy", "headers", "cookies"),
     "indexnow": ("key",),
     "webhook": ("urls", "secret"),
@@ -76,7 +76,7 @@ def resolve_paths(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
     state = anchored.setdefault("state", {})
     if isinstance(state, dict):
         state.setdefault("directory", Config().state.directory)
-    for keys, from_folder in ((_PATH_KEYS, _path_from), (_HOME_PATH_KEYS, _home_from), (_SECRET_KEYS, _secret_from)):
+    for keys, from_folder in ((_PATH_KEYS, _path_from), (_HOME_PATH_KEYS, _home_from), (SECRET_KEYS, _secret_from)):
         for section, names in keys.items():
             table = anchored.get(section)
             if isinstance(table, dict):
@@ -142,10 +142,10 @@ def _merge_shared(
     if not isinstance(own, dict):
         raise UsageError(f"{SITES}.{name} in {source} needs tables, such as [{SITES}.{name}.site]")
     build_config(own, source, flag_of, f"{SITES}.{name}.")
-    if _SHARED_SECTION in own:
+    for section in own.keys() & _SHARED_SECTIONS:
         raise UsageError(
-            f"[{SITES}.{name}.{_SHARED_SECTION}] in {source} is not allowed, because one daemon runs all sites: use "
-            f"[{_SHARED_SECTION}]"
+            f"[{SITES}.{name}.{section}] in {source} is not allowed, because one daemon or fleet runs all sites: use "
+            f"[{section}]"
         )
     sections = dict.fromkeys([*shared, *own])
     merged = {section: {**shared.get(section, {}), **own.get(section, {})} for section in sections}

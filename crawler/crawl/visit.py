@@ -39,6 +39,7 @@ from crawler.fetch.address_policy import OriginTarget
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
 from crawler.fetch.paced_fetcher import steady_clock
+from crawler.fetch.permits import run_permits
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.throttle import Throttle, ThrottleOptions
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Outcome, State, Verdict
@@ -211,7 +212,7 @@ def _throttle(plan: CrawlPlan) -> Throttle:
     pace = plan.config.pace
     folder = origin_of(plan.seed) if plan.source and plan.source.folder else ""
     options = ThrottleOptions(pace.concurrency, pace.rate, pace.delay)
-    return Throttle(options, plan.processes * SPARE_LEASES, steady_clock(), folder)
+    return Throttle(options, plan.processes * SPARE_LEASES, steady_clock(), folder, run_permits())
 
 
 def _limits(config: Config) -> CrawlLimits:

@@ -12,6 +12,7 @@ import anyio
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Header
 from crawler.fetch.limits import BodyLimits
+from crawler.fetch.permits import run_permits
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.fetch.retry import RetryPolicy, is_transient
 from crawler.fetch.throttle import Throttle, ThrottleOptions
@@ -69,7 +70,7 @@ class PacedFetcher:
     """Sends requests to each origin at ``pace``, with retries."""
 
     def __init__(self, fetcher: Fetcher, pace: ThrottleOptions, retries: int) -> None:
-        self.throttle = Throttle(pace, 0, steady_clock())
+        self.throttle = Throttle(pace, 0, steady_clock(), permits=run_permits())
         self._fetcher = fetcher
         self._policy = RetryPolicy(retries, first=0.5, longest=150.0)
 

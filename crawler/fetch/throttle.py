@@ -18,6 +18,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from crawler.fetch.permits import NoPermits, Permits
 from crawler.fetch.retry import WAIT_STATUSES, RetryPolicy, parse_retry_after
 from crawler.model import Failure, Reply, Url
 from crawler.url.normalize import origin_of
@@ -230,28 +231,45 @@ class Throttle:
     """The throttles of all origins. ``spare`` leases may be out beyond the connections of one origin, for parsing.
 
     ``clock`` gives the times of all calls: Unix time that no setting of the machine's clock changes. ``folder`` is the
-    origin whose pages are read from a folder, without a throttle.
+    origin whose pages are read from a folder, without a throttle. ``permits`` say which origins are free.
     """
 
-    def __init__(self, pace: ThrottleOptions, spare: int, clock: Callable[[], float], folder: str = "") -> None:
+    def __init__(
+        self,
+        pace: ThrottleOptions,
+        spare: int,
+        clock: Callable[[], float],
+        folder: str = "",
+        permits: Permits | None = None,
+    ) -> None:
         self.clock = clock
         self._pace = pace
         self._folder = folder
+        self._permits = permits or NoPermits()
         self._throttles: dict[str, OriginThrottle] = {}
         self.capacity = pace.concurrency + spare
 
     def seconds_until_ready(self, origin: str, now: float) -> float:
         """Seconds until a request may start at an origin, 0 for now."""
         throttle = self._throttles.get(origin)
-        return throttle.seconds_until_start(now) if throttle else 0.0
+        wait = throttle.seconds_until_start(now) if throttle else 0.0
+        return wait if wait or origin == self._folder else self._permits.seconds_until_allowed(origin)
 
     def start(self, url: Url, now: float) -> None:
         """A request starts."""
-        self._origin_throttle(origin_of(url)).start(now)
+        origin = origin_of(url)
+        self._permits.start(origin)
+        self._origin_throttle(origin).start(now)
 
     def finish(self, url: Url, now: float, answer: Reply | Failure | None) -> None:
         """A request ended; None: it was never sent."""
-        self._origin_throttle(origin_of(url)).finish(now, answer)
+        origin = origin_of(url)
+        throttle = self._origin_throttle(origin)
+        asked_before = throttle.asked_until
+        throttle.finish(now, answer)
+        if throttle.asked_until > max(now, asked_before):
+            self._permits.pause(origin, throttle.asked_until - now)
+        self._permits.end(origin, throttle.seconds_until_start(now))
 
     def set_crawl_delay(self, origin: str, seconds: float) -> None:
         """Obey a Crawl-delay of robots.txt at an origin."""

@@ -9,6 +9,7 @@ from crawler.config.sections import NotifyConfig
 from crawler.fetch.paced_fetcher import Retries
 from crawler.fetch.retry import RetryPolicy
 from crawler.notify.notice import SendResult, SendStatus
+from crawler.state.lease import RUN_LEASE
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -31,7 +32,11 @@ async def send_with_retry(
 
 
 async def catch_all(send: Callable[[], Awaitable[T]]) -> T | SendResult:
-    """Send, and turn an exception into DEFERRED: a notification never ends a run. The exception may hold a secret."""
+    """Send, and turn an exception into DEFERRED: a notification never ends a run. The exception may hold a secret.
+
+    Raises LeaseLost when another worker may be running the site.
+    """
+    RUN_LEASE.check()
     try:
         return await send()
     except Exception as error:  # noqa: BLE001 - the fence

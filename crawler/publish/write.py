@@ -22,6 +22,7 @@ from crawler.publish.entries import EntryBuilder, EntryCounts
 from crawler.publish.listing import Listing
 from crawler.publish.shards import ShardAssigner
 from crawler.state.database import storage_errors, transaction
+from crawler.state.lease import RUN_LEASE
 from crawler.state.runs import PublishedFile, Run
 from crawler.state.store import Store, read_about, write_about
 from sitemap import (
@@ -50,7 +51,13 @@ def build_destination(plan: CrawlPlan) -> Directory:
     """The destination of the plan's sitemap. UsageError for file modes that the owner cannot read."""
     output = plan.config.output
     try:
-        return Directory(plan.output, mode=int(output.mode, 8), settle=output.swap_delay, grace=output.grace_period)
+        return Directory(
+            plan.output,
+            mode=int(output.mode, 8),
+            settle=output.swap_delay,
+            grace=output.grace_period,
+            guard=RUN_LEASE.check,
+        )
     except SitemapError as error:
         raise UsageError(str(error)) from error
 

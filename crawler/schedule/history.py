@@ -90,13 +90,13 @@ class HistoryReader:
     def attempts(self, site: str, limit: int) -> list[Attempt]:
         """The last attempts of a site, the newest first, including the one that is running."""
         rows = self._rows(f"{_SELECT_ATTEMPT} WHERE site = ? ORDER BY number DESC LIMIT ?", site, limit)
-        return list(map(_read_attempt, rows))
+        return list(map(read_attempt, rows))
 
     def since_done(self, site: str) -> list[Attempt]:
         """The attempts of a site since its last successful run, the oldest first; its state follows from them."""
         last_done = "SELECT max(number) FROM attempt WHERE site = ?1 AND fate = ?2 AND because <> ?3"
         query = f"{_SELECT_ATTEMPT} WHERE site = ?1 AND number >= coalesce(({last_done}), 0) ORDER BY number"
-        return list(map(_read_attempt, self._rows(query, site, RunStatus.DONE, Trigger.NOTIFY)))
+        return list(map(read_attempt, self._rows(query, site, RunStatus.DONE, Trigger.NOTIFY)))
 
     def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         if self._db is None:
@@ -105,7 +105,8 @@ class HistoryReader:
             return self._db.execute(statement, values).fetchall()
 
 
-def _read_attempt(row: tuple[Any, ...]) -> Attempt:
+def read_attempt(row: tuple[Any, ...]) -> Attempt:
+    """The attempt in a row of ``ATTEMPT_COLUMNS``."""
     values = dict(zip(ATTEMPT_COLUMNS, row, strict=True))
     values["because"] = Trigger(values["because"])
     values["fate"] = None if values["fate"] is None else RunStatus(values["fate"])

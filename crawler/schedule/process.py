@@ -1,10 +1,11 @@
 """Runs a site in its own process: starts it, reads its log and its result, and stops it."""
 
 import logging
+import math
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final, Literal, Protocol
 
@@ -28,7 +29,8 @@ class SiteJob(Struct, frozen=True, kw_only=True):
     ``config`` is the configuration of the site in JSON values, with secrets by their names. The task "tell" only sends
     outstanding notifications; ``last`` is then the last run, which may not have been able to notify. ``began`` is the
     start of the attempt as a Unix time; ``shutdown_timeout`` is in seconds, from the close of the pipe. ``may_audit``:
-    a due audit may follow; otherwise it is left to the next run.
+    a due audit may follow; otherwise it is left to the next run. ``shares_origins``: the run asks its parent before it
+    sends requests to an origin. ``lease_until`` is the deadline of its lease, see ``crawler/state/lease.py``.
     """
 
     name: str
@@ -39,6 +41,21 @@ class SiteJob(Struct, frozen=True, kw_only=True):
     shutdown_timeout: float = 60.0
     is_verbose: bool = False
     may_audit: bool = True
+    shares_origins: bool = False
+    lease_until: float | None = None
+
+
+class RunLink(Protocol):
+    """What the process of a run and its parent tell each other, besides the job and the results."""
+
+    deadline: float
+    """Of the lease at the start, see ``crawler/state/lease.py``; infinity for none."""
+
+    def hear(self, line: bytes) -> None:
+        """Take a line of its standard output."""
+
+    async def talk(self, send: Callable[[bytes], Awaitable[None]]) -> None:
+        """Called once it runs, and cancelled when it has ended; ``send`` writes lines to its standard input."""
 
 
 log = logging.getLogger(__name__)
@@ -77,8 +94,13 @@ class ProcessRunner:
         self._audits: set[int] = set()  # the attempts that may be followed by an audit
         self._is_verbose = is_verbose
 
-    async def run(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
-        """Run a site to its end. When ``stop`` is set, or on cancellation, the process is ended. Never raises."""
+    async def run(
+        self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event, link: RunLink | None = None
+    ) -> RunResult:
+        """Run a site to its end. When ``stop`` is set, or on cancellation, the process is ended. Never raises.
+
+        With a ``link`` the run asks over it for the origins that it sends requests to.
+        """
         config = site.config
         is_notify_only = attempt.because is Trigger.NOTIFY
         may_audit = not is_notify_only and await self._may_audit(site, attempt)
@@ -91,9 +113,11 @@ class ProcessRunner:
             shutdown_timeout=config.daemon.shutdown_timeout,
             is_verbose=self._is_verbose,
             may_audit=may_audit,
+            shares_origins=link is not None,
+            lease_until=link.deadline if link and math.isfinite(link.deadline) else None,
         )
         try:
-            return await self._run(job, config.daemon.shutdown_timeout, stop)
+            return await self._run(job, config.daemon.shutdown_timeout, stop, link)
         finally:
             self._audits.discard(attempt.number)
 
@@ -108,7 +132,7 @@ class ProcessRunner:
         self._audits.add(attempt.number)
         return True
 
-    async def _run(self, job: SiteJob, shutdown_timeout: float, stop: anyio.Event) -> RunResult:
+    async def _run(self, job: SiteJob, shutdown_timeout: float, stop: anyio.Event, link: RunLink | None) -> RunResult:
         with _Pipe() as output, _Pipe() as log_pipe:
             try:
                 process = await anyio.open_process(
@@ -121,7 +145,7 @@ class ProcessRunner:
             except OSError as error:
                 message = f"the process could not be started: {error.strerror or error}"
                 return RunResult(exit_code=1, fate=RunStatus.FAILED, told=message, untold=True)
-            running = _RunningProcess(process, job.name, self._say)
+            running = _RunningProcess(process, job.name, self._say, link)
             try:
                 return await running.end(job, output, log_pipe, stop, shutdown_timeout)
             finally:
@@ -160,11 +184,14 @@ class _Pipe:
 class _RunningProcess:
     """One process, from its start to its end."""
 
-    def __init__(self, process: Process, name: str, say: Callable[[str, str], None]) -> None:
+    def __init__(
+        self, process: Process, name: str, say: Callable[[str, str], None], link: RunLink | None = None
+    ) -> None:
         self._process = process
+        self._link = link
         self._name = name
         self._say = say
-        self._output = b""
+        self._result: RunResult | None = None  # the last complete one
         self._last_line = ""
         self._is_stopped = False
         self._is_killed = False
@@ -183,6 +210,8 @@ class _RunningProcess:
                 pipes.start_soon(self._log, log_pipe)
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await process.stdin.send(msgspec.json.encode(job) + b"\n")
+                if self._link:
+                    tasks.start_soon(self._link.talk, process.stdin.send)
                 exit_code = await process.wait()
                 pipes.cancel_scope.deadline = anyio.current_time() + _DRAIN_TIMEOUT
             tasks.cancel_scope.cancel()
@@ -200,8 +229,14 @@ class _RunningProcess:
         _kill(self._process)
 
     async def _read_results(self, output: _Pipe) -> None:
+        rest = b""
         async for piece in output.pieces():
-            self._output = (self._output + piece)[-_MAX_OUTPUT:]
+            *lines, rest = (rest + piece)[-_MAX_OUTPUT:].split(b"\n")
+            for line in lines:
+                if self._link:
+                    self._link.hear(line)
+                self._result = _decode_result(line) or self._result
+        self._result = _decode_result(rest) or self._result
 
     async def _log(self, log_pipe: _Pipe) -> None:
         rest = b""
@@ -218,7 +253,7 @@ class _RunningProcess:
             self._say(self._name, text)
 
     def _result_of(self, code: int, shutdown_timeout: float) -> RunResult:
-        result = _last_result(self._output)
+        result = self._result
         if result is None:
             return self._without_report(code, shutdown_timeout)
         if result.fate is RunStatus.STOPPED and not self._is_stopped:  # retry it
@@ -242,11 +277,10 @@ class _RunningProcess:
         return RunResult(exit_code=code, fate=RunStatus.FAILED, told=message, untold=True)
 
 
-def _last_result(output: bytes) -> RunResult | None:
-    """The last complete result; a process that was killed may have begun to write another."""
-    for line in reversed(output.splitlines()):
-        with suppress(msgspec.DecodeError, UnicodeDecodeError):
-            return msgspec.json.decode(line, type=RunResult)
+def _decode_result(line: bytes) -> RunResult | None:
+    """The result in a line; None for another line, or one that a killed process has not completed."""
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
+        return msgspec.json.decode(line, type=RunResult)
     return None
 
 

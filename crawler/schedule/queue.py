@@ -23,6 +23,32 @@ def handled_until(handled: float | None, now: float) -> float:
     return now if handled is None or handled > now + MAX_SECONDS_AHEAD else handled
 
 
+def replayed_state(
+    site_schedule: SiteSchedule,
+    handled: float | None,
+    attempts: Iterable[Attempt],
+    now: float,
+    *,
+    is_alive: bool = False,
+) -> SiteState:
+    """The state of a site after its attempts since the last successful one, the oldest first.
+
+    ``handled`` is None for a new site. An attempt that has not ended is still running when the process that started it
+    ``is_alive``; otherwise it was cut short.
+    """
+    state = SiteState(site_schedule, now if handled is None else handled)
+    for attempt in attempts:
+        state.mark_started(attempt)
+        if attempt.fate is not None:
+            state.mark_ended(attempt)
+    if not is_alive:
+        state.mark_lost()
+    state.handled = handled_until(handled, now)
+    if not state.turn and site_schedule.schedule.run_on_start:
+        state.retry = ScheduledRetry(Trigger.FIRST, state.handled)
+    return state
+
+
 class RunQueue:
     """The sites of a schedule; at most ``max_running`` run at the same time.
 
@@ -58,19 +84,11 @@ class RunQueue:
         ``handled`` comes from the history, None for a new site. An attempt that has not ended is still running when the
         daemon that started it ``is_alive``; otherwise it was cut short.
         """
-        entry = self._entries[site_schedule.name] = SiteState(site_schedule, now if handled is None else handled)
-        for attempt in attempts:
-            entry.mark_started(attempt)
-            if attempt.fate is not None:
-                entry.mark_ended(attempt)
-        if not is_alive:
-            entry.mark_lost()
-        entry.handled = handled_until(handled, now)
+        entry = replayed_state(site_schedule, handled, attempts, now, is_alive=is_alive)
+        self._entries[site_schedule.name] = entry
         if entry.handled != handled:
             self.changed.add(site_schedule.name)
         entry.clear_broken(now)
-        if not entry.turn and site_schedule.schedule.run_on_start:
-            entry.retry = ScheduledRetry(Trigger.FIRST, entry.handled)
         self._plan(entry, now)
 
     def replace(self, site_schedules: Sequence[SiteSchedule], now: float) -> None:

@@ -55,7 +55,7 @@ def scheduled_site(name: str, plan: CrawlPlan) -> ScheduledSite:
     return ScheduledSite(
         name,
         plan.config,
-        _build_schedule(name, plan.config.schedule),
+        build_schedule(name, plan.config.schedule),
         plan.seed,
         plan.sitemap_url,
         plan.state,
@@ -65,7 +65,8 @@ def scheduled_site(name: str, plan: CrawlPlan) -> ScheduledSite:
     )
 
 
-def _build_schedule(name: str, section: ScheduleConfig) -> Schedule | None:
+def build_schedule(name: str, section: ScheduleConfig) -> Schedule | None:
+    """The schedule of a site, None without one. Raises UsageError for an invalid one."""
     if section.cron and section.every is not None:
         raise UsageError(f'the site "{name}" has both schedule.cron and schedule.every: choose one of them')
     zone = _zone(name, section.timezone) if section.cron or section.timezone != _NO_ZONE else None

@@ -28,6 +28,7 @@ class Trigger(StrEnum):
     MISSED = "missed"  # its slot, and perhaps others before it, passed while it could not run
     RETRY = "retry"  # the last run failed
     RESUMED = "resumed"  # the last run was cut short, with the daemon or by it
+    ASKED = "asked"  # a person asked for it
     NOTIFY = "tell"  # no run: sends outstanding notifications only
 
 

@@ -13,6 +13,7 @@ _TRIGGER_TEXTS: Final = {
     Trigger.FIRST: "for the first time in this schedule",
     Trigger.DUE: "because it is due",
     Trigger.RESUMED: "to continue a run that was cut short",
+    Trigger.ASKED: "because somebody asked for it",
     Trigger.NOTIFY: "to send outstanding notifications",
 }
 _STATUS_TEXTS: Final = {

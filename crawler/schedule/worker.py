@@ -28,6 +28,7 @@ from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.progress import ProgressLogger
 from crawler.errors import Incomplete, SiteatlasError
+from crawler.fetch.permits import OriginMessage, SharedOrigins, decode_grants, encode_message, use_permits
 from crawler.notify.ledger_status import NotifyResult, NotifyStatus, notify_status
 from crawler.notify.notify import send_notifications
 from crawler.publish.upload.upload import why_not_uploaded
@@ -37,6 +38,7 @@ from crawler.run.regenerate import crawl_and_report
 from crawler.run.report import Report
 from crawler.schedule.process import SiteJob
 from crawler.schedule.site_state import Attempt
+from crawler.state.lease import RUN_LEASE
 from crawler.state.migrations import STATE_DB
 from crawler.state.runs import Run, RunResult, RunStatus, RunStore
 from crawler.state.store import lock_state
@@ -53,7 +55,13 @@ def main() -> None:
         job = msgspec.json.decode(sys.stdin.buffer.readline(), type=SiteJob)
     except msgspec.DecodeError as error:
         sys.exit(f"siteatlas schedule starts this program, with a job on its standard input: {error}")
-    threading.Thread(target=_exit_with_parent, args=(job.shutdown_timeout,), daemon=True).start()
+    if job.lease_until is not None:
+        RUN_LEASE.renew(job.lease_until)
+    shared = None
+    if job.shares_origins:
+        shared = SharedOrigins(_print_message, lambda: time.clock_gettime(time.CLOCK_BOOTTIME))
+        use_permits(shared)
+    threading.Thread(target=_follow_parent, args=(shared, job.shutdown_timeout), daemon=True).start()
     logging.basicConfig(level=logging.INFO if job.is_verbose else logging.WARNING, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     logging.getLogger("crawler.crawl.visit").setLevel(logging.ERROR)  # its hints are for a keyboard
@@ -75,9 +83,17 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def _exit_with_parent(shutdown_timeout: float) -> None:
-    """Stop when the daemon is gone: in good order, or by force after the shutdown timeout."""
-    sys.stdin.buffer.read()
+def _print_message(message: OriginMessage) -> None:
+    """Print a message in one piece: another thread may print a result."""
+    with suppress(BrokenPipeError):
+        os.write(sys.stdout.fileno(), encode_message(message))
+
+
+def _follow_parent(shared: SharedOrigins | None, shutdown_timeout: float) -> None:
+    """Take what the parent process says. When it is gone, stop: in good order, or by force after the timeout."""
+    for line in sys.stdin.buffer:
+        if not RUN_LEASE.hear(line) and shared:
+            shared.hear(decode_grants(line))
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(shutdown_timeout)
     if os.getpgrp() == os.getpid():  # its children too

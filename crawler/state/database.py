@@ -245,6 +245,24 @@ def _opened(path: Path, timeout: float = 5.0, mode: str = "rw") -> Iterator[sqli
         raise
 
 
+def copy_database(path: Path, copy: Path) -> None:
+    """Copy a database as of one moment, even while another process writes to it, into a new file.
+
+    Raises DamagedFile when it is damaged, StorageError when it cannot be read.
+    https://www.sqlite.org/backup.html
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", 60.0, uri=True)) as db:
+            _back_up(db, copy)
+        with closing(sqlite3.connect(copy)) as db:
+            db.execute("PRAGMA journal_mode = DELETE")  # so that checking it makes no files beside it
+            (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    except (sqlite3.Error, OSError) as error:
+        raise _kind_of(error)(f"{path} cannot be copied: {_fault(error, FRESH_REMEDY)}") from None
+    if found != "ok":
+        raise DamagedFile(f"{path} cannot be copied: it is damaged ({ascii(found)[1:-1][:200]}); {FRESH_REMEDY}")
+
+
 def _kind_of(error: Exception) -> type[StorageError]:
     """DamagedFile for an error that only another content of the file can cause."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF

@@ -78,12 +78,21 @@ def recover_stages(target: Path, rules: PublishOptions, own: Path | None = None)
                 shutil.rmtree(stage, ignore_errors=True)
 
 
+Guard = Callable[[], None]
+"""Called right before a set becomes public; what it raises stops that."""
+
+
+def _allow() -> None:
+    """Let every set become public."""
+
+
 class DirectoryStage:
     """The stage of a :class:`sitemap.Directory`. It belongs to a live process while it is locked."""
 
-    def __init__(self, target: Path, rules: PublishOptions) -> None:
+    def __init__(self, target: Path, rules: PublishOptions, guard: Guard) -> None:
         self._target = target
         self._rules = rules
+        self._guard = guard
         self._path = target / (STAGE_PREFIX + secrets.token_hex(6))
         self._path.mkdir(mode=0o700)
         self._lock = StageLock(self._path)
@@ -130,6 +139,7 @@ class DirectoryStage:
             if journal.interim:
                 interim(journal.first, journal.interim)
             swap = Swap(self._path, self._prepared(journal))
+            self._guard()
             swap.begin(rules.grace)
             # The new set is public. A failure from here on is not reported: the next start repeats the rest.
             with contextlib.suppress(OSError):
@@ -245,12 +255,19 @@ class Directory:
     """A directory of the local file system, created if missing.
 
     New files get the ``mode``, regardless of the umask; a file that replaces another gets its mode and owner.
-    ``settle`` and ``grace`` are seconds. The next :meth:`check` or :meth:`stage` finishes a publish that a crash
-    interrupted, and removes a set that is not published yet. SitemapError for an invalid mode or time.
+    ``settle`` and ``grace`` are seconds. ``guard`` is called right before a set becomes public, and may raise. The next
+    :meth:`check` or :meth:`stage` finishes a publish that a crash interrupted, and removes a set that is not published
+    yet. SitemapError for an invalid mode or time.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, mode: int = 0o644, settle: float = 1.0, grace: float = 3600.0
+        self,
+        path: str | os.PathLike[str],
+        *,
+        mode: int = 0o644,
+        settle: float = 1.0,
+        grace: float = 3600.0,
+        guard: Guard = _allow,
     ) -> None:
         if not (0 <= mode <= 0o777 and mode & 0o400):
             raise SitemapError(f"the mode {mode:#o} does not let the owner read the file: use 0o644")
@@ -258,6 +275,7 @@ class Directory:
             raise SitemapError(f"settle ({settle}) and grace ({grace}) must be at least 0 seconds")
         self.path = Path(path)
         self._rules = PublishOptions(mode, settle, grace)
+        self._guard = guard
 
     def check(self) -> None:
         """Create the directory and check that it is writable. Call it before long work, not after."""
@@ -281,4 +299,4 @@ class Directory:
                 recover_stages(root, self._rules)
                 with contextlib.suppress(OSError):
                     remove_unlisted(root, self._rules.grace)
-                return DirectoryStage(root, self._rules)
+                return DirectoryStage(root, self._rules, self._guard)

@@ -61,7 +61,7 @@ class Generations:
                 f"generation {number} cannot be kept in {self._root}: use a number from 0 on, and a directory that "
                 "is not public"
             )
-        with self._locked():
+        with self.unchanging():
             files = (*published.beside, *published.files)
             kept = _Generation(published, {facts.name: self._store(destination.path, facts) for facts in files})
             self._write(self._root / f"{number}.json", msgspec.json.encode(kept))
@@ -74,7 +74,7 @@ class Generations:
         Files of the other kept generations leave the set. DestinationError if it is not kept, a copy is damaged, or the
         set cannot be stored; after any error nothing is published.
         """
-        with self._locked():
+        with self.unchanging():
             kept = self._load(number)
             others = {name for other in self.numbers() for name in self._readable(other) if name not in kept.digests}
             stale = re.compile("|".join(map(re.escape, sorted(others))) or "(?!)")
@@ -90,7 +90,8 @@ class Generations:
         return kept.published
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def unchanging(self) -> Iterator[None]:
+        """While this is entered, no process keeps or removes a generation here. DestinationError if it cannot be."""
         with explain_errors(f"the generations in {self._root} cannot be used"):
             make_directory(self._root, 0o700)
             make_directory(self._objects, 0o700)

@@ -65,8 +65,9 @@ CREATE TABLE origin (                         -- an origin has one budget, which
   site text,
   epoch bigint,
   until timestamptz,
+  wanted timestamptz,                         -- when another run last asked for it
   not_before timestamptz                      -- a Retry-After that holds for every run
-);
+) WITH (fillfactor = 70);
 
 CREATE TABLE delivery (                       -- a notice is claimed before it is sent, so that nobody sends it again
   site text NOT NULL REFERENCES site (name) ON DELETE CASCADE,

@@ -154,7 +154,7 @@ def parse_target_address(text: str) -> S3Address | SftpAddress:
     scheme, separator, rest = text.partition("://")
     if not separator or scheme.lower() not in ("s3", "sftp"):
         raise UsageError(f"upload.to must be like {_SHAPES}, not {mask_password(text)!r}")
-    return _parse_s3(rest) if scheme.lower() == "s3" else _parse_sftp(text)
+    return parse_s3_address(rest) if scheme.lower() == "s3" else _parse_sftp(text)
 
 
 def target_name(section: UploadConfig) -> str:
@@ -164,15 +164,18 @@ def target_name(section: UploadConfig) -> str:
     return f"{address.display_name} at {section.s3_endpoint}" if has_endpoint else address.display_name
 
 
-def _parse_s3(rest: str) -> S3Address:
-    """Parse the part after s3://. Keys are plain text: nothing is percent-encoded, and ? is part of a key."""
+def parse_s3_address(rest: str, setting: str = "upload.to") -> S3Address:
+    """Parse the part after s3:// of a ``setting``. Raises UsageError.
+
+    Keys are plain text: nothing is percent-encoded, and ? is part of a key.
+    """
     bucket, _, prefix = rest.partition("/")
     if not _bucket(bucket):
         hint = ": keys belong in upload.s3_access_key and upload.s3_secret_key" if "@" in bucket else ""
-        raise UsageError(f"upload.to needs the name of a bucket: s3://bucket/prefix{hint}")
+        raise UsageError(f"{setting} needs the name of a bucket: s3://bucket/prefix{hint}")
     parts = [part for part in prefix.split("/") if part]
     if any(part in (".", "..") for part in parts):
-        raise UsageError(f"upload.to: {prefix!r} contains . or .. as a path segment, which S3 does not resolve")
+        raise UsageError(f"{setting}: {prefix!r} contains . or .. as a path segment, which S3 does not resolve")
     return S3Address(bucket, "".join(f"{part}/" for part in parts))
 
 

@@ -34,6 +34,7 @@ from crawler.publish.upload.target import (
     parse_target_address,
     target_name,
 )
+from crawler.state.lease import RUN_LEASE
 from crawler.state.lock import hold_lock
 from crawler.state.runs import Run
 
@@ -267,6 +268,7 @@ class _Transfer:
         self._manifest.add_pending((local, target.metadata(local), target.mark(local)) for local in missing)
 
         async def put(local: LocalFile) -> None:
+            RUN_LEASE.check()
             self._manifest.confirm(local, target.metadata(local), await target.put(local))
 
         await self._retries.run_all([local for local in missing if local is not lead], put)
@@ -281,6 +283,7 @@ class _Transfer:
         for name, sent in sorted(unlisted, key=lambda entry: entry[0] != self._index):
             try:
                 if sent.is_ours(remote.get(name)):
+                    RUN_LEASE.check()
                     await self._retries.run(partial(self._target.remove, name))
                     removed += 1
             except UploadError as error:

@@ -424,7 +424,8 @@ def test_ours_nothing_is_checked_that_is_not_wanted(tmp_path: Path, site: Site) 
 def test_ours_a_missing_extra_is_named(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    monkeypatch.delitem(sys.modules, "crawler.publish.upload.s3", raising=False)
+    for module in ("s3", "bucket"):
+        monkeypatch.delitem(sys.modules, f"crawler.publish.upload.{module}", raising=False)
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(UsageError, match=r"pip install 'siteatlas\[s3\]'"):
         check_upload(site.plan)

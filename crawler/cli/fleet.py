@@ -1,0 +1,172 @@
+"""``siteatlas fleet``: many sites on many machines, with a PostgreSQL that they share."""
+
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from crawler.cli.errors import CommandErrors, set_up_logging
+from crawler.cli.help import EXIT_CODES, RAW, HelpfulCommand
+from crawler.cli.options import SitesConfigOption, TraceOption, with_flags
+
+fleet = typer.Typer(
+    help="Run many sites on many machines, with a PostgreSQL that they share.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+_EXAMPLES: Final = f"""{RAW}Examples:
+  siteatlas fleet init postgresql://siteatlas@db.example.com/fleet
+  siteatlas fleet apply --config sites.toml --database env:FLEET_DATABASE
+  siteatlas fleet worker --database env:FLEET_DATABASE --state-store s3://bucket/states"""
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+SiteNames = Annotated[list[str], typer.Argument(metavar="SITE...", help="Names of sites of the fleet.")]
+
+
+def _print(values: dict[str, Any], text: str, *, as_json: bool) -> None:
+    sys.stdout.write(f"{json.dumps(values, indent=2)}\n" if as_json else f"{text}\n")
+
+
+def init(
+    database: Annotated[
+        str, typer.Argument(metavar="DATABASE", help="PostgreSQL database: a connection string, env:NAME or file:PATH.")
+    ],
+    as_json: JsonOption = False,
+    verbose: TraceOption = False,
+) -> None:
+    """Create the tables of a fleet in a PostgreSQL database, or bring them up to date.
+
+    Workers of the version before can keep running meanwhile.
+    """
+    with CommandErrors(verbose) as errors:
+        from crawler.cli.fleet_run import init_database  # noqa: PLC0415 - not needed to show help
+
+        done = init_database(database)
+        errors.exit_code = 0
+        _print({"applied": done}, "\n".join(done) or "the database is up to date", as_json=as_json)
+
+
+@with_flags("fleet.database")
+def apply(
+    config: SitesConfigOption = None, as_json: JsonOption = False, verbose: TraceOption = False, **flags: Any
+) -> None:
+    """Make the sites of a configuration the sites of the fleet.
+
+    apply registers new sites, changes those whose settings differ, and retires those that are no longer in the file.
+    You can run it any number of times. It checks the file as siteatlas run does. Secrets must be references (env:NAME
+    or file:PATH), which each worker resolves: they never enter the database.
+    """
+    with CommandErrors(verbose) as errors:
+        from crawler.cli.fleet_run import apply_configuration  # noqa: PLC0415
+
+        done = apply_configuration(config, flags)
+        errors.exit_code = 0
+        counts = f"{len(done.added)} added, {len(done.changed)} changed, {len(done.retired)} retired"
+        values = {"added": done.added, "changed": done.changed, "retired": done.retired, "unchanged": done.unchanged}
+        _print(values, f"{counts}, {done.unchanged} unchanged", as_json=as_json)
+
+
+@with_flags("fleet.", "state.directory")
+def worker(
+    config: SitesConfigOption = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log the progress of each run.")] = False,
+    **flags: Any,
+) -> None:
+    """Run sites of the fleet when they are due, until stopped.
+
+    Start as many workers as you like, on as many machines as you like, each with its own state directory (--state).
+    SIGTERM and Ctrl-C let the active runs save their states, and other workers continue these runs.
+    """
+    with CommandErrors(verbose) as errors:
+        from crawler.cli.fleet_run import run_worker  # noqa: PLC0415
+
+        set_up_logging(logging.INFO)
+        # asyncio reports the jobs that another worker has ended meanwhile: we say so ourselves
+        for noisy in ("procrastinate", "psycopg.pool", "asyncio"):
+            logging.getLogger(noisy).setLevel(logging.CRITICAL)
+        run_worker(config, flags, is_verbose=verbose)
+        errors.exit_code = 0
+
+
+@with_flags("fleet.")
+def recover(
+    config: SitesConfigOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
+    as_json: JsonOption = False,
+    verbose: TraceOption = False,
+    **flags: Any,
+) -> None:
+    """Adopt what the state store has, after the database was restored from an older back-up.
+
+    Stop all workers first. recover compares the database with the state store. Sites with newer snapshots continue
+    from these snapshots. Then start the workers, and run siteatlas fleet apply for sites that were registered later.
+    """
+    with CommandErrors(verbose) as errors:
+        from crawler.cli.fleet_run import recover_sites  # noqa: PLC0415
+
+        found = recover_sites(config, flags, dry_run=dry_run)
+        errors.exit_code = 0
+        newer = {each.site: each.generation for each in found.newer}
+        values = {"newer": newer, "unknown": list(found.unknown), "adopted": not dry_run}
+        verb = "would continue" if dry_run else "continue"
+        text = f"{len(newer)} sites {verb} from newer snapshots of the state store: {', '.join(newer) or 'none'}"
+        if found.unknown:
+            text += f"\nnot in the database, so run siteatlas fleet apply: {', '.join(found.unknown)}"
+        _print(values, text, as_json=as_json)
+
+
+@with_flags("fleet.database")
+def status(
+    sites: Annotated[list[str] | None, typer.Argument(metavar="[SITE...]", help="Sites to show in full.")] = None,
+    runs: Annotated[int, typer.Option("--runs", metavar="N", min=0, help="Number of last runs to show.")] = 10,
+    config: SitesConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: TraceOption = False,
+    **flags: Any,
+) -> None:
+    """Show the fleet: sites by state, late sites, workers, the queue, and the last runs.
+
+    A site is late if its run should have started more than a minute ago. status changes nothing.
+    """
+    with CommandErrors(verbose) as errors:
+        from crawler.cli.fleet_status import read_status, status_text, status_values  # noqa: PLC0415
+
+        found = read_status(sites or [], runs, config, flags)
+        errors.exit_code = 0
+        _print(status_values(found), status_text(found), as_json=as_json)
+
+
+def _change(action: str, names: Sequence[str], config: Path | None, flags: dict[str, Any], *, as_json: bool) -> None:
+    from crawler.cli.fleet_run import change_sites  # noqa: PLC0415
+
+    found = change_sites(action, list(names), config, flags)
+    _print({"sites": found}, f"{action}: {', '.join(found)}", as_json=as_json)
+
+
+def _command(action: str, text: str) -> None:
+    @with_flags("fleet.database")
+    def change(
+        sites: SiteNames,
+        config: SitesConfigOption = None,
+        as_json: JsonOption = False,
+        verbose: TraceOption = False,
+        **flags: Any,
+    ) -> None:
+        with CommandErrors(verbose) as errors:
+            _change(action, sites, config, flags, as_json=as_json)
+            errors.exit_code = 0
+
+    change.__doc__ = text
+    fleet.command(name=action, cls=HelpfulCommand, epilog=EXIT_CODES)(change)
+
+
+for _function in (init, apply, worker, status, recover):
+    fleet.command(cls=HelpfulCommand, epilog=f"{_EXAMPLES}\n\n{EXIT_CODES}")(_function)
+_command("run-now", "Run sites as soon as a worker is free, whatever their schedule.")
+_command("pause", "Start no more runs of sites. Active runs continue.")
+_command("resume", "Run paused sites by their schedules again.")
+_command("drain", "Let workers take no more sites, and end after their active runs. Give names of workers or hosts.")

@@ -1,0 +1,126 @@
+"""The state store in a bucket of S3 or a compatible storage. See ``state_store.py`` for its contract."""
+
+import base64
+import contextlib
+import hashlib
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
+
+import anyio
+
+from crawler.errors import StorageError
+from crawler.publish.upload.bucket import S3Bucket, S3Settings, SettingNames, is_missing
+from crawler.publish.upload.target import S3Address, UploadError
+from crawler.publish.upload.upload import UploadRetries
+from sitemap import create_file
+
+if TYPE_CHECKING:
+    from crawler.fleet.state_store import StoreSettings
+
+_NAMES: Final = SettingNames("fleet", "state_store", "store_timeout", "raise the limit of the storage")
+_PIECE: Final = 1024 * 1024  # bytes
+
+T = TypeVar("T")
+_md5 = partial(hashlib.md5, usedforsecurity=False)  # which the storage compares
+
+
+def connect_bucket(address: S3Address, settings: "StoreSettings") -> "BucketStore":
+    """The store at an address. Nothing is sent yet. Raises UsageError."""
+    session = S3Settings(
+        endpoint=settings.s3_endpoint,
+        region=settings.s3_region,
+        access_key=settings.s3_access_key,
+        secret_key=settings.s3_secret_key,
+        timeout=settings.timeout,
+        named=_NAMES,
+    )
+    where = f" at {settings.s3_endpoint}" if settings.s3_endpoint else ""
+    bucket = S3Bucket(address.bucket, session)
+    return BucketStore(bucket, address.prefix, f"{address.display_name}{where}", retries=settings.retries)
+
+
+class BucketStore:
+    """A bucket, or a prefix in it. A PUT is atomic; a larger file than ``single`` is sent in parts of ``part`` bytes.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
+    """
+
+    single = 1 << 30  # a PUT takes 5 GiB at most
+    part = 64 << 20  # kept in memory; an object has at most 10,000 parts
+
+    def __init__(self, bucket: S3Bucket, prefix: str, name: str, *, retries: int) -> None:
+        self.name = name
+        self._bucket, self._prefix = bucket, prefix
+        self._retries = UploadRetries(retries, anyio.sleep)
+
+    async def put(self, key: str, file: Path) -> None:
+        """Store a file."""
+        await self._call("storing a snapshot", partial(self._put, self._prefix + key, file))
+
+    async def get(self, key: str, file: Path) -> bool:
+        """Fetch a file; False when there is none."""
+        return await self._call("fetching a snapshot", partial(self._get, self._prefix + key, file))
+
+    async def keys(self, prefix: str) -> list[str]:
+        """The keys with a prefix."""
+        return await self._call("listing the snapshots", partial(self._keys, self._prefix + prefix))
+
+    async def remove(self, key: str) -> None:
+        """Remove a file."""
+
+        def send(client: Any) -> None:
+            client.delete_object(Bucket=self._bucket.name, Key=self._prefix + key)
+
+        await self._call("removing a snapshot", send)
+
+    async def _call(self, act: str, send: Callable[[Any], T]) -> T:
+        try:
+            return await self._retries.run(lambda: self._bucket.call(act, send))
+        except UploadError as error:
+            raise StorageError(f"the state store {self.name} cannot be used: {error}") from None
+
+    def _put(self, key: str, file: Path, client: Any) -> None:
+        """Send a file in one piece. The storage checks its MD5."""
+        with file.open("rb") as body:
+            if os.fstat(body.fileno()).st_size > self.single:
+                self._put_parts(key, body, client)
+                return
+            digest = base64.b64encode(hashlib.file_digest(body, _md5).digest()).decode()
+            body.seek(0)
+            client.put_object(Bucket=self._bucket.name, Key=key, Body=body, ContentMD5=digest)
+
+    def _put_parts(self, key: str, body: BinaryIO, client: Any) -> None:
+        target = {"Bucket": self._bucket.name, "Key": key}
+        target["UploadId"] = client.create_multipart_upload(**target)["UploadId"]
+        parts: list[dict[str, object]] = []
+        try:
+            while piece := body.read(self.part):
+                number = len(parts) + 1
+                digest = base64.b64encode(_md5(piece).digest()).decode()
+                sent = client.upload_part(**target, PartNumber=number, Body=piece, ContentMD5=digest)
+                parts.append({"PartNumber": number, "ETag": sent["ETag"]})
+            client.complete_multipart_upload(**target, MultipartUpload={"Parts": parts})
+        except BaseException:
+            with contextlib.suppress(Exception):  # its parts cost until they are removed
+                client.abort_multipart_upload(**target)
+            raise
+
+    def _get(self, key: str, file: Path, client: Any) -> bool:
+        try:
+            content = client.get_object(Bucket=self._bucket.name, Key=key)["Body"]
+        except Exception as error:
+            if is_missing(error):
+                return False
+            raise
+        file.unlink(missing_ok=True)
+        with contextlib.closing(content), create_file(file, 0o600) as copy:
+            for piece in content.iter_chunks(_PIECE):
+                copy.write(piece)
+        return True
+
+    def _keys(self, prefix: str, client: Any) -> list[str]:
+        pages = client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket.name, Prefix=prefix)
+        return [item["Key"].removeprefix(self._prefix) for page in pages for item in page.get("Contents", ())]

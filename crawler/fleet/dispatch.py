@@ -1,0 +1,116 @@
+"""Moves due sites into the queue of Procrastinate, in batches, and frees the sites whose lease is over.
+
+The queue is short whatever the number of sites: at most ``limit`` jobs wait, and at most one for each origin, because
+jobs of one origin run one after the other. A job only names a site: what is due is decided when it is taken.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from procrastinate import App
+from procrastinate.jobs import Status
+
+from crawler.fleet.database import Connection, FleetDatabase, rows
+
+RUN_TASK: Final = "run_site"
+RUN_QUEUE: Final = "sites"
+HOME_SECONDS: Final = 10.0
+"""For which a job waits for the worker that has the newest state of its site, before any worker may take it."""
+STALE_SECONDS: Final = 600.0
+"""After which a job that nobody took, or that got lost, is put into the queue again."""
+_WAITING: Final = "SELECT count(*) AS jobs FROM procrastinate_jobs WHERE status = 'todo' AND task_name = %(task)s"
+_EXPIRED: Final = """SELECT name, job FROM site WHERE lease_until <= now() ORDER BY lease_until
+  LIMIT %(limit)s FOR UPDATE SKIP LOCKED"""
+_FREE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, next_at = now()
+  WHERE name = ANY(%(names)s) AND NOT paused AND retired IS NULL"""
+_FREE_IDLE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL
+  WHERE name = ANY(%(names)s) AND (paused OR retired IS NOT NULL)"""
+_LOST: Final = """UPDATE site SET queued = NULL, job = NULL WHERE queued < now() - %(seconds)s * interval '1 s'
+  AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j WHERE j.id = site.job AND j.status IN ('todo', 'doing'))"""
+_DUE: Final = """SELECT name, origin, home FROM site WHERE next_at <= now() AND queued IS NULL AND lease_until IS NULL
+  ORDER BY next_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED"""
+_BUSY: Final = """SELECT DISTINCT lock FROM procrastinate_jobs
+  WHERE status IN ('todo', 'doing') AND task_name = %(task)s AND lock = ANY(%(locks)s)"""
+_HOMES: Final = """SELECT w.id, w.slots - (SELECT count(*) FROM site s WHERE s.worker = w.id)
+  - (SELECT count(*) FROM procrastinate_jobs j WHERE j.queue_name = %(queue)s || ':' || w.id AND j.status = 'todo')
+  AS free FROM worker w WHERE w.id = ANY(%(ids)s) AND NOT w.draining AND w.seen > now() - interval '60 s'"""
+# to move a waiting job is not among the functions of Procrastinate
+_LEAVE_HOME: Final = """UPDATE procrastinate_jobs SET queue_name = %(queue)s
+  WHERE status = 'todo' AND queue_name LIKE %(queue)s || ':%%' AND id IN (
+    SELECT job FROM site WHERE queued < now() - %(seconds)s * interval '1 s')"""
+_PUT_OFF: Final = "UPDATE site SET next_at = now() + interval '5 s' WHERE name = ANY(%(names)s)"
+_QUEUED: Final = """UPDATE site SET queued = now(), job = w.job
+  FROM unnest(%(names)s::text[], %(jobs)s::bigint[]) AS w (name, job) WHERE site.name = w.name"""
+
+
+async def dispatch(fleet: FleetDatabase, limit: int) -> int:
+    """Queue due sites until ``limit`` jobs wait; returns how many. Any number of workers may do so at once."""
+    await free_expired(fleet, limit)
+    async with fleet.transaction() as connection:
+        await rows(connection, _LOST, seconds=STALE_SECONDS)
+        await rows(connection, _LEAVE_HOME, queue=RUN_QUEUE, seconds=HOME_SECONDS)
+        (waiting,) = await rows(connection, _WAITING, task=RUN_TASK)
+        room = limit - int(waiting["jobs"])
+        if room <= 0:
+            return 0
+        due = await rows(connection, _DUE, limit=room)
+        by_lock = {origin_lock(site["origin"]): site for site in reversed(due)}  # the first due of each origin
+        if not by_lock:
+            return 0
+        busy = {row["lock"] for row in await rows(connection, _BUSY, task=RUN_TASK, locks=list(by_lock))}
+        chosen = [(lock, site) for lock, site in by_lock.items() if lock not in busy]
+        queues = await _queues(connection, [site for _, site in chosen])
+        jobs = [
+            await _defer(fleet.app, connection, lock, site["name"], queue)
+            for (lock, site), queue in zip(chosen, queues, strict=True)
+        ]
+        names = [site["name"] for _, site in chosen]
+        await rows(connection, _QUEUED, names=names, jobs=jobs)
+        # sites of a busy origin make room for others
+        await rows(connection, _PUT_OFF, names=list({site["name"] for site in due} - set(names)))
+        return len(jobs)
+
+
+async def _queues(connection: Connection, sites: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The queue of each site: that of the worker with its newest state while it has room, else the common one."""
+    ids = [site["home"] for site in sites if site["home"]]
+    free = {row["id"]: row["free"] for row in await rows(connection, _HOMES, queue=RUN_QUEUE, ids=ids)} if ids else {}
+    queues = []
+    for site in sites:
+        home = site["home"]
+        has_room = free.get(home, 0) > 0
+        queues.append(home_queue(home) if has_room else RUN_QUEUE)
+        if has_room:
+            free[home] -= 1
+    return queues
+
+
+async def _defer(app: App, connection: Connection, lock: str, name: str, queue: str) -> int:
+    # the row of the site is locked and not queued: no other job of it waits
+    deferrer = app.configure_task(RUN_TASK, queue=queue, lock=lock, queueing_lock=f"site:{name}", connection=connection)
+    return await deferrer.defer_async(name=name)
+
+
+async def free_expired(fleet: FleetDatabase, limit: int) -> int:
+    """Free the sites whose worker did not renew its lease, and end its jobs, so that others take these sites."""
+    async with fleet.transaction() as connection:
+        expired = await rows(connection, _EXPIRED, limit=limit)
+        names = [site["name"] for site in expired]
+        if names:
+            await rows(connection, _FREE, names=names)
+            await rows(connection, _FREE_IDLE, names=names)
+    for job in (site["job"] for site in expired if site["job"] is not None):
+        status = await fleet.app.job_manager.get_job_status_async(job)
+        if status is Status.DOING:
+            await fleet.app.job_manager.finish_job_by_id_async(job, Status.FAILED, delete_job=True)
+    return len(names)
+
+
+def home_queue(worker: str) -> str:
+    """The queue of the sites whose newest state a worker has."""
+    return f"{RUN_QUEUE}:{worker}"
+
+
+def origin_lock(origin: str) -> str:
+    """The lock of Procrastinate that runs of an origin share: one of them runs at a time."""
+    return f"origin:{origin}"

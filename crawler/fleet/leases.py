@@ -1,0 +1,158 @@
+"""Leases of sites: who runs a site, until when, and what it may record. The lease with the newest epoch counts.
+
+Which attempt is due is decided by the rules of the daemon (``crawler/schedule/site_state.py``) from the attempts in the
+database, by the clock of the database. A site whose lease is over can be taken by any worker; whoever held it before
+records nothing any more.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from crawler.config.config import Config
+from crawler.fleet.database import Connection, FleetDatabase, rows
+from crawler.schedule.history import ATTEMPT_COLUMNS, read_attempt
+from crawler.schedule.queue import replayed_state
+from crawler.schedule.site import build_schedule
+from crawler.schedule.site_state import Attempt, PlannedAttempt, SiteSchedule, SiteState, Trigger
+from crawler.state.lease import LeaseLost
+from crawler.state.runs import RunResult, RunStatus
+
+_COLUMNS: Final = ", ".join(ATTEMPT_COLUMNS)
+_SITE: Final = "SELECT *, extract(epoch FROM now())::float8 AS now FROM site WHERE name = %(name)s FOR UPDATE"
+_SINCE_DONE: Final = f"""SELECT {_COLUMNS} FROM attempt WHERE site = %(name)s AND number >= coalesce(
+  (SELECT max(number) FROM attempt WHERE site = %(name)s AND fate = %(done)s AND because <> %(tell)s), 0)
+  ORDER BY number"""  # noqa: S608 - names of our own
+_BEGIN: Final = """INSERT INTO attempt (site, slot, because, turn, began, epoch, worker)
+  VALUES (%(name)s, %(slot)s, %(because)s, %(turn)s, %(now)s, %(epoch)s, %(worker)s) RETURNING number"""
+_TAKE: Final = """UPDATE site SET epoch = %(epoch)s, lease_until = now() + %(seconds)s * interval '1 s',
+  worker = %(worker)s, job = %(job)s, attempt = %(attempt)s, handled = %(handled)s,
+  queued = NULL, run_now = NULL, next_at = NULL WHERE name = %(name)s"""
+_FORGET: Final = """DELETE FROM attempt WHERE site = %(name)s AND number <= (
+  SELECT number FROM attempt WHERE site = %(name)s ORDER BY number DESC LIMIT 1 OFFSET %(keep)s)"""
+_LEAVE: Final = """UPDATE site SET queued = NULL, job = NULL, handled = %(handled)s,
+  next_at = to_timestamp(%(at)s) WHERE name = %(name)s"""
+_RENEW: Final = """UPDATE site SET lease_until = now() + %(seconds)s * interval '1 s'
+  WHERE worker = %(worker)s AND lease_until > now() RETURNING name, epoch"""
+_HELD: Final = """SELECT *, extract(epoch FROM now())::float8 AS now FROM site
+  WHERE name = %(name)s AND epoch = %(epoch)s AND lease_until > now() FOR UPDATE"""
+_STORE_RESULT: Final = """UPDATE attempt SET ended = %(now)s, fate = %(fate)s, exit_code = %(exit_code)s, run = %(run)s,
+  outcome = %(outcome)s, told = %(told)s, untold = %(untold)s WHERE number = %(number)s"""
+_RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, attempt = NULL,
+  next_at = to_timestamp(%(at)s) WHERE name = %(name)s"""
+_STORE_SNAPSHOT: Final = """UPDATE site SET generation = %(generation)s, snapshot = %(key)s,
+  snapshot_sha256 = %(sha256)s, home = %(worker)s WHERE name = %(name)s"""
+
+
+class SiteLease(Struct, frozen=True):
+    """A lease of a site: the attempt to make, the last run that ended, and the newest snapshot of the site's state."""
+
+    site: str
+    epoch: int
+    attempt: Attempt
+    last: Attempt | None
+    config: Config
+    generation: int
+    snapshot: str  # its key in the state store, "" for none
+    home: str  # the worker whose disk has the state, "" for none
+
+
+def schedule_of(name: str, config: Config) -> SiteSchedule:
+    """The schedule of a site. Raises UsageError for an invalid one."""
+    return SiteSchedule(name, build_schedule(name, config.schedule), config.schedule)
+
+
+async def load_state(connection: Connection, site: Mapping[str, Any], config: Config) -> SiteState:
+    """The state of a site by its attempts; its row must be locked. ``site["now"]`` is the time of the database."""
+    values = {"name": site["name"], "done": RunStatus.DONE.value, "tell": Trigger.NOTIFY.value}
+    attempts = [
+        read_attempt(tuple(row[column] for column in ATTEMPT_COLUMNS))
+        for row in await rows(connection, _SINCE_DONE, **values)
+    ]
+    is_held = site["lease_until"] is not None and site["lease_until"].timestamp() > site["now"]
+    state = replayed_state(schedule_of(site["name"], config), site["handled"], attempts, site["now"], is_alive=is_held)
+    state.plan(site["now"])
+    return state
+
+
+def next_time(state: SiteState) -> float | None:
+    """When the next attempt of a site is due, as a Unix time; None for never."""
+    return state.at if math.isfinite(state.at) else None
+
+
+async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | None, seconds: float) -> SiteLease | None:
+    """Take a site and begin the attempt that is due; None when none is, or another worker has the site.
+
+    ``seconds`` is the length of the lease. Raises UsageError when this version cannot read the configuration.
+    """
+    async with fleet.transaction() as connection:
+        (site,) = await rows(connection, _SITE, name=name) or (None,)
+        if site is None or (site["lease_until"] and site["lease_until"].timestamp() > site["now"]):
+            return None
+        config = Config.model_validate(site["config"])
+        state = await load_state(connection, site, config)
+        planned = _plan(state, site)
+        if planned is None:
+            at = None if site["paused"] or site["retired"] else next_time(state)
+            await rows(connection, _LEAVE, name=name, handled=state.handled, at=at)
+            return None
+        epoch, now = site["epoch"] + 1, site["now"]
+        values = {"slot": planned.slot, "because": planned.trigger.value, "turn": planned.turn}
+        begun = {"name": name, "now": now, "epoch": epoch, "worker": worker}
+        (row,) = await rows(connection, _BEGIN, **values, **begun)
+        attempt = Attempt(
+            number=row["number"], site=name, slot=planned.slot, because=planned.trigger, turn=planned.turn, began=now
+        )
+        handled = state.handled if planned.trigger is Trigger.NOTIFY else planned.slot
+        taken = {"name": name, "epoch": epoch, "worker": worker, "job": job, "attempt": attempt.number}
+        await rows(connection, _TAKE, **taken, seconds=seconds, handled=handled)
+        await rows(connection, _FORGET, name=name, keep=config.daemon.history_limit)
+    return SiteLease(name, epoch, attempt, state.last, config, site["generation"], site["snapshot"], site["home"] or "")
+
+
+def _plan(state: SiteState, site: Mapping[str, Any]) -> PlannedAttempt | None:
+    """The attempt that is due now, or that a person asked for."""
+    if site["retired"]:
+        return None
+    if site["run_now"] is not None:
+        return PlannedAttempt(site["name"], state.handled, Trigger.ASKED, state.turn + 1)
+    return state.start(site["now"]) if state.at <= site["now"] and not site["paused"] else None
+
+
+async def renew_leases(fleet: FleetDatabase, worker: str, seconds: float) -> dict[str, int]:
+    """Renew all leases of a worker; returns the epochs of those that it still has, by site."""
+    return {row["name"]: row["epoch"] for row in await fleet.rows(_RENEW, worker=worker, seconds=seconds)}
+
+
+async def store_snapshot(
+    fleet: FleetDatabase, lease: SiteLease, worker: str, generation: int, key: str, sha256: str
+) -> None:
+    """Record the newest snapshot of a leased site. Raises LeaseLost."""
+    async with fleet.transaction() as connection:
+        await _held(connection, lease)
+        values = {"generation": generation, "key": key, "sha256": sha256, "worker": worker}
+        await rows(connection, _STORE_SNAPSHOT, name=lease.site, **values)
+
+
+async def end_lease(fleet: FleetDatabase, lease: SiteLease, result: RunResult) -> float | None:
+    """Record the result of the attempt and release the site; returns when its next attempt is due. Raises LeaseLost."""
+    async with fleet.transaction() as connection:
+        site = await _held(connection, lease)
+        values = {**asdict(result), "fate": result.fate.value, "number": lease.attempt.number, "now": site["now"]}
+        await rows(connection, _STORE_RESULT, **values)
+        config = Config.model_validate(site["config"])
+        state = await load_state(connection, site, config)
+        at = site["now"] if site["run_now"] else None if site["paused"] or site["retired"] else next_time(state)
+        await rows(connection, _RELEASE, name=lease.site, at=at)
+    return at
+
+
+async def _held(connection: Connection, lease: SiteLease) -> dict[str, Any]:
+    """The locked row of a leased site. Raises LeaseLost when the lease is over."""
+    found = await rows(connection, _HELD, name=lease.site, epoch=lease.epoch)
+    if not found:
+        raise LeaseLost(f"the lease of {lease.site} is over: another worker may be running the site")
+    return found[0]

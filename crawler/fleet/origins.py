@@ -1,0 +1,232 @@
+"""Politeness of a fleet: one run at a time sends requests to an origin, and a Retry-After holds for all runs.
+
+PostgreSQL has one row per origin (or per address), which a run leases for some seconds, renews while it needs it, and
+gives back as soon as no request is in flight when another run wants it. The lease is the run's deadline: what hangs, or
+is cut off from PostgreSQL, starts no request after it. See ``crawler/fetch/permits.py`` for the side of the run.
+"""
+
+import logging
+import math
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import anyio
+import anyio.to_thread
+import msgspec
+from anyio import create_memory_object_stream
+
+from crawler.errors import StorageError
+from crawler.fetch.permits import OriginGrant, OriginMessage, decode_message, encode_grants
+from crawler.fleet.database import FleetDatabase
+from crawler.model import Url
+from crawler.url.normalize import host_of
+
+_MARGIN: Final = 1.0  # seconds before the end of a lease at which a run starts no more request
+_WANTED: Final = 5.0  # seconds for which a wish counts; a run repeats it
+_AFTER_END: Final = 1.0  # seconds until an origin of a run that has ended is free
+_ADDRESS_FOR: Final = 300.0  # seconds for which the address of a host is remembered
+_RETRY: Final = 1.0  # seconds until the database is tried again
+_MAX_BATCH: Final = 1000
+
+_IS_FREE: Final = "(o.until IS NULL OR o.until <= now())"
+_IS_MINE: Final = "(o.site = excluded.site AND o.epoch = excluded.epoch)"
+_TAKE: Final = f"""
+INSERT INTO origin AS o (origin, site, epoch, until)
+SELECT w.origin, w.site, w.epoch, now() + %(lease)s * interval '1 s'
+  FROM unnest(%(origins)s::text[], %(sites)s::text[], %(epochs)s::bigint[]) AS w (origin, site, epoch) ORDER BY 1
+ON CONFLICT (origin) DO UPDATE SET
+  site = CASE WHEN {_IS_FREE} THEN excluded.site ELSE o.site END,
+  epoch = CASE WHEN {_IS_FREE} THEN excluded.epoch ELSE o.epoch END,
+  wanted = CASE WHEN {_IS_FREE} THEN NULL WHEN {_IS_MINE} THEN o.wanted ELSE now() END,
+  until = CASE WHEN {_IS_FREE} OR {_IS_MINE} AND coalesce(o.wanted < now() - {_WANTED} * interval '1 s', true)
+          THEN excluded.until ELSE o.until END
+RETURNING origin, site, epoch, extract(epoch FROM until - now())::float8 AS seconds,
+  coalesce(wanted >= now() - {_WANTED} * interval '1 s', false) AS is_wanted,
+  greatest(0, extract(epoch FROM not_before - now()))::float8 AS pause"""  # noqa: S608 - our own constants
+_RELEASE: Final = """
+UPDATE origin o SET site = NULL, epoch = NULL, until = now() + w.seconds * interval '1 s'
+  FROM unnest(%(origins)s::text[], %(sites)s::text[], %(epochs)s::bigint[], %(seconds)s::float8[])
+    AS w (origin, site, epoch, seconds)
+  WHERE o.origin = w.origin AND o.site = w.site AND o.epoch = w.epoch"""
+_PAUSE: Final = """
+INSERT INTO origin AS o (origin, not_before) VALUES (%(origin)s, now() + %(seconds)s * interval '1 s')
+ON CONFLICT (origin) DO UPDATE SET not_before = greatest(o.not_before, excluded.not_before)"""
+_FORGET: Final = """
+DELETE FROM origin WHERE coalesce(until, '-infinity') < now() - interval '1 day'
+  AND coalesce(not_before, '-infinity') < now()"""
+
+log = logging.getLogger(__name__)
+
+
+class RunOrigins:
+    """The origins of one run; a ``RunLink`` of its process, see ``crawler/schedule/process.py``."""
+
+    deadline = math.inf  # the lease of the site is another matter
+
+    def __init__(self, broker: "OriginBroker", site: str, epoch: int) -> None:
+        self.site, self.epoch = site, epoch
+        self.deadlines: dict[str, dict[str, float]] = {}  # of its origins, by their keys
+        self._broker = broker
+        self._put, self._grants = create_memory_object_stream[list[OriginGrant]](_MAX_BATCH)
+
+    def hear(self, line: bytes) -> bool:
+        """Take a line of the run's standard output; False when it is not about origins."""
+        message = decode_message(line)
+        if message:
+            self._broker.put(self, message)
+        return message is not None
+
+    async def talk(self, send: Callable[[bytes], Awaitable[None]]) -> None:
+        """Write the answers to the standard input of the run, until it has ended."""
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            async for grants in self._grants:
+                await send(encode_grants(grants))
+
+    def answer(self, grants: list[OriginGrant]) -> None:
+        """Take answers to the run. Those that find no room are lost, and asked for again."""
+        with suppress(anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            self._put.send_nowait(grants)
+
+    def close(self) -> None:
+        """No more answers."""
+        self._put.close()
+        self._grants.close()
+
+
+class OriginBroker:
+    """Leases origins in PostgreSQL for all runs of a worker, many with one statement.
+
+    ``lease`` is in seconds. With ``by_address``, origins on the same address count as one.
+    """
+
+    def __init__(self, fleet: FleetDatabase, *, lease: float = 15.0, by_address: bool = False) -> None:
+        self.fleet = fleet
+        self._lease = lease
+        self._keys = _Addresses() if by_address else None
+        self._put, self._messages = create_memory_object_stream[tuple[RunOrigins, OriginMessage]](100_000)
+
+    def put(self, run: RunOrigins, message: OriginMessage) -> None:
+        """Take a message of a run. One that finds no room is lost, and repeated by the run."""
+        with suppress(anyio.WouldBlock, anyio.ClosedResourceError):
+            self._put.send_nowait((run, message))
+
+    @asynccontextmanager
+    async def run(self, site: str, epoch: int) -> AsyncIterator[RunOrigins]:
+        """A run, which holds no origin any more when this is left."""
+        run = RunOrigins(self, site, epoch)
+        try:
+            yield run
+        finally:
+            run.close()
+            with anyio.CancelScope(shield=True), suppress(StorageError):  # else its leases end by themselves
+                await self._release([(key, run, _AFTER_END) for key in run.deadlines])
+
+    async def serve(self) -> None:
+        """Answer the messages of the runs, until it is cancelled. While the database is away, nothing is granted."""
+        is_away = False
+        with self._put, self._messages:
+            while True:
+                is_away = await self._serve_batch(is_away)
+
+    async def _serve_batch(self, is_away: bool) -> bool:
+        batch = [await self._messages.receive()]
+        with suppress(anyio.WouldBlock):
+            while len(batch) < _MAX_BATCH:
+                batch.append(self._messages.receive_nowait())
+        try:
+            await self._answer(batch)
+        except StorageError as error:
+            if not is_away:
+                log.warning("no origin can be leased: %s", error)
+            for run, message in batch:
+                if message.act == "pause":  # the others are repeated, or end by themselves
+                    self.put(run, message)
+            await anyio.sleep(_RETRY)
+            return True
+        return False
+
+    async def _answer(self, batch: Iterable[tuple[RunOrigins, OriginMessage]]) -> None:
+        wishes: dict[tuple[str, int, str], tuple[str, RunOrigins]] = {}
+        for run, message in batch:
+            key = await self._key(message.origin)
+            if message.act == "pause":
+                await self.fleet.rows(_PAUSE, origin=key, seconds=message.seconds)
+            elif message.act == "release":
+                await self._give_back(run, key, message)
+            else:
+                wishes[run.site, run.epoch, message.origin] = (key, run)
+        answers: dict[RunOrigins, list[OriginGrant]] = {}
+        while wishes:  # a statement takes each row once
+            taken = dict(wishes.values())
+            for key, grant in (await self._take(taken)).items():
+                run = taken[key]
+                for wish in [wish for wish, whose in wishes.items() if whose == (key, run)]:
+                    del wishes[wish]
+                    run.deadlines.setdefault(key, {})[wish[2]] = grant.deadline
+                    answers.setdefault(run, []).append(msgspec.structs.replace(grant, origin=wish[2]))
+        for run, grants in answers.items():
+            run.answer(grants)
+
+    async def _take(self, wishes: dict[str, RunOrigins]) -> dict[str, OriginGrant]:
+        before = time.clock_gettime(time.CLOCK_BOOTTIME)
+        runs = wishes.values()
+        rows = await self.fleet.rows(
+            _TAKE,
+            origins=list(wishes),
+            sites=[run.site for run in runs],
+            epochs=[run.epoch for run in runs],
+            lease=self._lease,
+        )
+        grants = {}
+        for row in rows:
+            run = wishes[row["origin"]]
+            is_ours = (row["site"], row["epoch"]) == (run.site, run.epoch)
+            deadline = before + row["seconds"] - _MARGIN if is_ours else 0.0
+            grants[row["origin"]] = OriginGrant(row["origin"], deadline, row["pause"] or 0.0, row["is_wanted"])
+        return grants
+
+    async def _give_back(self, run: RunOrigins, key: str, message: OriginMessage) -> None:
+        """Free an origin, unless the run still uses another one with the same key."""
+        others = run.deadlines.get(key, {})
+        others.pop(message.origin, None)
+        if all(deadline <= time.clock_gettime(time.CLOCK_BOOTTIME) for deadline in others.values()):
+            await self._release([(key, run, message.seconds)])
+
+    async def _release(self, done: Sequence[tuple[str, RunOrigins, float]]) -> None:
+        if done:
+            await self.fleet.rows(
+                _RELEASE,
+                origins=[key for key, _, _ in done],
+                sites=[run.site for _, run, _ in done],
+                epochs=[run.epoch for _, run, _ in done],
+                seconds=[seconds for _, _, seconds in done],
+            )
+
+    async def _key(self, origin: str) -> str:
+        return await self._keys.key(origin) if self._keys else origin
+
+
+async def forget_origins(fleet: FleetDatabase) -> None:
+    """Delete the origins that no run has used for a day. Raises StorageError."""
+    await fleet.rows(_FORGET)
+
+
+class _Addresses:
+    """The addresses of hosts, remembered for some minutes."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[float, str]] = {}
+
+    async def key(self, origin: str) -> str:
+        """The lowest address of the host, so that all workers take the same one; the origin itself if it has none."""
+        host, now = host_of(Url(f"{origin}/")), time.monotonic()
+        expires, address = self._known.get(host, (0.0, ""))
+        if now >= expires:
+            address = ""
+            with suppress(OSError, UnicodeError):
+                found = await anyio.getaddrinfo(host.strip("[]"), None)
+                address = min((str(each[4][0]) for each in found), default="")
+            self._known[host] = (now + _ADDRESS_FOR, address)
+        return address or origin

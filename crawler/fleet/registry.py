@@ -1,0 +1,144 @@
+"""The sites of a fleet: registered from a configuration, changed, retired, paused, resumed, and run at once.
+
+A configuration is applied as a whole and any number of times: what is in it is registered or changed, and what is not
+any more is retired. Secrets stay references (``env:NAME``, ``file:PATH``), which each worker resolves by itself.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import Struct, field
+from psycopg.types.json import Jsonb
+
+from crawler.config.config import Config
+from crawler.config.plan import CrawlPlan
+from crawler.config.sites import SECRET_KEYS
+from crawler.errors import UsageError
+from crawler.fleet.database import Connection, FleetDatabase, rows
+from crawler.fleet.leases import load_state, next_time
+from crawler.url.normalize import origin_of
+
+_BATCH: Final = 1_000
+_KNOWN: Final = "SELECT name, config, retired IS NOT NULL AS retired FROM site WHERE name = ANY(%(names)s) FOR UPDATE"
+_PUT: Final = """INSERT INTO site (name, config, origin, handled)
+  SELECT w.name, w.config, w.origin, extract(epoch FROM now())::float8
+  FROM unnest(%(names)s::text[], %(configs)s::jsonb[], %(origins)s::text[]) AS w (name, config, origin)
+  ON CONFLICT (name) DO UPDATE SET config = excluded.config, origin = excluded.origin, retired = NULL"""
+_RETIRE: Final = """UPDATE site SET retired = now(), next_at = NULL, queued = NULL
+  WHERE retired IS NULL AND NOT name = ANY(%(names)s) RETURNING name"""
+_ALL: Final = "SELECT *, extract(epoch FROM now())::float8 AS now FROM site WHERE name = ANY(%(names)s) FOR UPDATE"
+_SCHEDULE: Final = "UPDATE site SET next_at = to_timestamp(%(at)s), handled = %(handled)s WHERE name = %(name)s"
+_PAUSE: Final = (
+    "UPDATE site SET paused = true, next_at = NULL, queued = NULL WHERE name = ANY(%(names)s) RETURNING name"
+)
+_RESUME: Final = "UPDATE site SET paused = false WHERE name = ANY(%(names)s) RETURNING name"
+_RUN_NOW: Final = """UPDATE site SET run_now = now(),
+  next_at = CASE WHEN lease_until > now() THEN next_at ELSE now() END
+  WHERE name = ANY(%(names)s) AND retired IS NULL RETURNING name"""
+
+
+class AppliedSites(Struct, frozen=True):
+    """What applying a configuration did, by names of sites."""
+
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    retired: list[str] = field(default_factory=list)
+    unchanged: int = 0
+
+
+class FleetSite(Struct, frozen=True):
+    """A site to register. ``config`` has the settings that differ from the defaults, as JSON values."""
+
+    name: str
+    config: dict[str, Any]
+    origin: str
+
+
+def fleet_site(name: str, plan: CrawlPlan) -> FleetSite:
+    """A site from its plan. Raises UsageError when a secret is written out, or no worker could use its paths."""
+    settings = plan.config.model_dump(mode="json", exclude_defaults=True)
+    settings.pop("fleet", None)
+    settings.get("state", {}).pop("directory", None)  # each worker has its own
+    for setting, value in _secrets(settings):
+        if not value.startswith(("env:", "file:")):
+            raise UsageError(
+                f'the site "{name}" has {setting} in plain text: write env:NAME or file:PATH, because the database of '
+                f"a fleet must not contain secrets"
+            )
+    return FleetSite(name, settings, origin_of(plan.seed))
+
+
+def _secrets(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The settings that are secret, with their values."""
+    for section, keys in SECRET_KEYS.items():
+        for key in keys:
+            value = settings.get(section, {}).get(key) or ()
+            values = [value] if isinstance(value, str) else value.values() if isinstance(value, dict) else value
+            yield from ((f"{section}.{key}", str(each)) for each in values)
+
+
+async def apply_sites(fleet: FleetDatabase, sites: Sequence[FleetSite]) -> AppliedSites:
+    """Register, change and retire sites in one transaction, so that these are the sites of the fleet."""
+    done = AppliedSites()
+    unchanged = 0
+    async with fleet.transaction() as connection:
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtext('siteatlas apply'))")
+        for start in range(0, len(sites), _BATCH):
+            batch = sites[start : start + _BATCH]
+            known = {row["name"]: row for row in await rows(connection, _KNOWN, names=[site.name for site in batch])}
+            added = [site for site in batch if site.name not in known]
+            changed = [
+                site
+                for site in batch
+                if site.name in known and (known[site.name]["config"] != site.config or known[site.name]["retired"])
+            ]
+            await _put(connection, [*added, *changed])
+            done.added.extend(site.name for site in added)
+            done.changed.extend(site.name for site in changed)
+            unchanged += len(batch) - len(added) - len(changed)
+        names = [site.name for site in sites]
+        done.retired.extend(row["name"] for row in await rows(connection, _RETIRE, names=names))
+    return AppliedSites(done.added, done.changed, done.retired, unchanged)
+
+
+async def _put(connection: Connection, sites: Sequence[FleetSite]) -> None:
+    names = [site.name for site in sites]
+    configs, origins = [Jsonb(site.config) for site in sites], [site.origin for site in sites]
+    await rows(connection, _PUT, names=names, configs=configs, origins=origins)
+    await _schedule(connection, names, is_new=True)
+
+
+async def _schedule(connection: Connection, names: Iterable[str], *, is_new: bool = False) -> None:
+    """Compute when the sites are due; one that runs is left to the end of its run.
+
+    ``is_new``: their configuration is new, so that a site that only a person could fix is tried again.
+    """
+    for site in await rows(connection, _ALL, names=list(names)):
+        if site["lease_until"] is not None or site["paused"] or site["retired"]:
+            continue
+        state = await load_state(connection, site, Config.model_validate(site["config"]))
+        if is_new:
+            state.clear_broken(site["now"])
+        await rows(connection, _SCHEDULE, name=site["name"], at=next_time(state), handled=state.handled)
+
+
+async def pause_sites(fleet: FleetDatabase, names: Sequence[str]) -> list[str]:
+    """Start no more runs of these sites; running ones continue. Returns the names that the fleet has."""
+    return _names(await fleet.rows(_PAUSE, names=list(names)))
+
+
+async def resume_sites(fleet: FleetDatabase, names: Sequence[str]) -> list[str]:
+    """Continue with the schedule of these sites. Returns the names that the fleet has."""
+    async with fleet.transaction() as connection:
+        found = _names(await rows(connection, _RESUME, names=list(names)))
+        await _schedule(connection, found)
+    return found
+
+
+async def run_sites_now(fleet: FleetDatabase, names: Sequence[str]) -> list[str]:
+    """Make these sites due at once, also paused ones. Returns the names that the fleet has and has not retired."""
+    return _names(await fleet.rows(_RUN_NOW, names=list(names)))
+
+
+def _names(found: Iterable[Mapping[str, Any]]) -> list[str]:
+    return sorted(row["name"] for row in found)

@@ -1,0 +1,210 @@
+"""One leased run of a site: its state is brought here, a process runs the site, and its new state goes to the store.
+
+Whatever happens, the run is recorded under the epoch of its lease, or not at all.
+"""
+
+import logging
+import math
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Final
+
+import anyio
+from anyio import create_memory_object_stream
+
+from crawler.config.config import Config
+from crawler.config.plan import CrawlPlan, plan_crawl
+from crawler.errors import SiteatlasError, StateInUse, StorageError
+from crawler.fleet.database import FleetDatabase, FleetUnavailable
+from crawler.fleet.leases import SiteLease, end_lease, store_snapshot
+from crawler.fleet.origins import OriginBroker, RunOrigins
+from crawler.fleet.snapshot import is_damaged, local_mark, mark_local
+from crawler.fleet.state_store import SnapshotStore
+from crawler.schedule.process import ProcessRunner
+from crawler.schedule.site import scheduled_site
+from crawler.state.lease import LeaseLost, boot_time, lease_line
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import RunResult, RunStatus
+
+log = logging.getLogger(__name__)
+MARGIN: Final = 2.0
+"""Seconds before the end of a lease at which its run publishes and sends nothing more; at most a tenth of the lease."""
+_RETRY_SECONDS: Final = 1.0
+
+
+def lease_deadline(asked_at: float, seconds: float) -> float:
+    """Until when a run may act that got a lease of so many ``seconds``, asked for at ``asked_at`` (boot time)."""
+    return asked_at + seconds - min(MARGIN, seconds / 10)
+
+
+class LeasedRun:
+    """A run while it is under way; a ``RunLink`` of its process. ``stop`` asks it to save its state and end."""
+
+    def __init__(self, lease: SiteLease, deadline: float) -> None:
+        self.lease = lease
+        self.deadline = deadline
+        self.stop = anyio.Event()
+        self.is_lost = False
+        self.origins: RunOrigins | None = None
+        self._put, self._deadlines = create_memory_object_stream[float](math.inf)
+
+    def renew(self, deadline: float) -> None:
+        """Take a new deadline of the lease."""
+        self.deadline = deadline
+        self._put.send_nowait(deadline)
+
+    def lose(self) -> None:
+        """The lease is over: end the run."""
+        self.is_lost = True
+        self.stop.set()
+
+    def hear(self, line: bytes) -> None:
+        """Take a line of the run's standard output."""
+        if self.origins:
+            self.origins.hear(line)
+
+    async def talk(self, send: Callable[[bytes], Awaitable[None]]) -> None:
+        """Tell the process of the run its deadlines and its origins."""
+        async with anyio.create_task_group() as tasks:
+            if self.origins:
+                tasks.start_soon(self.origins.talk, send)
+            async for deadline in self._deadlines:
+                await send(lease_line(deadline))
+
+    def close(self) -> None:
+        """No more deadlines."""
+        self._put.close()
+        self._deadlines.close()
+
+
+class SiteWorker:
+    """Runs leased sites on this machine, with their states below ``root``. ``name`` is that of the worker.
+
+    Without ``snapshots``, states stay on this machine.
+    """
+
+    def __init__(
+        self,
+        fleet: FleetDatabase,
+        name: str,
+        root: Path,
+        snapshots: SnapshotStore | None,
+        broker: OriginBroker,
+        *,
+        is_verbose: bool = False,
+    ) -> None:
+        self._fleet = fleet
+        self._name = name
+        self._root = root
+        self._snapshots = snapshots
+        self._broker = broker
+        self._is_verbose = is_verbose
+
+    async def run(self, run: LeasedRun) -> RunResult | None:
+        """Run a site to its end, and record that; None when the lease got lost, so that nothing is recorded."""
+        lease = run.lease
+        try:
+            config = self._local(lease.config)
+            result = await self._run(run, config)
+            if not run.is_lost:
+                await self._save(run, config)
+                return await self._end(run, result)
+        except LeaseLost as error:
+            log.warning("%s", error)
+        except Exception as error:  # the other runs and the worker continue
+            log.exception("the run of %s failed", lease.site)
+            told = f"internal error: {type(error).__name__}: {error}"
+            return await self._end(run, RunResult(exit_code=1, fate=RunStatus.FAILED, told=told))
+        finally:
+            run.close()
+        log.warning("%s: the lease is over, so the run does not count; another worker takes the site", lease.site)
+        return None
+
+    def _local(self, config: Config) -> Config:
+        state = config.state.model_copy(update={"directory": str(self._root)})
+        return config.model_copy(update={"state": state})
+
+    async def _run(self, run: LeasedRun, config: Config) -> RunResult:
+        """The result of the run; a fault of the configuration or of the state is a result too."""
+        lease = run.lease
+        try:
+            plan = await self._bring_state(lease, config)
+            site = scheduled_site(lease.site, plan)
+        except StateInUse as error:
+            return RunResult(exit_code=error.exit_code, fate=RunStatus.BUSY, told=str(error))
+        except SiteatlasError as error:
+            fate = RunStatus.FAILED if isinstance(error, StorageError) else RunStatus.BROKEN
+            return RunResult(exit_code=error.exit_code, fate=fate, told=str(error))
+        runner = ProcessRunner(_log_line, lambda _: lease.last, is_verbose=self._is_verbose)
+        async with AsyncExitStack() as stack:
+            run.origins = await stack.enter_async_context(self._broker.run(lease.site, lease.epoch))
+            return await runner.run(site, lease.attempt, run.stop, run)
+
+    async def _bring_state(self, lease: SiteLease, config: Config) -> CrawlPlan:
+        """The plan of the site, with its newest state on this machine. Raises SiteatlasError."""
+        plan = plan_crawl(config)
+        if self._snapshots is None:
+            return plan
+        await self._check_database(self._snapshots, lease)
+        is_newest = local_mark(plan.state) == lease.snapshot and not is_damaged(plan.state)
+        if not lease.snapshot or is_newest:
+            return plan
+        restored = await self._snapshots.restore(lease.site, config, lease.snapshot)
+        for sentence in restored.fallbacks:
+            log.warning("%s: an older state is used: %s", lease.site, sentence)
+        log.info("%s: the state of generation %d is here", lease.site, restored.snapshot.generation)
+        return restored.plan
+
+    async def _check_database(self, snapshots: SnapshotStore, lease: SiteLease) -> None:
+        """Raise StorageError when the state store proves that the database is that of an older back-up."""
+        try:
+            overtaken = await snapshots.overtaken(lease.site, lease.epoch)
+        except StorageError as error:
+            log.warning("%s: %s; the state on this machine is used", lease.site, error)
+            return
+        if overtaken:
+            raise StorageError(
+                f"the database of the fleet is older than the state store, which has generation {overtaken.generation} "
+                f"of {lease.site}: if the database was restored from a back-up, stop all workers, and run siteatlas "
+                f"fleet recover"
+            )
+
+    async def _save(self, run: LeasedRun, config: Config) -> None:
+        """Take a snapshot of the state and record it. Raises LeaseLost. A failure leaves the snapshot before it."""
+        lease = run.lease
+        plan = plan_crawl(config)  # the first run of a site may have followed its start URL
+        if self._snapshots is None or not STATE_DB.is_in(plan.state):
+            return
+        try:
+            snapshot = await self._snapshots.save(lease.site, plan, lease.generation + 1, lease.epoch)
+        except StorageError as error:
+            log.warning("%s: no snapshot of its state could be stored: %s", lease.site, error)
+            return
+        values = self._name, snapshot.generation, snapshot.key, snapshot.sha256
+        await self._insist(run, lambda: store_snapshot(self._fleet, lease, *values))
+        mark_local(plan.state, snapshot.key)
+        await self._snapshots.prune(snapshot)
+
+    async def _end(self, run: LeasedRun, result: RunResult) -> RunResult | None:
+        if run.is_lost:
+            return None
+        await self._insist(run, lambda: end_lease(self._fleet, run.lease, result))
+        return result
+
+    async def _insist(self, run: LeasedRun, record: Callable[[], Awaitable[object]]) -> None:
+        """Record something, as often as the lease allows while the database is away. Raises LeaseLost."""
+        while True:
+            try:
+                await record()
+            except FleetUnavailable as error:
+                if boot_time() >= run.deadline:
+                    raise LeaseLost(f"the end of the run of {run.lease.site} could not be recorded: {error}") from error
+                await anyio.sleep(_RETRY_SECONDS)
+            else:
+                return
+
+
+def _log_line(name: str, line: str) -> None:
+    """Log a line of a run's own log, which holds warnings only."""
+    log.warning("%s: %s", name, line)

@@ -1,0 +1,351 @@
+"""A snapshot: the state of one site at one moment, in a compressed archive, and back in a directory.
+
+The archive is a tar file compressed with zstd (https://www.rfc-editor.org/rfc/rfc8878). Its first member is the header.
+Databases are copied by SQLite's online backup, so a snapshot may be taken while a run holds the state. Locks, logs,
+drafts and damaged files that were set aside stay out.
+"""
+
+import contextlib
+import hashlib
+import logging
+import os
+import re
+import shutil
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Final
+
+import msgspec
+from msgspec import Struct
+
+from crawler.audit.evidence.store import AUDIT_FILE
+from crawler.audit.sources.google.cache import GOOGLE_DB
+from crawler.config.config import Config
+from crawler.config.plan import CrawlPlan, plan_crawl
+from crawler.config.start import remember_move
+from crawler.errors import DamagedFile, StorageError
+from crawler.model import Url
+from crawler.publish.write import build_destination, published_files, sitemap_names
+from crawler.state.database import copy_database
+from crawler.state.lock import hold_lock
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import RunStore
+from crawler.state.store import DAMAGED_MARK, GENERATIONS_DIRECTORY
+from crawler.version import __version__
+from sitemap import Generations, SitemapError, create_file, make_directory, replacement
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+FORMAT: Final = 1
+"""Of the archive. A program refuses a newer one."""
+_HEADER: Final = "snapshot.json"  # first in an archive; in a state directory, the snapshot that it came from or became
+# level 3 is about as fast as a disk
+_OPTIONS: Final[dict[int, int]] = {
+    zstd.CompressionParameter.compression_level: 3,
+    zstd.CompressionParameter.checksum_flag: 1,
+}
+_PIECE: Final = 1024 * 1024  # bytes
+_MAX_HEADER: Final = 64 * 1024  # bytes
+_WORK: Final = ".snapshots"  # beside the state: archives, and directories that are about to be renamed
+_SQLITE: Final = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html#magic_header_string
+_EXPENDABLE: Final = (AUDIT_FILE, GOOGLE_DB.file)  # made anew when they are missing; an audit may be writing them
+_left_out = re.compile(
+    r"\..*|lock|.*\.lock|.*\.log|.*\.draft|.*\.damaged-.*|.*\.db\.v[0-9]+|.*-(?:wal|shm|journal)|"
+    + "|".join(map(re.escape, (_HEADER, DAMAGED_MARK)))
+).fullmatch
+
+log = logging.getLogger(__name__)
+
+
+class BadSnapshot(StorageError):
+    """An archive is not whole, or not a snapshot of the site."""
+
+
+class SnapshotHeader(Struct, frozen=True, kw_only=True):
+    """Whose state it is, and when: ``generation`` counts the snapshots of a site, ``epoch`` its leases.
+
+    ``start`` is the URL where the crawl of the site starts, which may have moved.
+    """
+
+    format: int = FORMAT
+    program: str = __version__
+    site: str
+    generation: int
+    epoch: int
+    start: str
+
+
+class LocalMark(Struct, frozen=True):
+    """The ``key`` in the state store of the snapshot that a local state became, or came from."""
+
+    key: str
+
+
+def local_mark(state: Path) -> str:
+    """The key of the snapshot that a state directory became or came from; "" for none."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        return msgspec.json.decode((state / _HEADER).read_bytes(), type=LocalMark).key
+    return ""
+
+
+def is_damaged(state: Path) -> bool:
+    """Whether some command met damage in a state directory."""
+    return (state / DAMAGED_MARK).exists()
+
+
+def mark_local(state: Path, key: str) -> None:
+    """Note that the present state is that of a snapshot, once the fleet has recorded that. Raises StorageError."""
+    with _disk_errors(state), replacement(state / _HEADER, 0o600) as file:
+        file.write(msgspec.json.encode(LocalMark(key)))
+
+
+@contextlib.contextmanager
+def new_archive(plan: CrawlPlan) -> Iterator[Path]:
+    """The path of an archive beside the state of a site, which is removed in the end. Raises StorageError."""
+    with _disk_errors(plan.state):
+        work = plan.state.parent / _WORK
+        make_directory(work, 0o700)
+        folder = Path(tempfile.mkdtemp(prefix=f"{plan.state.name}-", dir=work))
+    try:
+        yield folder / "archive"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def pack(state: Path, header: SnapshotHeader, archive: Path) -> tuple[str, int]:
+    """Write a state directory to a new ``archive``; returns its SHA-256 in hexadecimal and its size in bytes.
+
+    May run while another process holds the state. Needs room for the archive and for the largest database. Raises
+    DamagedFile when a database is damaged, so that no snapshot spreads the damage, and StorageError.
+    """
+    if is_damaged(state):
+        raise DamagedFile(f"the state in {state} is marked as damaged, so no snapshot of it is taken")
+    with _disk_errors(state), create_file(archive, 0o600) as raw:
+        with (
+            zstd.ZstdFile(raw, "wb", options=_OPTIONS) as packed,
+            tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
+        ):
+            _add(tar, _HEADER, BytesIO(msgspec.json.encode(header)))
+            for path in _files(state):
+                _add_file(tar, path, path.relative_to(state).as_posix(), archive.with_name("copy"))
+            generations = state / GENERATIONS_DIRECTORY
+            if generations.is_dir():
+                with _sitemap_errors(), Generations(generations).unchanging():
+                    for path in _files(generations):
+                        _add_file(tar, path, path.relative_to(state).as_posix(), archive.with_name("copy"))
+        raw.flush()
+    with archive.open("rb") as raw:
+        return hashlib.file_digest(raw, "sha256").hexdigest(), archive.stat().st_size
+
+
+def unpack(archive: Path, config: Config, site: str, key: str) -> CrawlPlan:
+    """Replace the state of a site by that of an archive; returns the plan, whose state directory that is.
+
+    At every moment, and after a crash at any, the directory has the old state or the new one, whole; see
+    :func:`recover`. ``key`` is noted as its mark. A start URL that moved is moved here, too. Raises BadSnapshot when
+    the archive cannot be used and nothing has changed, StateInUse while a process uses the state, StorageError,
+    UsageError.
+    """
+    with _opened(archive) as (tar, packed):
+        header = _read_header(tar)
+        if header.site != site:
+            raise BadSnapshot(f"the snapshot {key} is of the site {header.site}")
+        plan = plan_crawl(config)
+        if header.start != plan.seed:
+            with _disk_errors(plan.state):
+                make_directory(plan.state.parent, 0o700)
+            remember_move(config, plan.seed, Url(header.start))
+            plan = plan_crawl(config)
+        recover(plan.state)
+        descriptor = hold_lock(plan.state)
+        try:
+            with _disk_errors(plan.state):
+                new, old = _waiting(plan.state)
+                make_directory(new.parent, 0o700)
+                new.mkdir(mode=0o700)
+                _extract(tar, new)
+                while packed.read(_PIECE):  # to the end, where zstd compares the checksum
+                    pass
+                mark_local(new, key)
+                _exchange(plan.state, new, old)
+        finally:
+            os.close(descriptor)
+    return plan
+
+
+def _exchange(state: Path, new: Path, old: Path) -> None:
+    for folder, _, _ in os.walk(new, topdown=False):  # the files are durable already
+        _sync_directory(Path(folder))
+    state.rename(old)
+    new.rename(state)
+    _sync_directory(state.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def recover(state: Path) -> None:
+    """Undo an :func:`unpack` that was killed between its two renames, and remove its leftovers. Raises StorageError."""
+    with _disk_errors(state):
+        new, old = _waiting(state)
+        if old.exists() and not state.exists():
+            old.rename(state)
+            _sync_directory(state.parent)
+        for left in (new, old):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def put_back_published(plan: CrawlPlan) -> bool:
+    """Publish the set of the state again, from its copy, when the output directory has none; whether that was done.
+
+    So an upload has its files, and visitors have a sitemap, on a machine that runs a site for the first time. What is
+    there already stays: on a shared disk it is the published set. Raises StorageError, UsageError.
+    """
+    if any((plan.output / name).exists() for name in sitemap_names(plan)) or not STATE_DB.is_in(plan.state):
+        return False
+    with STATE_DB.reading(plan.state) as db:
+        run = RunStore(db).published()
+    generations = Generations(plan.state / GENERATIONS_DIRECTORY, plan.config.output.generations)
+    with _sitemap_errors():
+        for number in reversed(generations.numbers() if run else []):
+            if run and published_files(generations.published(number)) == run.files:
+                generations.restore(number, build_destination(plan))
+                return True
+    return False
+
+
+def _waiting(state: Path) -> tuple[Path, Path]:
+    """Where the new state and the old one are during an exchange: a level deeper, where no command looks for states."""
+    return state.parent / _WORK / f"{state.name}.new", state.parent / _WORK / f"{state.name}.old"
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    """The plain files to keep, the databases first; those of the generations only from their own directory."""
+    for entry in sorted(os.scandir(directory), key=lambda entry: (entry.is_dir(follow_symlinks=False), entry.name)):
+        path = Path(entry.path)
+        if _left_out(entry.name) or path.name == GENERATIONS_DIRECTORY:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files(path)
+        elif entry.is_file(follow_symlinks=False):
+            yield path
+        else:
+            log.warning("%s is not a plain file, so no snapshot has it", path)
+
+
+def _add_file(tar: tarfile.TarFile, path: Path, name: str, copy: Path) -> None:
+    """Add a file, a database by a copy. A file that another process removed meanwhile is left out."""
+    try:
+        with open_plain(path) as file:
+            is_database = file.read(len(_SQLITE)) == _SQLITE
+            file.seek(0)
+            if not is_database:
+                _add(tar, name, file)
+                return
+    except FileNotFoundError:
+        return
+    try:
+        copy_database(path, copy)
+        with copy.open("rb") as file:
+            _add(tar, name, file)
+    except StorageError as error:
+        if path.name not in _EXPENDABLE:
+            raise
+        log.warning("the snapshot is taken without %s: %s", path.name, error)
+    finally:
+        copy.unlink(missing_ok=True)
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a file for reading, but no link and no pipe. OSError."""
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+
+
+def _add(tar: tarfile.TarFile, name: str, file: BinaryIO) -> None:
+    member = tarfile.TarInfo(name)
+    member.mode = 0o600
+    if isinstance(file, BytesIO):
+        member.size = len(file.getvalue())
+    else:
+        status = os.fstat(file.fileno())
+        member.size, member.mtime = status.st_size, int(status.st_mtime)
+    tar.addfile(member, file)
+
+
+@contextlib.contextmanager
+def _opened(archive: Path) -> Iterator[tuple[tarfile.TarFile, zstd.ZstdFile]]:
+    """The open archive, and its bytes without compression. Errors of its format are BadSnapshot."""
+    try:
+        with (
+            archive.open("rb") as raw,
+            zstd.ZstdFile(raw, "rb") as packed,
+            tarfile.open(fileobj=packed, mode="r|") as tar,
+        ):
+            yield tar, packed
+    except (tarfile.TarError, zstd.ZstdError, EOFError, msgspec.MsgspecError, UnicodeError) as error:
+        raise BadSnapshot(f"the snapshot is damaged: {ascii(str(error))[1:-1][:200]}") from None
+
+
+def _read_header(tar: tarfile.TarFile) -> SnapshotHeader:
+    member = tar.next()
+    content = tar.extractfile(member) if member and member.name == _HEADER and member.size <= _MAX_HEADER else None
+    if content is None:
+        raise BadSnapshot("the archive is not a snapshot of a state")
+    header = msgspec.json.decode(content.read(), type=SnapshotHeader)
+    if header.format > FORMAT:
+        raise StorageError(
+            f"the snapshot was written by siteatlas {header.program} and needs a newer version than this one "
+            f"({__version__}): upgrade this machine"
+        )
+    return header
+
+
+def _extract(tar: tarfile.TarFile, directory: Path) -> None:
+    """Extract plain files with plain names. Raises BadSnapshot for anything else."""
+    while member := tar.next():
+        parts = PurePosixPath(member.name).parts
+        content = tar.extractfile(member) if member.isreg() else None
+        if content is None or not parts or parts[0] == "/" or ".." in parts or "\0" in member.name:
+            raise BadSnapshot(f"the snapshot has a bad member: {ascii(member.name)[:100]}")
+        path = directory.joinpath(*parts)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with create_file(path, 0o600) as file:
+                shutil.copyfileobj(content, file, _PIECE)
+                file.flush()
+                os.fsync(file.fileno())
+        except (FileExistsError, NotADirectoryError):
+            raise BadSnapshot(f"the snapshot has a member twice: {ascii(member.name)[:100]}") from None
+        os.utime(path, (member.mtime, member.mtime))
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _disk_errors(state: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        place = error.filename or state.parent / _WORK
+        raise StorageError(
+            f"a snapshot of the state {state} cannot be taken or unpacked: {place}: {error.strerror or error}"
+        ) from error
+
+
+@contextlib.contextmanager
+def _sitemap_errors() -> Iterator[None]:
+    try:
+        yield
+    except SitemapError as error:
+        raise StorageError(str(error)) from error

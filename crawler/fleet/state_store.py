@@ -1,0 +1,303 @@
+"""Where a fleet keeps the snapshots of its sites: a shared disk (``file://``) or a bucket (``s3://``).
+
+A key is ``SITE/GENERATION-EPOCH-SHA256.tar.zst``. Nobody writes a key twice with other bytes: a worker whose lease is
+over has an older epoch. The digest in the key shows whether the bytes are still those that were written.
+"""
+
+import hashlib
+import logging
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
+from urllib.parse import quote, unquote
+
+import anyio.to_thread
+from msgspec import Struct
+
+from crawler.config.config import Config
+from crawler.config.plan import CrawlPlan, plan_crawl
+from crawler.config.secrets import mask_password
+from crawler.errors import StorageError, UsageError
+from crawler.fleet.snapshot import (
+    BadSnapshot,
+    SnapshotHeader,
+    new_archive,
+    open_plain,
+    pack,
+    put_back_published,
+    unpack,
+)
+from crawler.publish.upload.target import parse_s3_address
+from sitemap import create_file, make_directory, replacement
+
+_SUFFIX: Final = ".tar.zst"
+_PIECE: Final = 1024 * 1024  # bytes
+_ATTEMPTS: Final = 2  # to fetch a snapshot: its bytes may be damaged in transit
+_SETTING: Final = "fleet.state_store"
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class SnapshotLost(StorageError):
+    """The state store has no snapshot of the site that can be used."""
+
+
+class Snapshot(Struct, frozen=True, order=True):
+    """A snapshot in the state store. They are in order of generation, and then of epoch."""
+
+    generation: int
+    epoch: int
+    site: str
+    sha256: str
+    size: int = 0
+
+    @property
+    def key(self) -> str:
+        """Its key in the state store."""
+        return f"{_folder(self.site)}{self.generation:010d}-{self.epoch:010d}-{self.sha256}{_SUFFIX}"
+
+
+class Restored(Struct, frozen=True):
+    """What :meth:`SnapshotStore.restore` did. ``fallbacks`` are sentences on newer snapshots that could not be used."""
+
+    plan: CrawlPlan
+    snapshot: Snapshot
+    fallbacks: tuple[str, ...] = ()
+    has_put_back: bool = False
+    """Whether the published set was missing in the output directory and is there again."""
+
+
+def parse_key(key: str) -> Snapshot | None:
+    """The snapshot of a key; None for another file."""
+    folder, _, name = key.rpartition("/")
+    numbers = name.removesuffix(_SUFFIX).split("-")
+    if not name.endswith(_SUFFIX) or len(numbers) != 3 or not (numbers[0].isdecimal() and numbers[1].isdecimal()):
+        return None
+    return Snapshot(int(numbers[0]), int(numbers[1]), unquote(folder), numbers[2])
+
+
+class StateStore(Protocol):
+    """Files by key. Every method raises StorageError, after some retries of what may pass."""
+
+    name: str
+    """What messages call it, without secrets."""
+
+    async def put(self, key: str, file: Path) -> None:
+        """Store a file. Nobody ever sees a part of it."""
+
+    async def get(self, key: str, file: Path) -> bool:
+        """Write what is stored to a local file; False when there is nothing."""
+
+    async def keys(self, prefix: str) -> list[str]:
+        """The keys that begin with a prefix, which is "" or ends with a slash."""
+
+    async def remove(self, key: str) -> None:
+        """Remove a file. Harmless when there is none."""
+
+
+class SnapshotStore:
+    """The snapshots of the sites of a fleet, the newest ``keep`` of each."""
+
+    def __init__(self, store: StateStore, keep: int = 3) -> None:
+        self._store = store
+        self._keep = keep
+
+    async def save(self, site: str, plan: CrawlPlan, generation: int, epoch: int) -> Snapshot:
+        """Take a snapshot of a site's state and store it. It counts once the fleet has recorded it.
+
+        Raises DamagedFile when the state is damaged, StorageError.
+        """
+        header = SnapshotHeader(site=site, generation=generation, epoch=epoch, start=plan.seed)
+        with new_archive(plan) as archive:
+            sha256, size = await _in_thread(partial(pack, plan.state, header, archive))
+            snapshot = Snapshot(generation, epoch, site, sha256, size)
+            await self._store.put(snapshot.key, archive)
+        return snapshot
+
+    async def prune(self, newest: Snapshot) -> None:
+        """Remove the snapshots that are ``keep`` generations older than the newest recorded one, or more.
+
+        What cannot be removed now is left for the next time, with a line in the log.
+        """
+        try:
+            for key in await self._store.keys(_folder(newest.site)):
+                snapshot = parse_key(key)
+                if snapshot and snapshot.generation <= newest.generation - self._keep:
+                    await self._store.remove(key)
+        except StorageError as error:
+            log.warning("old snapshots of %s are left in %s: %s", newest.site, self._store.name, error)
+
+    async def all_newest(self) -> dict[str, Snapshot]:
+        """The newest snapshot of each site in the store. Reads the whole listing. Raises StorageError."""
+        newest: dict[str, Snapshot] = {}
+        for snapshot in filter(None, map(parse_key, await self._store.keys(""))):
+            newest[snapshot.site] = max(snapshot, newest.get(snapshot.site, snapshot))
+        return newest
+
+    async def overtaken(self, site: str, epoch: int) -> Snapshot | None:
+        """The newest snapshot when its epoch is not below that of a fresh lease; None otherwise. Raises StorageError.
+
+        Epochs only grow, so it proves that the database of the fleet was restored from an older back-up.
+        """
+        newest = max(await self.snapshots(site), key=lambda each: each.epoch, default=None)
+        return newest if newest and newest.epoch >= epoch else None
+
+    async def newest(self, site: str) -> Snapshot | None:
+        """The newest snapshot in the store, whether or not the fleet has recorded it. Raises StorageError."""
+        return max(await self.snapshots(site), default=None)
+
+    async def snapshots(self, site: str) -> list[Snapshot]:
+        """The snapshots of a site, the oldest first. Raises StorageError."""
+        return sorted(filter(None, map(parse_key, await self._store.keys(_folder(site)))))
+
+    async def restore(self, site: str, config: Config, key: str = "") -> Restored:
+        """Replace the local state of a site by the snapshot of a key, by default the newest one.
+
+        If that is missing or damaged, the one before it is taken. Raises SnapshotLost when none is left, StateInUse
+        while a process uses the local state, StorageError, UsageError.
+        """
+        wanted = parse_key(key) if key else None
+        if key and wanted is None:
+            raise SnapshotLost(f"{key} is not the key of a snapshot")
+        problems: list[str] = []
+        if wanted and (restored := await self._restore(wanted, config, problems)):
+            return restored
+        for snapshot in reversed(await self.snapshots(site)):
+            if wanted and (snapshot.generation >= wanted.generation):
+                continue
+            if restored := await self._restore(snapshot, config, problems):
+                return restored
+        reasons = "; ".join(problems) or "it has none"
+        raise SnapshotLost(
+            f"no snapshot of the site {site} in {self._store.name} can be used ({reasons}): put one back from a "
+            f"back-up of the state store"
+        )
+
+    async def _restore(self, snapshot: Snapshot, config: Config, problems: list[str]) -> Restored | None:
+        """Restore one snapshot; None, and why in ``problems``, when it cannot be used."""
+        local = plan_crawl(config)
+        with new_archive(local) as archive:
+            for _ in range(_ATTEMPTS):
+                archive.unlink(missing_ok=True)
+                if not await self._store.get(snapshot.key, archive):
+                    problems.append(f"generation {snapshot.generation} is missing")
+                    return None
+                if await _in_thread(partial(_sha256, archive)) == snapshot.sha256:
+                    break
+            else:
+                problems.append(f"generation {snapshot.generation} is damaged: its checksum differs")
+                return None
+            try:
+                plan = await _in_thread(partial(unpack, archive, config, snapshot.site, snapshot.key))
+            except BadSnapshot as error:
+                problems.append(f"generation {snapshot.generation} cannot be used: {error}")
+                return None
+        has_put_back = await _in_thread(partial(put_back_published, plan))
+        return Restored(plan, snapshot, tuple(problems), has_put_back)
+
+
+class DirectoryStore:
+    """A directory on a disk that all workers share. A file appears whole and durable, by a rename."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.name = f"file://{directory}"
+
+    async def put(self, key: str, file: Path) -> None:
+        """Store a file."""
+        await self._run(self._put, key, file)
+
+    async def get(self, key: str, file: Path) -> bool:
+        """Fetch a file; False when there is none."""
+        return await self._run(self._get, key, file)
+
+    async def keys(self, prefix: str) -> list[str]:
+        """The keys with a prefix."""
+        return await self._run(self._keys, prefix)
+
+    async def remove(self, key: str) -> None:
+        """Remove a file."""
+        await self._run(partial(Path.unlink, missing_ok=True), self._directory / key)
+
+    async def _run(self, work: Callable[..., T], *values: object) -> T:
+        try:
+            return await anyio.to_thread.run_sync(work, *values)
+        except OSError as error:
+            raise StorageError(
+                f"the state store {self.name} cannot be used: {error.filename or ''}: {error.strerror or error}"
+            ) from error
+
+    def _put(self, key: str, file: Path) -> None:
+        path = self._directory / key
+        make_directory(path.parent, 0o700)
+        with file.open("rb") as content, replacement(path, 0o600) as stored:
+            shutil.copyfileobj(content, stored, _PIECE)
+
+    def _get(self, key: str, file: Path) -> bool:
+        try:
+            with open_plain(self._directory / key) as content, create_file(file, 0o600) as copy:
+                shutil.copyfileobj(content, copy, _PIECE)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _keys(self, prefix: str) -> list[str]:
+        folder = self._directory / prefix
+        return [
+            path.relative_to(self._directory).as_posix()
+            for path in folder.glob("*" if prefix else "*/*")
+            if path.name.endswith(_SUFFIX) and not path.name.startswith(".")
+        ]
+
+
+class StoreSettings(Struct, frozen=True, kw_only=True):
+    """Where the state store is, ``file:///DIRECTORY`` or ``s3://BUCKET/PREFIX``. The keys may be references.
+
+    ``timeout`` is in seconds without progress; ``retries`` are those of one request.
+    """
+
+    address: str
+    s3_endpoint: str = ""
+    s3_region: str = ""
+    s3_access_key: str = ""
+    s3_secret_key: str = ""
+    timeout: float = 60.0
+    retries: int = 3
+
+
+def connect_store(settings: StoreSettings) -> StateStore:
+    """The state store of a fleet. Nothing is sent yet. Raises UsageError."""
+    scheme, _, rest = settings.address.partition("://")
+    if scheme == "file" and rest.startswith("/"):
+        return DirectoryStore(Path(rest))
+    if scheme != "s3":
+        shapes = "file:///mnt/shared/siteatlas or s3://bucket/prefix"
+        raise UsageError(f"{_SETTING} must be like {shapes}, not {mask_password(settings.address)!r}")
+    address = parse_s3_address(rest, _SETTING)
+    try:
+        from crawler.fleet.bucket_store import connect_bucket  # noqa: PLC0415 - an extra, and slow to load
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("boto3", "botocore"):
+            raise
+        raise UsageError(
+            f"{_SETTING} = {address.display_name} needs an optional package that is not installed: "
+            "pip install 'siteatlas[s3]'"
+        ) from None
+    return connect_bucket(address, settings)
+
+
+def _folder(site: str) -> str:
+    """The folder of a site's snapshots, also for the names . and .."""
+    return quote(site, safe="").replace(".", "%2E") + "/"
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(work)

@@ -1,0 +1,241 @@
+"""The worker of a fleet: takes sites from the queue, keeps their leases, and ends in good order.
+
+::
+
+    dispatch ─▶ queue of Procrastinate ─▶ take the lease | run | snapshot | record, release
+
+Every worker searches for due sites now and then; one does so at a time. A worker that cannot reach the database keeps
+running what it has as long as its leases last, and waits.
+"""
+
+import asyncio
+import logging
+import os
+import random
+import secrets
+import signal
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import anyio
+from anyio.abc import TaskStatus
+from procrastinate import App, JobContext
+from procrastinate.exceptions import ConnectorException
+
+from crawler.config.secrets import reveal_secret
+from crawler.config.sections import FleetConfig
+from crawler.errors import StorageError, UsageError
+from crawler.fleet.database import FleetDatabase
+from crawler.fleet.dispatch import RUN_QUEUE, RUN_TASK, dispatch, home_queue
+from crawler.fleet.leases import renew_leases, take_lease
+from crawler.fleet.origins import OriginBroker, forget_origins
+from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
+from crawler.fleet.state_store import SnapshotStore, StoreSettings, connect_store
+from crawler.state.lease import boot_time
+from crawler.state.lock import hold_lock
+from crawler.state.runs import RunResult
+from crawler.version import __version__
+from sitemap import make_directory, replacement
+
+log = logging.getLogger(__name__)
+WORKER_LOCK: Final = "worker.lock"
+_NAME_FILE: Final = "worker"
+_RETRY_SECONDS: Final = 2.0  # until the database is tried again
+_SEEN: Final = """INSERT INTO worker (id, host, process, version, slots)
+  VALUES (%(id)s, %(host)s, %(process)s, %(version)s, %(slots)s)
+  ON CONFLICT (id) DO UPDATE SET host = excluded.host, process = excluded.process, version = excluded.version,
+    slots = excluded.slots, started = now(), seen = now(), draining = false"""
+_STILL_SEEN: Final = "UPDATE worker SET seen = now() WHERE id = %(id)s RETURNING draining"
+_GONE: Final = "DELETE FROM worker WHERE id = %(id)s"
+_DRAIN: Final = "UPDATE worker SET draining = true WHERE id = ANY(%(ids)s) OR host = ANY(%(ids)s) RETURNING id"
+
+
+def worker_name(root: Path) -> str:
+    """The name of the worker with this state directory, the same after a restart. Raises OSError."""
+    make_directory(root, 0o700)
+    path = root / _NAME_FILE
+    with suppress(FileNotFoundError):
+        return path.read_text(encoding="utf-8").strip()
+    name = f"{socket.gethostname()}-{secrets.token_hex(4)}"
+    with replacement(path, 0o600) as file:
+        file.write(f"{name}\n".encode())
+    return name
+
+
+def snapshot_store(settings: FleetConfig) -> SnapshotStore | None:
+    """The store of snapshots, None without one. Raises UsageError."""
+    if not settings.state_store:
+        return None
+    values = StoreSettings(
+        address=settings.state_store,
+        s3_endpoint=settings.s3_endpoint,
+        s3_region=settings.s3_region,
+        s3_access_key=settings.s3_access_key,
+        s3_secret_key=settings.s3_secret_key,
+        timeout=settings.store_timeout,
+    )
+    return SnapshotStore(connect_store(values), settings.snapshots)
+
+
+async def drain_workers(fleet: FleetDatabase, names: list[str]) -> list[str]:
+    """Let workers, by name or host, take no more sites and end; returns their names."""
+    return sorted(row["id"] for row in await fleet.rows(_DRAIN, ids=names))
+
+
+class FleetWorker:
+    """A worker with its state below ``root``, which it holds alone while it runs."""
+
+    def __init__(self, fleet: FleetDatabase, settings: FleetConfig, root: Path, *, is_verbose: bool = False) -> None:
+        self.name = worker_name(root)
+        self._fleet = fleet
+        self._settings = settings
+        self._root = root
+        broker = OriginBroker(fleet, by_address=settings.by_address)
+        self._broker = broker
+        self._sites = SiteWorker(fleet, self.name, root, snapshot_store(settings), broker, is_verbose=is_verbose)
+        self._runs: dict[str, LeasedRun] = {}
+        self._is_draining = False
+        self._is_away = False
+
+    async def run(self) -> None:
+        """Work until a signal or a drain; then let the runs save their states. Raises StateInUse, StorageError."""
+        descriptor = hold_lock(self._root, WORKER_LOCK)
+        try:
+            host, slots = socket.gethostname(), self._settings.sites_at_once
+            values = {"host": host, "process": os.getpid(), "version": __version__, "slots": slots}
+            await self._fleet.rows(_SEEN, id=self.name, **values)
+            self._stop = anyio.Event()
+            async with anyio.create_task_group() as tasks:
+                await tasks.start(self._handle_signals)
+                for service in (self._broker.serve, self._keep_leases, self._search):
+                    tasks.start_soon(service)
+                log.info("siteatlas %s: worker %s runs %d sites at once", __version__, self.name, slots)
+                await self._work()
+                tasks.cancel_scope.cancel()
+            with suppress(StorageError):
+                await self._fleet.rows(_GONE, id=self.name)
+            log.info("stopped")
+        finally:
+            os.close(descriptor)
+
+    async def _work(self) -> None:
+        """Take jobs until the stop; returns when the runs have ended."""
+        self._fleet.app.task(name=RUN_TASK, queue=RUN_QUEUE, pass_context=True)(self._run_site)
+        while not self._stop.is_set():
+            working = asyncio.create_task(self._take_jobs(self._fleet.app))
+            stopping = asyncio.create_task(self._stop.wait())
+            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            stopping.cancel()
+            working.cancel()  # takes no more jobs, and waits for those that it has
+            (ended,) = await asyncio.gather(working, return_exceptions=True)
+            if isinstance(ended, Exception):
+                self._mark_away(ended)
+            if not self._stop.is_set():
+                await anyio.sleep(_RETRY_SECONDS)
+
+    async def _take_jobs(self, app: App) -> None:
+        await app.run_worker_async(
+            queues=[home_queue(self.name), RUN_QUEUE],
+            name=self.name,
+            concurrency=self._settings.sites_at_once,
+            install_signal_handlers=False,
+            delete_jobs="always",
+            fetch_job_polling_interval=self._settings.dispatch_interval,
+        )
+
+    async def _run_site(self, context: JobContext, name: str) -> None:
+        """The task of Procrastinate: look at a site, and run it if it is due."""
+        if self._stop.is_set() or name in self._runs:
+            return
+        seconds, asked_at = self._settings.lease, boot_time()
+        lease = await take_lease(self._fleet, name, self.name, context.job.id, seconds)
+        if lease is None:
+            return
+        run = self._runs[name] = LeasedRun(lease, lease_deadline(asked_at, seconds))
+        log.info("%s: starts (epoch %d, %s)", name, lease.epoch, lease.attempt.because.value)
+        try:
+            result = await self._with_timeout(run, lease.config.schedule.run_timeout)
+        finally:
+            del self._runs[name]
+        if result:
+            log.info("%s: %s", name, result.told or result.outcome or result.fate.value)
+
+    async def _with_timeout(self, run: LeasedRun, seconds: float) -> RunResult | None:
+        async def stop_after() -> None:
+            await anyio.sleep(seconds)
+            run.stop.set()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stop_after)
+            result = await self._sites.run(run)
+            tasks.cancel_scope.cancel()
+        return result
+
+    async def _search(self) -> None:
+        """Queue the sites that are due, now and then, and forget what is over."""
+        while not self._stop.is_set():
+            try:
+                if len(self._runs) < self._settings.sites_at_once:
+                    await dispatch(self._fleet, self._settings.queue_limit)
+                    await forget_origins(self._fleet)
+                self._mark_away(None)
+            except (StorageError, ConnectorException) as error:
+                self._mark_away(error)
+            await anyio.sleep(self._settings.dispatch_interval * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
+
+    async def _keep_leases(self) -> None:
+        """Renew the leases of all runs, and end those whose lease is over."""
+        seconds = self._settings.lease
+        while True:
+            await anyio.sleep(seconds / 4)
+            asked_at = boot_time()
+            try:
+                held = await renew_leases(self._fleet, self.name, seconds)
+                (row,) = await self._fleet.rows(_STILL_SEEN, id=self.name) or ({"draining": False},)
+            except StorageError as error:
+                self._mark_away(error)
+                held = None
+            else:
+                if row["draining"] and not self._is_draining:
+                    self._drain()
+            for name, run in list(self._runs.items()):
+                if held is not None and held.get(name) == run.lease.epoch:
+                    run.renew(lease_deadline(asked_at, seconds))
+                elif held is not None or boot_time() >= run.deadline:
+                    run.lose()
+
+    def _mark_away(self, error: Exception | None) -> None:
+        """Log once that the database is away, and once that it is back."""
+        if (error is not None) != self._is_away:
+            self._is_away = error is not None
+            log.log(logging.WARNING if error else logging.INFO, "%s", error or "the database of the fleet is back")
+
+    def _drain(self) -> None:
+        self._is_draining = True
+        log.info("draining: takes no more sites, and ends when %d runs have ended", len(self._runs))
+        self._stop.set()
+
+    async def _handle_signals(self, *, task_status: TaskStatus[None]) -> None:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            task_status.started()
+            async for _ in signals:
+                if self._stop.is_set() and not self._is_draining:
+                    log.warning("stopped at once; other workers continue the runs")
+                    os._exit(1)
+                self._is_draining = False
+                self._stop.set()
+                log.info("stopping: %d runs save their states; send the signal again to stop at once", len(self._runs))
+                for run in self._runs.values():
+                    run.stop.set()
+
+
+def check_settings(settings: FleetConfig) -> str:
+    """The connection string of the database. Raises UsageError for a missing setting."""
+    if not settings.database:
+        raise UsageError(
+            "no database of a fleet is given: add --database URL, or set database in [fleet] (env:NAME and file:PATH "
+            "keep a password out of it)"
+        )
+    return reveal_secret(settings.database)
