@@ -19,7 +19,7 @@ from crawler.errors import SiteatlasError, StateInUse, StorageError
 from crawler.fleet.database import FleetDatabase, FleetUnavailable
 from crawler.fleet.leases import SiteLease, end_lease, store_snapshot
 from crawler.fleet.origins import OriginBroker, RunOrigins
-from crawler.fleet.snapshot import local_mark, mark_local
+from crawler.fleet.snapshot import is_damaged, local_mark, mark_local
 from crawler.fleet.state_store import SnapshotStore
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.site import scheduled_site
@@ -144,13 +144,31 @@ class SiteWorker:
     async def _bring_state(self, lease: SiteLease, config: Config) -> CrawlPlan:
         """The plan of the site, with its newest state on this machine. Raises SiteatlasError."""
         plan = plan_crawl(config)
-        if not lease.snapshot or self._snapshots is None or local_mark(plan.state) == lease.snapshot:
+        if self._snapshots is None:
+            return plan
+        await self._check_database(self._snapshots, lease)
+        is_newest = local_mark(plan.state) == lease.snapshot and not is_damaged(plan.state)
+        if not lease.snapshot or is_newest:
             return plan
         restored = await self._snapshots.restore(lease.site, config, lease.snapshot)
         for sentence in restored.fallbacks:
             log.warning("%s: an older state is used: %s", lease.site, sentence)
         log.info("%s: the state of generation %d is here", lease.site, restored.snapshot.generation)
         return restored.plan
+
+    async def _check_database(self, snapshots: SnapshotStore, lease: SiteLease) -> None:
+        """Raise StorageError when the state store proves that the database is that of an older back-up."""
+        try:
+            overtaken = await snapshots.overtaken(lease.site, lease.epoch)
+        except StorageError as error:
+            log.warning("%s: %s; the state on this machine is used", lease.site, error)
+            return
+        if overtaken:
+            raise StorageError(
+                f"the database of the fleet is older than the state store, which has generation {overtaken.generation} "
+                f"of {lease.site}: if the database was restored from a back-up, stop all workers, and run siteatlas "
+                f"fleet recover"
+            )
 
     async def _save(self, run: LeasedRun, config: Config) -> None:
         """Take a snapshot of the state and record it. Raises LeaseLost. A failure leaves the snapshot before it."""

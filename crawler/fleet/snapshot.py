@@ -34,7 +34,7 @@ from crawler.state.database import copy_database
 from crawler.state.lock import hold_lock
 from crawler.state.migrations import STATE_DB
 from crawler.state.runs import RunStore
-from crawler.state.store import GENERATIONS_DIRECTORY
+from crawler.state.store import DAMAGED_MARK, GENERATIONS_DIRECTORY
 from crawler.version import __version__
 from sitemap import Generations, SitemapError, create_file, make_directory, replacement
 
@@ -57,8 +57,8 @@ _WORK: Final = ".snapshots"  # beside the state: archives, and directories that 
 _SQLITE: Final = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html#magic_header_string
 _EXPENDABLE: Final = (AUDIT_FILE, GOOGLE_DB.file)  # made anew when they are missing; an audit may be writing them
 _left_out = re.compile(
-    r"\..*|lock|.*\.lock|.*\.log|.*\.draft|damaged|.*\.damaged-.*|.*\.db\.v[0-9]+|.*-(?:wal|shm|journal)|"
-    + re.escape(_HEADER)
+    r"\..*|lock|.*\.lock|.*\.log|.*\.draft|.*\.damaged-.*|.*\.db\.v[0-9]+|.*-(?:wal|shm|journal)|"
+    + "|".join(map(re.escape, (_HEADER, DAMAGED_MARK)))
 ).fullmatch
 
 log = logging.getLogger(__name__)
@@ -95,6 +95,11 @@ def local_mark(state: Path) -> str:
     return ""
 
 
+def is_damaged(state: Path) -> bool:
+    """Whether some command met damage in a state directory."""
+    return (state / DAMAGED_MARK).exists()
+
+
 def mark_local(state: Path, key: str) -> None:
     """Note that the present state is that of a snapshot, once the fleet has recorded that. Raises StorageError."""
     with _disk_errors(state), replacement(state / _HEADER, 0o600) as file:
@@ -120,7 +125,7 @@ def pack(state: Path, header: SnapshotHeader, archive: Path) -> tuple[str, int]:
     May run while another process holds the state. Needs room for the archive and for the largest database. Raises
     DamagedFile when a database is damaged, so that no snapshot spreads the damage, and StorageError.
     """
-    if (state / "damaged").exists():
+    if is_damaged(state):
         raise DamagedFile(f"the state in {state} is marked as damaged, so no snapshot of it is taken")
     with _disk_errors(state), create_file(archive, 0o600) as raw:
         with (

@@ -130,6 +130,21 @@ class SnapshotStore:
         except StorageError as error:
             log.warning("old snapshots of %s are left in %s: %s", newest.site, self._store.name, error)
 
+    async def all_newest(self) -> dict[str, Snapshot]:
+        """The newest snapshot of each site in the store. Reads the whole listing. Raises StorageError."""
+        newest: dict[str, Snapshot] = {}
+        for snapshot in filter(None, map(parse_key, await self._store.keys(""))):
+            newest[snapshot.site] = max(snapshot, newest.get(snapshot.site, snapshot))
+        return newest
+
+    async def overtaken(self, site: str, epoch: int) -> Snapshot | None:
+        """The newest snapshot when its epoch is not below that of a fresh lease; None otherwise. Raises StorageError.
+
+        Epochs only grow, so it proves that the database of the fleet was restored from an older back-up.
+        """
+        newest = max(await self.snapshots(site), key=lambda each: each.epoch, default=None)
+        return newest if newest and newest.epoch >= epoch else None
+
     async def newest(self, site: str) -> Snapshot | None:
         """The newest snapshot in the store, whether or not the fleet has recorded it. Raises StorageError."""
         return max(await self.snapshots(site), default=None)

@@ -29,7 +29,7 @@ GENERATIONS_DIRECTORY: Final = "generations"
 BASELINE_KEY: Final = "baseline"
 """The key in ``about`` of a new state that replaces a damaged one, until it knows the published set."""
 _PUBLIC_KEY: Final = "public"
-_DAMAGED: Final = "damaged"
+DAMAGED_MARK: Final = "damaged"
 """The file that marks a state in which some command met damage, which a check may not find."""
 PURGE_CONTENT: Final = (
     "DELETE FROM content WHERE id NOT IN (SELECT content FROM memory WHERE content IS NOT NULL)"
@@ -105,7 +105,7 @@ class _Damage:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._path = directory / STATE_DB.file
-        self._mark = directory / _DAMAGED
+        self._mark = directory / DAMAGED_MARK
 
     def mark(self) -> None:
         """Note for the next ``--fresh`` that the file is damaged."""

@@ -139,6 +139,8 @@ class InitOptions(Struct, frozen=True, kw_only=True):
     cron: bool = False
     github: bool = False
     kubernetes: bool = False
+    worker: bool = False
+    workers: bool = False
     user: str = ""
 
     @property
@@ -150,6 +152,7 @@ class InitOptions(Struct, frozen=True, kw_only=True):
             "cron": self.cron,
             "the workflow": self.github,
             "the CronJob": self.kubernetes,
+            "the fleet": self.worker or self.workers,
         }
         return [name for name, is_chosen in chosen.items() if is_chosen]
 
@@ -184,7 +187,7 @@ def plan_files(options: InitOptions) -> InitFiles:
     elif not options.schedulers:
         raise UsageError(
             f"{options.config} already exists: choose what to write for it (--systemd, --systemd-daemon, --cron, "
-            f"--github, --kubernetes), or give a URL and --force to replace it"
+            f"--github, --kubernetes, --systemd-worker, --kubernetes-workers), or give a URL and --force to replace it"
         )
     else:
         read_tables(options.config)  # for its errors
@@ -192,9 +195,9 @@ def plan_files(options: InitOptions) -> InitFiles:
     kit = _build_kit(options, text)
     files = {options.config: text} if is_new else {}
     notes, steps = list(_notes(options, kit)), list[tuple[str, str]]()
-    for make in (_systemd, _daemon, _cron, _github, _kubernetes):
+    for make in (_systemd, _daemon, _cron, _github, _kubernetes, _worker, _workers):
         make(options, kit, InitFiles(files, notes, steps))
-    is_unit = options.systemd or options.daemon
+    is_unit = options.systemd or options.daemon or options.worker
     preparation = list(install_steps(kit)) if is_unit else []
     first_runs = list(first_run_steps(kit, options.config, by_units=is_unit)) if is_new else []
     upkeep = [] if options.schedulers else [keep_config_step(options.config)]
@@ -207,7 +210,7 @@ def _notes(options: InitOptions, kit: InitKit) -> Iterator[str]:
     if len(options.schedulers) > 1:
         *others, last = options.schedulers
         yield f"{', '.join(others)} and {last} do the same work: start only one of them"
-    if (options.github or options.kubernetes) and (files := kit.secret_files()):
+    if (options.github or options.kubernetes or options.workers) and (files := kit.secret_files()):
         yield f"{', '.join(files)} exists on this machine only: write this secret as env:NAME for GitHub and Kubernetes"
 
 
@@ -272,6 +275,8 @@ def _build_kit(options: InitOptions, text: str) -> InitKit:
         sites[site_name] = config
         file_name = plan.sitemap_url.partition("?")[0].rpartition("/")[2]
         places.append(SitePaths(site_name, plan.output / file_name, plan.state))
+        if options.worker and (store := config.fleet.state_store).startswith("file:///"):
+            writes.append(Path(store.removeprefix("file://")))
         writes += [plan.output, Path(config.state.directory), Path(config.daemon.directory or config.state.directory)]
     check_distinct_paths(places, source)
     first = next(iter(sites.values()))
@@ -358,4 +363,24 @@ def _kubernetes(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
             f"{', '.join(unmounted)} is not on the volume of the CronJob, which is "
             f"{kubernetes.DATA_DIRECTORY}: change it in the "
             f"ConfigMap of {file}"
+        )
+
+
+def _worker(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
+    if options.worker:
+        unit = options.config.with_name(f"{kit.name}-worker.service")
+        result.files[unit] = systemd.worker_unit(kit)
+        result.steps.append(enable_step([unit], unit.name, f"{options.starts('the fleet')}; repeat it on each machine"))
+
+
+def _workers(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
+    if not options.workers:
+        return
+    file = options.config.with_name(f"{kit.name}-workers.yaml")
+    result.files[file] = kubernetes.workers(kit, file.name)
+    result.steps.append((f"kubectl apply -f {shlex.quote(str(file))}", options.starts("the fleet")))
+    if len(kit.text.encode()) > kubernetes.MAX_CONFIG_MAP:
+        result.notes.append(
+            f"{options.config} is too large for a ConfigMap: the workers need only its section [fleet], so remove the "
+            f"sites from {file}, after you have run siteatlas fleet apply"
         )

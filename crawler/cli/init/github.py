@@ -91,7 +91,7 @@ def workflow(kit: InitKit, root: Path) -> str:
         config_word=shlex.quote(config),
         note="".join(f"    # {note}\n" for note in notes),
         cron=json.dumps(kit.moment.cron),
-        package=shlex.quote(kit.package),
+        package=shlex.quote(kit.package()),
         state=states[0] if len(states) == 1 else "|\n" + "\n".join(f"            {state}" for state in states),
         secrets=_secrets(kit),
         outputs=shlex.join(outputs),

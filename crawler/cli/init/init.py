@@ -56,6 +56,12 @@ GithubOption = Annotated[
     bool, typer.Option("--github", help="Write a GitHub Actions workflow that commits the sitemap.")
 ]
 KubernetesOption = Annotated[bool, typer.Option("--kubernetes", help="Write a Kubernetes CronJob with a volume.")]
+SystemdWorkerOption = Annotated[
+    bool, typer.Option("--systemd-worker", help="Write a systemd service for a worker of a fleet.")
+]
+KubernetesWorkersOption = Annotated[
+    bool, typer.Option("--kubernetes-workers", help="Write a Kubernetes StatefulSet of the workers of a fleet.")
+]
 UserOption = Annotated[
     str,
     typer.Option(
@@ -78,6 +84,8 @@ def init(  # noqa: PLR0913 - the command line is wide
     cron: CronOption = False,
     github: GithubOption = False,
     kubernetes: KubernetesOption = False,
+    systemd_worker: SystemdWorkerOption = False,
+    kubernetes_workers: KubernetesWorkersOption = False,
     user: UserOption = "",
     force: ForceOption = False,
     print_only: PrintOption = False,
@@ -106,6 +114,8 @@ def init(  # noqa: PLR0913 - the command line is wide
             cron=cron,
             github=github,
             kubernetes=kubernetes,
+            worker=systemd_worker,
+            workers=kubernetes_workers,
             user=user,
         )
         planned = files.plan_files(options)

@@ -166,10 +166,9 @@ class InitKit(Struct, frozen=True, kw_only=True):
         """The directories that are published."""
         return [Path(os.path.normpath(config.output.directory)) for config in self.sites.values()]
 
-    @property
-    def package(self) -> str:
-        """The requirement for pip: this release or a compatible one, with the extras that the sites need."""
-        extras = {extra for config in self.sites.values() for extra in _extras(config)}
+    def package(self, *more: str) -> str:
+        """The requirement for pip: this release or a compatible one, with the extras that the sites need, and more."""
+        extras = {*more, *(extra for config in self.sites.values() for extra in _extras(config))}
         brackets = f"[{','.join(sorted(extras))}]" if extras else ""
         return f"siteatlas{brackets}~={self.version}"
 
@@ -197,6 +196,8 @@ class InitKit(Struct, frozen=True, kw_only=True):
 
 
 def _extras(config: Config) -> Iterator[str]:
+    if config.fleet.state_store.startswith("s3://"):
+        yield "s3"
     yield from (extra for scheme, extra in _EXTRA_BY_SCHEME.items() if config.upload.to.startswith(scheme))
     if any(_google_accounts(config)):
         yield "google"

@@ -1,9 +1,11 @@
-"""Writes a CronJob for Kubernetes, with its configuration and a volume for sitemaps and state.
+"""Writes manifests for Kubernetes: a CronJob with a volume for sitemaps and state, or the workers of a fleet.
 
 https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/
+https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
 """
 
 import json
+import textwrap
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -11,6 +13,7 @@ from typing import Any, Final
 from crawler.cli.init.kit import InitKit
 
 DATA_DIRECTORY: Final = PurePosixPath("/data")
+_AFTER_STOP: Final = 30  # seconds for a worker after its runs have stopped
 _CRONJOB_TEXT: Final = """\
 # {what}, for: kubectl apply -f {name}.yaml
 #
@@ -71,82 +74,193 @@ spec:
           restartPolicy: Never
           # Time to save the state when the run is stopped.
           terminationGracePeriodSeconds: 60
-          automountServiceAccountToken: false
-          securityContext:
-            runAsNonRoot: true
-            runAsUser: 10001
-            runAsGroup: 10001
-            fsGroup: 10001
-            fsGroupChangePolicy: OnRootMismatch
-            seccompProfile:
-              type: RuntimeDefault
-          initContainers:
-            - name: install
-              image: python:3.13-slim
-              command: [sh, -c]
-              args: [{install}]
-              env:
-                - {{name: HOME, value: /tmp}}
-              securityContext: &confined
-                allowPrivilegeEscalation: false
-                readOnlyRootFilesystem: true
-                capabilities:
-                  drop: [ALL]
-              resources: &resources
-                requests: {{cpu: 100m, memory: 256Mi}}
-                limits: {{memory: 1Gi}}
-              volumeMounts:
-                - {{name: program, mountPath: /opt/siteatlas}}
-                - {{name: tmp, mountPath: /tmp}}
-          containers:
-            - name: siteatlas
-              image: python:3.13-slim
-              command: [/opt/siteatlas/bin/siteatlas]
-              args: [run, --config, {home}/siteatlas.toml]
-              workingDir: {home}
-              env:
-                - {{name: HOME, value: /tmp}}
-              envFrom:
-                - secretRef: {{name: {name}, optional: true}}
-              securityContext: *confined
-              resources: *resources
-              volumeMounts:
-                - {{name: data, mountPath: {home}}}
-                # Beside the data, since its paths are relative to its directory.
-                - {{name: config, mountPath: {home}/siteatlas.toml, subPath: siteatlas.toml, readOnly: true}}
-                - {{name: program, mountPath: /opt/siteatlas, readOnly: true}}
-                - {{name: tmp, mountPath: /tmp}}
-          volumes:
-            - name: data
-              persistentVolumeClaim:
-                claimName: {name}
-            - name: config
-              configMap:
-                name: {name}
-            - name: program
-              emptyDir: {{}}
-            - name: tmp
-              emptyDir: {{}}
+{pod}"""
+
+_POD_TEXT: Final = """\
+automountServiceAccountToken: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 10001
+  runAsGroup: 10001
+  fsGroup: 10001
+  fsGroupChangePolicy: OnRootMismatch
+  seccompProfile:
+    type: RuntimeDefault
+initContainers:
+  - name: install
+    image: python:3.13-slim
+    command: [sh, -c]
+    args: [{install}]
+    env:
+      - {{name: HOME, value: /tmp}}
+    securityContext: &confined
+      allowPrivilegeEscalation: false
+      readOnlyRootFilesystem: true
+      capabilities:
+        drop: [ALL]
+    resources: &resources
+      requests: {{cpu: 100m, memory: 256Mi}}
+      limits: {{memory: {memory}}}
+    volumeMounts:
+      - {{name: program, mountPath: /opt/siteatlas}}
+      - {{name: tmp, mountPath: /tmp}}
+containers:
+  - name: siteatlas
+    image: python:3.13-slim
+    command: [/opt/siteatlas/bin/siteatlas]
+    args: [{args}]
+    workingDir: {home}
+    env:
+      - {{name: HOME, value: /tmp}}
+    envFrom:
+      - secretRef: {{name: {name}, optional: true}}
+    securityContext: *confined
+    resources: *resources
+    volumeMounts:
+      - {{name: data, mountPath: {home}}}
+      # Beside the data, since its paths are relative to its directory.
+      - {{name: config, mountPath: {home}/siteatlas.toml, subPath: siteatlas.toml, readOnly: true}}
+      - {{name: program, mountPath: /opt/siteatlas, readOnly: true}}
+      - {{name: tmp, mountPath: /tmp}}
+volumes:
+{volume}  - name: config
+    configMap:
+      name: {name}
+  - name: program
+    emptyDir: {{}}
+  - name: tmp
+    emptyDir: {{}}
 """
+_CLAIM_VOLUME: Final = "  - name: data\n    persistentVolumeClaim:\n      claimName: {name}\n"
+_WORKERS_TEXT: Final = """\
+# The workers of a fleet, for: kubectl apply -f {file}
+#
+# Each worker has a volume of its own for the states of the sites that it runs; [fleet] state_store has their snapshots.
+# Published files are on that volume, too, below {home}: upload them with [upload], or mount a shared volume there.
+# There is no image of Siteatlas: the first container installs it from the package index at each start. To avoid that,
+# build an image, and remove that container, its volume and the path of the command:
+#   FROM python:3.13-slim
+#   RUN pip install --no-cache-dir {package}
+#   USER 10001:10001
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {name}
+data:
+  siteatlas.toml: |2
+{config}---
+# Without an address: it only gives each worker its name.
+apiVersion: v1
+kind: Service
+metadata:
+  name: {name}
+spec:
+  clusterIP: None
+  selector:
+    app.kubernetes.io/name: {name}
+---
+# An upgrade of the machines stops one worker at a time.
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {name}
+spec:
+  maxUnavailable: 1
+  selector:
+    matchLabels:
+      app.kubernetes.io/name: {name}
+---
+# Secrets that [fleet] and the sites name as env:NAME; all workers have them all:
+#   kubectl create secret generic {name}{literals}
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: {name}
+spec:
+  serviceName: {name}
+  # More workers: kubectl scale statefulset {name} --replicas=N
+  replicas: 2
+  podManagementPolicy: Parallel
+  selector:
+    matchLabels: &labels
+      app.kubernetes.io/name: {name}
+  template:
+    metadata:
+      labels: *labels
+    spec:
+      # Time for the runs to save their state when a worker is stopped. Other workers continue them.
+      terminationGracePeriodSeconds: {stop}
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector:
+            matchLabels: *labels
+{pod}  volumeClaimTemplates:
+    - metadata:
+        name: data
+      spec:
+        accessModes: [ReadWriteOnce]
+        resources:
+          requests:
+            storage: 20Gi
+"""
+MAX_CONFIG_MAP: Final = 1_000_000
+"""Bytes of the largest ConfigMap, about: https://kubernetes.io/docs/concepts/configuration/configmap/"""
 
 
 def cronjob(kit: InitKit) -> str:
     """The claim, the configuration and the CronJob, in one file."""
     moment = kit.moment
-    pip = "/opt/siteatlas/bin/pip install --no-cache-dir"
-    literals = "".join(f" --from-literal={name}=…" for name in kit.secret_names()) or " --from-literal=NAME=…"
     return _CRONJOB_TEXT.format(
         what=kit.description,
         name=kit.name,
-        package=json.dumps(kit.package),
+        package=json.dumps(kit.package()),
         home=DATA_DIRECTORY,
-        config="".join(f"    {line}\n" if line else "\n" for line in kit.text.splitlines()),
-        literals=literals,
+        config=_config_text(kit),
+        literals=_literals(kit),
         note=f"  # {moment.note}\n" if moment.note else "",
         cron=json.dumps(moment.cron),
         zone=f"  timeZone: {json.dumps(moment.zone)}\n" if moment.zone else "",
-        install=json.dumps(f"python -m venv /opt/siteatlas && {pip} '{kit.package}'"),
+        pod=_pod(kit, kit.package(), "run", 10, _CLAIM_VOLUME.format(name=kit.name)),
     )
+
+
+def workers(kit: InitKit, file: str) -> str:
+    """The workers of a fleet as a StatefulSet, with their configuration, in one file of this name."""
+    package = kit.package("fleet")
+    return _WORKERS_TEXT.format(
+        file=file,
+        name=f"{kit.name}-worker",
+        package=json.dumps(package),
+        home=DATA_DIRECTORY,
+        config=_config_text(kit),
+        literals=_literals(kit),
+        stop=round(kit.first_config.daemon.shutdown_timeout) + _AFTER_STOP,
+        pod=_pod(kit, package, "fleet, worker", 6, ""),
+    )
+
+
+def _pod(kit: InitKit, package: str, command: str, indent: int, volume: str) -> str:
+    name = kit.name if volume else f"{kit.name}-worker"
+    pip = "/opt/siteatlas/bin/pip install --no-cache-dir"
+    text = _POD_TEXT.format(
+        name=name,
+        home=DATA_DIRECTORY,
+        args=f"{command}, --config, {DATA_DIRECTORY}/siteatlas.toml",
+        install=json.dumps(f"python -m venv /opt/siteatlas && {pip} '{package}'"),
+        volume=volume,
+        memory="1Gi" if volume else "2Gi",
+    )
+    return textwrap.indent(text, " " * indent)
+
+
+def _config_text(kit: InitKit) -> str:
+    return "".join(f"    {line}\n" if line else "\n" for line in kit.text.splitlines())
+
+
+def _literals(kit: InitKit) -> str:
+    return "".join(f" --from-literal={name}=…" for name in kit.secret_names()) or " --from-literal=NAME=…"
 
 
 def unmounted_directories(sites: Mapping[str, Mapping[str, Any]]) -> list[str]:

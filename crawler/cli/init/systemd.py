@@ -1,4 +1,4 @@
-"""Writes systemd units: a service with a timer, or the daemon; each has the least access that it needs.
+"""Writes systemd units: a service with a timer, the daemon, or a worker; each has the least access that it needs.
 
 https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html
 """
@@ -51,6 +51,25 @@ RestartSec=10
 # Exit code 2 is a faulty configuration: a restart does not help.
 RestartPreventExitStatus=2
 """
+_WORKER: Final = """\
+StartLimitIntervalSec=600
+StartLimitBurst=5
+
+[Service]
+Type=exec
+ExecStart={command} fleet worker --config {config}
+# systemd stops the worker, which lets its runs save their state; other workers continue them.
+KillMode=mixed
+TimeoutStopSec={stop}
+Restart=always
+RestartSec=10
+# Exit code 2 is a faulty configuration: a restart does not help.
+RestartPreventExitStatus=2
+"""
+_MORE_SECRETS: Final = """
+# Lines such as NAME=value, for secrets that the sites of the fleet name as env:NAME, if there are any.
+EnvironmentFile=-{file}
+"""
 _HARDENED: Final = """
 # It may write here, and read what the account {user} may read.{hook}
 {writes}
@@ -99,6 +118,7 @@ Persistent=yes
 [Install]
 WantedBy=timers.target
 """
+_INSTALL: Final = "\n[Install]\nWantedBy=multi-user.target\n"
 _HOOK: Final = "\n# The same applies to the command of [hook]: add ReadWritePaths that it needs."
 MADE_BY_NOTE: Final = 'written by "siteatlas init"'
 
@@ -135,8 +155,24 @@ def daemon_unit(kit: InitKit) -> str:
         watchdog=_WATCHDOG,
         stop=round(kit.first_config.daemon.shutdown_timeout) + _AFTER_STOP,
     )
-    install = "\n[Install]\nWantedBy=multi-user.target\n"
-    return "".join((head, keep, _secrets(kit), _hardened(kit), install))
+    return "".join((head, keep, _secrets(kit), _hardened(kit), _INSTALL))
+
+
+def worker_unit(kit: InitKit) -> str:
+    """The service of a worker of a fleet, ``siteatlas fleet worker``."""
+    head = _UNIT.format(
+        path=f"{_UNITS}/{kit.name}-worker.service", what="Worker of a fleet of Siteatlas", made=MADE_BY_NOTE
+    )
+    keep = _WORKER.format(
+        command=_command(kit.program),
+        config=_argument(str(kit.config)),
+        stop=round(kit.first_config.daemon.shutdown_timeout) + _AFTER_STOP,
+    )
+    # the sites come from the database, and with them names of secrets that this configuration may not have
+    secrets = _secrets(kit)
+    if "EnvironmentFile=" not in secrets:
+        secrets += _MORE_SECRETS.format(file=_escaped(str(environment_file(kit))))
+    return "".join((head, keep, secrets, _hardened(kit), _INSTALL))
 
 
 def environment_file(kit: InitKit) -> Path:

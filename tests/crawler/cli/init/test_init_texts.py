@@ -18,7 +18,15 @@ from crawler.cli.init.files import InitOptions, plan_files
 from crawler.config.load import build_config, known_keys
 from crawler.config.secrets import reveal_secret
 
-ALL = {"systemd": True, "daemon": True, "cron": True, "github": True, "kubernetes": True}
+ALL = {
+    "systemd": True,
+    "daemon": True,
+    "cron": True,
+    "github": True,
+    "kubernetes": True,
+    "worker": True,
+    "workers": True,
+}
 URL = "https://www.example.com/"
 
 
@@ -49,7 +57,12 @@ def settings(unit: str, key: str) -> list[str]:
 @pytest.mark.needs_tools
 def test_systemd_analyze_finds_nothing_wrong_with_the_units(made: dict[str, str], tmp_path: Path) -> None:
     units = {name: text for name, text in made.items() if name.endswith((".service", ".timer"))}
-    assert sorted(units) == ["siteatlas-site-schedule.service", "siteatlas-site.service", "siteatlas-site.timer"]
+    assert sorted(units) == [
+        "siteatlas-site-schedule.service",
+        "siteatlas-site-worker.service",
+        "siteatlas-site.service",
+        "siteatlas-site.timer",
+    ]
     for name, text in units.items():
         (tmp_path / name).write_text(text)
     program = tool("systemd-analyze")
@@ -210,9 +223,35 @@ def test_kubernetes_takes_every_field(made: dict[str, str]) -> None:
     }
 
 
+@pytest.mark.needs_schemas
+def test_kubernetes_takes_every_field_of_the_workers(made: dict[str, str]) -> None:
+    definitions = fetched(schemas.kubernetes)
+    config, service, budget, workers = yaml.safe_load_all(made["siteatlas-site-workers.yaml"])
+    for document, name in (
+        (config, "core.v1.ConfigMap"),
+        (service, "core.v1.Service"),
+        (budget, "policy.v1.PodDisruptionBudget"),
+        (workers, "apps.v1.StatefulSet"),
+    ):
+        schema = {"$ref": f"#/definitions/io.k8s.api.{name}", **definitions}
+        assert list(jsonschema.Draft7Validator(schema).iter_errors(document)) == []
+    spec, pod = workers["spec"], workers["spec"]["template"]["spec"]
+    labels = spec["template"]["metadata"]["labels"]
+    assert labels == spec["selector"]["matchLabels"] == service["spec"]["selector"]
+    assert budget["spec"]["selector"]["matchLabels"] == labels
+    assert spec["serviceName"] == service["metadata"]["name"]
+    assert {each["name"] for each in pod["volumes"] + [each["metadata"] for each in spec["volumeClaimTemplates"]]} == {
+        mount["name"] for each in pod["containers"] + pod["initContainers"] for mount in each["volumeMounts"]
+    }
+    assert pod["terminationGracePeriodSeconds"] > 120  # daemon.shutdown_timeout
+    assert pod["containers"][0]["args"][:2] == ["fleet", "worker"]
+    assert "siteatlas[fleet,s3]~=" in pod["initContainers"][0]["args"][0]
+
+
 @pytest.mark.needs_tools
-def test_kubectl_knows_every_field_of_the_cronjob(made: dict[str, str], tmp_path: Path) -> None:
-    job = made["siteatlas-site.yaml"].rpartition("---\n")[2]
+@pytest.mark.parametrize("file", ["siteatlas-site.yaml", "siteatlas-site-workers.yaml"])
+def test_kubectl_knows_every_field(made: dict[str, str], tmp_path: Path, file: str) -> None:
+    job = made[file].rpartition("---\n")[2]
     (tmp_path / "job.yaml").write_text(job)
     command = [
         tool("kubectl", is_packaged=False),
@@ -230,6 +269,17 @@ def test_kubectl_knows_every_field_of_the_cronjob(made: dict[str, str], tmp_path
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     # it reads into its own types, so a field that it does not know would be gone
     assert lost(yaml.safe_load(job), json.loads(ran.stdout)) == []
+
+
+def test_ours_a_worker_gets_secrets_that_only_the_database_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fleet.toml").write_text(f'[site]\nurl = "{URL}"\n[output]\ndirectory = "/srv/www"\n')
+    unit = texts(InitOptions(urls=(), config=Path("fleet.toml"), worker=True))["siteatlas-fleet-worker.service"]
+    assert settings(unit, "EnvironmentFile") == [f"-{tmp_path}/fleet.env"]
+    assert settings(unit, "ExecStart")[0].endswith(f"fleet worker --config {tmp_path}/fleet.toml")
+    assert settings(unit, "TimeoutStopSec") == ["90"]
 
 
 def lost(given: Any, kept: Any, at: str = "") -> list[str]:
