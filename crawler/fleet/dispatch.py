@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from procrastinate import App
-from procrastinate.jobs import Status
 
 from crawler.fleet.database import Connection, FleetDatabase, rows
 
@@ -16,8 +15,6 @@ RUN_TASK: Final = "run_site"
 RUN_QUEUE: Final = "sites"
 HOME_SECONDS: Final = 10.0
 """For which a job waits for the worker that has the newest state of its site, before any worker may take it."""
-STALE_SECONDS: Final = 600.0
-"""After which a job that nobody took, or that got lost, is put into the queue again."""
 _WAITING: Final = "SELECT count(*) AS jobs FROM procrastinate_jobs WHERE status = 'todo' AND task_name = %(task)s"
 _EXPIRED: Final = """SELECT name, job FROM site WHERE lease_until <= now() ORDER BY lease_until
   LIMIT %(limit)s FOR UPDATE SKIP LOCKED"""
@@ -25,12 +22,20 @@ _FREE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL,
   WHERE name = ANY(%(names)s) AND NOT paused AND retired IS NULL"""
 _FREE_IDLE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL
   WHERE name = ANY(%(names)s) AND (paused OR retired IS NOT NULL)"""
-_LOST: Final = """UPDATE site SET queued = NULL, job = NULL WHERE queued < now() - %(seconds)s * interval '1 s'
-  AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j WHERE j.id = site.job AND j.status IN ('todo', 'doing'))"""
+# Procrastinate forgets a worker whose heartbeat stopped, and leaves its jobs to us:
+# https://procrastinate.readthedocs.io/en/stable/howto/production/retry_stalled_jobs.html
+_ABANDONED: Final = """DELETE FROM procrastinate_jobs AS j WHERE status = 'doing' AND worker_id IS NULL
+  AND task_name = %(task)s AND NOT EXISTS (
+    SELECT 1 FROM site WHERE name = j.args->>'name' AND site.job = j.id AND lease_until > now())"""
+_LOST: Final = """UPDATE site SET queued = NULL, job = NULL WHERE queued IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j WHERE j.id = site.job)"""
+_END_JOBS: Final = "DELETE FROM procrastinate_jobs WHERE id = ANY(%(jobs)s) AND status = 'doing'"
 _DUE: Final = """SELECT name, origin, home FROM site WHERE next_at <= now() AND queued IS NULL AND lease_until IS NULL
   ORDER BY next_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED"""
-_BUSY: Final = """SELECT DISTINCT lock FROM procrastinate_jobs
+_BUSY: Final = """SELECT lock FROM procrastinate_jobs
   WHERE status IN ('todo', 'doing') AND task_name = %(task)s AND lock = ANY(%(locks)s)"""
+_WAITING_SITES: Final = """SELECT queueing_lock FROM procrastinate_jobs
+  WHERE status = 'todo' AND queueing_lock = ANY(%(locks)s)"""
 _HOMES: Final = """SELECT w.id, w.slots - (SELECT count(*) FROM site s WHERE s.worker = w.id)
   - (SELECT count(*) FROM procrastinate_jobs j WHERE j.queue_name = %(queue)s || ':' || w.id AND j.status = 'todo')
   AS free FROM worker w WHERE w.id = ANY(%(ids)s) AND NOT w.draining AND w.seen > now() - interval '60 s'"""
@@ -47,7 +52,8 @@ async def dispatch(fleet: FleetDatabase, limit: int) -> int:
     """Queue due sites until ``limit`` jobs wait; returns how many. Any number of workers may do so at once."""
     await free_expired(fleet, limit)
     async with fleet.transaction() as connection:
-        await rows(connection, _LOST, seconds=STALE_SECONDS)
+        await rows(connection, _ABANDONED, task=RUN_TASK)
+        await rows(connection, _LOST)
         await rows(connection, _LEAVE_HOME, queue=RUN_QUEUE, seconds=HOME_SECONDS)
         (waiting,) = await rows(connection, _WAITING, task=RUN_TASK)
         room = limit - int(waiting["jobs"])
@@ -58,7 +64,9 @@ async def dispatch(fleet: FleetDatabase, limit: int) -> int:
         if not by_lock:
             return 0
         busy = {row["lock"] for row in await rows(connection, _BUSY, task=RUN_TASK, locks=list(by_lock))}
-        chosen = [(lock, site) for lock, site in by_lock.items() if lock not in busy]
+        once = [_site_lock(site["name"]) for site in by_lock.values()]
+        busy |= {row["queueing_lock"] for row in await rows(connection, _WAITING_SITES, locks=once)}
+        chosen = [(lock, site) for lock, site in by_lock.items() if busy.isdisjoint((lock, _site_lock(site["name"])))]
         queues = await _queues(connection, [site for _, site in chosen])
         jobs = [
             await _defer(fleet.app, connection, lock, site["name"], queue)
@@ -86,8 +94,8 @@ async def _queues(connection: Connection, sites: Sequence[Mapping[str, Any]]) ->
 
 
 async def _defer(app: App, connection: Connection, lock: str, name: str, queue: str) -> int:
-    # the row of the site is locked and not queued: no other job of it waits
-    deferrer = app.configure_task(RUN_TASK, queue=queue, lock=lock, queueing_lock=f"site:{name}", connection=connection)
+    once = _site_lock(name)
+    deferrer = app.configure_task(RUN_TASK, queue=queue, lock=lock, queueing_lock=once, connection=connection)
     return await deferrer.defer_async(name=name)
 
 
@@ -99,11 +107,13 @@ async def free_expired(fleet: FleetDatabase, limit: int) -> int:
         if names:
             await rows(connection, _FREE, names=names)
             await rows(connection, _FREE_IDLE, names=names)
-    for job in (site["job"] for site in expired if site["job"] is not None):
-        status = await fleet.app.job_manager.get_job_status_async(job)
-        if status is Status.DOING:
-            await fleet.app.job_manager.finish_job_by_id_async(job, Status.FAILED, delete_job=True)
+            await rows(connection, _END_JOBS, jobs=[site["job"] for site in expired if site["job"] is not None])
     return len(names)
+
+
+def _site_lock(name: str) -> str:
+    """The queueing lock of Procrastinate: one job of a site waits at a time."""
+    return f"site:{name}"
 
 
 def home_queue(worker: str) -> str:

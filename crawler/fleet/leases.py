@@ -5,12 +5,14 @@ database, by the clock of the database. A site whose lease is over can be taken 
 records nothing any more.
 """
 
+import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import asdict
+from pydantic import ValidationError
 
 from crawler.config.config import Config
 from crawler.fleet.database import Connection, FleetDatabase, rows
@@ -21,11 +23,15 @@ from crawler.schedule.site_state import Attempt, PlannedAttempt, SiteSchedule, S
 from crawler.state.lease import LeaseLost
 from crawler.state.runs import RunResult, RunStatus
 
+log = logging.getLogger(__name__)
+
+OTHERS_SECONDS: Final = 60.0
+"""For which a site whose configuration a worker cannot read is left to newer workers."""
 _COLUMNS: Final = ", ".join(ATTEMPT_COLUMNS)
 _SITE: Final = "SELECT *, extract(epoch FROM now())::float8 AS now FROM site WHERE name = %(name)s FOR UPDATE"
-_SINCE_DONE: Final = f"""SELECT {_COLUMNS} FROM attempt WHERE site = %(name)s AND number >= coalesce(
-  (SELECT max(number) FROM attempt WHERE site = %(name)s AND fate = %(done)s AND because <> %(tell)s), 0)
-  ORDER BY number"""  # noqa: S608 - names of our own
+_SINCE_DONE: Final = f"""SELECT {_COLUMNS} FROM attempt AS a JOIN unnest(%(names)s::text[]) AS w (name) ON site = name
+  WHERE number >= coalesce((SELECT max(number) FROM attempt AS d WHERE d.site = name AND d.fate = %(done)s
+    AND d.because <> %(tell)s), 0) ORDER BY number"""  # noqa: S608 - names of our own
 _BEGIN: Final = """INSERT INTO attempt (site, slot, because, turn, began, epoch, worker)
   VALUES (%(name)s, %(slot)s, %(because)s, %(turn)s, %(now)s, %(epoch)s, %(worker)s) RETURNING number"""
 _TAKE: Final = """UPDATE site SET epoch = %(epoch)s, lease_until = now() + %(seconds)s * interval '1 s',
@@ -33,10 +39,13 @@ _TAKE: Final = """UPDATE site SET epoch = %(epoch)s, lease_until = now() + %(sec
   queued = NULL, run_now = NULL, next_at = NULL WHERE name = %(name)s"""
 _FORGET: Final = """DELETE FROM attempt WHERE site = %(name)s AND number <= (
   SELECT number FROM attempt WHERE site = %(name)s ORDER BY number DESC LIMIT 1 OFFSET %(keep)s)"""
+_LEAVE_TO_OTHERS: Final = """UPDATE site SET queued = NULL, job = NULL,
+  next_at = now() + %(seconds)s * interval '1 s' WHERE name = %(name)s"""
 _LEAVE: Final = """UPDATE site SET queued = NULL, job = NULL, handled = %(handled)s,
   next_at = to_timestamp(%(at)s) WHERE name = %(name)s"""
 _RENEW: Final = """UPDATE site SET lease_until = now() + %(seconds)s * interval '1 s'
-  WHERE worker = %(worker)s AND lease_until > now() RETURNING name, epoch"""
+  FROM unnest(%(names)s::text[], %(epochs)s::bigint[]) AS held (of_name, of_epoch)
+  WHERE name = of_name AND epoch = of_epoch AND lease_until > now() RETURNING name"""
 _HELD: Final = """SELECT *, extract(epoch FROM now())::float8 AS now FROM site
   WHERE name = %(name)s AND epoch = %(epoch)s AND lease_until > now() FOR UPDATE"""
 _STORE_RESULT: Final = """UPDATE attempt SET ended = %(now)s, fate = %(fate)s, exit_code = %(exit_code)s, run = %(run)s,
@@ -65,13 +74,17 @@ def schedule_of(name: str, config: Config) -> SiteSchedule:
     return SiteSchedule(name, build_schedule(name, config.schedule), config.schedule)
 
 
-async def load_state(connection: Connection, site: Mapping[str, Any], config: Config) -> SiteState:
-    """The state of a site by its attempts; its row must be locked. ``site["now"]`` is the time of the database."""
-    values = {"name": site["name"], "done": RunStatus.DONE.value, "tell": Trigger.NOTIFY.value}
-    attempts = [
-        read_attempt(tuple(row[column] for column in ATTEMPT_COLUMNS))
-        for row in await rows(connection, _SINCE_DONE, **values)
-    ]
+async def load_attempts(connection: Connection, names: Sequence[str]) -> dict[str, list[Attempt]]:
+    """The attempts of sites since their last successful runs, the oldest first; the states follow from them."""
+    attempts: dict[str, list[Attempt]] = {name: [] for name in names}
+    values = {"done": RunStatus.DONE.value, "tell": Trigger.NOTIFY.value}
+    for row in await rows(connection, _SINCE_DONE, names=list(names), **values):
+        attempts[row["site"]].append(read_attempt(tuple(row[column] for column in ATTEMPT_COLUMNS)))
+    return attempts
+
+
+def state_of(site: Mapping[str, Any], config: Config, attempts: Iterable[Attempt]) -> SiteState:
+    """The state of a site by its locked row and its attempts. ``site["now"]`` is the time of the database."""
     is_held = site["lease_until"] is not None and site["lease_until"].timestamp() > site["now"]
     state = replayed_state(schedule_of(site["name"], config), site["handled"], attempts, site["now"], is_alive=is_held)
     state.plan(site["now"])
@@ -86,14 +99,18 @@ def next_time(state: SiteState) -> float | None:
 async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | None, seconds: float) -> SiteLease | None:
     """Take a site and begin the attempt that is due; None when none is, or another worker has the site.
 
-    ``seconds`` is the length of the lease. Raises UsageError when this version cannot read the configuration.
+    ``seconds`` is the length of the lease. A site whose configuration this version cannot read is left to others.
     """
     async with fleet.transaction() as connection:
         (site,) = await rows(connection, _SITE, name=name) or (None,)
         if site is None or (site["lease_until"] and site["lease_until"].timestamp() > site["now"]):
             return None
-        config = Config.model_validate(site["config"])
-        state = await load_state(connection, site, config)
+        config = _readable_config(site)
+        if config is None:
+            log.warning("%s: a newer version of siteatlas configured this site; newer workers run it", name)
+            await rows(connection, _LEAVE_TO_OTHERS, name=name, seconds=OTHERS_SECONDS)
+            return None
+        state = state_of(site, config, (await load_attempts(connection, [name]))[name])
         planned = _plan(state, site)
         if planned is None:
             at = None if site["paused"] or site["retired"] else next_time(state)
@@ -113,18 +130,32 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
     return SiteLease(name, epoch, attempt, state.last, config, site["generation"], site["snapshot"], site["home"] or "")
 
 
+def _readable_config(site: Mapping[str, Any]) -> Config | None:
+    """The configuration of a site; None when a newer version wrote it."""
+    try:
+        return Config.model_validate(site["config"])
+    except ValidationError:
+        return None
+
+
 def _plan(state: SiteState, site: Mapping[str, Any]) -> PlannedAttempt | None:
-    """The attempt that is due now, or that a person asked for."""
+    """The attempt that is due now, or that a person asked for; a due run is what that person asked for too."""
     if site["retired"]:
         return None
-    if site["run_now"] is not None:
+    now, is_paused = site["now"], site["paused"]
+    if site["run_now"] is not None and (is_paused or state.run_at > now):
         return PlannedAttempt(site["name"], state.handled, Trigger.ASKED, state.turn + 1)
-    return state.start(site["now"]) if state.at <= site["now"] and not site["paused"] else None
+    return state.start(now) if state.at <= now and not is_paused else None
 
 
-async def renew_leases(fleet: FleetDatabase, worker: str, seconds: float) -> dict[str, int]:
-    """Renew all leases of a worker; returns the epochs of those that it still has, by site."""
-    return {row["name"]: row["epoch"] for row in await fleet.rows(_RENEW, worker=worker, seconds=seconds)}
+async def renew_leases(fleet: FleetDatabase, held: Mapping[str, int], seconds: float) -> set[str]:
+    """Renew leases, given as the epochs by site; returns the sites whose lease this process still has.
+
+    The name of a worker would not do: a worker that was killed and started again has the same name, and would keep
+    leases that nobody uses.
+    """
+    values = {"names": list(held), "epochs": list(held.values()), "seconds": seconds}
+    return {row["name"] for row in await fleet.rows(_RENEW, **values)} if held else set()
 
 
 async def store_snapshot(
@@ -143,8 +174,8 @@ async def end_lease(fleet: FleetDatabase, lease: SiteLease, result: RunResult) -
         site = await _held(connection, lease)
         values = {**asdict(result), "fate": result.fate.value, "number": lease.attempt.number, "now": site["now"]}
         await rows(connection, _STORE_RESULT, **values)
-        config = Config.model_validate(site["config"])
-        state = await load_state(connection, site, config)
+        config = _readable_config(site) or lease.config
+        state = state_of(site, config, (await load_attempts(connection, [lease.site]))[lease.site])
         at = site["now"] if site["run_now"] else None if site["paused"] or site["retired"] else next_time(state)
         await rows(connection, _RELEASE, name=lease.site, at=at)
     return at

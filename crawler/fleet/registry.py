@@ -15,7 +15,7 @@ from crawler.config.plan import CrawlPlan
 from crawler.config.sites import SECRET_KEYS
 from crawler.errors import UsageError
 from crawler.fleet.database import Connection, FleetDatabase, rows
-from crawler.fleet.leases import load_state, next_time
+from crawler.fleet.leases import load_attempts, next_time, state_of
 from crawler.url.normalize import origin_of
 
 _BATCH: Final = 1_000
@@ -27,7 +27,9 @@ _PUT: Final = """INSERT INTO site (name, config, origin, handled)
 _RETIRE: Final = """UPDATE site SET retired = now(), next_at = NULL, queued = NULL
   WHERE retired IS NULL AND NOT name = ANY(%(names)s) RETURNING name"""
 _ALL: Final = "SELECT *, extract(epoch FROM now())::float8 AS now FROM site WHERE name = ANY(%(names)s) FOR UPDATE"
-_SCHEDULE: Final = "UPDATE site SET next_at = to_timestamp(%(at)s), handled = %(handled)s WHERE name = %(name)s"
+_SCHEDULE: Final = """UPDATE site SET next_at = to_timestamp(w.at), handled = w.handled
+  FROM unnest(%(names)s::text[], %(ats)s::float8[], %(handled)s::float8[]) AS w (name, at, handled)
+  WHERE site.name = w.name"""
 _PAUSE: Final = (
     "UPDATE site SET paused = true, next_at = NULL, queued = NULL WHERE name = ANY(%(names)s) RETURNING name"
 )
@@ -92,7 +94,7 @@ async def apply_sites(fleet: FleetDatabase, sites: Sequence[FleetSite]) -> Appli
                 for site in batch
                 if site.name in known and (known[site.name]["config"] != site.config or known[site.name]["retired"])
             ]
-            await _put(connection, [*added, *changed])
+            await _put(connection, [*added, *changed], {name: row["config"] for name, row in known.items()})
             done.added.extend(site.name for site in added)
             done.changed.extend(site.name for site in changed)
             unchanged += len(batch) - len(added) - len(changed)
@@ -101,25 +103,36 @@ async def apply_sites(fleet: FleetDatabase, sites: Sequence[FleetSite]) -> Appli
     return AppliedSites(done.added, done.changed, done.retired, unchanged)
 
 
-async def _put(connection: Connection, sites: Sequence[FleetSite]) -> None:
+async def _put(connection: Connection, sites: Sequence[FleetSite], before: Mapping[str, Any]) -> None:
     names = [site.name for site in sites]
     configs, origins = [Jsonb(site.config) for site in sites], [site.origin for site in sites]
     await rows(connection, _PUT, names=names, configs=configs, origins=origins)
-    await _schedule(connection, names, is_new=True)
+    await _schedule(connection, names, before)
 
 
-async def _schedule(connection: Connection, names: Iterable[str], *, is_new: bool = False) -> None:
+async def _schedule(connection: Connection, names: Sequence[str], before: Mapping[str, Any] | None = None) -> None:
     """Compute when the sites are due; one that runs is left to the end of its run.
 
-    ``is_new``: their configuration is new, so that a site that only a person could fix is tried again.
+    ``before`` has the configurations that the sites had before. With another configuration, a site that only a person
+    could fix is tried again, and the slots that a new schedule would have had until now are skipped, as by the daemon.
     """
+    attempts = await load_attempts(connection, names)
+    planned = []
     for site in await rows(connection, _ALL, names=list(names)):
+        name, now = site["name"], site["now"]
         if site["lease_until"] is not None or site["paused"] or site["retired"]:
             continue
-        state = await load_state(connection, site, Config.model_validate(site["config"]))
-        if is_new:
-            state.clear_broken(site["now"])
-        await rows(connection, _SCHEDULE, name=site["name"], at=next_time(state), handled=state.handled)
+        state = state_of(site, Config.model_validate(site["config"]), attempts[name])
+        if before is not None:
+            state.clear_broken(now)
+            if name in before:
+                old = state_of(site, Config.model_validate(before[name]), attempts[name])
+                if old.site_schedule.run_schedule != state.site_schedule.run_schedule and old.slot > now:
+                    state.handled = max(state.handled, now)
+                    state.plan(now)
+        planned.append((name, now if site["run_now"] else next_time(state), state.handled))
+    ats, handled = [at for _, at, _ in planned], [handled for _, _, handled in planned]
+    await rows(connection, _SCHEDULE, names=[name for name, _, _ in planned], ats=ats, handled=handled)
 
 
 async def pause_sites(fleet: FleetDatabase, names: Sequence[str]) -> list[str]:

@@ -190,18 +190,18 @@ class FleetWorker:
         seconds = self._settings.lease
         while True:
             await anyio.sleep(seconds / 4)
-            asked_at = boot_time()
+            asked_at, runs = boot_time(), dict(self._runs)
+            held: set[str] | None = None
             try:
-                held = await renew_leases(self._fleet, self.name, seconds)
+                held = await renew_leases(self._fleet, {name: run.lease.epoch for name, run in runs.items()}, seconds)
                 (row,) = await self._fleet.rows(_STILL_SEEN, id=self.name) or ({"draining": False},)
             except StorageError as error:
                 self._mark_away(error)
-                held = None
             else:
                 if row["draining"] and not self._is_draining:
                     self._drain()
-            for name, run in list(self._runs.items()):
-                if held is not None and held.get(name) == run.lease.epoch:
+            for name, run in runs.items():
+                if held is not None and name in held:
                     run.renew(lease_deadline(asked_at, seconds))
                 elif held is not None or boot_time() >= run.deadline:
                     run.lose()

@@ -13,10 +13,18 @@ from crawler.config.config import Config
 from crawler.config.sections import ScheduleConfig
 from crawler.fleet.database import FleetDatabase
 from crawler.fleet.dispatch import dispatch, free_expired
-from crawler.fleet.leases import SiteLease, end_lease, schedule_of, store_snapshot, take_lease
-from crawler.fleet.registry import FleetSite, apply_sites, pause_sites, resume_sites
+from crawler.fleet.leases import (
+    OTHERS_SECONDS,
+    SiteLease,
+    end_lease,
+    renew_leases,
+    schedule_of,
+    store_snapshot,
+    take_lease,
+)
+from crawler.fleet.registry import FleetSite, apply_sites, pause_sites, resume_sites, run_sites_now
 from crawler.schedule.queue import RunQueue
-from crawler.schedule.site_state import Attempt
+from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.lease import LeaseLost
 from crawler.state.runs import RunResult, RunStatus
 
@@ -187,3 +195,153 @@ async def test_ours_a_paused_site_runs_once_when_it_is_resumed(clocked: tuple[Fl
     assert lease.attempt.because == "missed"
     await end_lease(fleet, lease, DONE)
     assert await take_lease(fleet, "a", "w", None, LEASE) is None
+
+
+async def test_ours_a_worker_renews_only_the_leases_that_its_process_has(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+    await apply_sites(fleet, [site("a"), site("b")])
+    await clock.set(START + 3_601)
+    for name in ("a", "b"):
+        assert await take_lease(fleet, name, "w", None, LEASE)
+    await clock.set(clock.now + LEASE - 1)
+    assert await renew_leases(fleet, {"a": 1, "b": 2}, LEASE) == {"a"}  # "b" was taken by the process before
+    assert await renew_leases(fleet, {}, LEASE) == set()
+    await clock.set(clock.now + 2)
+    assert await free_expired(fleet, 10) == 1
+    assert [await take_lease(fleet, name, "w", None, LEASE) is not None for name in ("a", "b")] == [False, True]
+
+
+@pytest.mark.parametrize("is_taken", [False, True])
+async def test_ours_a_worker_that_dies_leaves_neither_site_nor_origin_behind(
+    clocked: tuple[FleetDatabase, DatabaseClock], *, is_taken: bool
+) -> None:
+    fleet, clock = clocked
+    await apply_sites(fleet, [site("a")])
+    await clock.set(START + 3_601)
+    jobs = fleet.app.job_manager
+    for turn in (1, 2):
+        assert await dispatch(fleet, 10) == 1
+        worker = await jobs.register_worker()
+        job = await jobs.fetch_job(None, worker)
+        assert job
+        assert job.task_kwargs == {"name": "a"}
+        if is_taken:
+            lease = await take_lease(fleet, "a", "w", job.id, LEASE)
+            assert lease
+            assert lease.attempt.turn == turn
+        assert await dispatch(fleet, 10) == 0
+        await clock.set(clock.now + LEASE)
+        await jobs.prune_stalled_workers(30.0)  # the workers that live do so
+    assert await dispatch(fleet, 10) == 1
+
+
+async def test_ours_a_job_that_ended_before_its_site_was_taken_is_queued_again(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+    await apply_sites(fleet, [site("a")])
+    await clock.set(START + 3_601)
+    assert await dispatch(fleet, 10) == 1
+    assert await dispatch(fleet, 10) == 0
+    await fleet.rows("DELETE FROM procrastinate_jobs")
+    assert await dispatch(fleet, 10) == 1
+
+
+async def test_ours_one_job_of_a_site_waits_though_its_origin_changed(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+    await apply_sites(fleet, [site("a"), site("b")])
+    await clock.set(START + 3_601)
+    assert await dispatch(fleet, 10) == 2
+    await pause_sites(fleet, ["a"])
+    moved = site("moved")
+    await apply_sites(fleet, [FleetSite("a", moved.config, moved.origin), site("b"), site("c")])
+    await resume_sites(fleet, ["a"])
+    await clock.set(clock.now + 3_601)
+    assert await dispatch(fleet, 10) == 1  # "c"; the job of "a" waits already
+
+
+async def test_ours_one_job_of_an_origin_waits_and_leaves_room_for_others(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+    shared = [FleetSite(f"shop{number}", site("shop").config, site("shop").origin) for number in range(30)]
+    await apply_sites(fleet, [*shared, site("z")])
+    await clock.set(START + 3_601)
+    queued = [await dispatch(fleet, 10) for _ in range(4)]
+    assert sum(queued) == 2
+    assert await fleet.rows("SELECT name FROM site WHERE queued IS NOT NULL AND name = 'z'")
+
+
+async def test_ours_a_worker_leaves_a_site_that_a_newer_version_configured_to_others(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+    await apply_sites(fleet, [site("a"), site("b")])
+    await clock.set(START + 3_601)
+    newer = """UPDATE site SET config = config || '{"later": {"key": 1}}' WHERE name = %(name)s"""
+    await fleet.rows(newer, name="a")
+    assert await dispatch(fleet, 10) == 2
+    assert await take_lease(fleet, "a", "old", None, LEASE) is None
+    assert await next_at(fleet, "a") == clock.now + OTHERS_SECONDS
+    lease = await take_lease(fleet, "b", "old", None, LEASE)
+    assert lease
+    await fleet.rows(newer, name="b")  # while it runs: its result is recorded
+    assert await end_lease(fleet, lease, DONE)
+
+
+async def test_ours_a_run_asked_for_is_made_once_also_during_a_run_and_while_paused(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+    await apply_sites(fleet, [site("a")])
+
+    async def triggers() -> list[str]:
+        found = []
+        while lease := await take_lease(fleet, "a", "w", None, LEASE):
+            found.append(lease.attempt.because.value)
+            await end_lease(fleet, lease, DONE)
+        return found
+
+    await run_sites_now(fleet, ["a"])
+    assert await triggers() == [Trigger.ASKED]
+    await clock.set(START + 3_601)
+    await run_sites_now(fleet, ["a"])
+    assert await triggers() == [Trigger.MISSED]  # a due run is what was asked for
+    await run_sites_now(fleet, ["a"])
+    lease = await take_lease(fleet, "a", "w", None, LEASE)
+    assert lease
+    await run_sites_now(fleet, ["a"])
+    assert await end_lease(fleet, lease, DONE) == clock.now
+    assert await triggers() == [Trigger.ASKED]
+    await pause_sites(fleet, ["a"])
+    await clock.set(clock.now + 10_000)
+    await run_sites_now(fleet, ["a"])
+    assert await triggers() == [Trigger.ASKED]
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_ours_a_changed_schedule_is_due_when_the_daemon_has_it_due(
+    clocked: tuple[FleetDatabase, DatabaseClock], seed: int
+) -> None:
+    fleet, clock = clocked
+    draw = random.Random(seed)
+    before, other = drawn_schedule(seed), drawn_schedule(seed + 1_000)
+    after = before.model_copy(update={"every": other.every, "cron": other.cron, "jitter": other.jitter})
+    await apply_sites(fleet, [site("a", before)])
+    twins = Twins(fleet, clock, [site("a", before)], seed)
+    for _ in range(draw.randrange(12)):
+        await twins.step()
+    if "a" in twins.leases:
+        return  # it is running: the end of the run computes the next
+    twin = twins.queue["a"]
+    was_due = twin.slot <= clock.now
+    await apply_sites(fleet, [site("a", after)])
+    twins.queue.replace([schedule_of("a", Config.model_validate(site("a", after).config))], clock.now)
+    if was_due:
+        assert await next_at(fleet, "a") <= max(clock.now, twin.slot_at)
+    else:
+        assert await next_at(fleet, "a") == pytest.approx(twin.at, abs=1e-5)
