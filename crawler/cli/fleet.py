@@ -85,7 +85,8 @@ def worker(
         from crawler.cli.fleet_run import run_worker  # noqa: PLC0415
 
         set_up_logging(logging.INFO)
-        for noisy in ("procrastinate", "psycopg.pool"):
+        # asyncio reports the jobs that another worker has ended meanwhile: we say so ourselves
+        for noisy in ("procrastinate", "psycopg.pool", "asyncio"):
             logging.getLogger(noisy).setLevel(logging.CRITICAL)
         run_worker(config, flags, is_verbose=verbose)
         errors.exit_code = 0
@@ -118,6 +119,27 @@ def recover(
         _print(values, text, as_json=as_json)
 
 
+@with_flags("fleet.database")
+def status(
+    sites: Annotated[list[str] | None, typer.Argument(metavar="[SITE...]", help="Sites to show in full.")] = None,
+    runs: Annotated[int, typer.Option("--runs", metavar="N", min=0, help="Number of last runs to show.")] = 10,
+    config: SitesConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: TraceOption = False,
+    **flags: Any,
+) -> None:
+    """Show the fleet: sites by state, late sites, workers, the queue, and the last runs.
+
+    A site is late if its run should have started more than a minute ago. status changes nothing.
+    """
+    with CommandErrors(verbose) as errors:
+        from crawler.cli.fleet_status import read_status, status_text, status_values  # noqa: PLC0415
+
+        found = read_status(sites or [], runs, config, flags)
+        errors.exit_code = 0
+        _print(status_values(found), status_text(found), as_json=as_json)
+
+
 def _change(action: str, names: Sequence[str], config: Path | None, flags: dict[str, Any], *, as_json: bool) -> None:
     from crawler.cli.fleet_run import change_sites  # noqa: PLC0415
 
@@ -142,7 +164,7 @@ def _command(action: str, text: str) -> None:
     fleet.command(name=action, cls=HelpfulCommand, epilog=EXIT_CODES)(change)
 
 
-for _function in (init, apply, worker, recover):
+for _function in (init, apply, worker, status, recover):
     fleet.command(cls=HelpfulCommand, epilog=f"{_EXAMPLES}\n\n{EXIT_CODES}")(_function)
 _command("run-now", "Run sites as soon as a worker is free, whatever their schedule.")
 _command("pause", "Start no more runs of sites. Active runs continue.")

@@ -45,13 +45,13 @@ def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> AppliedS
     for name, plan in plans:
         check_site(name, plan, file)
     sites = [fleet_site(name, plan) for name, plan in plans]
-    return _with_fleet(check_settings(settings), lambda fleet: apply_sites(fleet, sites))
+    return with_fleet(check_settings(settings), lambda fleet: apply_sites(fleet, sites))
 
 
 def change_sites(action: str, names: list[str], file: Path | None, flags: Mapping[str, Any]) -> list[str]:
     """Run, pause or resume sites, or drain workers; returns their names. Raises UsageError for unknown ones."""
-    url = check_settings(_config(file, flags).fleet)
-    found = _with_fleet(url, lambda fleet: _ACTIONS[action](fleet, names))
+    url = check_settings(fleet_config(file, flags).fleet)
+    found = with_fleet(url, lambda fleet: _ACTIONS[action](fleet, names))
     if unknown := [name for name in names if name not in found and action != "drain"]:
         raise UsageError(f"the fleet has no site {', '.join(unknown)}; {len(found)} other sites: done")
     if not found:
@@ -61,19 +61,19 @@ def change_sites(action: str, names: list[str], file: Path | None, flags: Mappin
 
 def run_worker(file: Path | None, flags: Mapping[str, Any], *, is_verbose: bool) -> None:
     """Run a worker until it is stopped or drained. Raises UsageError, StateInUse, StorageError."""
-    config = _config(file, flags)
+    config = fleet_config(file, flags)
     root = Path(config.state.directory)
 
     async def work(fleet: FleetDatabase) -> None:
         await FleetWorker(fleet, config.fleet, root, is_verbose=is_verbose).run()
 
     connections = config.fleet.sites_at_once + 4
-    _with_fleet(check_settings(config.fleet), work, connections)
+    with_fleet(check_settings(config.fleet), work, connections)
 
 
 def recover_sites(file: Path | None, flags: Mapping[str, Any], *, dry_run: bool) -> Findings:
     """Compare the database with the state store, and adopt what is newer there. Raises UsageError, StorageError."""
-    settings = _config(file, flags).fleet
+    settings = fleet_config(file, flags).fleet
     snapshots = snapshot_store(settings)
     if snapshots is None:
         raise UsageError("the fleet has no state store: add --state-store, or set state_store in [fleet]")
@@ -84,14 +84,17 @@ def recover_sites(file: Path | None, flags: Mapping[str, Any], *, dry_run: bool)
             await adopt(fleet, found)
         return found
 
-    return _with_fleet(check_settings(settings), run)
+    return with_fleet(check_settings(settings), run)
 
 
-def _config(file: Path | None, flags: Mapping[str, Any]) -> Config:
+def fleet_config(file: Path | None, flags: Mapping[str, Any]) -> Config:
+    """The settings of the fleet, from a file and the flags. Raises UsageError."""
     return shared_config(file, flags) if file else config_from_flags({}, flags, "the command line")
 
 
-def _with_fleet(url: str, action: Callable[[FleetDatabase], Awaitable[T]], connections: int = 4) -> T:
+def with_fleet(url: str, action: Callable[[FleetDatabase], Awaitable[T]], connections: int = 4) -> T:
+    """What an action on an open fleet returns. Raises what it raises, UsageError, StorageError."""
+
     async def run() -> T:
         async with open_fleet(url, connections=connections) as fleet:
             return await action(fleet)

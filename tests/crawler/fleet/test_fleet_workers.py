@@ -1,0 +1,179 @@
+"""Workers of a fleet: real processes, a real PostgreSQL, real sites; and workers that are killed or stopped."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from run import command, environment, siteatlas
+from scripted import Answer, Route, Site, links, scripted
+
+from sitemap import read
+
+PAGES = [f"/{number}" for number in range(8)]
+LEASE = "3"
+SHARED = """
+[pace]
+rate = 0
+concurrency = 1
+[parse]
+processes = 1
+[schedule]
+every = "1d"
+[notify]
+check_live = false
+[output]
+swap_delay = 0
+"""
+
+
+def page(path: str, *more: str, delay: float = 0.0) -> Answer:
+    words = " ".join(f"word{letter}{path.strip('/')}" for letter in "abcdefghijklmnopqrstuvwxyz")
+    return Answer(f"<p>{words}</p>{links(*PAGES, *more)}", delay=delay)
+
+
+def pages(delay: float = 0.0) -> dict[str, Route]:
+    return {path: page(path, delay=delay) for path in ("/", *PAGES)}
+
+
+@dataclass
+class Fleet:
+    """A fleet in a folder: its database, sites and workers."""
+
+    folder: Path
+    url: str
+    sites: dict[str, Site]
+    workers: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+    stopped: list[int] = field(default_factory=list)
+
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        with psycopg.connect(self.url, options="-c search_path=siteatlas", row_factory=dict_row) as connection:
+            return connection.execute(query.encode()).fetchall()
+
+    def start(self, *names: str) -> "subprocess.Popen[bytes]":
+        words = ["fleet", "worker", "--database", self.url, "--state-store", f"file://{self.folder}/store"]
+        words += ["--lease", LEASE, "--dispatch-interval", "0.3", "--state", f"worker{len(self.workers)}"]
+        log = (self.folder / f"worker{len(self.workers)}.log").open("wb")
+        process = subprocess.Popen(command(*words), cwd=self.folder, env=environment(), stdout=log, stderr=log)
+        log.close()
+        self.workers.append(process)
+        return process
+
+    def wait(self, is_done: Callable[[], bool], seconds: float = 40) -> None:
+        for _ in range(int(seconds / 0.2)):
+            if is_done():
+                return
+            time.sleep(0.2)
+        logs = "\n".join(path.read_text() for path in sorted(self.folder.glob("worker*.log")))
+        raise AssertionError(f"{self.rows('SELECT * FROM attempt')}\n{logs}")
+
+    def done(self) -> list[str]:
+        return sorted(row["site"] for row in self.rows("SELECT site FROM attempt WHERE fate = 'done'"))
+
+    def listed(self, name: str) -> int:
+        path = self.folder / "out" / name / "sitemap.xml"
+        return len(list(read(path))) if path.exists() else 0
+
+
+@contextmanager
+def fleet_of(folder: Path, url: str, names: list[str], delay: float = 0.0, more: str = "") -> Iterator[Fleet]:
+    with ExitStack() as stack:
+        sites = {name: stack.enter_context(scripted(pages(delay))) for name in names}
+        tables = [
+            f'[sites.{name}.site]\nurl = "{site.url}"\n[sites.{name}.output]\ndirectory = "out/{name}"\n'
+            for name, site in sites.items()
+        ]
+        (folder / "sites.toml").write_text(SHARED + more + "\n".join(tables))
+        for words in (["init", url], ["apply", "--config", "sites.toml", "--database", url]):
+            ran = siteatlas(folder, "fleet", *words)
+            assert ran.code == 0, ran.err
+        fleet = Fleet(folder, url, sites)
+        try:
+            yield fleet
+        finally:
+            for pid in fleet.stopped:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+            for process in fleet.workers:
+                process.terminate()
+            for process in fleet.workers:
+                process.wait(30)
+
+
+def children(pid: int) -> list[int]:
+    """The process groups that a worker started."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in listed]
+
+
+def test_ours_two_workers_run_each_due_site_once(tmp_path: Path, database: str) -> None:
+    names = [f"site{number}" for number in range(5)]
+    with fleet_of(tmp_path, database, names) as fleet:
+        workers = [fleet.start(), fleet.start()]
+        fleet.wait(lambda: len(fleet.done()) >= len(names))
+        time.sleep(1)
+        assert fleet.done() == names
+        assert [fleet.listed(name) for name in names] == [9] * len(names)
+        assert [site.paths.count("/1") for site in fleet.sites.values()] == [1] * len(names)
+        for process in workers:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+        (found,) = fleet.rows(
+            "SELECT count(*) AS jobs, (SELECT count(*) FROM worker) AS workers FROM procrastinate_jobs"
+        )
+        assert found == {"jobs": 0, "workers": 0}
+        assert {row["generation"] for row in fleet.rows("SELECT generation FROM site")} == {1}
+
+
+@pytest.mark.slow
+def test_ours_a_killed_worker_loses_its_sites_to_another_which_resumes_them(tmp_path: Path, database: str) -> None:
+    with fleet_of(tmp_path, database, ["slow"], delay=0.4) as fleet:
+        first = fleet.start()
+        fleet.wait(lambda: len(fleet.sites["slow"].paths) > 5)
+        first.kill()
+        fleet.start()
+        fleet.wait(lambda: fleet.done() == ["slow"])
+        attempts = fleet.rows("SELECT because, fate, epoch FROM attempt ORDER BY number")
+        assert attempts == [
+            {"because": "first", "fate": None, "epoch": 1},
+            {"because": "resumed", "fate": "done", "epoch": 2},
+        ]
+        assert fleet.listed("slow") == 9
+
+
+@pytest.mark.slow
+def test_ours_a_worker_that_wakes_up_after_its_lease_publishes_and_tells_nothing(tmp_path: Path, database: str) -> None:
+    posted = tmp_path / "told"
+    hook = f'[hook]\ncommand = ["sh", "-c", "cat >> {posted}; echo >> {posted}"]\non = ["changes"]\n'
+    with fleet_of(tmp_path, database, ["slow"], more=hook) as fleet:
+        site = fleet.sites["slow"]
+        zombie = fleet.start()
+        fleet.wait(lambda: fleet.done() == ["slow"])
+        site.routes = {**pages(delay=0.4), "/new": page("/new"), "/1": page("/1", "/new", delay=0.4)}
+        asked = len(site.paths)
+        assert siteatlas(tmp_path, "fleet", "run-now", "slow", "--database", database).code == 0
+        fleet.wait(lambda: len(site.paths) > asked + 5)
+        fleet.stopped = [zombie.pid, *children(zombie.pid)]
+        for pid in fleet.stopped:
+            os.kill(pid, signal.SIGSTOP)
+        fleet.start()
+        fleet.wait(lambda: fleet.done() == ["slow"] * 2)
+        published = (tmp_path / "out" / "slow" / "sitemap.xml").stat()
+        told = posted.read_text()
+        assert told.count('"occasion"') == 1
+        for pid in fleet.stopped:
+            os.kill(pid, signal.SIGCONT)
+        time.sleep(6)
+        assert (tmp_path / "out" / "slow" / "sitemap.xml").stat().st_ino == published.st_ino
+        assert posted.read_text() == told
+        assert fleet.done() == ["slow"] * 2
+        assert [row["generation"] for row in fleet.rows("SELECT generation FROM site")] == [2]
+        assert zombie.poll() is None  # it takes part again
