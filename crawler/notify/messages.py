@@ -6,6 +6,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from crawler.notify.channels.channel import MessageChannel
+from crawler.notify.claims import claim_key
 from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery
 from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
@@ -186,4 +187,6 @@ async def send_message(session: NotifySession, channel: MessageChannel, notice: 
     async def is_worth() -> bool:
         return True
 
-    return await send_with_retry(partial(channel.send, notice), session.plan.config.notify, is_worth)
+    # a notice without a run may be due again with the same content
+    key = claim_key(channel.key, replace(notice, at="")) if notice.until else ""
+    return await send_with_retry(partial(channel.send, notice), session.plan.config.notify, is_worth, key)
