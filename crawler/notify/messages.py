@@ -187,6 +187,13 @@ async def send_message(session: NotifySession, channel: MessageChannel, notice: 
     async def is_worth() -> bool:
         return True
 
-    # a notice without a run may be due again with the same content
-    key = claim_key(channel.key, replace(notice, at="")) if notice.until else ""
-    return await send_with_retry(partial(channel.send, notice), session.plan.config.notify, is_worth, key)
+    return await send_with_retry(
+        partial(channel.send, notice), session.plan.config.notify, is_worth, _claim_key(channel, notice)
+    )
+
+
+def _claim_key(channel: MessageChannel, notice: Notice) -> str:
+    """The same for the notice of a repeated run, whose times differ; "" without a run, as it may be due once more."""
+    changes = [(change.url, change.kind) for change in notice.changes]
+    timeless = replace(notice, at="", changes=(), audit=None)
+    return claim_key(channel.key, timeless, changes) if notice.until else ""

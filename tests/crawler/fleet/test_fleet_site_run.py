@@ -3,16 +3,21 @@
 pytest -m slow tests/crawler/fleet/test_fleet_site_run.py
 """
 
+import http.server
+import json
 import shutil
-from collections.abc import Iterator
-from contextlib import closing
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from sqlite3 import connect
+from typing import Any
 
 import anyio
 import pytest
 from scripted import Site, links, scripted
 
+from crawler.config.config import Config
 from crawler.config.load import build_config
 from crawler.config.plan import plan_crawl
 from crawler.fleet.database import FleetDatabase, initialize, open_fleet
@@ -32,6 +37,43 @@ pytestmark = pytest.mark.anyio
 def site() -> Iterator[Site]:
     with scripted({"/": links("/a"), "/a": "<title>a</title><p>About a."}) as running:
         yield running
+
+
+@asynccontextmanager
+async def fleet_of(database: str, config: Config) -> AsyncIterator[tuple[FleetDatabase, OriginBroker]]:
+    """A fleet with the site ``shop``."""
+    async with open_fleet(database, checked=False) as fleet, anyio.create_task_group() as tasks:
+        broker = OriginBroker(fleet)
+        tasks.start_soon(broker.serve)
+        await initialize(fleet)
+        await apply_sites(fleet, [fleet_site("shop", plan_crawl(config))])
+        yield fleet, broker
+        tasks.cancel_scope.cancel()
+
+
+@contextmanager
+def receiver() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A webhook, and what it received."""
+    received: list[dict[str, Any]] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/", received
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 class Machine:
@@ -74,11 +116,7 @@ async def test_ours_a_site_goes_on_whatever_happens_to_its_states_and_snapshots(
             "parse": {"processes": 1},
         }
     )
-    async with open_fleet(database, checked=False) as fleet, anyio.create_task_group() as tasks:
-        broker = OriginBroker(fleet)
-        tasks.start_soon(broker.serve)
-        await initialize(fleet)
-        await apply_sites(fleet, [fleet_site("shop", plan_crawl(config))])
+    async with fleet_of(database, config) as (fleet, broker):
         one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
 
         assert await one.run()
@@ -105,4 +143,34 @@ async def test_ours_a_site_goes_on_whatever_happens_to_its_states_and_snapshots(
         assert result.fate is RunStatus.FAILED
         assert "run siteatlas fleet recover" in result.told
         assert two.runs() == ["published", "unchanged", "unchanged"]
-        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.slow
+async def test_ours_a_repeated_run_sends_no_notice_again(
+    database: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with receiver() as (url, received):
+        config = build_config(
+            {
+                "site": {"url": site.url},
+                "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
+                "pace": {"rate": 0},
+                "parse": {"processes": 1},
+                "webhook": {"urls": ["env:FLEET_HOOK"]},
+                "notify": {"check_live": False},
+            }
+        )
+        monkeypatch.setenv("FLEET_HOOK", url)
+        async with fleet_of(database, config) as (fleet, broker):
+            one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
+            assert await one.run()
+            site.routes |= {"/": links("/a", "/b"), "/b": "<title>b</title><p>About b."}
+            assert await one.run()
+            assert len(received) == 2
+            max((tmp_path / "store" / "shop").iterdir()).unlink()  # as if the worker had died before its snapshot
+            assert await two.run()
+            assert two.runs() == ["published", "published"]
+            assert len(received) == 2
+            site.routes |= {"/": links("/a", "/b", "/c"), "/c": "<title>c</title><p>About c."}
+            assert await two.run()
+            assert len(received) == 3
