@@ -17,6 +17,7 @@ from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.errors import SiteatlasError, StateInUse, StorageError
 from crawler.fleet.database import FleetDatabase, FleetUnavailable
+from crawler.fleet.deliveries import RunDeliveries
 from crawler.fleet.leases import SiteLease, end_lease, store_snapshot
 from crawler.fleet.origins import OriginBroker, RunOrigins
 from crawler.fleet.snapshot import is_damaged, local_mark, mark_local
@@ -47,6 +48,7 @@ class LeasedRun:
         self.stop = anyio.Event()
         self.is_lost = False
         self.origins: RunOrigins | None = None
+        self.deliveries: RunDeliveries | None = None
         self._put, self._deadlines = create_memory_object_stream[float](math.inf)
 
     def renew(self, deadline: float) -> None:
@@ -61,14 +63,16 @@ class LeasedRun:
 
     def hear(self, line: bytes) -> None:
         """Take a line of the run's standard output."""
-        if self.origins:
-            self.origins.hear(line)
+        for part in (self.origins, self.deliveries):
+            if part:
+                part.hear(line)
 
     async def talk(self, send: Callable[[bytes], Awaitable[None]]) -> None:
         """Tell the process of the run its deadlines and its origins."""
         async with anyio.create_task_group() as tasks:
-            if self.origins:
-                tasks.start_soon(self.origins.talk, send)
+            for part in (self.origins, self.deliveries):
+                if part:
+                    tasks.start_soon(part.talk, send)
             async for deadline in self._deadlines:
                 await send(lease_line(deadline))
 
@@ -139,7 +143,10 @@ class SiteWorker:
         runner = ProcessRunner(_log_line, lambda _: lease.last, is_verbose=self._is_verbose)
         async with AsyncExitStack() as stack:
             run.origins = await stack.enter_async_context(self._broker.run(lease.site, lease.epoch))
-            return await runner.run(site, lease.attempt, run.stop, run)
+            deliveries = run.deliveries = RunDeliveries(self._fleet, lease.site, lease.epoch)
+            result = await runner.run(site, lease.attempt, run.stop, run)
+        await self._insist(run, deliveries.finish)
+        return result
 
     async def _bring_state(self, lease: SiteLease, config: Config) -> CrawlPlan:
         """The plan of the site, with its newest state on this machine. Raises SiteatlasError."""

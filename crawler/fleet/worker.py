@@ -28,6 +28,7 @@ from crawler.config.secrets import reveal_secret
 from crawler.config.sections import FleetConfig
 from crawler.errors import StorageError, UsageError
 from crawler.fleet.database import FleetDatabase
+from crawler.fleet.deliveries import forget_deliveries
 from crawler.fleet.dispatch import RUN_QUEUE, RUN_TASK, dispatch, home_queue
 from crawler.fleet.leases import renew_leases, take_lease
 from crawler.fleet.origins import OriginBroker, forget_origins
@@ -180,6 +181,7 @@ class FleetWorker:
                 if len(self._runs) < self._settings.sites_at_once:
                     await dispatch(self._fleet, self._settings.queue_limit)
                     await forget_origins(self._fleet)
+                    await forget_deliveries(self._fleet)
                 self._mark_away(None)
             except (StorageError, ConnectorException) as error:
                 self._mark_away(error)

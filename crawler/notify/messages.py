@@ -6,6 +6,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from crawler.notify.channels.channel import MessageChannel
+from crawler.notify.claims import claim_key
 from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery
 from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
@@ -186,4 +187,13 @@ async def send_message(session: NotifySession, channel: MessageChannel, notice: 
     async def is_worth() -> bool:
         return True
 
-    return await send_with_retry(partial(channel.send, notice), session.plan.config.notify, is_worth)
+    return await send_with_retry(
+        partial(channel.send, notice), session.plan.config.notify, is_worth, _claim_key(channel, notice)
+    )
+
+
+def _claim_key(channel: MessageChannel, notice: Notice) -> str:
+    """The same for the notice of a repeated run, whose times differ; "" without a run, as it may be due once more."""
+    changes = [(change.url, change.kind) for change in notice.changes]
+    timeless = replace(notice, at="", changes=(), audit=None)
+    return claim_key(channel.key, timeless, changes) if notice.until else ""

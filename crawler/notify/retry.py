@@ -8,6 +8,7 @@ from typing import TypeVar
 from crawler.config.sections import NotifyConfig
 from crawler.fetch.paced_fetcher import Retries
 from crawler.fetch.retry import RetryPolicy
+from crawler.notify.claims import run_claims
 from crawler.notify.notice import SendResult, SendStatus
 from crawler.state.lease import RUN_LEASE
 
@@ -16,18 +17,26 @@ _log = logging.getLogger(__name__)
 
 
 async def send_with_retry(
-    send: Callable[[], Awaitable[SendResult]], section: NotifyConfig, is_worth: Callable[[], Awaitable[bool]]
+    send: Callable[[], Awaitable[SendResult]],
+    section: NotifyConfig,
+    is_worth: Callable[[], Awaitable[bool]],
+    notice: str = "",
 ) -> SendResult:
     """Send a message, and retry it while it is deferred, unless the receiver's requested delay is too long.
 
-    ``is_worth`` decides before each further try. A message still DEFERRED at the end is left to a later process.
+    ``is_worth`` decides before each further try. A message still DEFERRED at the end is left to a later process. One
+    with a ``notice`` (its :func:`crawler.notify.claims.claim_key`) that another worker of a fleet sent is not sent.
     """
+    if notice and not await run_claims().may_send(notice):
+        return SendResult.accepted("another worker of the fleet sent it")
     retries = Retries(RetryPolicy(section.attempts - 1, section.retry_delay, math.inf, section.max_retry_after))
     async for _ in retries:
         result = await catch_all(send)
         if result.reception is not SendStatus.DEFERRED or not await is_worth():
             break
         retries.asked = result.wait or None
+    if notice:
+        run_claims().end(notice, is_sent=result.reception is SendStatus.ACCEPTED)
     return result
 
 

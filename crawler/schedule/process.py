@@ -29,8 +29,9 @@ class SiteJob(Struct, frozen=True, kw_only=True):
     ``config`` is the configuration of the site in JSON values, with secrets by their names. The task "tell" only sends
     outstanding notifications; ``last`` is then the last run, which may not have been able to notify. ``began`` is the
     start of the attempt as a Unix time; ``shutdown_timeout`` is in seconds, from the close of the pipe. ``may_audit``:
-    a due audit may follow; otherwise it is left to the next run. ``shares_origins``: the run asks its parent before it
-    sends requests to an origin. ``lease_until`` is the deadline of its lease, see ``crawler/state/lease.py``.
+    a due audit may follow; otherwise it is left to the next run. ``is_linked``: the run asks its parent before it
+    sends requests to an origin, and before it sends a notice. ``lease_until`` is the deadline of its lease, see
+    ``crawler/state/lease.py``.
     """
 
     name: str
@@ -41,7 +42,7 @@ class SiteJob(Struct, frozen=True, kw_only=True):
     shutdown_timeout: float = 60.0
     is_verbose: bool = False
     may_audit: bool = True
-    shares_origins: bool = False
+    is_linked: bool = False
     lease_until: float | None = None
 
 
@@ -99,7 +100,7 @@ class ProcessRunner:
     ) -> RunResult:
         """Run a site to its end. When ``stop`` is set, or on cancellation, the process is ended. Never raises.
 
-        With a ``link`` the run asks over it for the origins that it sends requests to.
+        With a ``link`` the run asks over it for the origins that it sends requests to, and for its notices.
         """
         config = site.config
         is_notify_only = attempt.because is Trigger.NOTIFY
@@ -113,7 +114,7 @@ class ProcessRunner:
             shutdown_timeout=config.daemon.shutdown_timeout,
             is_verbose=self._is_verbose,
             may_audit=may_audit,
-            shares_origins=link is not None,
+            is_linked=link is not None,
             lease_until=link.deadline if link and math.isfinite(link.deadline) else None,
         )
         try:

@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from types import FrameType
 from typing import Final
@@ -28,7 +29,8 @@ from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.progress import ProgressLogger
 from crawler.errors import Incomplete, SiteatlasError
-from crawler.fetch.permits import OriginMessage, SharedOrigins, decode_grants, encode_message, use_permits
+from crawler.fetch.permits import SharedOrigins, decode_grants, encode_message, use_permits
+from crawler.notify.claims import SharedClaims, encode_claim, use_claims
 from crawler.notify.ledger_status import NotifyResult, NotifyStatus, notify_status
 from crawler.notify.notify import send_notifications
 from crawler.publish.upload.upload import why_not_uploaded
@@ -38,7 +40,7 @@ from crawler.run.regenerate import crawl_and_report
 from crawler.run.report import Report
 from crawler.schedule.process import SiteJob
 from crawler.schedule.site_state import Attempt
-from crawler.state.lease import RUN_LEASE
+from crawler.state.lease import RUN_LEASE, boot_time
 from crawler.state.migrations import STATE_DB
 from crawler.state.runs import Run, RunResult, RunStatus, RunStore
 from crawler.state.store import lock_state
@@ -57,11 +59,14 @@ def main() -> None:
         sys.exit(f"siteatlas schedule starts this program, with a job on its standard input: {error}")
     if job.lease_until is not None:
         RUN_LEASE.renew(job.lease_until)
-    shared = None
-    if job.shares_origins:
-        shared = SharedOrigins(_print_message, lambda: time.clock_gettime(time.CLOCK_BOOTTIME))
+    listeners: list[Callable[[bytes], object]] = [RUN_LEASE.hear]
+    if job.is_linked:
+        shared = SharedOrigins(lambda message: _print_line(encode_message(message)), boot_time)
+        claims = SharedClaims(lambda message: _print_line(encode_claim(message)))
         use_permits(shared)
-    threading.Thread(target=_follow_parent, args=(shared, job.shutdown_timeout), daemon=True).start()
+        use_claims(claims)
+        listeners += [lambda line: shared.hear(decode_grants(line)), claims.hear]
+    threading.Thread(target=_follow_parent, args=(listeners, job.shutdown_timeout), daemon=True).start()
     logging.basicConfig(level=logging.INFO if job.is_verbose else logging.WARNING, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     logging.getLogger("crawler.crawl.visit").setLevel(logging.ERROR)  # its hints are for a keyboard
@@ -83,17 +88,17 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def _print_message(message: OriginMessage) -> None:
-    """Print a message in one piece: another thread may print a result."""
+def _print_line(line: bytes) -> None:
+    """Print a line in one piece: another thread may print a result."""
     with suppress(BrokenPipeError):
-        os.write(sys.stdout.fileno(), encode_message(message))
+        os.write(sys.stdout.fileno(), line)
 
 
-def _follow_parent(shared: SharedOrigins | None, shutdown_timeout: float) -> None:
+def _follow_parent(listeners: Sequence[Callable[[bytes], object]], shutdown_timeout: float) -> None:
     """Take what the parent process says. When it is gone, stop: in good order, or by force after the timeout."""
     for line in sys.stdin.buffer:
-        if not RUN_LEASE.hear(line) and shared:
-            shared.hear(decode_grants(line))
+        for hear in listeners:
+            hear(line)
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(shutdown_timeout)
     if os.getpgrp() == os.getpid():  # its children too

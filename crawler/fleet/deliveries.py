@@ -1,0 +1,84 @@
+"""Claims of notifications in PostgreSQL: a notice is sent by the worker that claims it first, and by no other.
+
+A claim that its worker neither confirmed nor gave back stays: the notice may have been sent before the worker died.
+See ``crawler/notify/claims.py`` for the side of the run.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import anyio
+
+from crawler.fleet.database import FleetDatabase, FleetUnavailable
+from crawler.notify.claims import ClaimAnswer, ClaimMessage, decode_claim, encode_answer
+
+_KEEP_DAYS: Final = 7  # a run is repeated long before
+_RETRY: Final = 1.0  # seconds until the database is tried again
+_CLAIM: Final = """
+INSERT INTO delivery AS d (site, notice, epoch)
+  SELECT name, %(notice)s, epoch FROM site WHERE name = %(site)s AND epoch = %(epoch)s AND lease_until > now()
+ON CONFLICT (site, notice) DO UPDATE SET epoch = d.epoch RETURNING epoch"""
+_SENT: Final = """UPDATE delivery SET delivered = now()
+  WHERE site = %(site)s AND notice = %(notice)s AND epoch = %(epoch)s"""
+_UNSENT: Final = "DELETE FROM delivery WHERE site = %(site)s AND notice = %(notice)s AND epoch = %(epoch)s"
+_FORGET: Final = f"DELETE FROM delivery WHERE claimed < now() - interval '{_KEEP_DAYS} days'"  # noqa: S608
+
+Send = Callable[[bytes], Awaitable[None]]
+
+
+class RunDeliveries:
+    """The notices of one leased run."""
+
+    def __init__(self, fleet: FleetDatabase, site: str, epoch: int) -> None:
+        self._fleet = fleet
+        self._values = {"site": site, "epoch": epoch}
+        self._waiting: deque[ClaimMessage] = deque()
+        self._news = anyio.Event()
+
+    def hear(self, line: bytes) -> bool:
+        """Take a line of the run's standard output; False when it is not about notices."""
+        message = decode_claim(line)
+        if message:
+            self._waiting.append(message)
+            self._news.set()
+        return message is not None
+
+    async def talk(self, send: Send) -> None:
+        """Answer the run until it has ended. An answer waits until the database can be reached."""
+        while True:
+            await self._news.wait()
+            self._news = anyio.Event()
+            await self._work(send)
+
+    async def finish(self) -> None:
+        """Record what the run told last, after its end. Raises FleetUnavailable."""
+        while self._waiting:
+            await self._record(self._waiting[0])
+            self._waiting.popleft()
+
+    async def _work(self, send: Send) -> None:
+        while self._waiting:
+            message = self._waiting[0]
+            try:
+                answer = await self._record(message)
+            except FleetUnavailable:
+                await anyio.sleep(_RETRY)
+                continue
+            self._waiting.popleft()
+            if answer:
+                await send(encode_answer(answer))
+
+    async def _record(self, message: ClaimMessage) -> ClaimAnswer | None:
+        """Record a message, and return the answer: None when there is none, and when the lease is over."""
+        if message.claim != "ask":
+            statement = _SENT if message.claim == "sent" else _UNSENT
+            await self._fleet.rows(statement, notice=message.notice, **self._values)
+            return None
+        found = await self._fleet.rows(_CLAIM, notice=message.notice, **self._values)
+        return ClaimAnswer(message.notice, found[0]["epoch"] == self._values["epoch"]) if found else None
+
+
+async def forget_deliveries(fleet: FleetDatabase) -> None:
+    """Delete the claims of a week ago. Raises StorageError."""
+    await fleet.rows(_FORGET)

@@ -1,0 +1,118 @@
+"""Claims of notifications: of several processes that may send the same one, only the first does.
+
+A run of a fleet may be repeated by another worker, from the state before it. Its notifications are then the same, and
+PostgreSQL knows which of them were claimed. The process of the run asks its parent over its standard output.
+"""
+
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, Literal, Protocol
+
+import anyio
+import msgspec
+from msgspec import Struct
+
+from crawler.state.lease import RUN_LEASE
+
+_ANSWER: Final = b"claim "
+_POLL: Final = 0.05  # seconds
+
+
+class ClaimMessage(Struct, frozen=True):
+    """What a run tells: it wants to send a notice, has sent it, or could not send it."""
+
+    notice: str
+    claim: Literal["ask", "sent", "unsent"]
+
+
+class ClaimAnswer(Struct, frozen=True):
+    """Whether the run may send a notice; False: it was sent before."""
+
+    notice: str
+    may_send: bool
+
+
+def claim_key(channel: str, *content: object) -> str:
+    """The name of a notice to a channel: the same for the same content."""
+    return hashlib.blake2b(msgspec.json.encode((channel, content)), digest_size=16).hexdigest()
+
+
+def encode_claim(message: ClaimMessage) -> bytes:
+    """The line on the standard output of a run."""
+    return msgspec.json.encode(message) + b"\n"
+
+
+def decode_claim(line: bytes) -> ClaimMessage | None:
+    """The message of such a line; None of another one."""
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
+        return msgspec.json.decode(line, type=ClaimMessage)
+    return None
+
+
+def encode_answer(answer: ClaimAnswer) -> bytes:
+    """The line on the standard input of a run."""
+    return _ANSWER + msgspec.json.encode(answer) + b"\n"
+
+
+class Claims(Protocol):
+    """Asked before a notice is sent, and told how that ended."""
+
+    async def may_send(self, notice: str) -> bool:
+        """Claim a notice; False when another process claimed it. Raises LeaseLost."""
+
+    def end(self, notice: str, *, is_sent: bool) -> None:
+        """A claimed notice was sent, or could not be sent, so that its claim ends."""
+
+
+class NoClaims:
+    """For a process that no other one can double."""
+
+    async def may_send(self, notice: str) -> bool:  # noqa: ARG002
+        """Always."""
+        return True
+
+    def end(self, notice: str, *, is_sent: bool) -> None:
+        """Nothing to note."""
+
+
+class SharedClaims:
+    """The claims of a run in a fleet. ``send`` takes messages; :meth:`hear` takes answers, in another thread."""
+
+    def __init__(self, send: Callable[[ClaimMessage], None]) -> None:
+        self._send = send
+        self._answers: dict[str, bool] = {}
+
+    async def may_send(self, notice: str) -> bool:
+        """Ask the parent, and wait for its answer. Raises LeaseLost when the lease ends before."""
+        self._answers.pop(notice, None)
+        self._send(ClaimMessage(notice, "ask"))
+        while (answer := self._answers.get(notice)) is None:
+            RUN_LEASE.check()
+            await anyio.sleep(_POLL)
+        return answer
+
+    def end(self, notice: str, *, is_sent: bool) -> None:
+        """Tell the parent."""
+        self._send(ClaimMessage(notice, "sent" if is_sent else "unsent"))
+
+    def hear(self, line: bytes) -> bool:
+        """Take a line of the standard input; False when it is about something else."""
+        if not line.startswith(_ANSWER):
+            return False
+        answer = msgspec.json.decode(line[len(_ANSWER) :], type=ClaimAnswer)
+        self._answers[answer.notice] = answer.may_send
+        return True
+
+
+_claims: list[Claims] = [NoClaims()]
+
+
+def run_claims() -> Claims:
+    """The claims of the run in this process."""
+    return _claims[-1]
+
+
+def use_claims(claims: Claims) -> None:
+    """Make these the claims of the run in this process."""
+    _claims[:] = [claims]

@@ -1,0 +1,115 @@
+"""A notice of a fleet is sent by one worker only, also when its run is repeated."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+from postgres_server import PostgresServer
+
+from crawler.config.sections import NotifyConfig
+from crawler.fleet.database import FleetDatabase, initialize, open_fleet
+from crawler.fleet.deliveries import RunDeliveries, forget_deliveries
+from crawler.notify.claims import ClaimMessage, NoClaims, SharedClaims, claim_key, encode_claim, use_claims
+from crawler.notify.notice import SendResult, SendStatus
+from crawler.notify.retry import send_with_retry
+
+pytestmark = pytest.mark.anyio
+
+
+class Run:
+    """The notices of a run under an epoch, without its process."""
+
+    def __init__(self, fleet: FleetDatabase, epoch: int) -> None:
+        self.deliveries = RunDeliveries(fleet, "shop", epoch)
+        self.claims = SharedClaims(self._tell)
+
+    def _tell(self, message: ClaimMessage) -> None:
+        assert self.deliveries.hear(encode_claim(message))
+
+    async def listen(self) -> None:
+        async def send(line: bytes) -> None:
+            assert self.claims.hear(line)
+
+        await self.deliveries.talk(send)
+
+
+@asynccontextmanager
+async def runs(database: str, *epochs: int) -> AsyncIterator[tuple[FleetDatabase, list[Run]]]:
+    async with open_fleet(database, checked=False) as fleet, anyio.create_task_group() as tasks:
+        await initialize(fleet)
+        await fleet.rows(
+            "INSERT INTO site (name, config, origin, epoch, lease_until) "
+            "VALUES ('shop', '{}', 'https://x', 1, now() + interval '1 minute')"
+        )
+        found = [Run(fleet, epoch) for epoch in epochs]
+        for run in found:
+            tasks.start_soon(run.listen)
+        yield fleet, found
+        tasks.cancel_scope.cancel()
+
+
+async def test_ours_a_notice_is_sent_by_the_first_run_that_claims_it(database: str) -> None:
+    async with runs(database, 1, 2) as (fleet, (first, second)):
+        assert await first.claims.may_send("sent")
+        assert await first.claims.may_send("unsure")
+        assert await first.claims.may_send("failed")
+        first.claims.end("sent", is_sent=True)
+        first.claims.end("failed", is_sent=False)
+        assert await first.claims.may_send("told last")
+        ended = RunDeliveries(fleet, "shop", 1)
+        ended.hear(encode_claim(ClaimMessage("told last", "unsent")))
+        await ended.finish()
+        await fleet.rows("UPDATE site SET epoch = 2")
+        assert not await second.claims.may_send("sent")
+        assert not await second.claims.may_send("unsure")  # it may have been sent
+        assert await second.claims.may_send("failed")
+        left = await fleet.rows("SELECT notice, epoch, delivered IS NOT NULL AS sent FROM delivery ORDER BY 1")
+        assert [tuple(row.values()) for row in left] == [("failed", 2, False), ("sent", 1, True), ("unsure", 1, False)]
+        with anyio.move_on_after(0.5) as waiting:  # its lease is over: it gets no answer
+            await first.claims.may_send("later")
+        assert waiting.cancelled_caught
+        await fleet.rows("UPDATE delivery SET claimed = now() - interval '8 days' WHERE notice = 'sent'")
+        await forget_deliveries(fleet)
+        assert len(await fleet.rows("SELECT 1 FROM delivery")) == 2
+
+
+async def test_ours_a_claim_waits_until_the_database_is_back(postgres: PostgresServer, database: str) -> None:
+    async with runs(database, 1) as (_, (run,)), anyio.create_task_group() as tasks:
+        await anyio.to_thread.run_sync(postgres.stop)
+        answers: list[bool] = []
+
+        async def ask() -> None:
+            answers.append(await run.claims.may_send("notice"))
+
+        tasks.start_soon(ask)
+        await anyio.sleep(0.3)
+        assert not answers
+        await anyio.to_thread.run_sync(postgres.start)
+        with anyio.fail_after(20):
+            while not answers:  # noqa: ASYNC110 - as the run waits
+                await anyio.sleep(0.05)
+    assert answers == [True]
+
+
+async def test_ours_what_another_worker_sent_counts_as_sent(database: str) -> None:
+    sent: list[str] = []
+
+    async def send() -> SendResult:
+        sent.append("one")
+        return SendResult.accepted("taken")
+
+    async def is_worth() -> bool:
+        return True
+
+    async with runs(database, 1, 2) as (fleet, found):
+        try:
+            for run in found:
+                use_claims(run.claims)
+                result = await send_with_retry(send, NotifyConfig(), is_worth, claim_key("webhook", 1, "changes"))
+                assert result.reception is SendStatus.ACCEPTED
+                await fleet.rows("UPDATE site SET epoch = 2")
+        finally:
+            use_claims(NoClaims())
+    assert sent == ["one"]
+    assert claim_key("webhook", 1, "changes") != claim_key("webhook", 2, "changes")

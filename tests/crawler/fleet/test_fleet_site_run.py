@@ -1,0 +1,176 @@
+"""One leased run after another, while states get lost, snapshots get damaged, and the database goes back in time.
+
+pytest -m slow tests/crawler/fleet/test_fleet_site_run.py
+"""
+
+import http.server
+import json
+import shutil
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from pathlib import Path
+from sqlite3 import connect
+from typing import Any
+
+import anyio
+import pytest
+from scripted import Site, links, scripted
+
+from crawler.config.config import Config
+from crawler.config.load import build_config
+from crawler.config.plan import plan_crawl
+from crawler.fleet.database import FleetDatabase, initialize, open_fleet
+from crawler.fleet.leases import take_lease
+from crawler.fleet.origins import OriginBroker
+from crawler.fleet.registry import apply_sites, fleet_site, run_sites_now
+from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
+from crawler.fleet.snapshot import DAMAGED_MARK
+from crawler.fleet.state_store import DirectoryStore, SnapshotStore
+from crawler.state.lease import boot_time
+from crawler.state.runs import RunResult, RunStatus
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with scripted({"/": links("/a"), "/a": "<title>a</title><p>About a."}) as running:
+        yield running
+
+
+@asynccontextmanager
+async def fleet_of(database: str, config: Config) -> AsyncIterator[tuple[FleetDatabase, OriginBroker]]:
+    """A fleet with the site ``shop``."""
+    async with open_fleet(database, checked=False) as fleet, anyio.create_task_group() as tasks:
+        broker = OriginBroker(fleet)
+        tasks.start_soon(broker.serve)
+        await initialize(fleet)
+        await apply_sites(fleet, [fleet_site("shop", plan_crawl(config))])
+        yield fleet, broker
+        tasks.cancel_scope.cancel()
+
+
+@contextmanager
+def receiver() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A webhook, and what it received."""
+    received: list[dict[str, Any]] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/", received
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class Machine:
+    """A machine of the fleet, which runs the site ``shop`` on demand."""
+
+    def __init__(self, fleet: FleetDatabase, broker: OriginBroker, folder: Path, name: str) -> None:
+        self.root = folder / name
+        self._name = name
+        self._fleet = fleet
+        snapshots = SnapshotStore(DirectoryStore(folder / "store"))
+        self._worker = SiteWorker(fleet, name, self.root, snapshots, broker)
+
+    async def run(self) -> RunResult | None:
+        await run_sites_now(self._fleet, ["shop"])
+        asked_at = boot_time()
+        lease = await take_lease(self._fleet, "shop", self._name, None, 60)
+        assert lease
+        return await self._worker.run(LeasedRun(lease, lease_deadline(asked_at, 60)))
+
+    @property
+    def state(self) -> Path:
+        (directory,) = (path.parent for path in self.root.glob("*/state.db"))
+        return directory
+
+    def runs(self) -> list[str]:
+        """The outcomes of the runs that the state knows."""
+        with closing(connect(self.state / "state.db")) as db:
+            return [outcome for (outcome,) in db.execute("SELECT outcome FROM run ORDER BY number")]
+
+
+@pytest.mark.slow
+async def test_ours_a_site_goes_on_whatever_happens_to_its_states_and_snapshots(
+    database: str, tmp_path: Path, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = build_config(
+        {
+            "site": {"url": site.url},
+            "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
+            "pace": {"rate": 0},
+            "parse": {"processes": 1},
+        }
+    )
+    async with fleet_of(database, config) as (fleet, broker):
+        one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
+
+        assert await one.run()
+        shutil.rmtree(one.state)  # a disk was replaced
+        assert await one.run()
+        assert one.runs() == ["published", "unchanged"]
+
+        (one.state / DAMAGED_MARK).touch()
+        (one.state / "state.db").write_bytes(b"SQLite format 3\0" + bytes(5000))
+        assert await one.run()
+        assert one.runs() == ["published", "unchanged", "unchanged"]
+
+        newest = max((tmp_path / "store" / "shop").iterdir())
+        newest.write_bytes(newest.read_bytes()[:-9])
+        shutil.rmtree(tmp_path / "out")
+        assert await two.run()
+        assert two.runs() == ["published", "unchanged", "unchanged"]  # one run is repeated
+        assert "an older state is used: generation 3 is damaged" in caplog.text
+        assert (tmp_path / "out" / "sitemap.xml").exists()
+
+        await fleet.rows("UPDATE site SET epoch = 1")
+        result = await two.run()
+        assert result
+        assert result.fate is RunStatus.FAILED
+        assert "run siteatlas fleet recover" in result.told
+        assert two.runs() == ["published", "unchanged", "unchanged"]
+
+
+@pytest.mark.slow
+async def test_ours_a_repeated_run_sends_no_notice_again(
+    database: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with receiver() as (url, received):
+        config = build_config(
+            {
+                "site": {"url": site.url},
+                "output": {"directory": str(tmp_path / "out"), "swap_delay": 0},
+                "pace": {"rate": 0},
+                "parse": {"processes": 1},
+                "webhook": {"urls": ["env:FLEET_HOOK"]},
+                "notify": {"check_live": False},
+            }
+        )
+        monkeypatch.setenv("FLEET_HOOK", url)
+        async with fleet_of(database, config) as (fleet, broker):
+            one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
+            assert await one.run()
+            site.routes |= {"/": links("/a", "/b"), "/b": "<title>b</title><p>About b."}
+            assert await one.run()
+            assert len(received) == 2
+            max((tmp_path / "store" / "shop").iterdir()).unlink()  # as if the worker had died before its snapshot
+            assert await two.run()
+            assert two.runs() == ["published", "published"]
+            assert len(received) == 2
+            site.routes |= {"/": links("/a", "/b", "/c"), "/c": "<title>c</title><p>About c."}
+            assert await two.run()
+            assert len(received) == 3
