@@ -253,7 +253,7 @@ def test_ours_trouble_is_told_once_and_so_is_its_end(world: World, by: str) -> N
     world.site.routes |= {"/": good, "/robots.txt": Answer("", 404)}
     ran = world.run(by=by)
     assert (ran.code, world.occasions) == (0, ["recovery"])
-    assert " of the first success after a failed run\n" in ran.out
+    assert " that runs are well again\n" in ran.out
     assert world.run(by=by).code == 0
     assert world.occasions == []
 
