@@ -15,7 +15,10 @@ RUN_TASK: Final = "run_site"
 RUN_QUEUE: Final = "sites"
 HOME_SECONDS: Final = 10.0
 """For which a job waits for the worker that has the newest state of its site, before any worker may take it."""
-_WAITING: Final = "SELECT count(*) AS jobs FROM procrastinate_jobs WHERE status = 'todo' AND task_name = %(task)s"
+_SEARCHES: Final = 10
+"""How often one dispatch searches: most due sites that it finds may be of origins that it has just queued."""
+_JOBS: Final = """SELECT status, lock, queueing_lock FROM procrastinate_jobs
+  WHERE status IN ('todo', 'doing') AND task_name = %(task)s"""
 _EXPIRED: Final = """SELECT name, job FROM site WHERE lease_until <= now() ORDER BY lease_until
   LIMIT %(limit)s FOR UPDATE SKIP LOCKED"""
 _FREE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, next_at = now()
@@ -30,12 +33,10 @@ _ABANDONED: Final = """DELETE FROM procrastinate_jobs AS j WHERE status = 'doing
 _LOST: Final = """UPDATE site SET queued = NULL, job = NULL WHERE queued IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j WHERE j.id = site.job)"""
 _END_JOBS: Final = "DELETE FROM procrastinate_jobs WHERE id = ANY(%(jobs)s) AND status = 'doing'"
-_DUE: Final = """SELECT name, origin, home FROM site WHERE next_at <= now() AND queued IS NULL AND lease_until IS NULL
+_DUE: Final = """SELECT name, origin, home FROM site
+  WHERE next_at <= now() AND queued IS NULL AND lease_until IS NULL
+  AND 'origin:' || origin <> ALL(%(busy)s::text[]) AND 'site:' || name <> ALL(%(waiting)s::text[])
   ORDER BY next_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED"""
-_BUSY: Final = """SELECT lock FROM procrastinate_jobs
-  WHERE status IN ('todo', 'doing') AND task_name = %(task)s AND lock = ANY(%(locks)s)"""
-_WAITING_SITES: Final = """SELECT queueing_lock FROM procrastinate_jobs
-  WHERE status = 'todo' AND queueing_lock = ANY(%(locks)s)"""
 _HOMES: Final = """SELECT w.id, w.slots - (SELECT count(*) FROM site s WHERE s.worker = w.id)
   - (SELECT count(*) FROM procrastinate_jobs j WHERE j.queue_name = %(queue)s || ':' || w.id AND j.status = 'todo')
   AS free FROM worker w WHERE w.id = ANY(%(ids)s) AND NOT w.draining AND w.seen > now() - interval '60 s'"""
@@ -43,7 +44,6 @@ _HOMES: Final = """SELECT w.id, w.slots - (SELECT count(*) FROM site s WHERE s.w
 _LEAVE_HOME: Final = """UPDATE procrastinate_jobs SET queue_name = %(queue)s
   WHERE status = 'todo' AND queue_name LIKE %(queue)s || ':%%' AND id IN (
     SELECT job FROM site WHERE queued < now() - %(seconds)s * interval '1 s')"""
-_PUT_OFF: Final = "UPDATE site SET next_at = now() + interval '5 s' WHERE name = ANY(%(names)s)"
 _QUEUED: Final = """UPDATE site SET queued = now(), job = w.job
   FROM unnest(%(names)s::text[], %(jobs)s::bigint[]) AS w (name, job) WHERE site.name = w.name"""
 
@@ -55,28 +55,31 @@ async def dispatch(fleet: FleetDatabase, limit: int) -> int:
         await rows(connection, _ABANDONED, task=RUN_TASK)
         await rows(connection, _LOST)
         await rows(connection, _LEAVE_HOME, queue=RUN_QUEUE, seconds=HOME_SECONDS)
-        (waiting,) = await rows(connection, _WAITING, task=RUN_TASK)
-        room = limit - int(waiting["jobs"])
-        if room <= 0:
-            return 0
-        due = await rows(connection, _DUE, limit=room)
-        by_lock = {origin_lock(site["origin"]): site for site in reversed(due)}  # the first due of each origin
-        if not by_lock:
-            return 0
-        busy = {row["lock"] for row in await rows(connection, _BUSY, task=RUN_TASK, locks=list(by_lock))}
-        once = [_site_lock(site["name"]) for site in by_lock.values()]
-        busy |= {row["queueing_lock"] for row in await rows(connection, _WAITING_SITES, locks=once)}
-        chosen = [(lock, site) for lock, site in by_lock.items() if busy.isdisjoint((lock, _site_lock(site["name"])))]
-        queues = await _queues(connection, [site for _, site in chosen])
-        jobs = [
-            await _defer(fleet.app, connection, lock, site["name"], queue)
-            for (lock, site), queue in zip(chosen, queues, strict=True)
-        ]
-        names = [site["name"] for _, site in chosen]
-        await rows(connection, _QUEUED, names=names, jobs=jobs)
-        # sites of a busy origin make room for others
-        await rows(connection, _PUT_OFF, names=list({site["name"] for site in due} - set(names)))
-        return len(jobs)
+        jobs = await rows(connection, _JOBS, task=RUN_TASK)
+        busy = {job["lock"] for job in jobs}
+        waiting = [job["queueing_lock"] for job in jobs if job["status"] == "todo"]
+        queued = 0
+        for _ in range(_SEARCHES):
+            room = limit - len(waiting) - queued
+            due = await rows(connection, _DUE, limit=room, busy=list(busy), waiting=waiting) if room > 0 else []
+            by_lock = {origin_lock(site["origin"]): site for site in reversed(due)}  # the first due of each origin
+            await _enqueue(fleet.app, connection, by_lock)
+            busy |= set(by_lock)
+            queued += len(by_lock)
+            if len(due) == len(by_lock):
+                break
+    return queued
+
+
+async def _enqueue(app: App, connection: Connection, by_lock: Mapping[str, Mapping[str, Any]]) -> None:
+    """Put a job for each site into a queue, with the lock of its origin."""
+    sites = list(by_lock.values())
+    queues = await _queues(connection, sites)
+    jobs = [
+        await _defer(app, connection, lock, site["name"], queue)
+        for (lock, site), queue in zip(by_lock.items(), queues, strict=True)
+    ]
+    await rows(connection, _QUEUED, names=[site["name"] for site in sites], jobs=jobs)
 
 
 async def _queues(connection: Connection, sites: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -94,8 +97,7 @@ async def _queues(connection: Connection, sites: Sequence[Mapping[str, Any]]) ->
 
 
 async def _defer(app: App, connection: Connection, lock: str, name: str, queue: str) -> int:
-    once = _site_lock(name)
-    deferrer = app.configure_task(RUN_TASK, queue=queue, lock=lock, queueing_lock=once, connection=connection)
+    deferrer = app.configure_task(RUN_TASK, queue=queue, lock=lock, queueing_lock=f"site:{name}", connection=connection)
     return await deferrer.defer_async(name=name)
 
 
@@ -109,11 +111,6 @@ async def free_expired(fleet: FleetDatabase, limit: int) -> int:
             await rows(connection, _FREE_IDLE, names=names)
             await rows(connection, _END_JOBS, jobs=[site["job"] for site in expired if site["job"] is not None])
     return len(names)
-
-
-def _site_lock(name: str) -> str:
-    """The queueing lock of Procrastinate: one job of a site waits at a time."""
-    return f"site:{name}"
 
 
 def home_queue(worker: str) -> str:
