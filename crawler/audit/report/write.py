@@ -75,7 +75,28 @@ def _streams(
         "audit.json": partial(write_json, report, findings),
         "audit.sarif": partial(write_sarif, report, findings),
         "audit.junit.xml": lambda file: file.write(junit),
+        **_tables(report, findings),
     }
+    for name, write in streams.items():
+        written.append(_write(directory / name, write))
+    for name in {
+        RESOLVED_FILE,
+        ACCEPTED_FILE,
+        FINDINGS_FILE,
+        UNCRAWLED_FILE,
+        WORKBOOK_FILE,
+        *_PREPARED,
+        *(f"{CSV_DIRECTORY}/{rule}.csv" for rule in REPORTED_RULES),
+    } - streams.keys():
+        path = directory / name
+        with _storage(path, "removed"):
+            path.unlink(missing_ok=True)
+    return written
+
+
+def _tables(report: AuditReport, findings: AuditFindings) -> dict[str, Callable[[BinaryIO], object]]:
+    """The tables that have rows, and the workbook, by name."""
+    streams: dict[str, Callable[[BinaryIO], object]] = {}
     if report.compared and report.compared.total.gone:
         streams[RESOLVED_FILE] = lambda file: write_resolved(
             chain.from_iterable(map(findings.resolved, REPORTED_RULES)), file
