@@ -48,27 +48,6 @@ def write_reports(
     activity too. Tables without rows are removed; no other file is touched. ``fail_on`` decides which cases of JUnit
     fail. Raises StorageError that names the path, and UsageError for a bad ``fail_on``.
     """
-    streams = _streams(report, findings, fail_on)
-    written = [_write(directory / name, write) for name, write in streams.items()]
-    for name in {
-        RESOLVED_FILE,
-        ACCEPTED_FILE,
-        FINDINGS_FILE,
-        UNCRAWLED_FILE,
-        WORKBOOK_FILE,
-        *_PREPARED,
-        *(f"{CSV_DIRECTORY}/{rule}.csv" for rule in REPORTED_RULES),
-    } - streams.keys():
-        path = directory / name
-        with _storage(path, "removed"):
-            path.unlink(missing_ok=True)
-    return written
-
-
-def _streams(
-    report: AuditReport, findings: AuditFindings, fail_on: Sequence[str]
-) -> dict[str, Callable[[BinaryIO], object]]:
-    """The files to write, each with what writes it. Raises UsageError for a bad ``fail_on``."""
     junit = as_junit(report, findings, fail_on).encode()
     streams: dict[str, Callable[[BinaryIO], object]] = {
         "audit.html": partial(write_html, report, findings),
@@ -77,8 +56,7 @@ def _streams(
         "audit.junit.xml": lambda file: file.write(junit),
         **_tables(report, findings),
     }
-    for name, write in streams.items():
-        written.append(_write(directory / name, write))
+    written = [_write(directory / name, write) for name, write in streams.items()]
     for name in {
         RESOLVED_FILE,
         ACCEPTED_FILE,
