@@ -109,7 +109,7 @@ def test_ours_a_whole_crawl_is_conclusive(audit: Audit) -> None:
         assert (audited.code, audited.doubts, audited.open()) == (0, [], set())
         assert audited.is_orphan(site.url)
         # nobody is told that all is well with what there is none of
-        assert set(audited.report["absent"]) == {"media", "hreflang"}
+        assert set(audited.report["absent"]) == {"media", "hreflang", "render"}
 
 
 def test_ours_few_inlinks_are_told_of_pages_and_not_of_most_of_a_site(audit: Audit) -> None:

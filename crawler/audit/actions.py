@@ -87,6 +87,12 @@ _TASKS: Final = (
         frozenset({"cluster"}),
     ),
     _Task(
+        "render", "Send {} as browsers show them", "page that scripts change", "pages that scripts change",
+        "Search engines may index these pages late, or without their links", 0.1,
+        "Send canonical, robots rules and links in the HTML of the page.",
+        frozenset({"render"}),
+    ),
+    _Task(
         "redirects", "Update {}", "link to a redirect", "links to redirects",
         "Each redirect costs visitors and crawlers a request", 0.1,
         "Change the links to the final URLs.",

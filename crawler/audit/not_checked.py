@@ -101,11 +101,15 @@ def why_inlinks_not_reported(scarce: int, pages: int, few: int) -> str:
     return f"few inlinks are normal on this site: {scarce:,} of {count_text(pages, 'page')} have at most {few:,}"
 
 
-def nothing_to_check(undecided: Container[str], *, has_media: bool, has_versions: bool) -> dict[str, str]:
+def nothing_to_check(
+    undecided: Container[str], *, has_media: bool, has_versions: bool, has_rendered: bool
+) -> dict[str, str]:
     """The reasons why groups of rules had nothing to check, by name, without those that are ``open_``."""
     reasons = {} if has_media else {"media": "no sitemap lists images or videos"}
     if not has_versions:
         reasons["hreflang"] = "no page has hreflang annotations"
+    if not has_rendered:
+        reasons["render"] = "no page differs when it is rendered"
     return {name: why for name, why in reasons.items() if name not in undecided}
 
 

@@ -14,6 +14,7 @@ _HREFLANG = "https://developers.google.com/search/docs/specialty/international/l
 _REDIRECT = "https://developers.google.com/search/docs/crawling-indexing/301-redirects"
 _CHAIN = "https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes"
 _BUDGET = "https://developers.google.com/crawling/docs/crawl-budget"
+_JAVASCRIPT = "https://developers.google.com/search/docs/crawling-indexing/javascript/javascript-seo-basics"
 _LASTMOD = "https://developers.google.com/search/blog/2023/06/sitemaps-lastmod-ping"
 
 _TABLE: Final = (
@@ -64,6 +65,14 @@ _TABLE: Final = (
     Rule("cluster.swapped", _E, "hreflang: labels swapped", "Each of two versions has the language of the other as its label.", "Swap the labels.", _HREFLANG),
     Rule("cluster.conflict", _E, "hreflang: contradictions", "One label belongs to several pages, or the page and the sitemap contradict each other.", "List each version once, in one place only.", _HREFLANG),
     Rule("bots.uncrawled", _N, "Not crawled by search engines", "In all days of the access logs, no search engine requested an indexable page that is linked or in a sitemap.", "Link to it from pages that search engines crawl often, and list it in the sitemap with its lastmod.", _BUDGET),
+    Rule("render.canonical", _W, "Another canonical when rendered", "A script changes the canonical of the page. Search engines see two canonicals, one before and one after rendering.", "State the same canonical in the page as sent, or none there.", _JAVASCRIPT),
+    Rule("render.noindex", _W, "noindex changed by a script", "A script adds noindex or takes it away. Search engines may not render a page that has noindex as sent.", "Send the page with the robots rules that it should have.", _JAVASCRIPT),
+    Rule("render.links", _N, "Links only when rendered", "The page has links that exist only after its scripts ran. Search engines find them late, and other crawlers never.", "Send important links in the HTML of the page.", _JAVASCRIPT),
+    Rule("render.title", _N, "Another title when rendered", "A script changes the title of the page.", "Send the title in the HTML of the page.", _JAVASCRIPT),
+    Rule("render.redirect", _W, "Redirected by a script", "A script leads visitors of the page to another URL.", "Let the server redirect the URL.", _JAVASCRIPT),
+    Rule("render.hash", _W, "Links to parts of the address after #", "The page links to routes such as #/about. For search engines they are the same page, so no sitemap can list them.", "Use the History API for routes, so that each page has its own URL.", _JAVASCRIPT),
+    Rule("render.blocked", _W, "Scripts blocked by robots.txt", "The page needs a script, a style sheet or data that robots.txt blocks. Search engines render the page without it.", "Allow it in robots.txt.", _JAVASCRIPT),
+    Rule("render.cut", _N, "Rendering cut short", "The page kept loading or changing until the time for rendering was over, so it was read as it was then.", "Let the page come to rest, or raise --render-timeout.", _JAVASCRIPT),
     Rule("media.image", _W, "Listed images that cannot be fetched", "The sitemap lists an image that cannot be fetched.", "Fix the image on the page that shows it, because siteatlas crawl lists the images of the pages. If another tool writes the sitemap, remove it there."),
     Rule("media.video", _W, "Listed videos that cannot be fetched", "The sitemap lists a video, a player or a thumbnail that cannot be fetched.", "Fix it on the page that shows it, because siteatlas crawl lists the videos of the pages. If another tool writes the sitemap, remove it there."),
 )  # fmt: skip

@@ -34,7 +34,7 @@ continue), or findings that --fail-on names are inconclusive or may be new, 5 no
 another process, 7 storage error, 10 conclusive findings that --fail-on names.
 """
 
-_AUDIT_SECTIONS = ("scope", "urls", "obey", "pace", "fetch", "parse", "audit")
+_AUDIT_SECTIONS = ("scope", "urls", "obey", "pace", "fetch", "parse", "render", "audit")
 _MORE_KEYS = ("site.sitemap_url", "state.directory", "state.keep_runs")
 _EXCLUDED_KEYS = ("scope.sitemap_seeds", "audit.every")
 

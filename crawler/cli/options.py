@@ -373,7 +373,7 @@ REQUEST_KEYS = (
     *CLIENT_KEYS,
     *("scope.hosts", "pace.rate", "fetch.timeout", "fetch.connect_timeout", "fetch.read_timeout", "fetch.retries"),
 )
-CRAWL_KEYS = tuple(flag.key for flag in FLAGS if not flag.key.startswith(("audit.", "schedule.", "daemon.")))
+CRAWL_KEYS = tuple(flag.key for flag in FLAGS if not flag.key.startswith(("audit.", "schedule.", "daemon.", "fleet.")))
 _MAX_DEFAULT_LENGTH = 60  # characters of a list of defaults in the help
 
 

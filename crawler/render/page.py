@@ -20,6 +20,7 @@ QUIET_SECONDS: Final = 0.5
 _POLL_SECONDS: Final = 0.05
 _GRACE_SECONDS: Final = 3.0
 """For the last look at the DOM, when time is over."""
+MAX_ROUTES: Final = 1_000
 _WORLD: Final = "siteatlas"
 """An isolated world: the scripts of the page cannot reach it."""
 # Runs before the page's own scripts, in the isolated world.
@@ -43,7 +44,10 @@ _READ: Final = """
   }}
   const doctype = document.doctype ? "<!doctype html>" : "";
   const markup = doctype + (document.documentElement ? document.documentElement.outerHTML : "");
-  return [markup.length > {limit} ? markup.slice(0, {limit}) : markup, markup.length, location.href];
+  const hashes = [...document.querySelectorAll('a[href^="#/"], a[href^="#!"]')];
+  const routes = new Set(hashes.map(link => link.getAttribute("href")));
+  const part = markup.length > {limit} ? markup.slice(0, {limit}) : markup;
+  return [part, markup.length, location.href, [...routes].slice(0, {routes})];
 }})()
 """
 
@@ -117,10 +121,11 @@ class _Rendering:
 
     async def _read(self, session: CDPSession, world: int, cut: str) -> RenderedDocument:
         with anyio.fail_after(_GRACE_SECONDS):
-            markup, length, address = await _evaluate(session, world, _READ.format(limit=self._limits.markup))
+            script = _READ.format(limit=self._limits.markup, routes=MAX_ROUTES)
+            markup, length, address, routes = await _evaluate(session, world, script)
         if length > self._limits.markup:
             cut = cut or f"reading stopped after {self._limits.markup:,} characters of rendered markup"
-        return RenderedDocument(markup, cut, address, self._left_for)
+        return RenderedDocument(markup, cut, address, self._left_for, tuple(routes))
 
     async def _answer(self, route: Route) -> None:
         """Answer one request of the page: the document by the reply, the rest by the road of the crawl."""

@@ -258,6 +258,9 @@ def merge(raw: Page, rendered: Page, document: RenderedDocument, resources: Page
         notes.append(f"render.links: {count_text(len(added), 'link')} only when rendered, such as {added[0]}")
     if raw.title != rendered.title:
         notes.append(f'render.title: the title is "{raw.title}" as sent, and "{rendered.title}" when rendered')
+    if document.routes:
+        routes = count_text(len(document.routes), "link")
+        notes.append(f"render.hash: {routes} such as {document.routes[0]}")
     if document.cut:
         notes.append(f"render.cut: {document.cut}")
     if document.left_for:

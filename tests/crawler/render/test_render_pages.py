@@ -229,3 +229,25 @@ def test_ours_a_page_that_never_ends_costs_itself_only(tmp_path: Path, attack: s
         assert ran.code in {0, 3, 4}, ran.err
         assert {"/", "/one", "/two", "/attack"} <= set(site.paths)
         assert len(site.paths) < 2_000
+
+
+@pytest.mark.slow
+def test_google_an_audit_says_what_scripts_change(tmp_path: Path) -> None:
+    sent = SHELL.replace("</title>", "</title><link rel=canonical href='/sent'>")
+    blocked = SHELL.replace("<main>", "<script src='/closed/extra.js'></script><main>")
+    routes = dict(ROUTES) | {
+        "/one": sent,
+        "/two": blocked,
+        "/robots.txt": Answer("User-agent: *\nDisallow: /closed/\n", headers={"Content-Type": "text/plain"}),
+        "/data/one.json": data("One", f"<p>{WORDS}</p>", ("link", {"rel": "canonical", "href": "/drawn"})),
+    }
+    with scripted(routes) as site:
+        sandbox = ("--browser-no-sandbox",) if os.geteuid() == 0 else ()
+        browsing.binary()
+        ran = siteatlas(tmp_path, "audit", site.url, "-o", "report", *FAST, *sandbox, timeout=110)
+        assert ran.code in {0, 1}, ran.err
+        text = (tmp_path / "report" / "csv" / "findings.csv").read_text()
+        found = {
+            rule for rule in ("canonical", "noindex", "links", "title", "hash", "blocked") if f"render.{rule}" in text
+        }
+        assert found == {"canonical", "noindex", "links", "title", "hash", "blocked"}
