@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from nginx import nginx
+from postgres_server import postgres_server
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -129,3 +130,20 @@ def test_ours_an_audit_of_twice_as_many_findings_takes_about_twice_as_long(tmp_p
     grown = {shape: costs[shape, 2 * count] / cost for (shape, count), cost in costs.items() if count == 4_000}
     assert len(grown) >= 10
     assert all(ratio < 2.6 for ratio in grown.values()), grown
+
+
+@pytest.mark.slow
+def test_ours_the_benchmark_of_fleets_finds_leases_and_lives_an_hour(tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    with postgres_server():
+        pass  # skips here, when there is no PostgreSQL
+    command = [sys.executable, "-m", "tests.benchmarks.fleet_control", "--sites", "300", "--every", "3600"]
+    small = ["--hours", "1", "--seconds", "2", "--takers", "4", "--processes", "2"]
+    run = subprocess.run(
+        [*command, *small, "--json", str(result)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    found = json.loads(result.read_text())
+    assert [one["found"] for one in found["search"]][-1] == 200  # the limit of the queue
+    assert [one["jobs"] for one in found["day"]] == [0, 0]
+    assert found["lease"]["leases"] > 0
