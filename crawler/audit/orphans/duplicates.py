@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from crawler.model import Url
 from crawler.parse.snapshot.diff import Delta, compare
+from crawler.parse.snapshot.snapshot import load_snapshot, take_snapshot
 
 
 class DuplicateCandidate(Struct, frozen=True):
@@ -80,14 +81,25 @@ def _is_same(page: DuplicateCandidate, other: DuplicateCandidate) -> bool:
     queries = {query for each in (page, other) if (query := _sorted_query(each.url))}
     if page.title != other.title or len(queries) > 1 or not (page.text and other.text):
         return False
-    delta = compare(page.text, other.text)
+    only = [each.url for each in (page, other) if "?" in each.url]
+    texts = [_without_parameters(each.text, only[0]) if len(only) == 1 else each.text for each in (page, other)]
+    delta = compare(*texts)
     lost, gained = (
         Counter(change.shape for change in delta.differences if change.gone is side) for side in (True, False)
     )
     if not delta.known or delta.more or lost != gained:
         return False
-    only = [each.url for each in (page, other) if "?" in each.url]
     return len(only) != 1 or not _chose_figures(only[0], delta)
+
+
+def _without_parameters(text: bytes, url: Url) -> bytes:
+    """A snapshot without the parameters of its own URL: lists hand them on to the links to their further pages."""
+    names = {re.escape(pair.partition("=")[0]) for pair in url.partition("?")[2].split("&") if "=" in pair}
+    markup = load_snapshot(text) if names else None
+    if markup is None:
+        return text
+    own = rf"(?:\?|&(?:amp;|#0?38;)?)(?:{'|'.join(sorted(names))})=[^\"'&\s<>]*+"
+    return take_snapshot(re.sub(own, "", markup).encode())
 
 
 def _chose_figures(url: Url, delta: Delta) -> bool:

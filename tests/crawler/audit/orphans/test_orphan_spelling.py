@@ -212,6 +212,17 @@ def test_ours_a_page_with_parameters_is_the_page_without_if_it_says_the_same(see
         assert list(find_copies(pages, led_to(1))) == [(2, 1)] * is_copy, (query, bare, full)
 
 
+@pytest.mark.parametrize("link", ["/page/2/?q=%3Cx%3E&#038;s=1", "/page/2/?q=%3cx%3e", "/page/2/?s=1&amp;q=x"])
+def test_ours_parameters_that_a_list_hands_on_to_its_links_make_no_other_page(link: str) -> None:
+    words = " ".join(f"word{letter}" for letter in "abcdefghijklmnop")
+    plain, own = (take_snapshot(f'<p>{words}</p><a href="{href}">2</a>'.encode()) for href in ("/page/2/", link))
+    pages = [
+        DuplicateCandidate("key", 1, Url(f"{SITE}/"), b"1", "Home", plain, is_listed=True),
+        DuplicateCandidate("key", 2, Url(f"{SITE}/?q=<x>&s=1"), b"2", "Home", own, is_listed=False),
+    ]
+    assert list(find_copies(pages, {1: LinkSupport.LINKED, 2: LinkSupport.UNLINKED}.__getitem__)) == [(2, 1)]
+
+
 def test_ours_linked_spellings_are_left_as_they_are() -> None:
     assert not list(find_copies([twin(1), twin(2)], led_to(1, 2)))
 
