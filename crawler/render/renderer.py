@@ -91,7 +91,7 @@ class Renderer:
         """The page of a reply whose raw reading is ``raw``: that, or the rendered one with what counts of both."""
         if not _may_differ(raw):
             return raw
-        page = raw_page(reply.url, raw, load_snapshot(raw.text) or "")
+        page = raw_page(reply.url, raw)
         choice = await self._choose(page)
         if choice is Choice.RAW:
             self.tally.raw += 1

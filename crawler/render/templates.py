@@ -5,6 +5,7 @@ that Next or Nuxt rendered on the server says the same before and after, so it i
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
@@ -13,14 +14,19 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from crawler.model import DiscoveredBy, Page, Url
+from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.url.normalize import origin_of
 
 NEW_SAMPLES: Final = 2
 """Pages of a new template that are read both ways."""
+MAX_ALIKE: Final = 3
+"""Templates that load the same scripts and are read raw, after which others need no comparison."""
 MAX_TEMPLATES: Final = 2_000
 """Templates whose decision is kept between runs, the last used ones."""
 MIN_WORDS: Final = 25
 """A raw page with fewer words is rendered at once."""
+_SMALL_TEXT: Final = 2_000
+"""Bytes of a compressed snapshot: one with fewer than ``MIN_WORDS`` words has hundreds."""
 _SHARE_OF_WORDS: Final = 0.05
 """Words that only one reading has: more of them are another main text."""
 # what builds put into the names of bundles: hashes and versions
@@ -47,13 +53,17 @@ class Choice(StrEnum):
 
 
 class TemplateRecord(Struct):
-    """What is known of a template: how its pages are read, why, by which scripts, and how many links a raw page has."""
+    """What is known of a template: how its pages are read, why, by which scripts.
+
+    ``links`` and ``words`` are the least that a page had whose two readings were equal.
+    """
 
     mode: Mode = Mode.UNDECIDED
     reason: str = ""
     scripts: str = ""
     equal: int = 0  # comparisons without a difference since the last change of its scripts
-    links: int = 0  # the most that a raw page of it had; pages with less than half as many are rendered
+    links: int = 0
+    words: int = MIN_WORDS
     sampled: int = 0  # comparisons in this run
     running: int = 0  # comparisons under way
 
@@ -77,6 +87,12 @@ def template_key(url: Url, scripts: Iterable[str]) -> str:
     return " ".join((origin_of(url), str(len(segments)), first, ending, bool(parts.query) * "?", *names))
 
 
+def _scripts_of(key: str) -> str:
+    """The origin and the scripts of a template."""
+    origin, *_, scripts = key.split(" ", 5)
+    return f"{origin} {scripts}"
+
+
 def unhashed(script: str) -> str:
     """The address of a script without what a build changes in it."""
     return _hash("#", script.partition("?")[0])
@@ -87,6 +103,7 @@ class Templates:
 
     def __init__(self, known: Mapping[str, TemplateRecord]) -> None:
         self._records = dict(known)
+        self._alike: Counter[str] = Counter()  # templates that were compared in this run and are raw, by their scripts
         for record in self._records.values():
             record.sampled = record.running = 0
 
@@ -110,45 +127,46 @@ class Templates:
         choice = self._choice(record, page)
         if choice is Choice.COMPARE:
             record.running += 1
-        record.links = max(record.links, page.links)
         return choice
 
     def _choice(self, record: TemplateRecord, page: RawPage) -> Choice:
         if record.mode is Mode.RENDERED:
             return Choice.RENDER
-        is_thin = page.words < MIN_WORDS or page.links * 2 < record.links
-        if record.mode is Mode.RAW and record.sampled:
-            return Choice.RENDER if is_thin else Choice.RAW
-        wanted = 1 if record.mode is Mode.RAW or self._knows_raw(page) else NEW_SAMPLES - record.equal
-        if record.running < wanted:
-            return Choice.COMPARE
-        return Choice.RENDER if is_thin else Choice.WAIT
+        # a page that may be empty as sent is compared, and then pages that are as empty are not
+        is_thin = page.words < record.words or page.links * 2 < record.links
+        alike = self._sampled_alike(page)
+        is_known = record.sampled > 0 or alike >= MAX_ALIKE
+        if is_known and not is_thin and (record.mode is Mode.RAW or alike >= MAX_ALIKE):
+            return Choice.RAW
+        wanted = 1 if record.mode is Mode.RAW or alike else NEW_SAMPLES - record.equal
+        return Choice.COMPARE if record.running < wanted else Choice.WAIT
 
-    def _knows_raw(self, page: RawPage) -> bool:
-        """Whether other templates of the site that load the same scripts are read raw."""
-        own = {unhashed(script) for script in page.scripts}
-        start = f"{origin_of(page.url)} "
-        return any(
-            record.mode is Mode.RAW and own == set(key.split(" ")[5:])
-            for key, record in self._records.items()
-            if key.startswith(start)
-        )
+    def _sampled_alike(self, page: RawPage) -> int:
+        """How many templates of the site that load the same scripts were compared in this run, and are read raw."""
+        return self._alike[_scripts_of(template_key(page.url, page.scripts))]
 
     def learn(self, page: RawPage, differences: Iterable[str], scripts: str) -> None:
         """Learn from the two readings of a page. ``scripts`` is the digest of the scripts that it ran."""
-        record = self._records[template_key(page.url, page.scripts)]
+        key = template_key(page.url, page.scripts)
+        record = self._records[key]
+        was_raw = record.sampled > 0 and record.mode is Mode.RAW
+        self._learn(record, page, [*differences], scripts)
+        self._alike[_scripts_of(key)] += (record.mode is Mode.RAW) - was_raw
+
+    def _learn(self, record: TemplateRecord, page: RawPage, reasons: list[str], scripts: str) -> None:
         if record.scripts != scripts:  # a new build, or another one than that of the run before
             is_new = not record.scripts
             record.scripts = scripts
             if not is_new and record.mode is Mode.RAW:
                 record.mode, record.equal = Mode.UNDECIDED, 0
         record.sampled += 1
-        reasons = [*differences]
         if reasons:
             record.mode, record.reason, record.equal = Mode.RENDERED, ", ".join(reasons), 0
             return
         record.equal += 1
-        if record.equal >= NEW_SAMPLES or self._knows_raw(page):
+        record.words = min(record.words, page.words)
+        record.links = min(record.links or page.links, page.links)
+        if record.equal >= NEW_SAMPLES or self._sampled_alike(page):
             record.mode, record.reason = Mode.RAW, ""
 
     def end_comparison(self, page: RawPage) -> None:
@@ -156,9 +174,11 @@ class Templates:
         self._records[template_key(page.url, page.scripts)].running -= 1
 
 
-def raw_page(url: Url, page: Page, markup: str) -> RawPage:
-    """What the decision needs of a page and its markup."""
-    return RawPage(url, page.scripts, len(words_of(markup)), len(_own_links(url, page)))
+def raw_page(url: Url, page: Page) -> RawPage:
+    """What the decision needs of a page. The words of a page with much text are not counted, which takes long."""
+    is_small = len(page.text) < _SMALL_TEXT
+    words = len(words_of(load_snapshot(page.text) or "")) if is_small else MIN_WORDS
+    return RawPage(url, page.scripts, words, len(_own_links(url, page)))
 
 
 def words_of(markup: str) -> set[str]:

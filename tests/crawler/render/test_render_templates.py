@@ -58,11 +58,24 @@ def test_ours_pages_wait_while_their_template_is_being_compared() -> None:
 
 
 @pytest.mark.parametrize(("words", "links"), [(3, 10), (100, 2)])
-def test_ours_an_empty_page_of_a_raw_template_is_rendered(words: int, links: int) -> None:
+def test_ours_an_empty_page_of_a_raw_template_is_compared_once(words: int, links: int) -> None:
     templates = Templates({})
     for number in range(3):
         choose_and_learn(templates, raw(f"/blog/{number}"))
-    assert templates.choose(raw("/blog/empty", words=words, links=links)) is Choice.RENDER
+    empty = [raw(f"/blog/empty{number}", words=words, links=links) for number in range(3)]
+    assert [choose_and_learn(templates, page) for page in empty] == [Choice.COMPARE, Choice.RAW, Choice.RAW]
+    emptier = raw("/blog/emptier", words=words // 3, links=links // 2 - 1)
+    assert choose_and_learn(templates, emptier, "links") is Choice.COMPARE
+    assert templates.choose(raw("/blog/next")) is Choice.RENDER
+
+
+def test_ours_scripts_that_changed_nothing_in_three_templates_need_no_more_comparisons() -> None:
+    templates = Templates({})
+    for section in ("blog", "news", "shop"):
+        for number in range(3):
+            choose_and_learn(templates, raw(f"/{section}/{number}"))
+    assert [templates.choose(raw(f"/{section}/1")) for section in "abc"] == [Choice.RAW] * 3
+    assert templates.choose(raw("/other/1", scripts=("/other.js",))) is Choice.COMPARE
 
 
 def test_ours_decisions_hold_in_the_next_run_and_one_page_is_looked_at_again() -> None:
