@@ -14,7 +14,7 @@ from crawler.cli.help import EXIT_CODES, RAW, HelpfulCommand
 from crawler.cli.options import SitesConfigOption, TraceOption, with_flags
 
 fleet = typer.Typer(
-    help="Run many sites on many machines, with a PostgreSQL that they share.",
+    help="Run many sites on many machines.",
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

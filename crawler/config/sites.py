@@ -144,7 +144,7 @@ def _merge_shared(
     build_config(own, source, flag_of, f"{SITES}.{name}.")
     for section in own.keys() & _SHARED_SECTIONS:
         raise UsageError(
-            f"[{SITES}.{name}.{section}] in {source} is not allowed, because one daemon or fleet runs all sites: use "
+            f"[{SITES}.{name}.{section}] in {source} is not allowed, because one {section} runs all sites: use "
             f"[{section}]"
         )
     sections = dict.fromkeys([*shared, *own])

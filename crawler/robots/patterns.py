@@ -89,7 +89,8 @@ class PatternIndex:
         for rank, pattern in enumerate(patterns):
             once = _stars.sub("*", pattern) if "**" in pattern else pattern
             if "*" in once[:-1]:
-                wildcards.setdefault(once.removesuffix("*"), rank)  # a star at the end means nothing
+                # a star at the end means nothing, unless it keeps a $ from being the end
+                wildcards.setdefault(once if once.endswith("$*") else once.removesuffix("*"), rank)
             elif once.endswith("$"):
                 self._exact.setdefault(once[:-1], rank)
             else:

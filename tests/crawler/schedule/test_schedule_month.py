@@ -94,7 +94,7 @@ def test_ours_a_month_in_which_clocks_go_forward(tmp_path: Path) -> None:
     judge = live(SPRING, 31, 600.0, tmp_path, 1, is_durable=False)
     assert judge.counts["slots"] > 3_000
     assert judge.counts["left out"] > 20
-    assert all(judge.counts[because] > 50 for because in Trigger)
+    assert all(judge.counts[because] > 50 for because in {*Trigger} - {Trigger.ASKED})  # a person asks in a fleet only
     assert judge.counts["overlong"] > 5
 
 
