@@ -110,7 +110,8 @@ def test_ours_the_configurations_in_the_pages_are_read(page: Path) -> None:
 
 def test_ours_the_options_in_the_pages_are_there() -> None:
     group = typer.main.get_command(app)
-    commands = (group, *vars(group)["commands"].values())
+    commands = [group, *vars(group)["commands"].values()]
+    commands += [command for each in commands[1:] for command in vars(each).get("commands", {}).values()]
     options = [option for command in commands for option in command.params]
     known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
     for page in ALL:
