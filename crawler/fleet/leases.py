@@ -55,6 +55,8 @@ _RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NU
 _STORE_SNAPSHOT: Final = """UPDATE site SET generation = %(generation)s, snapshot = %(key)s,
   snapshot_sha256 = %(sha256)s, home = %(worker)s WHERE name = %(name)s"""
 
+_STORE_OUTPUT: Final = "UPDATE site SET output = %(output)s WHERE name = %(name)s"
+
 
 class SiteLease(Struct, frozen=True):
     """A lease of a site: the attempt to make, the last run that ended, and the newest snapshot of the site's state."""
@@ -67,6 +69,7 @@ class SiteLease(Struct, frozen=True):
     generation: int
     snapshot: str  # its key in the state store, "" for none
     home: str  # the worker whose disk has the state, "" for none
+    output: str  # the output directory that is known to be the site's own, "" for none
 
 
 def schedule_of(name: str, config: Config) -> SiteSchedule:
@@ -127,7 +130,8 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
         taken = {"name": name, "epoch": epoch, "worker": worker, "job": job, "attempt": attempt.number}
         await rows(connection, _TAKE, **taken, seconds=seconds, handled=handled)
         await rows(connection, _FORGET, name=name, keep=config.daemon.history_limit)
-    return SiteLease(name, epoch, attempt, state.last, config, site["generation"], site["snapshot"], site["home"] or "")
+    newest = site["generation"], site["snapshot"], site["home"] or ""
+    return SiteLease(name, epoch, attempt, state.last, config, *newest, site["output"])
 
 
 def _readable_config(site: Mapping[str, Any]) -> Config | None:
@@ -166,6 +170,13 @@ async def store_snapshot(
         await _held(connection, lease)
         values = {"generation": generation, "key": key, "sha256": sha256, "worker": worker}
         await rows(connection, _STORE_SNAPSHOT, name=lease.site, **values)
+
+
+async def store_output(fleet: FleetDatabase, lease: SiteLease, output: str) -> None:
+    """Record that an output directory is the site's own. Raises LeaseLost."""
+    async with fleet.transaction() as connection:
+        await _held(connection, lease)
+        await rows(connection, _STORE_OUTPUT, name=lease.site, output=output)
 
 
 async def end_lease(fleet: FleetDatabase, lease: SiteLease, result: RunResult) -> float | None:

@@ -64,6 +64,7 @@ class RunOrigins:
     """The origins of one run; a ``RunLink`` of its process, see ``crawler/schedule/process.py``."""
 
     deadline = math.inf  # the lease of the site is another matter
+    owns_output = False
 
     def __init__(self, broker: "OriginBroker", site: str, epoch: int) -> None:
         self.site, self.epoch = site, epoch

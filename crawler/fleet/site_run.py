@@ -18,10 +18,11 @@ from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.errors import SiteatlasError, StateInUse, StorageError
 from crawler.fleet.database import FleetDatabase, FleetUnavailable
 from crawler.fleet.deliveries import RunDeliveries
-from crawler.fleet.leases import SiteLease, end_lease, store_snapshot
+from crawler.fleet.leases import SiteLease, end_lease, store_output, store_snapshot
 from crawler.fleet.origins import OriginBroker, RunOrigins
 from crawler.fleet.snapshot import is_damaged, local_mark, mark_local
 from crawler.fleet.state_store import SnapshotStore
+from crawler.publish.write import existing_sitemap
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.site import scheduled_site
 from crawler.state.lease import LeaseLost, boot_time, lease_line
@@ -47,6 +48,7 @@ class LeasedRun:
         self.deadline = deadline
         self.stop = anyio.Event()
         self.is_lost = False
+        self.owns_output = False
         self.origins: RunOrigins | None = None
         self.deliveries: RunDeliveries | None = None
         self._put, self._deadlines = create_memory_object_stream[float](math.inf)
@@ -134,6 +136,7 @@ class SiteWorker:
         lease = run.lease
         try:
             plan = await self._bring_state(lease, config)
+            run.owns_output = await self._owns_output(run, plan)
             site = scheduled_site(lease.site, plan)
         except StateInUse as error:
             return RunResult(exit_code=error.exit_code, fate=RunStatus.BUSY, told=str(error))
@@ -162,6 +165,20 @@ class SiteWorker:
             log.warning("%s: an older state is used: %s", lease.site, sentence)
         log.info("%s: the state of generation %d is here", lease.site, restored.snapshot.generation)
         return restored.plan
+
+    async def _owns_output(self, run: LeasedRun, plan: CrawlPlan) -> bool:
+        """Whether files in the output directory are the site's own, though its state may not know them.
+
+        A worker may die after it published for the first time, and before it stored a snapshot. So the database knows,
+        before that run, that the directory had no sitemap of somebody else. Raises LeaseLost.
+        """
+        lease, place = run.lease, str(plan.output.resolve())
+        if lease.output == place:
+            return True
+        if existing_sitemap(plan):
+            return False
+        await self._insist(run, lambda: store_output(self._fleet, lease, place))
+        return True
 
     async def _check_database(self, snapshots: SnapshotStore, lease: SiteLease) -> None:
         """Raise StorageError when the state store proves that the database is that of an older back-up."""

@@ -72,12 +72,17 @@ def check_output_is_ours(plan: CrawlPlan, store: Store) -> None:
     """Raises UsageError when the output directory has a sitemap that no run of this state wrote."""
     if not store.is_first or read_about(store.db, _OUTPUT_KEY) == str(plan.output.resolve()):
         return
-    for name in sitemap_names(plan):
-        if os.path.lexists(plan.output / name):
-            raise UsageError(
-                f"{plan.output / name} exists, and no run with this state has written it: --replace overwrites it, or "
-                "choose another directory with -o"
-            )
+    if found := existing_sitemap(plan):
+        raise UsageError(
+            f"{found} exists, and no run with this state has written it: --replace overwrites it, or choose another "
+            "directory with -o"
+        )
+
+
+def existing_sitemap(plan: CrawlPlan) -> Path | None:
+    """The leading file in the output directory, whoever wrote it; None without one."""
+    paths = (plan.output / name for name in sitemap_names(plan))
+    return next((path for path in paths if os.path.lexists(path)), None)
 
 
 class PublishedDigests:

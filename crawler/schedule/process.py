@@ -31,7 +31,8 @@ class SiteJob(Struct, frozen=True, kw_only=True):
     start of the attempt as a Unix time; ``shutdown_timeout`` is in seconds, from the close of the pipe. ``may_audit``:
     a due audit may follow; otherwise it is left to the next run. ``is_linked``: the run asks its parent before it
     sends requests to an origin, and before it sends a notice. ``lease_until`` is the deadline of its lease, see
-    ``crawler/state/lease.py``.
+    ``crawler/state/lease.py``. ``may_replace``: it may replace files in the output directory that its state does not
+    know.
     """
 
     name: str
@@ -44,6 +45,7 @@ class SiteJob(Struct, frozen=True, kw_only=True):
     may_audit: bool = True
     is_linked: bool = False
     lease_until: float | None = None
+    may_replace: bool = False
 
 
 class RunLink(Protocol):
@@ -51,6 +53,8 @@ class RunLink(Protocol):
 
     deadline: float
     """Of the lease at the start, see ``crawler/state/lease.py``; infinity for none."""
+    owns_output: bool
+    """Whether the files in the output directory are the site's own, also when its state does not know them."""
 
     def hear(self, line: bytes) -> None:
         """Take a line of its standard output."""
@@ -116,6 +120,7 @@ class ProcessRunner:
             may_audit=may_audit,
             is_linked=link is not None,
             lease_until=link.deadline if link and math.isfinite(link.deadline) else None,
+            may_replace=link is not None and link.owns_output,
         )
         try:
             return await self._run(job, config.daemon.shutdown_timeout, stop, link)

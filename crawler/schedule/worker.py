@@ -115,7 +115,7 @@ def _run_job(job: SiteJob) -> RunResult:
         if job.task == "tell":
             return _notify(plan, job)
         last_number, status = _number(_last_finished_run(plan)), _notify_status(plan)
-        options = RunOptions(quiet=True, unattended=True)
+        options = RunOptions(quiet=True, unattended=True, replace=job.may_replace)
         watch = ProgressLogger().watch if job.is_verbose else _ignore_progress
         report = crawl_and_report(job.name, plan, options, watch)
         plan = plan_crawl(plan.config)  # the run may have found that the start URL has moved

@@ -22,6 +22,7 @@ CREATE TABLE site (
   worker text,                                -- who holds the lease
   attempt bigint,                             -- the running attempt
   home text,                                  -- the worker whose disk has the newest state
+  output text NOT NULL DEFAULT '',            -- the output directory, once a run found no files of others in it
   generation bigint NOT NULL DEFAULT 0,       -- the newest snapshot of the state; 0: none
   snapshot text NOT NULL DEFAULT '',          -- its key in the state store
   snapshot_sha256 text NOT NULL DEFAULT ''

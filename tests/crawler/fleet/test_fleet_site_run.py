@@ -145,6 +145,37 @@ async def test_ours_a_site_goes_on_whatever_happens_to_its_states_and_snapshots(
         assert two.runs() == ["published", "unchanged", "unchanged"]
 
 
+async def test_ours_a_worker_that_dies_before_its_first_snapshot_leaves_files_that_others_may_replace(
+    database: str, tmp_path: Path, site: Site
+) -> None:
+    output = tmp_path / "out"
+    config = build_config(
+        {
+            "site": {"url": site.url},
+            "output": {"directory": str(output), "swap_delay": 0},
+            "pace": {"rate": 0},
+            "parse": {"processes": 1},
+        }
+    )
+    output.mkdir()
+    (output / "sitemap.xml").write_text("of somebody else")
+    async with fleet_of(database, config) as (fleet, broker):
+        one, two = (Machine(fleet, broker, tmp_path, name) for name in ("one", "two"))
+        for machine in (one, two):
+            refused = await machine.run()
+            assert refused
+            assert refused.fate is RunStatus.BROKEN
+        assert (output / "sitemap.xml").read_text() == "of somebody else"
+        (output / "sitemap.xml").unlink()
+        assert await one.run()
+        await fleet.rows("UPDATE site SET snapshot = '', generation = 0, epoch = epoch + 1")
+        shutil.rmtree(tmp_path / "store")
+        result = await two.run()
+        assert result
+        assert result.fate is RunStatus.DONE
+        assert two.runs() == ["published"]
+
+
 @pytest.mark.slow
 async def test_ours_a_repeated_run_sends_no_notice_again(
     database: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
