@@ -4,8 +4,8 @@
 
     dispatch ─▶ queue of Procrastinate ─▶ take the lease | run | snapshot | record, release
 
-Every worker searches for due sites now and then; one does so at a time. A worker that cannot reach the database keeps
-running what it has as long as its leases last, and waits.
+Every worker with a free place searches for due sites now and then; no two find the same site. A worker that cannot
+reach the database keeps running what it has as long as its leases last, and waits.
 """
 
 import asyncio
@@ -44,6 +44,7 @@ log = logging.getLogger(__name__)
 WORKER_LOCK: Final = "worker.lock"
 _NAME_FILE: Final = "worker"
 _RETRY_SECONDS: Final = 2.0  # until the database is tried again
+_FORGET_SECONDS: Final = 3_600.0  # between two reads of all origins: with a million of them, one takes 0.2 s
 _SEEN: Final = """INSERT INTO worker (id, host, process, version, slots)
   VALUES (%(id)s, %(host)s, %(process)s, %(version)s, %(slots)s)
   ON CONFLICT (id) DO UPDATE SET host = excluded.host, process = excluded.process, version = excluded.version,
@@ -176,12 +177,15 @@ class FleetWorker:
 
     async def _search(self) -> None:
         """Queue the sites that are due, now and then, and forget what is over."""
+        forget_at = boot_time()
         while not self._stop.is_set():
             try:
                 if len(self._runs) < self._settings.sites_at_once:
                     await dispatch(self._fleet, self._settings.queue_limit)
+                if boot_time() >= forget_at:
                     await forget_origins(self._fleet)
                     await forget_deliveries(self._fleet)
+                    forget_at = boot_time() + _FORGET_SECONDS
                 self._mark_away(None)
             except (StorageError, ConnectorException) as error:
                 self._mark_away(error)

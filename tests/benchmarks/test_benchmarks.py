@@ -1,5 +1,6 @@
 """The benchmark runs from end to end on a small tree, so that it cannot rot. What it measures is not judged."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 from nginx import nginx
 from postgres_server import postgres_server
+
+from tests.benchmarks.fleet_simulation import Settings, Simulation
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -147,3 +150,15 @@ def test_ours_the_benchmark_of_fleets_finds_leases_and_lives_an_hour(tmp_path: P
     assert [one["found"] for one in found["search"]][-1] == 200  # the limit of the queue
     assert [one["jobs"] for one in found["day"]] == [0, 0]
     assert found["lease"]["leases"] > 0
+
+
+def test_ours_the_simulation_of_fleets_resumes_each_run_that_a_fault_cut_short() -> None:
+    load = Settings(sites=1_000, every=3_600.0, workers=4, slots=6, hours=1.0)
+    calm, outage, loss, again = (
+        Simulation(dataclasses.replace(load, fault=fault)).run() for fault in ("", "outage", "loss", "loss")
+    )
+    assert calm["lost runs"] == calm["resumed"] == 0 < calm["runs"]
+    assert 0 < outage["lost runs"] == outage["resumed"]
+    assert 0 < loss["lost runs"] == loss["resumed"] < outage["lost runs"]
+    assert outage["late by 60 s"] > calm["late by 60 s"]
+    assert loss == again
