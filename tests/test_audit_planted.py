@@ -17,7 +17,7 @@ from crawler.audit.rules import RULES as ALL_RULES
 from crawler.audit.rules import needs_complete
 
 # The planted logs have next to no search engines: tests/test_bot_activity.py proves the rule about them.
-RULES = {name: rule for name, rule in ALL_RULES.items() if rule.family != "bots"}
+RULES = {name: rule for name, rule in ALL_RULES.items() if rule.family not in {"bots", "render"}}
 
 
 @dataclass
