@@ -64,8 +64,8 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
     assert text.index("entry.gone") < text.index("orphan.sitemap") < text.index("reach.deep")
     assert "… 0 more" not in text
     assert (
-        "nothing found: dead URLs, redirects and canonicals, weakly linked, hreflang, JavaScript, images and videos, "
-        "bot activity\n" in text
+        "nothing found: dead URLs, redirects and canonicals, weakly linked, hreflang, pages that scripts change, images "
+        "and videos, bot activity\n" in text
     )
     assert "\n1 error, 14 warnings, 1 note\nnext: " in text
 
@@ -93,8 +93,8 @@ def test_ours_what_nobody_looked_for_is_not_called_fine() -> None:
     assert "all is as it should be" not in text
     assert (
         "nothing found: dead URLs, redirects and canonicals, orphans (in the sitemap only, in search or analytics "
-        "only, in lists, backlinks or another crawl only, isolated islands of pages), weakly linked, hreflang, JavaScript, "
-        "lint of the sitemaps, bot activity\n"
+        "only, in lists, backlinks or another crawl only, isolated islands of pages), weakly linked, hreflang, "
+        "pages that scripts change, lint of the sitemaps, bot activity\n"
         "not checked: in the logs only (no log)\n"
         "not checked: images and videos (--no-media)\n"
         "not decided: sitemap health (--no-media)\n"
