@@ -64,8 +64,8 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
     assert text.index("entry.gone") < text.index("orphan.sitemap") < text.index("reach.deep")
     assert "… 0 more" not in text
     assert (
-        "nothing found: dead URLs, redirects and canonicals, weakly linked, hreflang, pages that scripts change, images "
-        "and videos, bot activity\n" in text
+        "nothing found: dead URLs, redirects and canonicals, weakly linked, hreflang, pages that scripts change, "
+        "images and videos, bot activity\n" in text
     )
     assert "\n1 error, 14 warnings, 1 note\nnext: " in text
 
