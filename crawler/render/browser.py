@@ -6,7 +6,6 @@ Nothing here waits for a browser without a deadline: a browser that does not ans
 """
 
 import asyncio
-import logging
 import os
 import shutil
 import signal
@@ -14,6 +13,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 import anyio
@@ -23,7 +23,6 @@ from crawler.errors import UsageError
 from crawler.render.document import BrowserOptions, RenderError
 from sitemap import create_file
 
-log = logging.getLogger(__name__)
 NO_SANDBOX_REMEDY: Final = (
     "Chromium has no sandbox for root: run siteatlas as another user, or add --browser-no-sandbox in a container that "
     "holds nothing else"
@@ -58,8 +57,8 @@ _FRUGAL: Final = (
 _REFUSING_PROXY: Final = {"server": "http://127.0.0.1:1", "bypass": "<-loopback>"}  # the loopback address too
 _BARE_VARIABLES: Final = ("PATH", "HOME", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "LD_LIBRARY_PATH")
 _WRAPPER: Final = """#!/bin/sh
-echo $$ > '{mark}'
-exec setpriv --pdeathsig KILL '{program}' "$@"
+echo $$ > {mark}
+exec setpriv --pdeathsig KILL {program} "$@"
 """
 
 
@@ -241,7 +240,7 @@ class Chromium:
         """A script that writes its process id to a file and becomes the program, which ends with its parent."""
         script = self._mark(f"{mark}.sh")
         with create_file(script, 0o700) as file:
-            file.write(_WRAPPER.format(mark=self._mark(mark), program=program).encode())
+            file.write(_WRAPPER.format(mark=quote(str(self._mark(mark))), program=quote(program)).encode())
         return str(script)
 
     def _mark(self, name: str) -> Path:

@@ -32,6 +32,5 @@ class RenderedDocument(Struct, frozen=True):
 
     markup: str
     cut: str = ""
-    address: str = ""  # of the page at the end: scripts may have changed it
     left_for: str = ""  # where a script wanted to lead the visitor
     routes: tuple[str, ...] = ()  # links such as #/about, each once

@@ -47,7 +47,7 @@ _READ: Final = """
   const hashes = [...document.querySelectorAll('a[href^="#/"], a[href^="#!"]')];
   const routes = new Set(hashes.map(link => link.getAttribute("href")));
   const part = markup.length > {limit} ? markup.slice(0, {limit}) : markup;
-  return [part, markup.length, location.href, [...routes].slice(0, {routes})];
+  return [part, markup.length, [...routes].slice(0, {routes})];
 }})()
 """
 
@@ -122,10 +122,10 @@ class _Rendering:
     async def _read(self, session: CDPSession, world: int, cut: str) -> RenderedDocument:
         with anyio.fail_after(_GRACE_SECONDS):
             script = _READ.format(limit=self._limits.markup, routes=MAX_ROUTES)
-            markup, length, address, routes = await _evaluate(session, world, script)
+            markup, length, routes = await _evaluate(session, world, script)
         if length > self._limits.markup:
             cut = cut or f"reading stopped after {self._limits.markup:,} characters of rendered markup"
-        return RenderedDocument(markup, cut, address, self._left_for, tuple(routes))
+        return RenderedDocument(markup, cut, self._left_for, tuple(routes))
 
     async def _answer(self, route: Route) -> None:
         """Answer one request of the page: the document by the reply, the rest by the road of the crawl."""

@@ -8,7 +8,6 @@
 import hashlib
 import logging
 import sqlite3
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -68,14 +67,10 @@ class RenderOptions(Struct, frozen=True):
 
 
 class Renderer:
-    """Decides which pages are rendered, and reads these.
-
-    ``reasons`` counts the rendered pages by why they are; ``problem`` says why nothing can be rendered, or is "".
-    """
+    """Decides which pages are rendered, and reads these. ``problem`` says why nothing can be rendered, or is ""."""
 
     def __init__(self, road: ResourceRoad, pool: ParsePool, templates: Templates, options: RenderOptions) -> None:
         self.tally = RenderTally()
-        self.reasons: Counter[str] = Counter()
         self.problem = ""
         self._chromium: Chromium | None = None
         self._road = road

@@ -159,7 +159,7 @@ class PageResources:
     """The requests of one page. ``waited`` are the seconds for which they waited for their turn.
 
     ``blocked`` are the resources that robots.txt forbids, with the reason; ``failed`` those that could not be fetched
-    for a transient reason; ``scripts`` the digests of the scripts by URL; ``has_data``: the page requested data.
+    for a transient reason; ``scripts`` the digests of the scripts by URL.
     """
 
     def __init__(self, road: ResourceRoad) -> None:
@@ -168,7 +168,6 @@ class PageResources:
         self.blocked: dict[str, str] = {}
         self.failed: dict[str, str] = {}
         self.scripts: dict[str, str] = {}
-        self.has_data = False
 
     def document(self, reply: Reply) -> ResourceAnswer:
         """The page itself, from the answer that the crawl has already."""
@@ -187,7 +186,6 @@ class PageResources:
         if blocked := await self._road.why_blocked(url):
             self.blocked[url] = blocked
             return None
-        self.has_data = self.has_data or request.kind in {"xhr", "fetch"}
         headers = [(name, value) for name, value in request.headers if _is_of_page(name)]
         key = "\n".join((url, *(f"{name}:{value}" for name, value in headers)))
         if request.method != "GET" or request.kind not in _SHARED_KINDS:

@@ -24,7 +24,7 @@ MAX_ALIKE: Final = 3
 MAX_TEMPLATES: Final = 2_000
 """Templates whose decision is kept between runs, the last used ones."""
 MIN_WORDS: Final = 25
-"""A raw page with fewer words is rendered at once."""
+"""A raw page with fewer words may be empty as sent, so it is compared."""
 _SMALL_TEXT: Final = 2_000
 """Bytes of a compressed snapshot: one with fewer than ``MIN_WORDS`` words has hundreds."""
 _SHARE_OF_WORDS: Final = 0.05
