@@ -13,7 +13,7 @@ from crawler.cli.fleet_run import fleet_config, with_fleet
 from crawler.cli.text_tables import TableColumn, table_lines
 from crawler.errors import UsageError
 from crawler.fleet.status import FleetSiteStatus, FleetStatus, WorkerStatus, fleet_status
-from crawler.fleet.worker import check_settings
+from crawler.fleet.worker import database_url
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.wording import attempt_text, duration_text, long_local_time, time_ahead, zones
 from crawler.units import count_text
@@ -22,7 +22,7 @@ from sitemap import safe
 
 def read_status(names: Sequence[str], runs: int, file: Path | None, flags: Mapping[str, Any]) -> FleetStatus:
     """The status of the fleet, with these sites in full. Raises UsageError for an unknown site, StorageError."""
-    url = check_settings(fleet_config(file, flags).fleet)
+    url = database_url(fleet_config(file, flags).fleet)
     found = with_fleet(url, lambda fleet: fleet_status(fleet, names, runs))
     if unknown := sorted({*names} - {site.name for site in found.shown}):
         raise UsageError(f"the fleet has no site {', '.join(unknown)}")

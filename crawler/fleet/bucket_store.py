@@ -7,18 +7,16 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
+from typing import Any, BinaryIO, Final, TypeVar
 
 import anyio
 
+from crawler.config.sections import FleetConfig
 from crawler.errors import StorageError
 from crawler.publish.upload.bucket import S3Bucket, S3Settings, SettingNames, is_missing
 from crawler.publish.upload.target import S3Address, UploadError
 from crawler.publish.upload.upload import UploadRetries
 from sitemap import create_file
-
-if TYPE_CHECKING:
-    from crawler.fleet.state_store import StoreSettings
 
 _NAMES: Final = SettingNames("fleet", "state_store", "store_timeout", "raise the limit of the storage")
 _PIECE: Final = 1024 * 1024  # bytes
@@ -27,19 +25,19 @@ T = TypeVar("T")
 _md5 = partial(hashlib.md5, usedforsecurity=False)  # which the storage compares
 
 
-def connect_bucket(address: S3Address, settings: "StoreSettings") -> "BucketStore":
+def connect_bucket(address: S3Address, section: FleetConfig, retries: int) -> "BucketStore":
     """The store at an address. Nothing is sent yet. Raises UsageError."""
     session = S3Settings(
-        endpoint=settings.s3_endpoint,
-        region=settings.s3_region,
-        access_key=settings.s3_access_key,
-        secret_key=settings.s3_secret_key,
-        timeout=settings.timeout,
+        endpoint=section.s3_endpoint,
+        region=section.s3_region,
+        access_key=section.s3_access_key,
+        secret_key=section.s3_secret_key,
+        timeout=section.store_timeout,
         named=_NAMES,
     )
-    where = f" at {settings.s3_endpoint}" if settings.s3_endpoint else ""
+    where = f" at {section.s3_endpoint}" if section.s3_endpoint else ""
     bucket = S3Bucket(address.bucket, session)
-    return BucketStore(bucket, address.prefix, f"{address.display_name}{where}", retries=settings.retries)
+    return BucketStore(bucket, address.prefix, f"{address.display_name}{where}", retries=retries)
 
 
 class BucketStore:

@@ -52,9 +52,8 @@ _STORE_RESULT: Final = """UPDATE attempt SET ended = %(now)s, fate = %(fate)s, e
   outcome = %(outcome)s, told = %(told)s, untold = %(untold)s WHERE number = %(number)s"""
 _RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, attempt = NULL,
   next_at = to_timestamp(%(at)s) WHERE name = %(name)s"""
-_STORE_SNAPSHOT: Final = """UPDATE site SET generation = %(generation)s, snapshot = %(key)s,
-  snapshot_sha256 = %(sha256)s, home = %(worker)s WHERE name = %(name)s"""
-
+_STORE_SNAPSHOT: Final = """UPDATE site SET generation = %(generation)s, snapshot = %(key)s, home = %(worker)s
+  WHERE name = %(name)s"""
 _STORE_OUTPUT: Final = "UPDATE site SET output = %(output)s WHERE name = %(name)s"
 
 
@@ -68,7 +67,6 @@ class SiteLease(Struct, frozen=True):
     config: Config
     generation: int
     snapshot: str  # its key in the state store, "" for none
-    home: str  # the worker whose disk has the state, "" for none
     output: str  # the output directory that is known to be the site's own, "" for none
 
 
@@ -130,7 +128,7 @@ async def take_lease(fleet: FleetDatabase, name: str, worker: str, job: int | No
         taken = {"name": name, "epoch": epoch, "worker": worker, "job": job, "attempt": attempt.number}
         await rows(connection, _TAKE, **taken, seconds=seconds, handled=handled)
         await rows(connection, _FORGET, name=name, keep=config.daemon.history_limit)
-    newest = site["generation"], site["snapshot"], site["home"] or ""
+    newest = site["generation"], site["snapshot"]
     return SiteLease(name, epoch, attempt, state.last, config, *newest, site["output"])
 
 
@@ -162,13 +160,11 @@ async def renew_leases(fleet: FleetDatabase, held: Mapping[str, int], seconds: f
     return {row["name"] for row in await fleet.rows(_RENEW, **values)} if held else set()
 
 
-async def store_snapshot(
-    fleet: FleetDatabase, lease: SiteLease, worker: str, generation: int, key: str, sha256: str
-) -> None:
+async def store_snapshot(fleet: FleetDatabase, lease: SiteLease, worker: str, generation: int, key: str) -> None:
     """Record the newest snapshot of a leased site. Raises LeaseLost."""
     async with fleet.transaction() as connection:
         await _held(connection, lease)
-        values = {"generation": generation, "key": key, "sha256": sha256, "worker": worker}
+        values = {"generation": generation, "key": key, "worker": worker}
         await rows(connection, _STORE_SNAPSHOT, name=lease.site, **values)
 
 

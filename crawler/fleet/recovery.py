@@ -19,9 +19,9 @@ _BATCH: Final = 1000  # sites in a statement
 _RUNNING: Final = "SELECT id, host FROM worker WHERE seen > now() - interval '1 minute' ORDER BY id"
 _ROWS: Final = "SELECT name, generation, epoch FROM site WHERE name = ANY(%(names)s)"
 _ADOPT: Final = """
-UPDATE site s SET generation = w.generation, snapshot = w.key, snapshot_sha256 = w.sha256
-  FROM unnest(%(names)s::text[], %(generations)s::bigint[], %(keys)s::text[], %(digests)s::text[])
-    AS w (name, generation, key, sha256)
+UPDATE site s SET generation = w.generation, snapshot = w.key
+  FROM unnest(%(names)s::text[], %(generations)s::bigint[], %(keys)s::text[])
+    AS w (name, generation, key)
   WHERE s.name = w.name AND s.generation < w.generation"""
 _SKIP_EPOCHS: Final = """
 UPDATE site SET epoch = greatest(epoch, %(newest)s) + %(ahead)s, lease_until = NULL, worker = NULL, attempt = NULL,
@@ -81,7 +81,6 @@ async def adopt(fleet: FleetDatabase, findings: Findings) -> None:
                 names=[each.site for each in batch],
                 generations=[each.generation for each in batch],
                 keys=[each.key for each in batch],
-                digests=[each.sha256 for each in batch],
             )
         (newest,) = await rows(connection, _NEWEST)
         await rows(connection, _SKIP_EPOCHS, newest=max(newest["epoch"], findings.newest_epoch), ahead=EPOCHS_AHEAD)

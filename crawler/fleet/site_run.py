@@ -205,7 +205,7 @@ class SiteWorker:
         except StorageError as error:
             log.warning("%s: no snapshot of its state could be stored: %s", lease.site, error)
             return
-        values = self._name, snapshot.generation, snapshot.key, snapshot.sha256
+        values = self._name, snapshot.generation, snapshot.key
         await self._insist(run, lambda: store_snapshot(self._fleet, lease, *values))
         mark_local(plan.state, snapshot.key)
         await self._snapshots.prune(snapshot)

@@ -19,6 +19,7 @@ from msgspec import Struct
 from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.config.secrets import mask_password
+from crawler.config.sections import FleetConfig
 from crawler.errors import StorageError, UsageError
 from crawler.fleet.snapshot import (
     BadSnapshot,
@@ -253,29 +254,14 @@ class DirectoryStore:
         ]
 
 
-class StoreSettings(Struct, frozen=True, kw_only=True):
-    """Where the state store is, ``file:///DIRECTORY`` or ``s3://BUCKET/PREFIX``. The keys may be references.
-
-    ``timeout`` is in seconds without progress; ``retries`` are those of one request.
-    """
-
-    address: str
-    s3_endpoint: str = ""
-    s3_region: str = ""
-    s3_access_key: str = ""
-    s3_secret_key: str = ""
-    timeout: float = 60.0
-    retries: int = 3
-
-
-def connect_store(settings: StoreSettings) -> StateStore:
-    """The state store of a fleet. Nothing is sent yet. Raises UsageError."""
-    scheme, _, rest = settings.address.partition("://")
+def connect_store(section: FleetConfig, retries: int = 3) -> StateStore:
+    """The state store of a fleet; ``retries`` are those of one request. Nothing is sent yet. Raises UsageError."""
+    scheme, _, rest = section.state_store.partition("://")
     if scheme == "file" and rest.startswith("/"):
         return DirectoryStore(Path(rest))
     if scheme != "s3":
         shapes = "file:///mnt/shared/siteatlas or s3://bucket/prefix"
-        raise UsageError(f"{_SETTING} must be like {shapes}, not {mask_password(settings.address)!r}")
+        raise UsageError(f"{_SETTING} must be like {shapes}, not {mask_password(section.state_store)!r}")
     address = parse_s3_address(rest, _SETTING)
     try:
         from crawler.fleet.bucket_store import connect_bucket  # noqa: PLC0415 - an extra, and slow to load
@@ -286,7 +272,7 @@ def connect_store(settings: StoreSettings) -> StateStore:
             f"{_SETTING} = {address.display_name} needs an optional package that is not installed: "
             "pip install 'siteatlas[s3]'"
         ) from None
-    return connect_bucket(address, settings)
+    return connect_bucket(address, section, retries)
 
 
 def _folder(site: str) -> str:

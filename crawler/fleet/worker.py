@@ -33,7 +33,7 @@ from crawler.fleet.dispatch import RUN_QUEUE, RUN_TASK, dispatch, home_queue
 from crawler.fleet.leases import renew_leases, take_lease
 from crawler.fleet.origins import OriginBroker, forget_origins
 from crawler.fleet.site_run import LeasedRun, SiteWorker, lease_deadline
-from crawler.fleet.state_store import SnapshotStore, StoreSettings, connect_store
+from crawler.fleet.state_store import SnapshotStore, connect_store
 from crawler.state.lease import boot_time
 from crawler.state.lock import hold_lock
 from crawler.state.runs import RunResult
@@ -70,15 +70,7 @@ def snapshot_store(settings: FleetConfig) -> SnapshotStore | None:
     """The store of snapshots, None without one. Raises UsageError."""
     if not settings.state_store:
         return None
-    values = StoreSettings(
-        address=settings.state_store,
-        s3_endpoint=settings.s3_endpoint,
-        s3_region=settings.s3_region,
-        s3_access_key=settings.s3_access_key,
-        s3_secret_key=settings.s3_secret_key,
-        timeout=settings.store_timeout,
-    )
-    return SnapshotStore(connect_store(values), settings.snapshots)
+    return SnapshotStore(connect_store(settings), settings.snapshots)
 
 
 async def drain_workers(fleet: FleetDatabase, names: list[str]) -> list[str]:
@@ -237,7 +229,7 @@ class FleetWorker:
                     run.stop.set()
 
 
-def check_settings(settings: FleetConfig) -> str:
+def database_url(settings: FleetConfig) -> str:
     """The connection string of the database. Raises UsageError for a missing setting."""
     if not settings.database:
         raise UsageError(

@@ -24,8 +24,7 @@ CREATE TABLE site (
   home text,                                  -- the worker whose disk has the newest state
   output text NOT NULL DEFAULT '',            -- the output directory, once a run found no files of others in it
   generation bigint NOT NULL DEFAULT 0,       -- the newest snapshot of the state; 0: none
-  snapshot text NOT NULL DEFAULT '',          -- its key in the state store
-  snapshot_sha256 text NOT NULL DEFAULT ''
+  snapshot text NOT NULL DEFAULT ''           -- its key in the state store, which has its checksum
 ) WITH (fillfactor = 70);
 CREATE INDEX site_due ON site (next_at) WHERE next_at IS NOT NULL AND queued IS NULL;
 CREATE INDEX site_leased ON site (lease_until) WHERE lease_until IS NOT NULL;

@@ -175,7 +175,7 @@ async def test_ours_who_lost_a_lease_records_nothing(clocked: tuple[FleetDatabas
     with pytest.raises(LeaseLost):
         await end_lease(fleet, old, DONE)
     with pytest.raises(LeaseLost):
-        await store_snapshot(fleet, old, "old", 1, "key", "sum")
+        await store_snapshot(fleet, old, "old", 1, "key")
     await end_lease(fleet, new, DONE)
     attempts = await fleet.rows("SELECT worker, fate FROM attempt ORDER BY number")
     assert attempts == [{"worker": "old", "fate": None}, {"worker": "new", "fate": "done"}]

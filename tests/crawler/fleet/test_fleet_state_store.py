@@ -13,18 +13,11 @@ from doubles_s3 import ACCESS, BUCKET, SECRET, Bucket, Fault, s3_double
 from crawler.config.config import Config
 from crawler.config.load import build_config
 from crawler.config.plan import plan_crawl
+from crawler.config.sections import FleetConfig
 from crawler.errors import StorageError, UsageError
 from crawler.fleet.bucket_store import BucketStore
 from crawler.fleet.snapshot import local_mark, mark_local
-from crawler.fleet.state_store import (
-    Snapshot,
-    SnapshotLost,
-    SnapshotStore,
-    StateStore,
-    StoreSettings,
-    connect_store,
-    parse_key,
-)
+from crawler.fleet.state_store import Snapshot, SnapshotLost, SnapshotStore, StateStore, connect_store, parse_key
 
 pytestmark = pytest.mark.anyio
 
@@ -35,21 +28,20 @@ def bucket() -> Iterator[Bucket]:
         yield double
 
 
-def in_bucket(bucket: Bucket) -> StoreSettings:
-    return StoreSettings(
-        address=f"s3://{BUCKET}/states",
+def in_bucket(bucket: Bucket) -> FleetConfig:
+    return FleetConfig(
+        state_store=f"s3://{BUCKET}/states",
         s3_endpoint=bucket.url,
         s3_access_key=ACCESS,
         s3_secret_key=SECRET,
-        timeout=5.0,
-        retries=1,
+        store_timeout=5.0,
     )
 
 
 @pytest.fixture(params=["file", "s3"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, bucket: Bucket) -> StateStore:
-    address = StoreSettings(address=f"file://{tmp_path}/shared") if request.param == "file" else in_bucket(bucket)
-    return connect_store(address)
+    address = FleetConfig(state_store=f"file://{tmp_path}/shared") if request.param == "file" else in_bucket(bucket)
+    return connect_store(address, retries=1)
 
 
 @pytest.fixture
@@ -161,7 +153,7 @@ async def test_ours_a_snapshot_whose_lease_was_over_is_neither_taken_nor_in_the_
 
 @pytest.mark.parametrize("site", [".", "..", "...", "a.b", "A-1_2"])
 async def test_ours_no_name_of_a_site_leaves_its_folder(tmp_path: Path, site: str) -> None:
-    snapshots = SnapshotStore(connect_store(StoreSettings(address=f"file://{tmp_path}/shared")))
+    snapshots = SnapshotStore(connect_store(FleetConfig(state_store=f"file://{tmp_path}/shared")))
     (done,) = await saved(snapshots, tmp_path / "here", 1, site)
     (file,) = tmp_path.rglob("*.tar.zst")  # noqa: ASYNC240 - a local disk
     assert file.parent.parent == tmp_path / "shared"
@@ -171,7 +163,7 @@ async def test_ours_no_name_of_a_site_leaves_its_folder(tmp_path: Path, site: st
 
 
 async def test_ours_no_link_on_the_shared_disk_is_followed(tmp_path: Path) -> None:
-    store = connect_store(StoreSettings(address=f"file://{tmp_path}/shared"))
+    store = connect_store(FleetConfig(state_store=f"file://{tmp_path}/shared"))
     secret = tmp_path / "secret"
     secret.write_text("secret")
     await store.put("shop/1.tar.zst", secret)
@@ -188,7 +180,7 @@ async def test_ours_no_link_on_the_shared_disk_is_followed(tmp_path: Path) -> No
 
 
 async def test_ours_a_store_that_is_away_is_no_lost_snapshot(bucket: Bucket, tmp_path: Path) -> None:
-    snapshots = SnapshotStore(connect_store(in_bucket(bucket)))
+    snapshots = SnapshotStore(connect_store(in_bucket(bucket), retries=1))
     done = await saved(snapshots, tmp_path / "here", 2)
     bucket.always("GET", Fault("error", 503, "SlowDown"))
     with pytest.raises(StorageError, match=r"state store s3://shop/states/ at .* cannot be used: it is busy") as error:
@@ -204,7 +196,7 @@ async def test_ours_a_store_that_is_away_is_no_lost_snapshot(bucket: Bucket, tmp
 
 
 async def test_ours_a_listing_has_all_pages(bucket: Bucket, tmp_path: Path) -> None:
-    store = connect_store(in_bucket(bucket))
+    store = connect_store(in_bucket(bucket), retries=1)
     bucket.page = 7
     names = [f"shop/{number:03d}.tar.zst" for number in range(30)]
     for name in names:
@@ -215,7 +207,7 @@ async def test_ours_a_listing_has_all_pages(bucket: Bucket, tmp_path: Path) -> N
 
 
 async def test_ours_a_large_snapshot_is_sent_in_parts(bucket: Bucket, tmp_path: Path) -> None:
-    store = connect_store(in_bucket(bucket))
+    store = connect_store(in_bucket(bucket), retries=1)
     assert isinstance(store, BucketStore)
     store.single, store.part = 2_000_000, 1_000_000
     file = tmp_path / "file"
@@ -244,7 +236,7 @@ async def test_ours_a_large_snapshot_is_sent_in_parts(bucket: Bucket, tmp_path: 
 )
 def test_ours_a_bad_address_is_refused(address: str, message: str) -> None:
     with pytest.raises(UsageError) as error:
-        connect_store(StoreSettings(address=address))
+        connect_store(FleetConfig(state_store=address))
     assert message in str(error.value)
     assert "hunter2" not in str(error.value)
 
@@ -252,7 +244,7 @@ def test_ours_a_bad_address_is_refused(address: str, message: str) -> None:
 def test_ours_the_settings_of_the_bucket_are_named_as_the_fleet_has_them() -> None:
     with pytest.raises(UsageError, match=r"fleet\.s3_endpoint must be a URL"):
         connect_store(
-            StoreSettings(address="s3://bucket/", s3_endpoint="minio:9000", s3_access_key="a", s3_secret_key="b")
+            FleetConfig(state_store="s3://bucket/", s3_endpoint="minio:9000", s3_access_key="a", s3_secret_key="b")
         )
 
 
