@@ -24,7 +24,7 @@ _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas fleet apply --config sites.toml --database env:FLEET_DATABASE
   siteatlas fleet worker --database env:FLEET_DATABASE --state-store s3://bucket/states"""
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-SiteNames = Annotated[list[str], typer.Argument(metavar="SITE...", help="Names of sites of the fleet.")]
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names, as siteatlas fleet status shows them.")]
 
 
 def _print(values: dict[str, Any], text: str, *, as_json: bool) -> None:
@@ -150,14 +150,14 @@ def _change(action: str, names: Sequence[str], config: Path | None, flags: dict[
 def _command(action: str, text: str) -> None:
     @with_flags("fleet.database")
     def change(
-        sites: SiteNames,
+        names: Names,
         config: SitesConfigOption = None,
         as_json: JsonOption = False,
         verbose: TraceOption = False,
         **flags: Any,
     ) -> None:
         with CommandErrors(verbose) as errors:
-            _change(action, sites, config, flags, as_json=as_json)
+            _change(action, names, config, flags, as_json=as_json)
             errors.exit_code = 0
 
     change.__doc__ = text

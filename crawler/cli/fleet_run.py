@@ -18,7 +18,7 @@ try:
     from crawler.fleet.database import FleetDatabase, initialize, open_fleet
     from crawler.fleet.recovery import Findings, adopt, find_newer
     from crawler.fleet.registry import AppliedSites, apply_sites, fleet_site, pause_sites, resume_sites, run_sites_now
-    from crawler.fleet.worker import FleetWorker, check_settings, drain_workers, snapshot_store
+    from crawler.fleet.worker import FleetWorker, database_url, drain_workers, snapshot_store
 except ModuleNotFoundError as error:
     raise UsageError(f"a fleet needs other packages ({error.name}): pip install 'siteatlas[fleet]'") from None
 
@@ -45,15 +45,16 @@ def apply_configuration(file: Path | None, flags: Mapping[str, Any]) -> AppliedS
     for name, plan in plans:
         check_site(name, plan, file)
     sites = [fleet_site(name, plan) for name, plan in plans]
-    return with_fleet(check_settings(settings), lambda fleet: apply_sites(fleet, sites))
+    return with_fleet(database_url(settings), lambda fleet: apply_sites(fleet, sites))
 
 
 def change_sites(action: str, names: list[str], file: Path | None, flags: Mapping[str, Any]) -> list[str]:
     """Run, pause or resume sites, or drain workers; returns their names. Raises UsageError for unknown ones."""
-    url = check_settings(fleet_config(file, flags).fleet)
+    url = database_url(fleet_config(file, flags).fleet)
     found = with_fleet(url, lambda fleet: _ACTIONS[action](fleet, names))
     if unknown := [name for name in names if name not in found and action != "drain"]:
-        raise UsageError(f"the fleet has no site {', '.join(unknown)}; {len(found)} other sites: done")
+        done = f"; {action} is done for {', '.join(found)}" if found else ""
+        raise UsageError(f"the fleet has no site {', '.join(unknown)}{done}")
     if not found:
         raise UsageError(f"the fleet has no worker {', '.join(names)}")
     return found
@@ -68,7 +69,7 @@ def run_worker(file: Path | None, flags: Mapping[str, Any], *, is_verbose: bool)
         await FleetWorker(fleet, config.fleet, root, is_verbose=is_verbose).run()
 
     connections = config.fleet.sites_at_once + 4
-    with_fleet(check_settings(config.fleet), work, connections)
+    with_fleet(database_url(config.fleet), work, connections)
 
 
 def recover_sites(file: Path | None, flags: Mapping[str, Any], *, dry_run: bool) -> Findings:
@@ -84,7 +85,7 @@ def recover_sites(file: Path | None, flags: Mapping[str, Any], *, dry_run: bool)
             await adopt(fleet, found)
         return found
 
-    return with_fleet(check_settings(settings), run)
+    return with_fleet(database_url(settings), run)
 
 
 def fleet_config(file: Path | None, flags: Mapping[str, Any]) -> Config:
