@@ -78,4 +78,4 @@ _MOMENT: Final = "%Y-%m-%dT%H:%M:%S+00:00"
 
 def w3c(moment: float) -> str:
     """A moment (Unix time) as a W3C datetime in UTC, to the second."""
-    return datetime.fromtimestamp(moment, UTC).strftime(_MOMENT)
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")

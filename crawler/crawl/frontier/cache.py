@@ -1,9 +1,8 @@
 """The frontier's memory: id, depth and evidence of recent URLs, bounded, and the number of URLs in each state."""
 
 import sqlite3
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, Generic, TypeVar
 
 from crawler.model import CLICK_WAYS, DiscoveredBy, DiscoveredUrl, Lease, State, Url
 
@@ -21,21 +20,50 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class Recent(OrderedDict[Key, Value]):
-    """A dictionary that forgets what was not used for long: an endless space is used all the time."""
+class Recent(Generic[Key, Value]):
+    """Remembers what was used of late: at least the last ``MAX_RECENT`` keys, at most twice as many.
+
+    Two dictionaries take turns, because an order of all keys would cost more than what is looked up. What is used is
+    moved into the younger one; when that is full, it becomes the older one, and the rest is forgotten.
+    """
+
+    __slots__ = ("_old", "_young")
+
+    def __init__(self) -> None:
+        self._young: dict[Key, Value] = {}
+        self._old: dict[Key, Value] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._young or self._old)
+
+    def items(self) -> Iterator[tuple[Key, Value]]:
+        """All keys with their values, those used of late last."""
+        for key, value in self._old.items():
+            if key not in self._young:
+                yield key, value
+        yield from self._young.items()
+
+    def values(self) -> Iterator[Value]:
+        """The values of :meth:`items`."""
+        return (value for _, value in self.items())
 
     def keep(self, key: Key, value: Value) -> Value:
-        """Store a value, and forget the oldest one when there are too many."""
-        self[key] = value
-        if len(self) > MAX_RECENT:
-            self.popitem(last=False)
+        """Store a value, and forget the oldest ones when there are too many."""
+        if len(self._young) >= MAX_RECENT:
+            self._old, self._young = self._young, {}
+        self._young[key] = value
         return value
 
+    def get(self, key: Key) -> Value | None:
+        """The value of a key, if there is one."""
+        value = self._young.get(key)
+        return self._old.get(key) if value is None else value
+
     def use(self, key: Key) -> Value | None:
-        """The value of a key, if there is one, which is the youngest then."""
-        value = self.get(key)
-        if value is not None:
-            self.move_to_end(key)
+        """The value of a key, if there is one, which counts as used now."""
+        value = self._young.get(key)
+        if value is None and self._old and (value := self._old.get(key)) is not None:
+            self.keep(key, value)
         return value
 
 

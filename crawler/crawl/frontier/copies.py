@@ -86,6 +86,8 @@ class _Read(Struct):
     url: Url
     id: int
     signature: int = _UNREAD
+    title: str | None = None
+    text_digest: bytes = b""  # of its text and pictures, when it was compared
     copies: int = 0
     differs: bool = False
 
@@ -112,7 +114,8 @@ class CopyDetector:
         self.notes: dict[str, str] = {}  # by reason
         self._seen: Recent[bytes, _Read] = Recent()
         self._reads: Recent[str, _Read] = Recent()
-        self._spaces: Recent[str | bytes, _Space] = Recent()
+        self._spaces: Recent[str, _Space] = Recent()  # by pattern
+        self._byte_spaces: Recent[bytes, _Space] = Recent()  # by the digest of the pages that lead to them
         self._fresh = FreshLinks(self._load, self._evidence)
         self._samples: dict[str, _Sample] = {}
         # The unchanged pages of a site without traps are no copies, and comparing them would take long in every run.
@@ -207,16 +210,19 @@ class CopyDetector:
 
     def _members(self, reason: str) -> Iterator[dict[str, list[tuple[int, Url, int]]]]:
         """The equal pages of each space with this reason."""
-        for key, space in self._spaces.items():
-            if space.reason == reason and (space.is_endless or self._is_of_copies(key)):
+        for space in self._spaces.values():
+            if space.reason == reason and space.is_endless:
+                yield space.members
+        for digest, space in self._byte_spaces.items():
+            if space.reason == reason and (space.is_endless or self._is_of_copies(digest)):
                 yield space.members
         for fresh in self._fresh.spaces.values():
             if fresh.reason == reason:
                 yield fresh.members
 
-    def _is_of_copies(self, key: str | bytes) -> bool:
-        """Whether the pages that lead to the pages of a space are equal to the byte themselves."""
-        first = self._seen.get(key) if isinstance(key, bytes) else None
+    def _is_of_copies(self, digest: bytes) -> bool:
+        """Whether other pages are equal to the page with this digest."""
+        first = self._seen.get(digest)
         return first is not None and first.copies > 0
 
     def _compare_bytes(self, lease: Lease, content: "_Content") -> Iterator[_Space]:
@@ -225,19 +231,19 @@ class CopyDetector:
         first = self._seen.use(content.digest)
         if first is None:
             first = self._seen.keep(content.digest, _Read(lease.depth, lease.url, lease.id))
-            if not self._spaces:
+            if not self._byte_spaces:
                 return
         row = self._db.execute(_PARENT_DIGEST, (lease.id,)).fetchone()
         parent = row[0] if row else b""
-        space = self._spaces.use(parent)
+        space = self._byte_spaces.use(parent)
         if first.id == lease.id:
             if space:
                 space.copies = 0
             return
         first.copies += 1
         if space is None and parent:
-            space = self._spaces.keep(parent, _Space(_EQUAL_BYTES))
-        if own := self._spaces.use(content.digest):
+            space = self._byte_spaces.keep(parent, _Space(_EQUAL_BYTES))
+        if own := self._byte_spaces.use(content.digest):
             self._copy_of.append(own)
         if space:
             space.copies += 1
@@ -254,10 +260,11 @@ class CopyDetector:
         for open_url, pattern in _open_urls(lease.url):
             first = self._reads.use(open_url)
             if first is None or first.signature == _UNREAD:
-                self._reads.keep(open_url, _Read(lease.depth, lease.url, lease.id, content.signature))
+                read = _Read(lease.depth, lease.url, lease.id, content.signature, content.title)
+                self._reads.keep(open_url, read)
                 continue
             space = self._spaces.use(pattern)
-            if first.signature == content.signature and self._is_equal(first, content, pattern):
+            if self._is_equal(first, content, pattern):
                 if space is None:
                     reason = f"{COPY_PREFIX}pages under {pattern} are equal but for this segment of their URLs"
                     space = self._spaces.keep(pattern, _Space(reason, pattern, forms=set()))
@@ -279,8 +286,15 @@ class CopyDetector:
                     space.members.pop(open_url, None)
 
     def _is_equal(self, first: _Read, content: "_Content", pattern: str) -> bool:
+        if first.signature != content.signature:
+            return False
+        if first.title != content.title and first.title is not None and content.title is not None:
+            return False  # the title is part of the text
         row = self._db.execute(_CONTENT_OF, (first.id,)).fetchone()
-        if row is None or _text_digest(row[0]) != content.text_digest():
+        if row is None:
+            return False
+        first.text_digest = first.text_digest or _text_digest(row[0])
+        if first.text_digest != content.text_digest():
             return False
         links = self._urls(row[1])
         return {_opened(url, pattern) for url in links} == {_opened(url, pattern) for url in content.links}
@@ -310,7 +324,7 @@ class CopyDetector:
     def _postpone_pending(self) -> bool:
         moved = False
         for number, url, state, digest in self._db.execute(_WAITING).fetchall():
-            by_bytes = self._spaces.get(digest) if digest else None
+            by_bytes = self._byte_spaces.get(digest) if digest else None
             is_of_copies = by_bytes and by_bytes.is_endless
             space = by_bytes if is_of_copies else self._space_of(url) or self._fresh.space_of(url)
             if space and number not in self._out and not self._is_remembered(url):
@@ -329,7 +343,8 @@ class CopyDetector:
 class _Content:
     """What a page is compared by."""
 
-    def __init__(self, text: bytes, links: list[Url], digest: bytes) -> None:
+    def __init__(self, text: bytes, links: list[Url], digest: bytes, title: str | None = None) -> None:
+        self.title = title  # None for a page that was read in an earlier run
         self.links = links
         self.digest = digest
         self.signature = len(links)
@@ -350,7 +365,7 @@ def _content(db: sqlite3.Connection, outcome: Outcome) -> _Content | None:
     page: Page | None = outcome.page
     links = [url for url, _ in outcome.links]
     if page is not None:
-        return _Content(page.text, links, page.digest) if page.is_html and page.text else None
+        return _Content(page.text, links, page.digest, page.title) if page.is_html and page.text else None
     row = db.execute(_CONTENT, (outcome.content,)).fetchone()
     return _Content(row[0], links, row[2]) if row and row[0] else None
 
@@ -366,15 +381,18 @@ def _text_digest(text: bytes) -> bytes:
 
 def _open_urls(url: str) -> Iterator[tuple[str, str]]:
     """The URL with each segment of its path open in turn, and the part of it that ends with that segment."""
-    start = url.index("/", 8)
-    path, mark, query = url[start + 1 :].partition("?")
-    segments = path.split("/")
-    for number, value in enumerate(segments[:_MAX_SEGMENTS]):
-        if value:
-            above = "".join(f"{segment}/" for segment in segments[:number])
-            pattern = f"{url[: start + 1]}{above}*"
-            rest = "".join(f"/{segment}" for segment in segments[number + 1 :])
-            yield f"{pattern}{rest}{mark}{query}", pattern
+    start = url.index("/", 8) + 1
+    end = url.find("?", start)
+    end = len(url) if end < 0 else end
+    for _ in range(_MAX_SEGMENTS):
+        stop = url.find("/", start, end)
+        stop = end if stop < 0 else stop
+        if stop > start:
+            pattern = f"{url[:start]}*"
+            yield pattern + url[stop:], pattern
+        if stop == end:
+            return
+        start = stop + 1
 
 
 def _form(url: str, pattern: str) -> str:

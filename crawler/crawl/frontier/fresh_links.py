@@ -12,7 +12,8 @@ Such a space is endless if the pages that the copies lead to are copies, too. Pu
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct, field
@@ -93,7 +94,9 @@ class FreshLinks:
         ``text`` gives the text and the pictures of the page.
         """
         copy_of: list[FreshSpace] = []
-        for opening, open_url, own in _open_urls(lease.url):
+        head, segments, tail = _split(lease.url)
+        for opening, places in _open_places(_size(segments)):
+            open_url = _open(head, segments, tail, places)
             first = self._reads.use((opening, open_url))
             if first is None or not first.id:
                 self._reads.keep((opening, open_url), _FirstRead(lease.depth, lease.url, lease.id, len(links)))
@@ -101,8 +104,10 @@ class FreshLinks:
                 continue
             elif abs(first.links - len(links)) > 1:  # one of the pages may link to itself
                 first.differs = first.has_other_links = True
-            elif space := self._compare(first, lease, (text, links), opening, open_url, own):
-                copy_of.append(space)
+            else:
+                own = [segments[place] for place in places]
+                if space := self._compare(first, lease, (text, links), opening, open_url, own):
+                    copy_of.append(space)
         return copy_of
 
     def _compare(
@@ -154,7 +159,9 @@ class FreshLinks:
         if not any(space.is_endless for space in self.spaces.values()):
             return None
         origin = origin_of(url)
-        for opening, open_url, _ in _open_urls(url):
+        head, segments, tail = _split(url)
+        for opening, places in _open_places(_size(segments)):
+            open_url = _open(head, segments, tail, places)
             space = self.spaces.get((origin, opening))
             if space and space.is_endless and open_url in space.targets:
                 first = self._reads.get((opening, open_url))
@@ -186,17 +193,24 @@ def _without(text: str, own: list[str], targets: dict[str, list[str]]) -> str:
     return re.sub("|".join(map(re.escape, sorted(ids, key=len, reverse=True))), "", text) if ids else text
 
 
-def _open_urls(url: Url) -> Iterator[tuple[Opening, str, list[str]]]:
-    """The URL in each opening that its path has room for, and the values of the open segments."""
-    head, segments, tail = _split(url)
+@lru_cache(maxsize=256)  # a URL has at most thousands of segments
+def _open_places(size: int) -> tuple[tuple[Opening, Opening], ...]:
+    """Each opening that a path of ``size`` segments has room for, with its places among segments and delimiters."""
+    found = []
     for opening in _OPENINGS:
-        if opened := _open(head, segments, tail, opening):
-            yield opening, *opened
+        places = [at if at >= 0 else size + at for at in opening]
+        if min(places) >= 0 and max(places) < size and len({*places}) == len(places):
+            found.append((opening, tuple(2 * place for place in places)))
+    return tuple(found)
 
 
 def _opened(url: Url, opening: Opening) -> tuple[str, list[str]] | None:
     """A URL with ``*`` for its open segments, and their values; None if its path is too short."""
-    return _open(*_split(url), opening)
+    head, segments, tail = _split(url)
+    places = dict(_open_places(_size(segments))).get(opening)
+    if places is None:
+        return None
+    return _open(head, segments, tail, places), [segments[place] for place in places]
 
 
 def _split(url: Url) -> tuple[str, list[str], str]:
@@ -209,12 +223,14 @@ def _split(url: Url) -> tuple[str, list[str], str]:
     return url[:start], _delimiters(path), mark + query
 
 
-def _open(head: str, segments: list[str], tail: str, opening: Opening) -> tuple[str, list[str]] | None:
-    size = (len(segments) + 1) // 2 - (not segments[-1])
-    places = [at if at >= 0 else size + at for at in opening]
-    if min(places) < 0 or max(places) >= size or len({*places}) < len(places):
-        return None
+def _size(segments: list[str]) -> int:
+    """The number of segments between the delimiters; an empty last one does not count."""
+    return (len(segments) + 1) // 2 - (not segments[-1])
+
+
+def _open(head: str, segments: list[str], tail: str, places: Opening) -> str:
+    """The URL with ``*`` in these places."""
     opened = segments.copy()
     for place in places:
-        opened[2 * place] = "*"
-    return f"{head}{''.join(opened)}{tail}", [segments[2 * place] for place in places]
+        opened[place] = "*"
+    return f"{head}{''.join(opened)}{tail}"
