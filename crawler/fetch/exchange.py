@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -38,26 +38,27 @@ class HttpResponse(NamedTuple):
     is_miscoded: bool = False
 
 
+class HttpRequest(NamedTuple):
+    """A request: URL, header fields, method, and the body if it is no GET."""
+
+    url: Url
+    fields: httpx.Headers
+    method: str = "GET"
+    content: bytes = b""
+
+
 class HttpExchange:
-    """One request for one URL; ``fields`` are its header fields, ``content`` the body of a request that is no GET.
+    """One request and its response. ``clock`` is that of the ``deadline``.
 
     A GET is sent a second time in two cases, at most once: a kept-alive connection was closed (RFC 9112, section
     9.3.1), or a body is labelled as compressed but is plain text.
     """
 
     def __init__(
-        self,
-        url: Url,
-        fields: httpx.Headers,
-        limits: FetchLimits,
-        deadline: Deadline,
-        method: str = "GET",
-        content: bytes = b"",
+        self, request: HttpRequest, limits: FetchLimits, deadline: Deadline, clock: Callable[[], float]
     ) -> None:
-        self._method = method
-        self._content = content
-        self._url = url
-        self._fields = fields
+        self._clock = clock
+        self._url, self._fields, self._method, self._content = request
         self._limits = limits
         self._deadline = deadline
         self._plain = False  # request no content coding, and ignore the label of a plain body
@@ -78,7 +79,7 @@ class HttpExchange:
             if self._method != "GET" or not (reused or mislabelled):
                 raise
             self._plain = mislabelled
-        self._deadline.request_sent(anyio.current_time())
+        self._deadline.request_sent(self._clock())
         return (await self._request(connection))._replace(is_miscoded=self._plain)
 
     def arrived(self) -> HttpResponse | None:
@@ -127,7 +128,7 @@ class HttpExchange:
         return answer
 
     async def _read(self, response: httpx.Response, chunks: AsyncIterator[bytes]) -> HttpResponse:
-        self._deadline.head_received(anyio.current_time())
+        self._deadline.head_received(self._clock())
         headers = self._headers(response)
         self._head, self._body = (response.status_code, headers), None
         values = dict(reversed(headers))  # the first value of each field
@@ -146,7 +147,7 @@ class HttpExchange:
         codings = [value for name, value in headers if name == "content-encoding"]
         decoder: BodyDecoder | None = None
         async for chunk in chunks:
-            self._deadline.body_received(len(chunk), anyio.current_time())
+            self._deadline.body_received(len(chunk), self._clock())
             if decoder is None:
                 decoder = self._body = self._decoder(codings, chunk, limits)
             if not decoder.feed(chunk):

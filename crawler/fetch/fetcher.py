@@ -1,5 +1,6 @@
 """Fetches one URL within all limits. Follows no redirect and raises no exception."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable
 from typing import Self
@@ -13,7 +14,7 @@ from crawler.fetch.body import ACCEPTED
 from crawler.fetch.deadline import Deadline
 from crawler.fetch.dns import HostResolver, OriginConnections, system_resolver
 from crawler.fetch.errors import FailureCode, FetchError, diagnose, failure
-from crawler.fetch.exchange import HttpExchange, HttpResponse
+from crawler.fetch.exchange import HttpExchange, HttpRequest, HttpResponse
 from crawler.fetch.identity import Header, Identity
 from crawler.fetch.limits import BodyLimits, FetchLimits
 from crawler.fetch.transports import CallerTransport, Transports
@@ -58,6 +59,7 @@ class Fetcher:
         self._origins = OriginConnections(transports, policy or AddressPolicy(), resolver, self._limits.connect)
         self._clock = clock
         self._fields: dict[str, httpx.Headers] = {}
+        self._loop_clock: Callable[[], float] | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -92,7 +94,8 @@ class Fetcher:
         ``headers`` are added to the request (``If-None-Match`` …); ``body`` replaces the limits of the body. Every
         status is a ``Reply``. Raises nothing. With a mirror the request goes there, but the ``Reply`` has ``url``.
         """
-        started, sent_at = anyio.current_time(), self._clock()
+        clock = self._loop_clock = self._loop_clock or _loop_clock()
+        started, sent_at = clock(), self._clock()
         request_url = self._transports.request_url(url)
         origin = request_url[: request_url.index("/", 8)]
         deadline = Deadline(self._limits, started)
@@ -104,13 +107,14 @@ class Fetcher:
             try:
                 limits = self._limits if body is None else replace(self._limits, body=body)
                 fields = self._fields_for(origin, headers)
-                exchange = HttpExchange(request_url, fields, limits, deadline, method, content)
+                request = HttpRequest(request_url, fields, method, content)
+                exchange = HttpExchange(request, limits, deadline, clock)
                 answer = await self._run_exchange(origin, exchange)
             except FetchError as known:
                 error = known
             except Exception as unknown:  # noqa: BLE001 - no page may end the crawl
                 error = diagnose(unknown, tls=origin.startswith("https:"), in_body=False)
-        now = anyio.current_time()
+        now = clock()
         if answer or (answer := exchange.arrived() if exchange else None):
             return Reply(url, *answer[:3], sent_at, now - started, answer.wire, answer.cut, answer.is_miscoded)
         if scope.cancelled_caught or error is None:
@@ -141,3 +145,11 @@ class Fetcher:
             fields = self._fields[origin] = httpx.Headers([*identity, ("Accept-Encoding", ACCEPTED)])
         more = [(name.encode(), value.encode("latin-1")) for name, value in headers]
         return httpx.Headers([*fields.raw, *more]) if more else fields
+
+
+def _loop_clock() -> Callable[[], float]:
+    """The clock of the running event loop: of asyncio its own method, because anyio finds the loop at every call."""
+    try:
+        return asyncio.get_running_loop().time
+    except RuntimeError:  # trio
+        return anyio.current_time

@@ -68,9 +68,10 @@ class Recent(Generic[Key, Value]):
 
 
 class UrlCache:
-    """A cache of packed integers over the database."""
+    """A cache of packed integers over the database. ``is_whole``: it holds every URL of the database."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_whole: bool) -> None:
+        self.is_whole = is_whole
         self._packed: dict[Url, int] = {}
         self._bytes = 0
 
@@ -90,6 +91,7 @@ class UrlCache:
 
     def clear(self) -> None:
         """Forget everything."""
+        self.is_whole = False
         self._packed.clear()
         self._bytes = 0
 

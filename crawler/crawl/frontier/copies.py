@@ -118,6 +118,7 @@ class CopyDetector:
         self._byte_spaces: Recent[bytes, _Space] = Recent()  # by the digest of the pages that lead to them
         self._fresh = FreshLinks(self._load, self._evidence)
         self._samples: dict[str, _Sample] = {}
+        self._repeating: set[bytes] = set()  # digests of pages whose last children were equal to other pages
         # The unchanged pages of a site without traps are no copies, and comparing them would take long in every run.
         self._had_traps = db.execute(_HAS_TRAPS).fetchone() is not None
         self._news = 0
@@ -231,7 +232,7 @@ class CopyDetector:
         first = self._seen.use(content.digest)
         if first is None:
             first = self._seen.keep(content.digest, _Read(lease.depth, lease.url, lease.id))
-            if not self._byte_spaces:
+            if not self._repeating:
                 return
         row = self._db.execute(_PARENT_DIGEST, (lease.id,)).fetchone()
         parent = row[0] if row else b""
@@ -239,6 +240,7 @@ class CopyDetector:
         if first.id == lease.id:
             if space:
                 space.copies = 0
+                self._repeating.discard(parent)
             return
         first.copies += 1
         if space is None and parent:
@@ -247,6 +249,7 @@ class CopyDetector:
             self._copy_of.append(own)
         if space:
             space.copies += 1
+            self._repeating.add(parent)
             members = space.members.setdefault(content.digest.hex(), [(first.depth, first.url, first.id)])
             members.append((lease.depth, lease.url, lease.id))
             yield space

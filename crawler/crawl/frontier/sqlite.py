@@ -73,11 +73,11 @@ class SqliteFrontier:
         self._admission = admission
         self._by_level = by_level
         self._contents = ContentStore(db, run, reading)
-        self._known = UrlCache()
         self._batch = WriteBatch(db, self._forget)
         self._ahead: dict[str, deque[Lease]] = {}
         self._out: dict[int, Lease] = {}
         with storage_errors():
+            self._known = UrlCache(is_whole=db.execute("SELECT 1 FROM url LIMIT 1").fetchone() is None)
             self._state_counts = StateCounts(db)
             self._crash_counter = CrashCounter(db)
             self._trap_detector = TrapDetector(db, self._state_counts, self._out, patience)
@@ -101,7 +101,8 @@ class SqliteFrontier:
         """The id of a URL. Inserts a new URL, and merges evidence of a known one."""
         known = self._known.get(find.url)
         if known is None:
-            row = self._db.execute(_SELECT_URL, (find.url,)).fetchone()
+            is_new = self._known.is_whole
+            row = None if is_new else self._db.execute(_SELECT_URL, (find.url,)).fetchone()
             if row is None or row[1] is None:
                 return self._insert(find, row[0] if row else None)
             *known, state = row
@@ -127,7 +128,9 @@ class SqliteFrontier:
         self._state_counts.move(origin, None, state)
         if state is State.PENDING:
             self._drop_read_ahead(origin, find.depth)
-        if state is not State.TRAP:
+        if state is State.TRAP:
+            self._known.is_whole = False  # it is not cached, because every link to it counts
+        else:
             self._known.put(find.url, number, find.found, find.depth)
         return number
 
