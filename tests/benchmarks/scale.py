@@ -122,7 +122,7 @@ def _round(level: int, timeout: float) -> Level:
 def _opening(state: Path) -> float:
     """Seconds that opening a state and its frontier takes."""
     started = time.perf_counter()
-    with Store(state, {}, begin=Resume.FRESH) as store:
+    with Store(state, {}, begin=Resume.ALWAYS) as store:
         SqliteFrontier(store.db, lambda _find: None, run=store.run.number)
     return time.perf_counter() - started
 
