@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 
 from crawler.audit.report.layout import Line, fitted
+from crawler.crawl.bottleneck import Stage
 from crawler.model import State
 from crawler.notify.ledger_status import DeliveryReport, NotifyResult
 from crawler.notify.notice import Occasion, SendStatus
@@ -19,6 +20,14 @@ _SEARCH_CONSOLE = "search console"  # the key of its channel
 _WEBSUB_PREFIX = "websub "  # how the keys of hubs begin
 _RETRY_NOTE = "the next run sends what could not be delivered; siteatlas notify sends it now"
 
+_LONG_CRAWL = 10.0  # seconds from which the summary says what limited the crawl
+_BOTTLENECKS = {
+    Stage.PACE: "pace (--rate, --delay, robots.txt)",
+    Stage.NETWORK: "responses of the server (-c)",
+    Stage.PARSE: "parsing (--processes)",
+    Stage.FRONTIER: "the main process",
+    Stage.COMMIT: "the disk",
+}
 _STATE_MEANINGS = {
     State.WRONG_TYPE: "feeds, images, PDF and other files that are not web pages",
     State.OUT_OF_SCOPE: "other hosts, or outside the sitemap's directory",
@@ -166,10 +175,20 @@ def _crawl(report: Report) -> list[str]:
         line += "; continued an earlier run"
     if traffic.unchanged:
         line += f"; {count_text(traffic.unchanged, 'response')} unchanged"
+    lines = [line, *_bottlenecks(report)]
     if not report.because:
-        return [line]
+        return lines
     remedy = "" if report.complete else "; run the same command again to continue"
-    return [line, f"{report.completeness}: {safe(report.because)}{remedy}"]
+    return [*lines, f"{report.completeness}: {safe(report.because)}{remedy}"]
+
+
+def _bottlenecks(report: Report) -> list[str]:
+    """What a crawl of some length waited for, so that its owner knows what would make it faster."""
+    if report.traffic.seconds < _LONG_CRAWL:
+        return []
+    shares = [(stage, round(100 * share)) for stage, share in report.traffic.bound_by.items()]
+    named = [f"{_BOTTLENECKS[Stage(stage)]} {share} %" for stage, share in shares if share]
+    return [f"  limited by: {', '.join(named)}"] if named else []
 
 
 def _left_out(report: Report) -> list[str | Line]:

@@ -11,11 +11,12 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import anyio
 
+from crawler.crawl.bottleneck import Bottlenecks, CrawlLook, Stage, bounding_stage
 from crawler.crawl.error_budget import ErrorBudget
 from crawler.crawl.frontier import Frontier
 from crawler.crawl.worker import PageWorker
@@ -61,7 +62,10 @@ class CrawlLimits:
 
 @dataclass(slots=True)
 class Tally:
-    """Progress of a crawl. ``known`` counts the URLs in scope, ``done`` those of them that are settled."""
+    """Progress of a crawl. ``known`` counts the URLs in scope, ``done`` those of them that are settled.
+
+    ``bound_by`` has the share of the time that each stage bounded the crawl, the largest first.
+    """
 
     known: int = 0
     done: int = 0
@@ -73,6 +77,7 @@ class Tally:
     internal_errors: int = 0
     paused: str = ""
     seconds: float = 0.0
+    bound_by: dict[str, float] = field(default_factory=dict)
 
 
 Watch = Callable[[Tally], None]
@@ -110,6 +115,8 @@ class CrawlEngine:
         self._leased = 0
         self._leases: asyncio.Queue[Lease] = asyncio.Queue()  # not yet taken by a task
         self._changed = asyncio.Event()
+        self._is_paced = False
+        self._bottlenecks = Bottlenecks()
         self._ending: FinishReason | None = None
         self._fatal: StorageError | None = None
         self._started = time.monotonic()
@@ -211,8 +218,10 @@ class CrawlEngine:
                 return self._stop_on_errors()
             if seconds > 2:
                 self.tally.paused = self._pause_text(seconds)
+        self._is_paced = not self._throttle.is_any_full()
         with anyio.move_on_after(min(seconds, RECHECK_SECONDS)):
             await self._change()
+        self._is_paced = False
         self.tally.paused = ""
         return None
 
@@ -303,10 +312,15 @@ class CrawlEngine:
         await self._changed.wait()
 
     async def _tick(self) -> None:
-        committed = time.monotonic()
+        committed = then = time.monotonic()
+        busy = time.process_time()
         while True:
             await anyio.sleep(TICK_SECONDS)
-            now = time.monotonic()
+            now, used = time.monotonic(), time.process_time()
+            share = (used - busy) / max(now - then, TICK_SECONDS)
+            look = CrawlLook(share, self._out - self._worker.parsing, self._worker.parsing, self._is_paced)
+            self._bottlenecks.add(bounding_stage(look), now - then)
+            then, busy = now, used
             if self._limits.max_time and now - self._started >= self._limits.max_time:
                 self.stop(FinishReason.MAX_TIME)
             if now - committed >= COMMIT_EVERY:
@@ -317,6 +331,8 @@ class CrawlEngine:
                         self.stop(FinishReason.MAX_STATE)
                 except StorageError as error:
                     self._stop_on_storage_error(error)
+                then = time.monotonic()
+                self._bottlenecks.add(Stage.COMMIT, then - now)
             self._count()
             self._watch(self.tally)
 
@@ -332,3 +348,4 @@ class CrawlEngine:
         tally.unchanged = self._worker.unchanged
         tally.bytes = self._worker.bytes
         tally.seconds = time.monotonic() - self._started
+        tally.bound_by = self._bottlenecks.shares()

@@ -71,7 +71,8 @@ class PageWorker:
 
     ``clock`` gives the Unix time of retries.
 
-    Counts requests (``fetched``), bytes received (``bytes``) and answers without news (``unchanged``).
+    Counts requests (``fetched``), bytes received (``bytes``) and answers without news (``unchanged``). ``parsing`` is
+    the number of leases that are parsed now.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class PageWorker:
         self.fetched = 0
         self.unchanged = 0
         self.bytes = 0
+        self.parsing = 0
 
     def without_request(self, lease: Lease, now: float) -> Outcome | None:
         """Outcome of a URL that robots.txt blocks or an earlier crawl answers; None when it must be fetched."""
@@ -117,7 +119,11 @@ class PageWorker:
             return Retry(lease, now + pause, reason, request)
         if isinstance(answer, Failure) or is_transient(answer):
             return self._outcomes.transient(lease, fetched)
-        parsed = await self._parser.parse(lease, answer, fetched)
+        self.parsing += 1
+        try:
+            parsed = await self._parser.parse(lease, answer, fetched)
+        finally:
+            self.parsing -= 1
         if parsed.page and not parsed.is_known and _is_unread(lease, parsed.page):
             return self._outcomes.transient(lease, fetched, parsed.page)
         if why := self._why_cut(lease, fetched, parsed):

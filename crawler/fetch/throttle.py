@@ -292,6 +292,10 @@ class Throttle:
         """Whether several waits in a row were in vain at some origin."""
         return any(throttle.is_stuck for throttle in self._throttles.values())
 
+    def is_any_full(self) -> bool:
+        """Whether some origin has as many requests in flight as it may have."""
+        return any(throttle.in_flight >= throttle.allowed for throttle in self._throttles.values())
+
     def are_all_down(self) -> bool:
         """Whether every origin has stopped responding, but not all are unreachable."""
         throttles = self._throttles.values()

@@ -65,12 +65,16 @@ class OmittedUrls(Struct, frozen=True):
 
 
 class Traffic(Struct, frozen=True):
-    """The requests of a run: how long it took, how many there were, how many told nothing new, and bytes received."""
+    """The requests of a run: how long it took, how many there were, how many told nothing new, and bytes received.
+
+    ``bound_by`` has the share of the time that each stage bounded the crawl (:mod:`crawler.crawl.bottleneck`).
+    """
 
     seconds: float
     fetched: int
     unchanged: int
     bytes: int
+    bound_by: dict[str, float] = {}
 
 
 class EntryDetails(Struct, frozen=True):
@@ -149,7 +153,7 @@ def build_report(
         completeness=finished.completeness.kind.value,
         because=finished.completeness.reason,
         resumed=store.resumed,
-        traffic=Traffic(tally.seconds, tally.fetched, tally.unchanged, tally.bytes),
+        traffic=Traffic(tally.seconds, tally.fetched, tally.unchanged, tally.bytes, tally.bound_by),
         listed=listed.pages,
         kept=run.kept,
         held=finished.held,
