@@ -177,12 +177,10 @@ def obey(order: dict[str, Any], answers: int) -> NoReturn:
 
 
 def serve() -> None:
-    from crawler.cli import app
+    from warm import prepare
 
     sys.path[0] = str(Path(__file__).parents[1])
-    for module in ("crawler.cli.crawl", "crawler.cli.run_sites", "crawler.cli.summary", "crawler.config.plan"):
-        __import__(module)
-    assert app
+    prepare()
     while line := sys.stdin.buffer.raw.readline():  # type: ignore[attr-defined]
         reading, writing = os.pipe()
         pid = os.fork()

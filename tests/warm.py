@@ -37,6 +37,14 @@ IMPORTED = (
     "crawler.cli.summary",
     "crawler.fetch.httpx_transport",
     "crawler.config.plan",
+    "crawler.audit.audit",
+    "crawler.cli.audit_run",
+    "crawler.run.audit",
+    "crawler.cli.status_collect",
+    "anyio._backends._asyncio",
+    "anyio.streams.tls",
+    "isal.igzip",
+    "numpy.ma",
     "uvloop",
 )
 
@@ -123,12 +131,24 @@ def _send(server: socket.socket, data: bytes, descriptors: list[int]) -> None:
 # ---------------------------------------------------------------- in the other process
 
 
-def serve(orders: socket.socket) -> None:
+def prepare() -> None:
+    """Do once what each command would do first: import its modules, and read its options from the annotations."""
     for module in IMPORTED:
         with suppress(Exception):  # the command will say what is wrong with it
             importlib.import_module(module)
+    with suppress(Exception):
+        import typer.main
+
+        from crawler.cli.app import app
+
+        declared, read = typer.main.get_command(app), typer.main.get_command
+        typer.main.get_command = lambda given: declared if given is app else read(given)
     gc.collect()
     gc.freeze()
+
+
+def serve(orders: socket.socket) -> None:
+    prepare()
     while True:
         data, descriptors, _, _ = socket.recv_fds(orders, 1 << 16, 3)
         if not data:

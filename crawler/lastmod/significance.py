@@ -10,6 +10,8 @@ where these are, so Siteatlas compares, in this order:
 4. The pages of this run, for slots of which nothing is known yet: figures that change inside the same words on most
    pages, texts that move from page to page, places where most pages show something else.
 
+A list that gains a link to a new page changed, however often it does: a rotation would show other pages, too.
+
 The line. A slot that was quiet in earlier runs and moves on most pages now is edited: all prices may rise at once. A
 slot that usually moves on most pages and moves on a few now is edited there.
 """
@@ -40,6 +42,7 @@ from crawler.parse.snapshot.diff import (
     FRAME,
     LINK,
     MOVED,
+    NEWS,
     Delta,
     Difference,
 )
@@ -68,6 +71,8 @@ EXCHANGED: Final = "made room for a text that does not count"
 _ROTATING: Final = frozenset(
     (IN_POOL, VARIES, VARIES_HERE, USUAL, USUAL_HERE, USUAL_TEXT, WANDERS, TURNS_OVER, IN_CARD)
 )
+_NO_NEWS: Final = frozenset((IN_FRAME, SHARED, VARIES, VARIES_HERE))
+"""Reasons for which even a link to a new page does not count."""
 _MOVING: Final = frozenset((COUNTER, VARIES, VARIES_HERE))
 """Reasons that find a move without the history of its slots, which is then no quiet one."""
 
@@ -131,6 +136,9 @@ class SignificanceModel:
                 del reasons[n]
         self._explain_by_exchange(differences, reasons)
         self._explain_by_unit(differences, reasons)
+        for n in _announced(differences):
+            if reasons.get(n) not in _NO_NEWS:
+                reasons.pop(n, None)
         own = [d for n, d in enumerate(differences) if n not in reasons]
         return Judgement(own, [(differences[n], reason) for n, reason in sorted(reasons.items())])
 
@@ -318,6 +326,15 @@ def build_significance_model(
     for page, delta in deltas():
         model.add_second_pass(page, delta)
     return model
+
+
+def _announced(differences: list[Difference]) -> list[int]:
+    """The links to new pages, at the places where no link to a known page came."""
+    places: dict[int, list[int]] = {}
+    for n, d in enumerate(differences):
+        if d.flags & LINK and not d.gone:
+            places.setdefault(d.place, []).append(n)
+    return [n for here in places.values() if all(differences[n].flags & NEWS for n in here) for n in here]
 
 
 def _unbalanced(differences: list[Difference], chosen: list[int]) -> list[int]:

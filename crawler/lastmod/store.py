@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import msgspec
@@ -10,7 +11,8 @@ from crawler.lastmod.experiment import SecondRead
 from crawler.lastmod.memory import ChangeHistory, SiteMemory
 from crawler.lastmod.policy import MIN_BUILD_PAGES, MIN_BUILD_SHARE
 from crawler.lastmod.significance import SAMPLE_SIZE
-from crawler.parse.snapshot.diff import Delta, content_keys
+from crawler.model import Url
+from crawler.parse.snapshot.diff import Delta, content_keys, with_news
 from crawler.state.database import storage_errors
 from crawler.state.store import read_about, write_about
 from sitemap import BuildTime, find_build_times
@@ -18,8 +20,12 @@ from sitemap import BuildTime, find_build_times
 # The pages compared in this run: parsed in an earlier run, and parsed or unchanged in this one.
 _FROM_COMPARED: Final = """FROM visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content
   WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL"""
-_DELTAS: Final = f"""SELECT v.id, c.delta {_FROM_COMPARED} AND v.content != m.content AND c.run = ? AND c.delta != x''
-  ORDER BY v.id"""
+_DELTAS: Final = f"""SELECT v.id, (SELECT url FROM url WHERE id = v.id), c.delta {_FROM_COMPARED}
+  AND v.content != m.content AND c.run = ? AND c.delta != x'' ORDER BY v.id"""  # noqa: S608 - our own
+_NEW_PAGES: Final = """SELECT u.url FROM visit v JOIN url u ON u.id = v.id
+  WHERE v.state = 'indexable' AND v.id NOT IN (SELECT id FROM memory) LIMIT ?"""
+MAX_NEW_PAGES: Final = 20_000
+"""New pages of a run; when a run finds more, links to them are no news."""
 _SAMPLE: Final = (
     f"SELECT c.text {_FROM_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
 )
@@ -74,9 +80,18 @@ class ObservationStore:
 
     def deltas(self) -> Iterator[tuple[int, Delta]]:
         """The pages with differences, and these."""
+        new_pages = self._new_pages
         with storage_errors():
-            for number, packed in self._db.execute(_DELTAS, (self._run,)):
-                yield number, _decode_delta(packed)
+            for number, url, packed in self._db.execute(_DELTAS, (self._run,)):
+                delta = _decode_delta(packed)
+                yield number, with_news(delta, url, new_pages) if new_pages else delta
+
+    @cached_property
+    def _new_pages(self) -> frozenset[Url]:
+        """The pages that no earlier run met; none when they are too many."""
+        with storage_errors():
+            rows = self._db.execute(_NEW_PAGES, (MAX_NEW_PAGES + 1,)).fetchall()
+        return frozenset(url for (url,) in rows) if len(rows) <= MAX_NEW_PAGES else frozenset()
 
     def sample(self) -> Iterator[tuple[list[int], float]]:
         """The content keys of some compared pages, and how many pages each stands for."""

@@ -13,7 +13,9 @@ from operator import itemgetter
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from crawler.model import Url
 from crawler.parse.html.text import one_line
 from crawler.parse.snapshot.blocks import (
     ContentBlock,
@@ -24,6 +26,7 @@ from crawler.parse.snapshot.blocks import (
     statement_place,
 )
 from crawler.parse.snapshot.text import Memo, has_date, has_fingerprint, mask_variable_text
+from crawler.url.normalize import InvalidUrl, join_url
 
 MAX_DIFFERENCES = 200
 MAX_TEXT = 120
@@ -57,6 +60,10 @@ FINGERPRINT = 8
 """Flag of a difference: it has the URL of an asset whose fingerprint does not count."""
 DATED = 128
 """Flag of a difference: it has a day or a year beside the name of a month."""
+NEWS = 256
+"""Flag of a difference: it is a link that came, to a page that is new on the site. :func:`with_news` sets it."""
+MAX_TARGETS: Final = 4
+"""Targets of a link and its pictures that a difference keeps."""
 
 
 class Difference(Struct, frozen=True, array_like=True):
@@ -69,6 +76,7 @@ class Difference(Struct, frozen=True, array_like=True):
     place from the innermost container with a class or id, which may stand in several templates, and ``unit`` the box
     without the element that gives the text its role. ``size`` is the number of characters of the whole text.
     ``figures`` are the first numbers in it, each behind the hashes of the word before it and of the word after it.
+    ``targets`` are those of a link that has a text, as written in the page.
     """
 
     gone: bool
@@ -87,6 +95,7 @@ class Difference(Struct, frozen=True, array_like=True):
     size: int = 0
     unit: int = 0
     figures: tuple[tuple[int, int, float], ...] = ()
+    targets: tuple[str, ...] = ()
 
 
 class Delta(Struct, frozen=True, array_like=True):
@@ -122,6 +131,25 @@ def compare(before: bytes, after: bytes) -> Delta:
     listed = lost[: max(MAX_DIFFERENCES // 2, MAX_DIFFERENCES - len(gained))]
     listed += gained[: MAX_DIFFERENCES - len(listed)]
     return Delta(listed, more=len(listed) < len(lost) + len(gained))
+
+
+def with_news(delta: Delta, url: Url, new_pages: Container[str]) -> Delta:
+    """The differences of the page ``url``, with the flag ``NEWS`` at links that came to one of the ``new_pages``."""
+    if not any(d.targets and not d.gone for d in delta.differences):
+        return delta
+    return replace(delta, differences=[_with_news(d, url, new_pages) for d in delta.differences])
+
+
+def _with_news(d: Difference, url: Url, new_pages: Container[str]) -> Difference:
+    is_news = not d.gone and any(_join(url, target) in new_pages for target in d.targets)
+    return replace(d, flags=d.flags | NEWS) if is_news else d
+
+
+def _join(url: Url, target: str) -> str:
+    try:
+        return join_url(url, target)
+    except InvalidUrl:
+        return ""
 
 
 def content_keys(snapshot: bytes) -> list[int]:
@@ -279,8 +307,18 @@ def _difference(  # noqa: PLR0913 - the fields of a difference
     nth, nth_last = (_nth_key(place, number) for number in numbers)
     unit = block.box.partition(b"\x1f")[0]
     keys = gone, place, spot, shape, exact, after, ahead, among
+    words, *targets = block.compared_text.split("\x1f")
     return Difference(
-        *keys, flags, text, nth, nth_last, _box_key(block.box), len(block.text), _box_key(unit), _figures(block.text)
+        *keys,
+        flags,
+        text,
+        nth,
+        nth_last,
+        _box_key(block.box),
+        len(block.text),
+        _box_key(unit),
+        _figures(block.text),
+        tuple(targets[:MAX_TARGETS]) if block.is_link and words else (),
     )
 
 

@@ -2,25 +2,33 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from random import Random
 from zlib import crc32
 
 import pytest
 
 from crawler.lastmod.memory import MAX_SLOTS, ChangeHistory, SiteMemory, update_history
 from crawler.lastmod.significance import build_significance_model
-from crawler.parse.snapshot.diff import Delta, compare, content_keys
+from crawler.model import Url
+from crawler.parse.snapshot.diff import Delta, compare, content_keys, with_news
 from crawler.parse.snapshot.snapshot import take_snapshot
 
 WORDS = ["river", "stone", "harbour", "market", "engine", "copper", "window", "garden", "signal", "method"]
 WORDS += ["winter", "paper"]
 Site = dict[int, str]
+ORIGIN = "https://site.example"
 
 
 def said(before: Site, after: Site, learnt: SiteMemory | None = None) -> set[int]:
     """The pages that are said to have changed; ``learnt`` is brought up to date."""
     kept = {page: take_snapshot(body.encode()) for page, body in before.items()}
     now = {page: take_snapshot(body.encode()) for page, body in after.items()}
-    deltas: dict[int, Delta] = {n: compare(kept[n], now[n]) for n in now if n in kept and kept[n] != now[n]}
+    new = {f"{ORIGIN}/{n}" for n in now.keys() - kept.keys()}
+    deltas: dict[int, Delta] = {
+        n: with_news(compare(kept[n], now[n]), Url(f"{ORIGIN}/{n}"), new)
+        for n in now
+        if n in kept and kept[n] != now[n]
+    }
     sample = ((content_keys(each), 1.0) for each in now.values())
     made = build_significance_model(learnt or SiteMemory(), deltas.items, sample)
     told = {page for page, delta in deltas.items() if made.judge(page, delta).significant}
@@ -190,6 +198,42 @@ def test_ours_a_new_page_in_the_menu_changes_the_list_that_names_it_only() -> No
     before = site(60, made(["a", "b"], "<ul><li><a href=/a>a</a></ul>"))
     after = site(60, made(["a", "b", "new"], "<ul><li><a href=/a>a</a><li><a href=/new>new</a></ul>"))
     assert said(before, after) == {5}
+
+
+def archives(posts: list[int], title: Callable[[int], str]) -> Site:
+    """Posts, and the pages that list them, newest first, ten on each: a new post moves all others on by one."""
+    shown = {n: article(n) for n in posts}
+    for first in range(0, len(posts), 10):
+        cards = "".join(
+            f"<article><h2><a href=/{n}>{title(n)}</a></h2><p>{own(n, 3)}</p></article>"
+            for n in sorted(posts, reverse=True)[first : first + 10]
+        )
+        shown[-1 - first] = f"<html><title>Page {first}</title><body><main>{cards}</main></body></html>"
+    return shown
+
+
+@pytest.mark.parametrize("title", [lambda n: own(n, 2), lambda n: f"Report {n} of the harbour"])
+def test_google_a_list_of_posts_changes_with_each_new_post(title: Callable[[int], str]) -> None:
+    learnt, before = SiteMemory(), archives([*range(75)], title)
+    for newest in range(75, 79):
+        after = archives([*range(newest + 1)], title)
+        assert {-1} <= said(before, after, learnt) <= {-1, -71}, newest  # the last page is longer now
+        before = after
+
+
+def test_ours_a_box_that_shows_other_pages_each_day_announces_no_new_page() -> None:
+    def made(size: int, day: int) -> Site:
+        def links(n: int) -> str:
+            shown = Random(f"{n} {day}").sample(range(size), 5) + [size - 1] * (n % 20 == day)
+            return "".join(f"<li><a href=/{each}>{own(each, 2)}</a></li>" for each in shown)
+
+        return site(size, lambda n: article(n, side=f"<div class=related><ul>{links(n)}</ul></div>"))
+
+    learnt, before = SiteMemory(), made(120, 0)
+    for day in range(1, 5):
+        after = made(120 + day, day)
+        assert said(before, after, learnt) == set(), day
+        before = after
 
 
 def test_ours_a_sidebar_of_one_section_is_no_change() -> None:
