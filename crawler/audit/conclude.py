@@ -85,7 +85,9 @@ class AuditFinisher:
         stopped = "" if is_over else visited.ending.value
         level = completeness(read_coverage(store.db, stopped, store.run.started))
         run = with_counts(store.run, visited, level)
-        observed = observe(store.db, run, self._plan.config.content.lastmod, source_key(self._plan))
+        policy = self._plan.config.content.lastmod
+        policy = "observed" if policy == "git" else policy  # an audit compares a sitemap with what it saw itself
+        observed = observe(store.db, run, policy, source_key(self._plan))
         graph = load_graph(store.db, self._plan.seed)
         if graph is None:
             raise self._nothing_to_audit(run)
@@ -107,8 +109,7 @@ class AuditFinisher:
         bots = self._bot_activity(graph, figures, pages.copies)
         if not doubts:  # URLs that nothing leads to may fail: the crawl of the site is complete all the same
             run = replace(run, completeness=CompletenessLevel.COMPLETE.value, because="")
-        distrust = [observed.distrust] if observed.distrust else []
-        notes = [*visited.notes, *distrust, *notes, *self._notes(figures, copies)]
+        notes = [*visited.notes, *observed.notes, *notes, *self._notes(figures, copies)]
         run = replace(run, notes=notes, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))
         code = run.exit_code or (1 if visited.tally.internal_errors else 0)
