@@ -250,7 +250,7 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     engine_noindex: str = ""  # the evidence of a noindex for search engines that it names, without one for all robots
     scripts: list[str] = []  # that the raw page loads, as written; empty unless pages may be rendered
     rendered: bool = False  # the page as its scripts left it, with what counts of the raw page
-    render_notes: list[str] = []  # what differs between the raw and the rendered page, each with a code
+    notes: list[str] = []  # what an audit reports of it, each as "rule: sentence"
 
 
 class Verdict(Struct, frozen=True):

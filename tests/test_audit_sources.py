@@ -168,6 +168,20 @@ def test_ours_people_who_follow_old_links_stay_people(audit: Command) -> None:
     assert found("gone.visited") == {*gone, *(f"/linked-{n}" for n in range(9))}
 
 
+# ---------------------------------------------------------------- what Googlebot does not read
+
+
+def test_google_a_page_over_two_megabytes_is_a_finding_with_what_it_loses(audit: Command) -> None:
+    large = f"{page('/')}<!--{'x' * 2_000_000}--><a href='/lost'>Lost</a>"
+    with scripted({**pages(), "/plain": large}) as site:
+        ran = audit(site.url, "-o", "out")
+        assert ran.code == 0, ran.err
+        assert found("google.size") == {"/plain"}
+        (finding,) = (each for each in report()["findings"] if each["rule"] == "google.size")
+        assert f"1 link (such as {site.url}lost)" in finding["sentence"]
+        assert "render" in report()["absent"]
+
+
 # ---------------------------------------------------------------- soft 404s
 
 

@@ -17,7 +17,7 @@ from crawler.audit.coverage import crawl_coverage, forgotten_pages
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.entries import PublishedEntries
 from crawler.audit.evidence.hreflang import SiteVersions
-from crawler.audit.evidence.rendering import RenderedPages
+from crawler.audit.evidence.page_notes import NotedPages
 from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import ClaimStore, FindingStore
 from crawler.audit.evidence.url_matching import UrlMatcher
@@ -85,7 +85,9 @@ class AuditFinisher:
         stopped = "" if is_over else visited.ending.value
         level = completeness(read_coverage(store.db, stopped, store.run.started))
         run = with_counts(store.run, visited, level)
-        observed = observe(store.db, run, self._plan.config.content.lastmod, source_key(self._plan))
+        policy = self._plan.config.content.lastmod
+        policy = "observed" if policy == "git" else policy  # an audit compares a sitemap with what it saw itself
+        observed = observe(store.db, run, policy, source_key(self._plan))
         graph = load_graph(store.db, self._plan.seed)
         if graph is None:
             raise self._nothing_to_audit(run)
@@ -100,15 +102,14 @@ class AuditFinisher:
         visits = VisitLookup(self._db)
         self._found.put(pages.findings())
         self._judge_redirects(pages, RedirectFindings(self._db, graph, visits))
-        clusters, rendered = self._judge_published(pages, visits, lint, media.findings)
+        clusters, noted = self._judge_published(pages, visits, lint, media.findings)
         figures = Statistics(store.db, graph, run.started, pages.copies, self._segments)
         if is_over and not figures.pages:
             raise self._nothing_to_audit(run)
         bots = self._bot_activity(graph, figures, pages.copies)
         if not doubts:  # URLs that nothing leads to may fail: the crawl of the site is complete all the same
             run = replace(run, completeness=CompletenessLevel.COMPLETE.value, because="")
-        distrust = [observed.distrust] if observed.distrust else []
-        notes = [*visited.notes, *distrust, *notes, *self._notes(figures, copies)]
+        notes = [*visited.notes, *observed.notes, *notes, *self._notes(figures, copies)]
         run = replace(run, notes=notes, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))
         code = run.exit_code or (1 if visited.tally.internal_errors else 0)
@@ -126,7 +127,7 @@ class AuditFinisher:
             | self._unchecked_bots(bots),
             undecided=gaps,
             absent=nothing_to_check(
-                gaps, has_media=not media.are_none, has_versions=clusters.are_stated, has_rendered=rendered.are_any
+                gaps, has_media=not media.are_none, has_versions=clusters.are_stated, has_rendered=noted.differ_rendered
             ),
             unasked=unasked,
         )
@@ -193,17 +194,17 @@ class AuditFinisher:
 
     def _judge_published(
         self, pages: PageFindings, visits: VisitLookup, lint: Sequence[AuditFinding], media: Sequence[AuditFinding]
-    ) -> tuple[SiteVersions, RenderedPages]:
-        """Store findings about sitemap entries, hreflang clusters and rendered pages; returns the last two."""
+    ) -> tuple[SiteVersions, NotedPages]:
+        """Store findings about sitemap entries, hreflang clusters and the notes on pages; returns the last two."""
         params = self._plan.params
         entries = PublishedEntries(self._db, visits, params)
         entries.assign_pages()
         clusters = SiteVersions(self._db, visits, params)
-        rendered = RenderedPages(self._db)
-        for findings in (lint, entries.spellings(), clusters.judge(), rendered.judge(), media):
+        noted = NotedPages(self._db)
+        for findings in (lint, entries.spellings(), clusters.judge(), noted.judge(), media):
             self._found.put((0.0, pages.with_links(found)) for found in findings)
         self._found.put(self._with_visits(pages, entries.judge()))
-        return clusters, rendered
+        return clusters, noted
 
     def _with_visits(
         self, pages: PageFindings, findings: Iterator[AuditFinding]

@@ -51,6 +51,7 @@ RULE_GROUPS: Final = (
     RuleGroup("weak", "Weakly linked", _rules_of("weak")),
     RuleGroup("hreflang", "hreflang", _rules_of("cluster")),
     RuleGroup("render", "Pages that scripts change", _rules_of("render")),
+    RuleGroup("google", "Indexing", _rules_of("google")),
     RuleGroup("media", "Images and videos", _rules_of("media")),
     RuleGroup("lint", "Lint of the sitemaps", _worst_first(LINT)),
     RuleGroup("reach", "Hard to reach", _rules_of("reach")),

@@ -215,9 +215,15 @@ class RenderConfig(ConfigSection):
 class ContentConfig(ConfigSection):
     """What the sitemap says about each page."""
 
-    lastmod: Literal["observed", "header", "page", "none"] = "observed"
+    lastmod: Literal["observed", "header", "page", "git", "none"] = "observed"
     """Source of lastmod. observed: the best evidence. header: only the Last-Modified header. page: only dates in the
-    page. none: no lastmod."""
+    page. git: the last commit of the source file of the page, otherwise as observed. none: no lastmod."""
+    repository: str = ""
+    """Directory of the source files of the site in a Git repository, for the dates of git. Default: the current
+    directory."""
+    generator: Literal["", "hugo", "jekyll", "eleventy", "mkdocs", "sphinx", "astro", "docusaurus"] = ""
+    """Site generator that builds the site, for the dates of git. Default: the one whose settings file is in the
+    repository."""
     images: bool = True
     """Include the images of each page in the sitemap."""
     max_image_share: float = Field(default=0.5, ge=0, le=1)

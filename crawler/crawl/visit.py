@@ -138,7 +138,7 @@ def parser_options(plan: CrawlPlan) -> ParserOptions:
         images=content.images,
         videos=content.videos,
         alternates=content.alternates,
-        dates=content.lastmod in ("observed", "page"),
+        dates=content.lastmod in ("observed", "page", "git"),
         max_links=parse.max_links,
         token=_token(plan),
         scripts=_may_render(plan.config),

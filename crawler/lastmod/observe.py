@@ -1,35 +1,54 @@
 """Observes each page of a run: whether it changed, what changed, and its lastmod."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
+from crawler.config.config import ContentConfig
 from crawler.lastmod.experiment import choose_second_reads
 from crawler.lastmod.memory import SiteMemory
-from crawler.lastmod.policy import LastmodPolicy, SourcedDate, date_of_known_page, date_of_new_page, why_distrusted
+from crawler.lastmod.policy import (
+    NO_DATE,
+    LastmodPolicy,
+    SourcedDate,
+    date_of_known_page,
+    date_of_new_page,
+    why_distrusted,
+)
 from crawler.lastmod.significance import SignificanceModel, build_significance_model
 from crawler.lastmod.store import ObservationStore, PageObservation
-from crawler.model import ResponseMetadata
+from crawler.model import ResponseMetadata, Url
 from crawler.parse.snapshot.diff import Delta, discounted_text, evidence_text
 from crawler.state.database import transaction
 from crawler.state.runs import Run
 from sitemap import BuildTime
 
+CommitDates = Callable[[list[tuple[int, Url]]], tuple[Mapping[int, SourcedDate], tuple[str, ...]]]
+"""Dates pages, pairs of an id and a URL, by a repository: the dates by id, with notes."""
+
 
 @dataclass(frozen=True, slots=True)
 class SiteObservation:
-    """What a run observed of the whole site: why its Last-Modified is distrusted, or "".
+    """What a run observed of the whole site. ``distrust`` says why its Last-Modified is distrusted, or is "".
 
-    ``memory`` is what it learnt of changes, None for nothing. ``policy`` is the one that gave the dates.
+    ``memory`` is what it learnt of changes, None for nothing. ``policy`` is the one that gave the dates. ``notes`` are
+    for the summary.
     """
 
     memory: SiteMemory | None
     distrust: str
     policy: LastmodPolicy
+    notes: tuple[str, ...]
 
 
-def observe(db: sqlite3.Connection, run: Run, policy: LastmodPolicy, source_key: str) -> SiteObservation:
-    """Mark the changed pages of a run and date all pages. Repeatable after a crash. Raises StorageError."""
+def observe(
+    db: sqlite3.Connection, run: Run, policy: LastmodPolicy, source_key: str, commits: CommitDates | None = None
+) -> SiteObservation:
+    """Mark the changed pages of a run and date all pages. Repeatable after a crash. Raises StorageError.
+
+    ``commits`` dates pages by the repository of the site.
+    """
     store = ObservationStore(db, run.number)
     with transaction(db):
         store.mark_all_unchanged()
@@ -40,11 +59,21 @@ def observe(db: sqlite3.Connection, run: Run, policy: LastmodPolicy, source_key:
             memory = model.learn(store.deltas())
         distrust = store.distrust or why_distrusted(*store.stamps(source_key))
         is_other = store.policy not in ("", policy)
-        builds = store.builds if policy == "observed" else []
+        builds = store.builds if policy in ("observed", "git") else []
+        dates, notes = commits(store.urls()) if commits else ({}, ())
         for pages in store.pages():
             known = (_for_policy(page, policy, is_other=is_other) for page in pages)
-            store.store_dates(_with_dates(known, run.started, policy, builds, trusted=not distrust))
-    return SiteObservation(memory, distrust, policy)
+            store.store_dates(_with_dates(known, run.started, policy, builds, dates, trusted=not distrust))
+    return SiteObservation(memory, distrust, policy, tuple(filter(None, [distrust, *notes])))
+
+
+def commit_dates(content: ContentConfig, start: Url) -> CommitDates | None:
+    """What dates the pages of a site by its repository; None unless the configuration wants it. Raises UsageError."""
+    if content.lastmod != "git":
+        return None
+    from crawler.lastmod.git import Repository  # noqa: PLC0415 - few sites need it
+
+    return partial(Repository(content).page_dates, start=start)
 
 
 class Comparison:
@@ -107,16 +136,22 @@ def _for_policy(page: PageObservation, policy: LastmodPolicy, *, is_other: bool)
 
 
 def _with_dates(
-    pages: Iterable[PageObservation], now: float, policy: LastmodPolicy, builds: list[BuildTime], *, trusted: bool
+    pages: Iterable[PageObservation],
+    now: float,
+    policy: LastmodPolicy,
+    builds: list[BuildTime],
+    commits: Mapping[int, SourcedDate],
+    *,
+    trusted: bool,
 ) -> Iterator[tuple[str, str, int]]:
     for page in pages:
         sighting = ResponseMetadata(
             page.seen_at, header_date=page.header_date, page_date=page.page_date, page_date_source=page.page_date_source
         )
         if page.before is None:
-            dated = date_of_new_page(sighting, policy, trusted, builds)
+            dated = date_of_new_page(sighting, policy, trusted, builds, commits.get(page.id, NO_DATE))
         else:
             before = SourcedDate(page.lastmod or "", page.lastmod_source or "")
             since = page.last_visit if page.changed else None
-            dated = date_of_known_page(before, sighting, since, now, policy, trusted)
+            dated = date_of_known_page(before, sighting, since, now, policy, trusted, commits.get(page.id, NO_DATE))
         yield dated.lastmod, dated.source, page.id

@@ -16,7 +16,7 @@ from crawler.model import ResponseMetadata
 from crawler.units import w3c
 from sitemap import BuildTime
 
-LastmodPolicy = Literal["observed", "header", "page", "none"]
+LastmodPolicy = Literal["observed", "header", "page", "git", "none"]
 EARLIEST_DATE: Final = 788_918_400.0
 """1995-01-01: earlier dates are defaults of clocks and file systems, not of pages."""
 CLOCK_SLACK: Final = 5.0
@@ -34,6 +34,11 @@ MIN_DISTRUST_PAGES: Final = 3
 """Distrust the Last-Modified of a site if it moved on this many pages with unchanged content ..."""
 MIN_DISTRUST_SHARE: Final = 0.1
 """... and on this share of them."""
+MAX_TIMED_INTERVAL: Final = 7_200.0
+"""Seconds between two visits up to which a change between them has a time, not only a day.
+
+Bing prefers a time: https://blogs.bing.com/webmaster/February-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap.
+"""
 _EASTMOST: Final = 14 * 3600.0  # seconds by which a day begins earlier than in UTC
 _WESTMOST: Final = 12 * 3600.0  # seconds by which it ends later
 _DAY: Final = 86_400.0
@@ -50,10 +55,18 @@ class SourcedDate(Struct, frozen=True):
     source: str = ""
 
 
+NO_DATE: Final = SourcedDate()
+_BY_OBSERVATION: Final = ("observed", "git")
+
+
 def date_of_new_page(
-    metadata: ResponseMetadata, policy: LastmodPolicy, trusted: bool = True, builds: Sequence[BuildTime] = ()
+    metadata: ResponseMetadata,
+    policy: LastmodPolicy,
+    trusted: bool = True,
+    builds: Sequence[BuildTime] = (),
+    commit: SourcedDate = NO_DATE,
 ) -> SourcedDate:
-    """The date of a new page.
+    """The date of a new page. ``commit`` is the date in the repository, for ``git``, which else is as ``observed``.
 
     ``observed`` takes Last-Modified if it is credible, else the date in the page; the other way around if Last-Modified
     is the time of one of the ``builds``. ``header`` and ``page`` take one of them only; ``none`` neither. ``trusted``:
@@ -62,12 +75,14 @@ def date_of_new_page(
     header = SourcedDate(metadata.header_date, HEADER) if metadata.header_date else SourcedDate()
     is_stated = bool(metadata.page_date) and not _is_response_time(metadata)
     page = SourcedDate(metadata.page_date, metadata.page_date_source) if is_stated else SourcedDate()
-    if policy == "observed":
+    if policy == "git" and commit.lastmod:
+        return commit
+    if policy in _BY_OBSERVATION:
         if not trusted:
             return page
         first, second = (page, header) if build_of(metadata.header_date, builds) else (header, page)
         return first if first.lastmod else second
-    return {"header": header, "page": page}.get(policy, SourcedDate())
+    return {"header": header, "page": page}.get(policy, NO_DATE)
 
 
 def build_of(header_date: str, builds: Sequence[BuildTime]) -> BuildTime | None:
@@ -78,39 +93,45 @@ def build_of(header_date: str, builds: Sequence[BuildTime]) -> BuildTime | None:
     return next((build for build in builds if build.first <= moment <= build.last), None)
 
 
-def date_of_known_page(
+def date_of_known_page(  # noqa: PLR0913 - the evidence, and how far to believe it
     before: SourcedDate,
     metadata: ResponseMetadata,
     changed_since: float | None,
     now: float,
     policy: LastmodPolicy,
     trusted: bool = True,
+    commit: SourcedDate = NO_DATE,
 ) -> SourcedDate:
     """The date of a page that was published with the date ``before``.
 
     ``changed_since`` is the time of the previous visit if the page changed since; None if it did not: then ``observed``
     keeps the published date. For a changed page it takes the date in the page, else Last-Modified, if it lies between
-    the two visits and is later than the published one; else the day of ``now``, the start of the run, or the second of
-    a second change on one day. ``header`` and ``page`` take the stated date, but keep the published one rather than an
-    earlier one or none while the page is unchanged. All times are Unix time in seconds.
+    the two visits and is later than the published one; else ``now``, the start of the run: its day, or its second if
+    the visits are at most :data:`MAX_TIMED_INTERVAL` apart or the page changed before on this day. ``git`` is the same
+    with ``commit`` as the first evidence, which also dates a page without a date. ``header`` and ``page`` take the
+    stated date, but keep the published one rather than an earlier one or none while the page is unchanged. All times
+    are Unix time in seconds.
     """
     if policy == "none":
         return SourcedDate()
-    if policy != "observed":
+    if policy not in _BY_OBSERVATION:
         stated = date_of_new_page(metadata, policy)
         stays = changed_since is None and _first_moment(stated.lastmod) <= _first_moment(before.lastmod)
         return before if stays else stated
     if changed_since is None:
-        return before
+        return before if before.lastmod else commit
     published = _first_moment(before.lastmod)
-    candidates = [] if _is_response_time(metadata) else [SourcedDate(metadata.page_date, metadata.page_date_source)]
+    candidates = [commit]
+    if not _is_response_time(metadata):
+        candidates.append(SourcedDate(metadata.page_date, metadata.page_date_source))
     if trusted:
         candidates.append(SourcedDate(metadata.header_date, HEADER))
     for stated in candidates:
         if _first_moment(stated.lastmod) > published and changed_since <= _last_moment(stated.lastmod):
             return stated
     moment = datetime.fromtimestamp(now, UTC)
-    if published < moment.replace(hour=0, minute=0, second=0, microsecond=0).timestamp():
+    is_timed = metadata.at - changed_since <= MAX_TIMED_INTERVAL
+    if not is_timed and published < moment.replace(hour=0, minute=0, second=0, microsecond=0).timestamp():
         return SourcedDate(moment.strftime("%Y-%m-%d"), SEEN_TO_CHANGE)
     return SourcedDate(w3c(now), SEEN_TO_CHANGE)
 

@@ -35,6 +35,8 @@ _PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.pag
   FROM visit v JOIN content c ON c.id = v.content LEFT JOIN memory m ON m.id = v.id
     LEFT JOIN content b ON b.id = m.content
   WHERE v.id > ? AND v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id LIMIT 1000"""
+_URLS: Final = """SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id JOIN content c ON c.id = v.content
+  WHERE v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id"""
 # Pages only: the date of a feed is that of its newest entry
 _COUNT_STAMPS: Final = f"""SELECT count(*), coalesce(sum(v.last_modified != m.last_modified), 0) {_FROM_COMPARED}
   AND length(c.text) > 0 AND v.changed = 0 AND v.last_modified != '' AND m.last_modified != '' AND m.source_key = ?"""
@@ -179,6 +181,11 @@ class ObservationStore:
             (total,) = self._db.execute(_COUNT_HEADER_DATES).fetchone()
             dates = self._db.execute(_HEADER_DATES)
             return find_build_times(dates, total, min_pages=MIN_BUILD_PAGES, min_share=MIN_BUILD_SHARE)
+
+    def urls(self) -> list[tuple[int, Url]]:
+        """The ids and URLs of the pages."""
+        with storage_errors():
+            return self._db.execute(_URLS).fetchall()
 
     def pages(self) -> Iterator[list[PageObservation]]:
         """The pages in batches; the tables may be written between two batches."""

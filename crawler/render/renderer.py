@@ -276,7 +276,7 @@ def merge(raw: Page, rendered: Page, document: RenderedDocument, resources: Page
         faults=[*rendered.faults, *partial],
         scripts=raw.scripts,
         rendered=True,
-        render_notes=notes[:MAX_NOTES],
+        notes=[*raw.notes, *notes[:MAX_NOTES]],
         is_known=False,
     )
 

@@ -16,6 +16,7 @@ from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.visit import Clock, open_frontier, start_moved, visit
 from crawler.errors import NothingCrawlable, SiteatlasError, StorageError, single_error
+from crawler.lastmod.observe import commit_dates
 from crawler.model import Outcome
 from crawler.publish.gate import reject_start
 from crawler.publish.listing import published_not_visited
@@ -48,6 +49,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
     ``replace_foreign`` overwrites a sitemap that no run with this state wrote. ``clock`` gives Unix time for the run
     and its responses. Raises SiteatlasError when nothing could be done; every other ending is in the report.
     """
+    commits = commit_dates(plan.config.content, plan.seed)
     destination = build_destination(plan)
     try:
         if not dry_run:
@@ -68,7 +70,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
 
             reject = partial(_start_rejection, plan) if store.is_first and not accept_shrink else None
             is_static = plan.source is not None and plan.source.folder is not None
-            is_observed = plan.config.content.lastmod == "observed" and not is_static
+            is_observed = plan.config.content.lastmod in ("observed", "git") and not is_static
             again = plan.config.fetch.second_reads if is_observed else 0
             try:
                 visited = await visit(
@@ -80,7 +82,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
             except NothingCrawlable as error:
                 store.record_failure(error, clock())
                 raise
-            finisher = RunFinisher(plan, store, None if dry_run else destination)
+            finisher = RunFinisher(plan, store, None if dry_run else destination, commits)
             finished = finisher.finish(visited, accept_shrink=accept_shrink)
             report = build_report(plan, store, frontier, visited, finished, None if all_left_out else MAX_EXAMPLES)
             if visited.ending in (FinishReason.SITE_DOWN, FinishReason.PARKED):

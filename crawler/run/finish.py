@@ -19,7 +19,7 @@ from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason
 from crawler.crawl.visit import VisitResult, source_key, with_counts
 from crawler.errors import Incomplete, PublishRefused
-from crawler.lastmod.observe import SiteObservation, observe
+from crawler.lastmod.observe import CommitDates, SiteObservation, observe
 from crawler.lastmod.store import ObservationStore
 from crawler.publish import store as publish_store
 from crawler.publish import write
@@ -56,9 +56,15 @@ class FinishedRun:
 
 
 class RunFinisher:
-    """Finishes one run. ``destination`` is None for a dry run, which changes neither files nor memory."""
+    """Finishes one run. ``destination`` is None for a dry run, which changes neither files nor memory.
 
-    def __init__(self, plan: CrawlPlan, store: Store, destination: Directory | None) -> None:
+    ``commits`` dates the pages by the repository of the site, None without one.
+    """
+
+    def __init__(
+        self, plan: CrawlPlan, store: Store, destination: Directory | None, commits: CommitDates | None
+    ) -> None:
+        self._commits = commits
         self._plan = plan
         self._store = store
         self._destination = destination
@@ -73,9 +79,9 @@ class RunFinisher:
         verdict = completeness(read_coverage(db, "" if is_complete else visited.ending.value, self._store.run.started))
         run = replace(with_counts(self._store.run, visited, verdict), outcome="", refusal="", exit_code=0)
         policy = self._plan.config.content.lastmod
-        observation = observe(db, self._store.run, policy, source_key(self._plan))
+        observation = observe(db, self._store.run, policy, source_key(self._plan), self._commits)
         challenges = challenge_note(challenged_pages(db), self._plan.config.fetch.user_agent)
-        run = replace(run, notes=[*visited.notes, *filter(None, [observation.distrust, challenges])])
+        run = replace(run, notes=[*visited.notes, *observation.notes, *filter(None, [challenges])])
         if not is_complete and not output.partial:
             return self._finish_cut_short(run, verdict, visited.ending)
         self._listing.rebuild(complete=is_complete, grace=output.keep_failed, degraded=_is_degraded(verdict))

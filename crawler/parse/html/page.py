@@ -1,15 +1,16 @@
 """Reads an HTML document into a page: detects and decodes it, builds its outline and applies each rule. Pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.model import FetchedDocument, Page
+from crawler.model import DiscoveredBy, FetchedDocument, Page
 from crawler.parse.html import dates, jsonld, lexbor
 from crawler.parse.html.breadcrumb import read_breadcrumb
 from crawler.parse.html.canonical import read_canonicals
-from crawler.parse.html.encoding import is_html, to_utf8
+from crawler.parse.html.encoding import Utf8Body, is_html, to_utf8
 from crawler.parse.html.hreflang import read_alternates
 from crawler.parse.html.images import find_images
 from crawler.parse.html.links import MAX_FAULTS, LinkTargets, PageUrls, base_url, read_link_headers
@@ -19,7 +20,14 @@ from crawler.parse.html.scripts import read_scripts
 from crawler.parse.html.text import MAX_TITLE, one_line
 from crawler.parse.html.video import VideoCollector
 from crawler.robots import meta
+from crawler.units import count_text, size_text
 from crawler.url.resolve import UrlResolver
+
+GOOGLEBOT_BYTES: Final = 2_000_000
+"""Bytes of a page, uncompressed, that Googlebot reads: 2 MB with the HTTP header. It takes them for the whole page.
+
+https://developers.google.com/search/blog/2026/03/crawler-blog-post
+"""
 
 
 class ReadOptions(Struct, frozen=True, array_like=True):
@@ -71,6 +79,49 @@ def _read(
         return Page(is_html=False)  # an empty response is often labelled as HTML
     decoded = to_utf8(body, document.content_type)
     outline = build_outline(decoded.body)
+    page = _page(document, options, resolver, now, outline, decoded)
+    if len(body) <= GOOGLEBOT_BYTES:
+        return page
+    part = to_utf8(body[:GOOGLEBOT_BYTES], document.content_type)
+    start = build_outline(part.body)
+    seen = _page(document, options, resolver, now, start, part)
+    if seen.noindex:
+        return page  # nothing is lost: Google drops it
+    unread = ", ".join([*_unread(page, seen), *_unread_data(outline, start)]) or "only text"
+    note = f"google.size: its HTML has {size_text(len(body))}; Googlebot does not read the last part: {unread}"
+    return replace(page, notes=[note])
+
+
+def _unread(page: Page, seen: Page) -> Iterator[str]:
+    """What a page has beside what Googlebot has ``seen`` of it, in words."""
+    read = dict(seen.links)
+    links = [url for url, found in page.links if found & DiscoveredBy.LINK and url not in read]
+    if links:
+        yield f"{count_text(len(links), 'link')} (such as {links[0]})"
+    if page.canonicals != seen.canonicals:
+        yield "its canonical"
+    if page.noindex or page.engine_noindex != seen.engine_noindex:
+        yield "its noindex"
+    if page.alternates != seen.alternates:
+        yield "hreflang versions"
+
+
+def _unread_data(outline: Outline, start: Outline) -> Iterator[str]:
+    """How many blocks of structured data do not end in the part that Googlebot reads, in words."""
+    blocks, whole = outline.named("script"), {element.text for element in start.named("script")}
+    if count := sum(block.text not in whole for block in blocks):
+        yield count_text(count, "block of JSON-LD", "blocks of JSON-LD")
+
+
+def _page(
+    document: FetchedDocument,
+    options: ReadOptions,
+    resolver: UrlResolver,
+    now: float,
+    outline: Outline,
+    decoded: Utf8Body,
+) -> Page:
+    """The page of an outline."""
     resolver.begin()
     urls = PageUrls(document.url, base_url(outline, document.url, resolver), decoded.encoding, resolver)
     media_urls = replace(urls, resolver=resolver.keeping_all)  # a parameter may choose the size of a picture

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.lastmod.policy import SEEN_TO_CHANGE, LastmodPolicy, SourcedDate, date_of_known_page, why_distrusted
+from crawler.lastmod.policy import (
+    MAX_TIMED_INTERVAL,
+    SEEN_TO_CHANGE,
+    LastmodPolicy,
+    SourcedDate,
+    date_of_known_page,
+    date_of_new_page,
+    why_distrusted,
+)
 from crawler.model import ResponseMetadata
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
@@ -54,6 +62,38 @@ def test_ours_a_change_is_dated_by_the_best_evidence_since_the_last_visit() -> N
 def test_ours_a_change_without_evidence_is_dated_by_the_day_it_was_seen() -> None:
     assert changed() == SourcedDate("2027-01-15", SEEN_TO_CHANGE)
     assert changed(before=SourcedDate()) == SourcedDate("2027-01-15", SEEN_TO_CHANGE)
+
+
+def test_ours_a_change_between_two_near_visits_has_a_time() -> None:
+    """The visit is 100 seconds after the start of the run."""
+    near = date_of_known_page(BEFORE, said(), NOW + 100 - MAX_TIMED_INTERVAL, NOW, "observed")
+    assert near == SourcedDate("2027-01-15T08:00:00+00:00", SEEN_TO_CHANGE)
+    far = date_of_known_page(BEFORE, said(), NOW + 99 - MAX_TIMED_INTERVAL, NOW, "observed")
+    assert far == SourcedDate("2027-01-15", SEEN_TO_CHANGE)
+    stated = date_of_known_page(BEFORE, said(w3c(NOW - 9)), NOW - 60, NOW, "observed")
+    assert stated == SourcedDate(w3c(NOW - 9), "Last-Modified")
+
+
+COMMIT = SourcedDate(w3c(NOW - 3_000), "Git commit of docs/a.md")
+
+
+def by_git(commit: SourcedDate, changed_since: float | None, before: SourcedDate = BEFORE) -> SourcedDate:
+    return date_of_known_page(before, said(w3c(NOW - 1_000)), changed_since, NOW, "git", commit=commit)
+
+
+def test_ours_a_commit_since_the_last_visit_dates_a_change() -> None:
+    assert by_git(COMMIT, YESTERDAY) == COMMIT
+    assert by_git(COMMIT, None) == BEFORE
+    assert by_git(COMMIT, None, SourcedDate()) == COMMIT
+    assert by_git(SourcedDate(), YESTERDAY).source == "Last-Modified"
+
+
+def test_ours_a_commit_that_cannot_be_the_change_does_not_date_it() -> None:
+    """The page changed since the last visit, by its list or its layout, but its file did not."""
+    old = SourcedDate(w3c(YESTERDAY - 60), "Git commit of docs/a.md")
+    assert by_git(old, YESTERDAY).source == "Last-Modified"
+    assert date_of_new_page(said(w3c(NOW - 1_000)), "git", commit=old) == old
+    assert date_of_new_page(said(w3c(NOW - 1_000)), "git").source == "Last-Modified"
 
 
 def test_ours_a_header_that_is_distrusted_is_no_evidence() -> None:

@@ -1,12 +1,14 @@
 """What a page states about itself: canonicals, robots, refreshes, alternates and Link headers."""
 
+from collections.abc import Callable
+
 import pytest
 from htmlpages import NOW, URL, links, read, scan
 
-from crawler.model import DiscoveredBy
+from crawler.model import DiscoveredBy, Page
 from crawler.parse.html import refresh
 from crawler.parse.html.links import parse_link_header
-from crawler.parse.html.page import ReadOptions
+from crawler.parse.html.page import GOOGLEBOT_BYTES, ReadOptions
 
 AT = "https://example.com"
 
@@ -206,3 +208,42 @@ def test_whatwg_invalid_utf8_in_a_link_is_stable() -> None:
 def test_ours_an_empty_answer_is_no_page_whatever_its_label(body: str) -> None:
     assert not read(body).is_html
     assert not scan(body).is_html
+
+
+# ---------------------------------------------------------------- what Googlebot does not read
+
+DATA = '<script type="application/ld+json">{"@type": "Article", "name": "a"}</script>'
+PADDING = f"<!--{'x' * GOOGLEBOT_BYTES}-->"
+
+
+@pytest.mark.parametrize("reader", [read, scan])
+@pytest.mark.parametrize(
+    ("before", "after", "unread"),
+    [
+        ("<head>", "<link rel=canonical href=/c></head>", "its canonical"),
+        ("<head>", "<meta name=robots content=noindex></head>", "its noindex"),
+        ("<head>", "<meta name=googlebot content=noindex></head>", "its noindex"),
+        ("<body><a href=/a>", "<a href=/a><a href=/b>", f"1 link (such as {AT}/b)"),
+        (f"<body>{DATA}", DATA.replace('"a"', '"b"'), "1 block of JSON-LD"),
+        ("<head>", "<link rel=alternate hreflang=de href=/de></head>", "hreflang versions"),
+        ("<body><p>One", "<p>Two", "only text"),
+    ],
+)
+def test_google_what_lies_behind_two_megabytes_is_noted(
+    reader: Callable[[str], Page], before: str, after: str, unread: str
+) -> None:
+    assert reader(f"{before}{PADDING}{after}").notes == [
+        f"google.size: its HTML has 2.0 MB; Googlebot does not read the last part: {unread}"
+    ]
+
+
+def test_google_a_page_within_the_limit_or_with_noindex_in_it_loses_nothing() -> None:
+    assert read(f"<p>{'x' * (GOOGLEBOT_BYTES - 3)}").notes == []
+    assert read(f"<p>{'x' * (GOOGLEBOT_BYTES - 2)}").notes != []
+    assert read(f"<head><meta name=robots content=noindex>{PADDING}<a href=/b>").notes == []
+
+
+def test_google_the_limit_is_in_bytes_of_the_page_as_sent() -> None:
+    page = "<p>" + "\u00e9" * (GOOGLEBOT_BYTES // 2)
+    assert read(page.encode("latin-1"), content_type="text/html; charset=iso-8859-1").notes == []
+    assert read(page).notes != []

@@ -1,0 +1,259 @@
+"""Which page a site generator makes of a source file: Hugo, Jekyll, Eleventy, MkDocs, Sphinx, Astro, Docusaurus. Pure.
+
+The rules are those of a generator's default settings, with the address that a front matter states. A file may have
+several candidates, the likeliest first, because settings choose between them; the crawl knows which of them exist.
+
+| Hugo | https://gohugo.io/content-management/organization/ and …/content-management/urls/ |
+| Jekyll | https://jekyllrb.com/docs/permalinks/ and …/docs/collections/ |
+| Eleventy | https://www.11ty.dev/docs/permalinks/ and …/docs/data-eleventy-supplied/#filepathstem |
+| MkDocs | https://www.mkdocs.org/user-guide/writing-your-docs/#file-layout |
+| Sphinx | https://www.sphinx-doc.org/en/master/usage/builders/index.html (``html`` and ``dirhtml``) |
+| Astro | https://docs.astro.build/en/basics/astro-pages/ and …/en/guides/content-collections/ |
+| Docusaurus | https://docusaurus.io/docs/create-doc, …/docs/blog, …/docs/versioning and …/docs/i18n/introduction |
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Final, Literal, get_args
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+GeneratorName = Literal["hugo", "docusaurus", "astro", "eleventy", "mkdocs", "jekyll", "sphinx"]
+Candidates = Callable[[str], Iterator[str]]
+ANY: Final = "*/"
+"""Any directories, at the start of a key."""
+
+_SCRIPTS: Final = ("js", "ts", "mjs", "cjs", "mts", "cts")
+_DATA: Final = ("toml", "yaml", "yml", "json")
+_OLD_HUGO: Final = tuple(f"config.{end}" for end in _DATA)  # its settings until 2022; others have such a file, too
+_LANGUAGE: Final = r"[a-z]{2}(?:-[A-Za-z]{2,4})?"
+_front_matter = re.compile(r"\ufeff?(?:---|\+\+\+)[ \t]*\r?\n((?:(?!---|\+\+\+).*\n?)*)").match
+_field = re.compile(r"^[\"']?(permalink|url|slug)[\"']?[ \t]*[:=][ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE).findall
+_dated = re.compile(r"(.*/)?(\d{4})-(\d{2})-(\d{2})-([^/]+)").fullmatch
+_hugo_language = re.compile(rf"(.*)\.({_LANGUAGE})").fullmatch
+_docusaurus_order = re.compile(r"(?:(?<=/)|^)\d+\s*[-_.]+\s*(?=[^\d\s/])").sub  # of files and folders in a menu
+_docusaurus_version = re.compile(r"versioned_docs/version-([^/]+)/(.*)").fullmatch
+_docusaurus_language = re.compile(
+    rf"i18n/({_LANGUAGE})/docusaurus-plugin-content-(docs/current|blog|pages)/(.*)"
+).fullmatch
+_docusaurus_part = re.compile(r"(docs|blog|src/pages)/(.*)").fullmatch
+_jekyll_collection = re.compile(r"(?:(.*)/)?_(posts|drafts|[a-z][a-z0-9_-]*)/(.*)").fullmatch
+
+
+def _hugo(stem: str) -> Iterator[str]:
+    if not stem.startswith("content/"):
+        return
+    path = re.sub(r"(^|/)_index(?=\.|$)", r"\1index", stem.removeprefix("content/"))
+    if translated := _hugo_language(path):
+        yield f"{translated[2]}/{translated[1]}"
+        yield translated[1]  # the language of the site has no directory
+    else:
+        yield path
+
+
+def _jekyll(stem: str) -> Iterator[str]:
+    collection = _jekyll_collection(stem)
+    if collection is None:
+        yield stem
+    elif collection[2] == "posts":
+        folder, dated = collection[1] or "", _dated(collection[3])
+        if dated:
+            _, year, month, day, name = dated.groups()
+            yield f"{folder}/{year}/{month}/{day}/{name}"
+            yield f"{ANY}{name}"
+    elif collection[2] not in ("drafts", "layouts", "includes", "data", "sass", "site"):
+        yield f"{collection[2]}/{collection[3]}"
+        yield collection[3]
+
+
+def _eleventy(stem: str) -> Iterator[str]:
+    dated = _dated(stem)
+    path = f"{dated[1] or ''}{dated[5]}" if dated else stem
+    if not any(part.startswith("_") for part in path.split("/")):
+        yield path
+        yield re.sub(r"^(?:src|content|site|docs|pages|views)/(?:content/|pages/)?", "", path)
+
+
+def _mkdocs(stem: str) -> Iterator[str]:
+    if stem.startswith("docs/"):
+        yield stem.removeprefix("docs/")
+        yield re.sub(r"(^|/)readme$", r"\1index", stem.removeprefix("docs/"), flags=re.IGNORECASE)
+
+
+def _sphinx(stem: str) -> Iterator[str]:
+    if not any(part.startswith("_") for part in stem.split("/")):
+        yield stem
+
+
+def _astro(stem: str) -> Iterator[str]:
+    path = stem.removeprefix("src/pages/")
+    if path != stem and "[" not in path and not any(part.startswith("_") for part in path.split("/")):
+        yield path
+    path = stem.removeprefix("src/content/").removeprefix("src/data/")
+    if path != stem:
+        yield path
+        yield path.partition("/")[2]  # of a collection whose name is not in the address, such as docs of Starlight
+
+
+def _docusaurus(stem: str) -> Iterator[str]:
+    if version := _docusaurus_version(stem):
+        yield f"docs/{version[1]}/{_docusaurus_name(version[2])}"
+        yield f"docs/{_docusaurus_name(version[2])}"  # the last version has no directory
+        return
+    language, part, path = "", "", ""
+    if translated := _docusaurus_language(stem):
+        language, part, path = f"{translated[1]}/", translated[2].partition("/")[0], translated[3]
+    elif own := _docusaurus_part(stem):
+        part, path = own[1].removeprefix("src/"), own[2]
+    dated = _dated(path.removesuffix("/index"))
+    if part == "pages":
+        yield f"{language}{path}"
+    elif part == "blog" and dated:
+        yield f"{language}blog/{dated[1] or ''}{dated[2]}/{dated[3]}/{dated[4]}/{dated[5]}"
+    elif part:
+        yield f"{language}{part}/{_docusaurus_name(path)}"
+        yield f"{language}{_docusaurus_name(path)}"  # with routeBasePath: "/"
+        if part == "docs":
+            yield f"{language}docs/next/{_docusaurus_name(path)}"
+
+
+def _docusaurus_name(path: str) -> str:
+    """The path without the numbers that order a menu; a file with the name of its folder is its index."""
+    path = _docusaurus_order("", path)
+    folder, _, name = path.rpartition("/")
+    is_index = name.casefold() in ("readme", folder.rpartition("/")[2].casefold())
+    return f"{folder}/index" if is_index else path
+
+
+class GeneratorRules(Struct, frozen=True):
+    """``markers`` are files that tell a generator, by their names in the directory of the site. ``types`` are the
+    endings of its pages. ``setting`` is the one that names another directory than ``directory`` for them.
+    """
+
+    markers: tuple[str, ...]
+    types: tuple[str, ...]
+    candidates: Candidates
+    directory: str = ""
+    setting: str = ""
+
+
+GENERATORS: Final[dict[GeneratorName, GeneratorRules]] = {
+    "hugo": GeneratorRules(
+        tuple(f"{path}.{end}" for path in ("hugo", "config/_default/hugo", "config/_default/config") for end in _DATA)
+        + _OLD_HUGO,
+        ("md", "markdown", "html", "adoc", "org", "rst"),
+        _hugo,
+        "content/",
+        "contentDir",
+    ),
+    "docusaurus": GeneratorRules(
+        tuple(f"docusaurus.config.{end}" for end in _SCRIPTS), ("md", "mdx", "js", "jsx", "ts", "tsx"), _docusaurus
+    ),
+    "astro": GeneratorRules(
+        tuple(f"astro.config.{end}" for end in _SCRIPTS), ("astro", "md", "mdx", "mdoc", "html"), _astro
+    ),
+    "eleventy": GeneratorRules(
+        (".eleventy.js", *(f"eleventy.config.{end}" for end in _SCRIPTS)),
+        ("md", "html", "njk", "liquid", "11ty.js", "hbs", "ejs", "webc", "pug", "haml", "mustache"),
+        _eleventy,
+        "",
+        "input",
+    ),
+    "mkdocs": GeneratorRules(("mkdocs.yml", "mkdocs.yaml"), ("md", "markdown"), _mkdocs, "docs/", "docs_dir"),
+    "jekyll": GeneratorRules(("_config.yml", "_config.yaml", "_config.toml"), ("md", "markdown", "html"), _jekyll),
+    "sphinx": GeneratorRules(("conf.py",), ("rst", "md", "ipynb", "txt"), _sphinx),
+}
+assert GENERATORS.keys() == set(get_args(GeneratorName))  # noqa: S101 - the table is whole
+
+
+class SiteGenerator(Struct, frozen=True):
+    """The generator of a site. ``root`` is the directory of its ``marker`` in the repository, "" or ending with "/".
+
+    ``directory`` is where its pages are, below ``root``.
+    """
+
+    name: GeneratorName
+    root: str
+    marker: str
+    directory: str
+
+    def with_settings(self, text: str) -> "SiteGenerator":
+        """The same with the directory of pages that its settings name; ``text`` is the content of the marker."""
+        setting = GENERATORS[self.name].setting
+        stated = setting and re.search(rf"\b{setting}\b[\"']?[ \t]*[:=][ \t]*[\"']?([\w./-]+)", text)
+        if not stated:
+            return self
+        directory = stated[1].removeprefix("./").strip("/")
+        return SiteGenerator(self.name, self.root, self.marker, f"{directory}/" if directory not in ("", ".") else "")
+
+    def is_page(self, file: str) -> bool:
+        """Whether a file of the repository has the place and the ending of a page."""
+        types = GENERATORS[self.name].types
+        return file.startswith(self.root + self.directory) and file.endswith(tuple(f".{end}" for end in types))
+
+    def keys(self, file: str, head: str) -> list[str]:
+        """The keys (:func:`path_key`) of the pages that a file may be, the likeliest first.
+
+        ``head`` are its first lines: the address that a front matter states is the only candidate.
+        """
+        rules = GENERATORS[self.name]
+        ending = next(f".{end}" for end in rules.types if file.endswith(f".{end}"))
+        stem = rules.directory + file.removeprefix(self.root).removeprefix(self.directory).removesuffix(ending)
+        matter = _front_matter(head)
+        stated = dict(reversed(_field(matter[1]))) if matter else {}
+        address = stated.get("permalink") or stated.get("url") or ""
+        if address:
+            return [] if any(mark in address for mark in "{:") or address == "false" else [path_key(address)]
+        keys = [path_key(path) for path in rules.candidates(stem)]
+        if slug := stated.get("slug", ""):
+            keys = [path_key(f"{key.rpartition('/')[0]}/{slug.strip('/')}") for key in keys]
+            keys += [path_key(slug)] if slug.startswith("/") else []
+        return list(dict.fromkeys(keys))
+
+
+def find_generator(files: Collection[str], name: GeneratorName | None = None) -> SiteGenerator | None:
+    """The generator of the site nearest to the top of a repository, or the one of this name; None for none."""
+    with_content = {root for root, folder, _ in (file.rpartition("content/") for file in files) if folder}
+    found = []
+    for file in files:
+        for order, (kind, rules) in enumerate(GENERATORS.items()):
+            for marker in rules.markers if name in (None, kind) else ():
+                root = file.removesuffix(marker)
+                is_marker = f"/{file}".endswith(f"/{marker}") and (marker not in _OLD_HUGO or root in with_content)
+                if is_marker:
+                    found.append((root.count("/"), order, root, kind, file))
+    if not found:
+        return None
+    _, _, root, kind, file = min(found)
+    return SiteGenerator(kind, root, file, GENERATORS[kind].directory)
+
+
+def path_key(path: str) -> str:
+    """A path as pages are matched by it: without case, escapes, ``index``, ``.html`` and "/" at its ends."""
+    text = re.sub(r"\.html?$", "", unquote(path).strip("/").casefold()).replace(" ", "-")
+    return "" if text == "index" else text.removesuffix("/index")
+
+
+def match_pages(generator: SiteGenerator, heads: Iterable[tuple[str, str]], pages: Collection[str]) -> dict[str, str]:
+    """The files by the keys of their ``pages``; ``heads`` are files with their first lines.
+
+    The likeliest candidates choose first. A page that two files claim with equal right is nobody's.
+    """
+    named: dict[str, list[str]] = {}
+    for key in pages:
+        named.setdefault(f"{ANY}{key.rpartition('/')[2]}", []).append(key)
+    claims: list[tuple[int, str, str]] = []
+    for file, head in heads:
+        for level, key in enumerate(generator.keys(file, head)):
+            keys = named.get(key, ()) if key.startswith(ANY) else (key,)
+            if len(keys) == 1 and keys[0] in pages:
+                claims.append((level, keys[0], file))
+    found: dict[str, str] = {}
+    for level in range(1 + max((level for level, *_ in claims), default=-1)):
+        placed = set(found.values())
+        here = [(key, file) for each, key, file in claims if each == level and file not in placed and key not in found]
+        rivals = Counter(key for key, _ in here)
+        found |= {key: file if rivals[key] == 1 else "" for key, file in here}
+    return {key: file for key, file in found.items() if file}

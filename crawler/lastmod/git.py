@@ -1,0 +1,197 @@
+"""The dates of pages from the Git repository that a site is built from (``--lastmod git``).
+
+::
+
+    git ls-tree ─ files ─▶ generators ─ file of each page ─▶ one ``git log`` ─▶ date of the last edit of each file
+
+One pass over the history, newest first, until every file has its date. A rename without an edit is followed. A commit
+that touches most pages at once (an import, a new format, a licence) says nothing about any of them and is passed over.
+The history of a shallow clone begins with such a commit, and its dates would be those of the clone:
+https://git-scm.com/docs/git-log, https://git-scm.com/docs/shallow.
+"""
+
+import os
+import subprocess
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from subprocess import DEVNULL, PIPE
+from typing import IO, Final
+
+from msgspec import Struct
+
+from crawler.config.config import ContentConfig
+from crawler.errors import UsageError
+from crawler.lastmod.generators import SiteGenerator, find_generator, match_pages, path_key
+from crawler.lastmod.policy import EARLIEST_DATE, SourcedDate
+from crawler.model import Url
+from crawler.units import count_text, w3c
+from crawler.url.normalize import path_of
+
+MIN_BULK_FILES: Final = 10
+"""A commit says nothing about a page if it touches at least this many of the files of pages ..."""
+MIN_BULK_SHARE: Final = 0.5
+"""... and at least this share of those that exist at that time."""
+MAX_HEAD: Final = 4_096  # bytes of a file that are searched for a front matter
+# No pager, hook, signature check, lazy fetch or lock: a repository may come from somebody else.
+_SAFE: Final = (
+    "--no-pager",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+)
+_ENVIRONMENT: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+_LOG: Final = ("--no-ext-diff", "--no-textconv")  # no programs that the repository names
+_BLOCK: Final = 2**16
+
+
+class Edit(Struct, frozen=True):
+    """A commit: its author's time (Unix), and the files that it changed. ``renamed`` maps new names to old ones."""
+
+    at: float
+    changed: frozenset[str]
+    added: frozenset[str]
+    renamed: Mapping[str, str]
+
+
+class Repository:
+    """A Git repository and the generator of the site in it. Raises UsageError for what is none."""
+
+    def __init__(self, content: ContentConfig) -> None:
+        self._directory = Path(content.repository or ".")
+        top, shallow, prefix, _ = self._text(
+            "rev-parse", "--show-toplevel", "--is-shallow-repository", "--show-prefix", "HEAD"
+        ).split("\n")
+        self._top = Path(top)
+        self.is_shallow = shallow == "true"
+        names = self._text("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD").split("\0")
+        self._files = {name for name in names if name.startswith(prefix)}
+        generator = find_generator(self._files, content.generator or None)
+        if generator is None:
+            wanted = content.generator or "a site generator that Siteatlas knows"
+            raise UsageError(f"{self._directory} has no settings file of {wanted}: name another --repository")
+        self.generator: SiteGenerator = generator.with_settings(self._head(generator.marker, None))
+
+    def page_dates(
+        self, pages: Collection[tuple[int, Url]], start: Url
+    ) -> tuple[Mapping[int, SourcedDate], tuple[str, ...]]:
+        """The dates of pages by id, and notes, from pairs of an id and a URL. ``start`` is the start URL."""
+        if self.is_shallow:
+            why = f"{self._directory} is a shallow clone, so its history does not say when a page was edited"
+            return {}, (f"{why}. Use git fetch --unshallow",)
+        keys = {number: _site_key(url, start) for number, url in pages if "?" not in url}
+        sources = sorted(filter(self.generator.is_page, self._files))
+        files = match_pages(self.generator, ((file, self._head(file)) for file in sources), set(keys.values()))
+        found = last_edits(self._edits(), set(files.values()), sources)
+        dates = {
+            number: SourcedDate(w3c(found[files[key]]), f"Git commit of {files[key]}")
+            for number, key in keys.items()
+            if files.get(key) in found
+        }
+        made = f"{count_text(len(files), 'page')} of {len(pages):,} come from a source file of {self.generator.name}"
+        return dates, (f"{made}, and Git dates {len(dates):,} of these",)
+
+    def _head(self, file: str, size: int | None = MAX_HEAD) -> str:
+        """The first bytes of a file as text, all of it for None, "" if it is not checked out."""
+        with suppress(OSError), (self._top / file).open("rb") as opened:
+            return opened.read(-1 if size is None else size).decode("utf-8", "replace")
+        return ""
+
+    def _edits(self) -> Iterator[Edit]:
+        """The commits, the newest first. Only exact renames are detected, which needs no content of files."""
+        command = self._command(
+            "log", "-z", "--format=%x01%at", "--name-status", "-M100%", "--date-order", *_LOG, "HEAD"
+        )
+        environment = _environment()
+        with subprocess.Popen(command, stdout=PIPE, stderr=DEVNULL, env=environment) as process:  # noqa: S603 - fixed words
+            assert process.stdout is not None  # noqa: S101 - it is a pipe
+            try:
+                yield from _read_edits(_tokens(process.stdout))
+            finally:
+                process.kill()
+
+    def _text(self, *words: str) -> str:
+        try:
+            run = subprocess.run(self._command(*words), capture_output=True, env=_environment(), check=False)  # noqa: S603 - fixed words
+        except FileNotFoundError:
+            raise UsageError("--lastmod git needs the program git, which is not installed") from None
+        if run.returncode:
+            reason = run.stderr.decode("utf-8", "replace").strip().partition("\n")[0].removeprefix("fatal: ")
+            raise UsageError(f"Git cannot read the repository {self._directory} (--repository): {reason}")
+        return run.stdout.decode("utf-8", "surrogateescape").removesuffix("\n")
+
+    def _command(self, *words: str) -> list[str]:
+        return ["git", "-C", str(self._directory), *_SAFE, *words]
+
+
+def last_edits(edits: Iterable[Edit], files: Collection[str], sources: Iterable[str]) -> dict[str, float]:
+    """The time of the last edit of each file, from commits in order, the newest first. Files without one are left out.
+
+    Stops at the commit after which nothing is left to find. A time before 1995 is no evidence, nor is a commit that
+    touches most of the ``sources``, which are the files of all pages.
+    """
+    names = {file: file for file in sources}  # by the name at the time of the commit
+    missing = set(files)
+    alive = len(names)
+    found: dict[str, float] = {}
+    for edit in edits:
+        touched = edit.changed & names.keys()
+        is_bulk = len(touched) >= max(MIN_BULK_FILES, MIN_BULK_SHARE * alive)
+        for name in touched:
+            if not is_bulk and edit.at >= EARLIEST_DATE and names[name] in missing:
+                missing.discard(names[name])
+                found[names[name]] = edit.at
+            if name in edit.added:
+                alive -= 1
+                del names[name]
+        moved = [(old, names.pop(new)) for new, old in edit.renamed.items() if new in names]
+        names.update(moved)
+        if not names or not missing:
+            break
+    return found
+
+
+def _read_edits(tokens: Iterator[bytes]) -> Iterator[Edit]:
+    """The commits in the output of ``git log -z --format=%x01%at --name-status``."""
+    at = None
+    changed: set[str] = set()
+    added: set[str] = set()
+    renamed: dict[str, str] = {}
+    for token in tokens:
+        if token.startswith(b"\x01"):
+            if at is not None:
+                yield Edit(at, frozenset(changed), frozenset(added), renamed)
+            at, changed, added, renamed = float(token[1:]), set(), set(), {}
+            continue
+        status, name = token.lstrip(b"\n"), os.fsdecode(next(tokens, b""))
+        if status.startswith(b"R"):
+            renamed[os.fsdecode(next(tokens, b""))] = name
+        elif not status.startswith(b"D"):
+            changed.add(name)
+            if status.startswith(b"A"):
+                added.add(name)
+    if at is not None:
+        yield Edit(at, frozenset(changed), frozenset(added), renamed)
+
+
+def _tokens(stream: IO[bytes]) -> Iterator[bytes]:
+    """The texts between zero bytes."""
+    rest = b""
+    while block := stream.read(_BLOCK):
+        *whole, rest = (rest + block).split(b"\0")
+        yield from filter(None, whole)
+    if rest:
+        yield rest
+
+
+def _site_key(url: Url, start: Url) -> str:
+    """The key of a page's path, relative to the directory of the start URL if the page is in it."""
+    path, directory = path_of(url), f"{path_of(start).rpartition('/')[0]}/"
+    return path_key(path.removeprefix(directory))
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, **_ENVIRONMENT}

@@ -1,0 +1,378 @@
+"""Dates from the repository of a site: which page a source file makes, and which commit dates it."""
+
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from audited import in_process
+
+from crawler.config.config import ContentConfig
+from crawler.errors import UsageError
+from crawler.lastmod.generators import find_generator, match_pages
+from crawler.lastmod.git import Edit, Repository, last_edits
+from crawler.model import Url
+
+SITE = "https://docs.example.com/"
+DAY = 86_400
+START = 1_700_000_000  # 2023-11-14
+
+
+class Site:
+    """A repository, in which each commit is a day after the one before it."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        self.days = 0
+        self.git("init", "-q", "-b", "main")
+
+    def git(self, *words: str) -> str:
+        when = f"{START + self.days * DAY} +0000"
+        names = {f"GIT_{who}_{what}": "a@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        env = {
+            **os.environ,
+            **names,
+            "GIT_AUTHOR_DATE": when,
+            "GIT_COMMITTER_DATE": when,
+            "GIT_CONFIG_GLOBAL": os.devnull,
+        }
+        return subprocess.run(["git", *words], cwd=self.top, env=env, check=True, capture_output=True, text=True).stdout
+
+    def commit(self, **files: str) -> int:
+        """Write files, with "__" for "/", and commit all that differs. Returns the day of the commit."""
+        self.days += 1
+        for name, text in files.items():
+            path = self.top / name.replace("__", "/").replace("_DOT_", ".")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "work")
+        return self.days
+
+    def dates(self, *paths: str, start: str = SITE) -> dict[str, str]:
+        """The dated pages of these paths."""
+        urls = [(number, Url(start + path)) for number, path in enumerate(paths)]
+        found, _ = Repository(ContentConfig(lastmod="git", repository=str(self.top))).page_dates(urls, Url(start))
+        return {paths[number]: date.lastmod for number, date in found.items()}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    made = Site(tmp_path)
+    made.commit(mkdocs_DOT_yml="site_name: x\n")
+    return made
+
+
+def on(day: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(START + day * DAY))
+
+
+def test_ours_a_page_has_the_date_of_the_last_edit_of_its_file(site: Site) -> None:
+    first = site.commit(docs__index_DOT_md="start", docs__a_DOT_md="a", docs__b_DOT_md="b")
+    second = site.commit(docs__a_DOT_md="a, edited")
+    site.commit(theme__main_DOT_html="elsewhere")
+    assert site.dates("", "a/", "b/", "tags/", "b/?page=2") == {"": on(first), "a/": on(second), "b/": on(first)}
+
+
+def test_ours_a_renamed_file_keeps_its_date_and_an_edited_one_does_not(site: Site) -> None:
+    first = site.commit(docs__a_DOT_md="a\n" * 20, docs__b_DOT_md="b\n" * 20)
+    site.git("mv", "docs/a.md", "docs/moved.md")
+    site.commit()
+    (site.top / "docs/guide").mkdir()
+    site.git("mv", "docs/moved.md", "docs/guide/again.md")
+    site.git("mv", "docs/b.md", "docs/c.md")
+    third = site.commit(docs__c_DOT_md="b\n" * 19 + "c\n")
+    assert site.dates("guide/again/", "c/", "a/", "b/") == {"guide/again/": on(first), "c/": on(third)}
+
+
+def test_ours_a_file_that_came_back_has_the_date_of_its_return(site: Site) -> None:
+    site.commit(docs__a_DOT_md="a", docs__b_DOT_md="b")
+    (site.top / "docs/a.md").unlink()
+    site.commit()
+    back = site.commit(docs__a_DOT_md="a")
+    assert site.dates("a/") == {"a/": on(back)}
+
+
+def test_ours_a_commit_that_touches_most_pages_is_no_evidence(site: Site) -> None:
+    names = [f"docs__p{n}_DOT_md" for n in range(30)]
+    site.commit(**dict.fromkeys(names, "imported"))
+    edits = {f"p{n}/": on(site.commit(**{names[n]: f"edited {n}"})) for n in range(3)}
+    site.commit(**{name: f"{site.top}{name} with a licence" for name in names})
+    assert site.dates(*(f"p{n}/" for n in range(30))) == edits
+    late = site.commit(**dict.fromkeys(names[:9], "nine pages are an edit"))
+    assert site.dates("p0/", "p8/", "p9/") == {"p0/": on(late), "p8/": on(late)}
+
+
+def test_ours_a_branch_dates_the_files_that_it_edits(site: Site) -> None:
+    site.commit(docs__a_DOT_md="a", docs__b_DOT_md="b")
+    site.git("checkout", "-q", "-b", "work")
+    branch = site.commit(docs__a_DOT_md="a2")
+    site.git("checkout", "-q", "main")
+    main = site.commit(docs__b_DOT_md="b2")
+    site.days += 1
+    site.git("merge", "-q", "--no-edit", "work")
+    assert site.dates("a/", "b/") == {"a/": on(branch), "b/": on(main)}
+
+
+def test_ours_a_shallow_clone_dates_nothing_and_says_so(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
+    site.commit(docs__a_DOT_md="a")
+    site.commit(docs__a_DOT_md="b")
+    clone = tmp_path_factory.mktemp("clone")
+    site.git("clone", "-q", "--depth", "1", f"file://{site.top}", str(clone))
+    config = ContentConfig(lastmod="git", repository=str(clone))
+    dates, (note,) = Repository(config).page_dates([(1, Url(f"{SITE}a/"))], Url(SITE))
+    assert not dates
+    assert "shallow" in note
+    assert "--unshallow" in note
+
+
+def test_ours_a_folder_that_is_no_repository_or_of_no_generator_is_an_error(tmp_path: Path, site: Site) -> None:
+    with pytest.raises(UsageError, match=r"Git cannot read the repository .*--repository"):
+        Repository(ContentConfig(repository=str(tmp_path.parent)))
+    with pytest.raises(UsageError, match="no settings file of hugo"):
+        Repository(ContentConfig(repository=str(tmp_path), generator="hugo"))
+    (site.top / "mkdocs.yml").unlink()
+    site.commit()
+    with pytest.raises(UsageError, match="no settings file of a site generator"):
+        Repository(ContentConfig(repository=str(tmp_path)))
+
+
+def test_ours_a_site_in_a_folder_of_a_repository_and_below_a_path(site: Site) -> None:
+    site.commit(web__mkdocs_DOT_yml="docs_dir: pages\n", docs__x_DOT_md="not of this site")
+    made = site.commit(web__pages__x_DOT_md="x")
+    config = ContentConfig(repository=str(site.top / "web"))
+    start = Url(f"{SITE}project/latest/")
+    dates, _ = Repository(config).page_dates([(7, Url(f"{start}x/"))], start)
+    assert {number: (date.lastmod, date.source) for number, date in dates.items()} == {
+        7: (on(made), "Git commit of web/pages/x.md")
+    }
+
+
+def test_ours_names_that_are_no_utf_8_and_settings_of_a_person_do_no_harm(site: Site) -> None:
+    (site.top / "docs").mkdir()
+    (Path(os.fsdecode(os.fsencode(site.top) + b"/docs/\xff\xfe.md"))).write_text("x")
+    made = site.commit(**{"docs__Straße und so_DOT_md": "y"})
+    for name, value in (("log.showSignature", "true"), ("diff.renames", "copies"), ("core.pager", "false")):
+        site.git("config", name, value)
+    assert site.dates("stra%C3%9Fe-und-so/") == {"stra%C3%9Fe-und-so/": on(made)}
+
+
+# ---------------------------------------------------------------- one pass
+
+
+def test_ours_ten_thousand_files_are_dated_in_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = Site(tmp_path)
+    chunks = [b"feature done\n"]
+    for number in range(101):
+        head = f"commit refs/heads/main\ncommitter a <a@example.com> {START + number * DAY} +0000\ndata 1\nx\n"
+        names = [f"docs/p{number}_{n}.md" for n in range(99)] if number else ["mkdocs.yml"]
+        files = "".join(f"M 100644 inline {name}\ndata 1\n{number % 10}\n" for name in names)
+        chunks.append((head + files).encode())
+    run = subprocess.run(
+        ["git", "fast-import", "--quiet"], cwd=tmp_path, input=b"".join([*chunks, b"done\n"]), check=True
+    )
+    assert run.returncode == 0
+    started = []
+    popen = subprocess.Popen
+
+    def counting(*words: object, **options: object) -> object:
+        started.append(words)
+        return popen(*words, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(subprocess, "Popen", counting)
+    paths = [f"p{number}_{n}/" for number in range(1, 101) for n in range(99)]
+    found = site.dates(*paths)
+    assert len(found) == 9_702  # the first two commits made half of the pages, so they are imports
+    assert found["p7_3/"] == on(7)
+    assert len(started) == 3  # about the repository, its files, their history
+
+
+def test_ours_a_crawl_dates_its_sitemap_by_the_repository(
+    site: Site,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first = site.commit(docs__index_DOT_md="start", docs__a_DOT_md="a")
+    second = site.commit(docs__a_DOT_md="b")
+    built = tmp_path_factory.mktemp("built")
+    for path, text in (
+        ("index.html", "<a href=/a/>a</a><a href=/tags/>tags</a>"),
+        ("a/index.html", "b"),
+        ("tags/index.html", "a"),
+    ):
+        (built / path).parent.mkdir(exist_ok=True)
+        (built / path).write_text(f"<!doctype html><title>{path}</title><p>{text}")
+    words = (
+        "crawl",
+        SITE,
+        "--source",
+        str(built),
+        "--lastmod",
+        "git",
+        "--repository",
+        str(site.top),
+        "--processes",
+        "1",
+    )
+    with in_process(tmp_path_factory.mktemp("work"), monkeypatch, capsys) as command:
+        ran = command(*words, "-o", "out")
+        assert ran.code == 0, ran.err
+        text = Path("out/sitemap.xml").read_text()
+        assert re.findall("<loc>(.*?)</loc>\\s*(?:<lastmod>(.*?)</lastmod>)?", text)[:2] == [
+            (SITE, on(first)),
+            (f"{SITE}a/", on(second)),
+        ]
+        assert "2 pages of 3 come from a source file of mkdocs, and Git dates 2 of these" in ran.err + ran.out
+        ran = command(*words, "-o", "elsewhere", "--repository", str(built))
+        assert ran.code == 2
+        assert "not a git repository" in ran.err
+        assert not Path("elsewhere").exists()
+
+
+def test_ours_git_dates_are_not_imported_when_unused() -> None:
+    code = (
+        "import sys, crawler.run.crawl; sys.exit(any(name.endswith(('.git', '.generators')) for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# ---------------------------------------------------------------- random histories, against one Git process a file
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ours_a_random_history_gives_each_file_the_date_that_git_gives_it(site: Site, seed: int) -> None:
+    pick = random.Random(seed)
+    files = {f"docs/f{n}.md": f"{n}\n" * 9 for n in range(6)}
+    for step in range(25):
+        action = pick.choice(["edit", "edit", "edit", "move", "add", "drop"])
+        name = pick.choice(sorted(files))
+        if action == "edit":
+            files[name] += f"{step}\n"
+        elif action == "move":
+            files[f"docs/moved{step}.md"] = files.pop(name)
+        elif action == "drop" and len(files) > 2:
+            del files[name]
+        else:
+            files[f"docs/new{step}.md"] = f"{step}\n" * 9
+        for path in (site.top / "docs").glob("*") if (site.top / "docs").exists() else ():
+            path.unlink()
+        site.commit(**{path.replace("/", "__").replace(".", "_DOT_"): text for path, text in files.items()})
+    pages = [f"{Path(name).stem}/" for name in files]
+    told = site.dates(*pages)
+    for name in files:
+        log = site.git("log", "--follow", "-M100%", "--format=%at", "--name-status", "--", name).split("\n\n")
+        # the newest commit that did more than rename the file
+        times = [block.split("\n") for block in "\n".join(log).strip().split("\n1")]
+        newest = next(lines for lines in times if not any(line.startswith("R100") for line in lines))
+        at = int(newest[0] if newest[0].startswith("17") else f"1{newest[0]}")
+        assert told[f"{Path(name).stem}/"] == on((at - START) // DAY), name
+
+
+def test_ours_the_last_edits_stop_when_every_file_is_dated() -> None:
+    def history() -> Iterator[Edit]:
+        yield Edit(START, frozenset({"a"}), frozenset(), {})
+        raise AssertionError("nothing is left to find")
+
+    assert last_edits(history(), {"a"}, {"a", "b"}) == {"a": START}
+
+
+# ---------------------------------------------------------------- generators
+
+PAGES = {
+    "hugo": {
+        "content/_index.md": "",
+        "content/posts/_index.md": "posts",
+        "content/posts/First Post.md": "posts/first-post",
+        "content/posts/bundle/index.md": "posts/bundle",
+        "content/about.de.md": "de/about",
+        "content/about.md": "about",
+        "content/posts/named.md|---\ntitle: x\nslug: other-name\n---\n": "posts/other-name",
+        'content/posts/placed.md|+++\nurl = "/here/"\n+++\n': "here",
+    },
+    "jekyll": {
+        "index.md": "",
+        "about.md": "about",
+        "guide/start.html": "guide/start",
+        "_posts/2024-01-02-hello-world.md": "2024/01/02/hello-world",
+        "_posts/2024-03-04-other.md": "blog/other",
+        "_docs/setup.md": "docs/setup",
+        "contact.md|---\npermalink: /reach-us/\n---\n": "reach-us",
+    },
+    "eleventy": {
+        "index.njk": "",
+        "blog/2024-01-02-post.md": "blog/post",
+        "src/about.liquid": "about",
+        "about/team.11ty.js": "about/team",
+    },
+    "mkdocs": {"docs/index.md": "", "docs/guide/README.md": "guide", "docs/user-guide/a.md": "user-guide/a"},
+    "sphinx": {"index.rst": "", "library/json.rst": "library/json", "whatsnew/3.11.rst": "whatsnew/3.11"},
+    "astro": {
+        "src/pages/index.astro": "",
+        "src/pages/about.md": "about",
+        "src/content/blog/first.mdx": "blog/first",
+        "src/content/docs/guides/start.md": "guides/start",
+    },
+    "docusaurus": {
+        "src/pages/index.tsx": "",
+        "docs/01-intro.md": "docs/intro",
+        "docs/02-basics/03-install.mdx": "docs/basics/install",
+        "docs/api/api.md": "docs/api",
+        "blog/2024-01-02-welcome.md": "blog/2024/01/02/welcome",
+        "blog/2024-02-03-trip/index.md": "blog/2024/02/03/trip",
+        "versioned_docs/version-1.0/intro.md": "docs/1.0/intro",
+        "i18n/de/docusaurus-plugin-content-docs/current/intro.md": "de/docs/intro",
+        "docs/named.md|---\nslug: /called\n---\n": "called",
+    },
+}
+MARKERS = {
+    "hugo": "hugo.toml",
+    "jekyll": "_config.yml",
+    "eleventy": "eleventy.config.js",
+    "mkdocs": "mkdocs.yml",
+    "sphinx": "conf.py",
+    "astro": "astro.config.mjs",
+    "docusaurus": "docusaurus.config.js",
+}
+NO_PAGES = {
+    "hugo": ["layouts/index.html", "themes/x/layouts/about.html"],
+    "jekyll": ["_layouts/about.html", "_includes/index.html", "_drafts/about.md"],
+    "eleventy": ["_includes/about.njk"],
+    "mkdocs": ["README.md", "overrides/index.md"],
+    "sphinx": ["_templates/index.txt"],
+    "astro": ["src/pages/[slug].astro", "src/components/about.astro", "src/pages/_about.md"],
+    "docusaurus": ["src/components/index.tsx"],
+}
+
+
+@pytest.mark.parametrize("root", ["", "website/"])
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_ours_each_generator_makes_the_pages_that_it_documents(name: str, root: str) -> None:
+    sources = {root + file.partition("|")[0]: (file.partition("|")[2], key) for file, key in PAGES[name].items()}
+    files = {*sources, root + MARKERS[name], *(root + file for file in NO_PAGES[name])}
+    generator = find_generator(files)
+    assert generator
+    assert (generator.name, generator.root) == (name, root)
+    heads = [(file, sources.get(file, ("",))[0]) for file in sorted(files) if generator.is_page(file)]
+    pages = [key for _, key in sources.values()]
+    assert match_pages(generator, heads, [*pages, "tags", "de"]) == {key: file for file, (_, key) in sources.items()}
+
+
+def test_ours_two_files_with_one_page_are_nobodys() -> None:
+    generator = find_generator(["_config.yml"])
+    assert generator
+    heads = [(f"_posts/2024-0{n}-01-same.md", "") for n in (1, 2)]
+    assert match_pages(generator, heads, ["blog/same"]) == {}
+    exact = {f"2024/0{n}/01/same": file for n, (file, _) in enumerate(heads, 1)}
+    assert match_pages(generator, heads, [*exact, "blog/other"]) == exact
+
+
+def test_ours_a_config_without_content_is_not_hugo() -> None:
+    assert find_generator(["config.toml", "src/main.rs"]) is None
+    assert getattr(find_generator(["config.toml", "content/a.md"]), "name", "") == "hugo"
+    assert getattr(find_generator(["docs/conf.py", "setup.py"]), "root", "") == "docs/"
