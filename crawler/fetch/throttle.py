@@ -3,7 +3,7 @@
 What slows the requests to an origin, from the mildest to the strongest:
 
 - ``rate`` and ``delay`` keep starts apart, and at most ``concurrency`` requests are in flight.
-- Latency, unless ``rate`` is 0: when answers take much longer than usual for this origin, fewer requests are in flight,
+- Latency, unless ``rate`` is 0: when answers take much longer than the first ten of this origin, fewer are in flight,
   and, once there is one only, a pause follows each. When answers are quick again, both recover (additive increase,
   multiplicative decrease). Server errors count as slow answers.
 - 429 and 503: no request starts until Retry-After has passed, or else 1, 2, 4 … 300 seconds; and fewer are in flight.
@@ -14,6 +14,7 @@ What slows the requests to an origin, from the mildest to the strongest:
 """
 
 from collections.abc import Callable
+from statistics import median
 from typing import Final
 
 from msgspec import Struct
@@ -31,6 +32,8 @@ WAITS_UNTIL_STUCK: Final = 3
 WAITS_TO_BE_DOWN: Final = 8
 WAITED_TO_BE_DOWN: Final = 300.0  # seconds; Retry-After may be short
 SLOW_FACTOR: Final = 3.0  # times the usual latency
+LEARNING_RESPONSES: Final = 10
+"""Responses whose median is the usual latency of an origin, before slower ones slow the crawl."""
 MIN_SLOWDOWN_SECONDS: Final = 0.1  # seconds above the usual latency; less is noise
 _REFUSED: Final = RetryPolicy()  # pauses after 429 and 503 without a Retry-After
 _NOT_CONNECTED: Final = RetryPolicy(first=2.0, longest=60.0)
@@ -200,11 +203,15 @@ class _LatencyControl:
         self._usual = 0.0
         self._recent = 0.0
         self._slowed_at = 0.0
+        self._first: list[float] = []  # seconds of the first responses
 
     def observe(self, now: float, seconds: float, is_error: bool) -> int:
         """-1: slow down, 1: recover, 0: wait until the last change takes effect."""
-        if not self._usual:
-            self._usual = self._recent = seconds
+        if len(self._first) < LEARNING_RESPONSES and not is_error:
+            # The start page and sitemap.xml often come from a cache, so one response says nothing about the others.
+            self._first.append(seconds)
+            self._usual = self._recent = median(self._first)
+            return 1
         self._recent += 0.3 * (seconds - self._recent)
         # The usual latency follows quick answers fast and slow ones slowly, so that an overload shows.
         step = 0.1 * (seconds - self._usual) if seconds < self._usual else 0.01 * (self._recent - self._usual)

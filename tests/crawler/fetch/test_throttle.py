@@ -180,6 +180,18 @@ def test_ours_a_lane_slows_when_latency_rises_and_recovers() -> None:
     assert in_time[2] > 9.5
 
 
+@pytest.mark.parametrize("latency", [0.2, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("quick", [1, 2, 4])
+def test_ours_a_cached_start_page_does_not_make_the_other_pages_slow(latency: float, quick: int) -> None:
+    def serve(now: float, out: int) -> Reply:
+        return reply(200, 0.001 if len(run.starts) <= quick else latency, at=now)
+
+    run = Simulation(OriginThrottle(ThrottleOptions(4, 10.0)), serve)
+    run.run(200)
+    least = max(199 / 10, (200 - quick - 1) // 4 * latency)
+    assert run.starts[-1] - run.starts[0] < 1.05 * least
+
+
 def test_ours_noise_does_not_slow_a_lane() -> None:
     spread = [0.02, 0.04, 0.03, 0.09, 0.05, 0.11, 0.02, 0.06]
     run = Simulation(
