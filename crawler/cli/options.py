@@ -195,6 +195,8 @@ FLAGS: Final = (
     Flag("--browser-sandbox/--browser-no-sandbox", "render.sandbox"),
     Flag("--render-concurrency", "render.concurrency", "N"),
     Flag("--render-timeout", "render.timeout", "SECONDS"),
+    Flag("--render-deadline", "render.deadline", "SECONDS"),
+    Flag("--render-max-failures", "render.max_failures", "N"),
     Flag("--render-memory", "render.memory", "SIZE"),
     Flag("--render-max-pages", "render.max_pages", "N"),
     Flag("--render-max-resource", "render.max_resource", "SIZE"),

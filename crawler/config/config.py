@@ -202,6 +202,10 @@ class RenderConfig(ConfigSection):
     timeout: PositiveSeconds = 10.0
     """Maximum seconds until a page is read as it is then. The time for which its requests wait for their turn does not
     count."""
+    deadline: PositiveSeconds = 120.0
+    """Maximum seconds for one page in the browser, including the time for which its requests wait for their turn."""
+    max_failures: PositiveInt = 3
+    """Stop rendering the pages of a template after this many failures in a row. The run counts as degraded."""
     memory: Size = 2 * 2**30
     """Maximum bytes of memory for the browser. A browser that uses more is replaced."""
     max_pages: PositiveInt = 200

@@ -268,8 +268,9 @@ async def _rendering(
         return
     browser = BrowserOptions(render.browser, render.sandbox, render.memory, render.max_pages, config.fetch.user_agent)
     limits = RenderLimits(render.timeout, config.fetch.max_body)
-    options = RenderOptions(is_always, render.concurrency, limits, browser)
-    renderer = Renderer(road, pool, Templates(known_templates(store.db)), options)
+    options = RenderOptions(is_always, render.concurrency, render.deadline, limits, browser)
+    templates = Templates(known_templates(store.db), render.max_failures)
+    renderer = Renderer(road, pool, templates, options)
     try:
         if is_always:
             await renderer.open()

@@ -41,8 +41,6 @@ if TYPE_CHECKING:  # Playwright is loaded with the first page that is rendered
 log = logging.getLogger(__name__)
 _KEY: Final = "render templates"
 _ATTEMPTS: Final = 2
-_MAX_SECONDS: Final = 120.0
-"""Of one page in all, with the time for which its requests wait for their turn."""
 MAX_NOTES: Final = 10
 
 
@@ -58,10 +56,14 @@ class RenderTally(Struct):
 
 
 class RenderOptions(Struct, frozen=True):
-    """``is_always``: every page is rendered, whatever its template. At most ``concurrency`` pages are open at once."""
+    """``is_always``: every page is rendered, whatever its template. At most ``concurrency`` pages are open at once.
+
+    One page may take ``deadline`` seconds in all, with the time for which its requests wait for their turn.
+    """
 
     is_always: bool = False
     concurrency: int = 4
+    deadline: float = 120.0
     limits: RenderLimits = RenderLimits()
     browser: BrowserOptions = BrowserOptions()
 
@@ -92,7 +94,7 @@ class Renderer:
             self.tally.raw += 1
             return raw
         try:
-            document, resources = await self._open(reply)
+            document, resources = await self._open_of_template(page, reply)
         except RenderError as error:
             self.tally.failed += 1
             return replace(raw, faults=[*raw.faults, f"reading stopped after the raw page: {error}"])
@@ -173,6 +175,18 @@ class Renderer:
         self._learned.set()
         self._learned = anyio.Event()
 
+    async def _open_of_template(self, page: RawPage, reply: Reply) -> tuple[RenderedDocument, PageResources]:
+        """The page in a browser, unless too many pages of its template failed. Raises RenderError."""
+        if self._templates.has_given_up(page):
+            raise RenderError("the browser could not render other pages of its template")
+        try:
+            opened = await self._open(reply)
+        except RenderError:
+            self._templates.record_end(page, has_failed=True)
+            raise
+        self._templates.record_end(page, has_failed=False)
+        return opened
+
     async def _open(self, reply: Reply) -> tuple[RenderedDocument, PageResources]:
         """The page in a browser, which starts with the first page. Raises RenderError."""
         async with self._slots:
@@ -195,7 +209,7 @@ class Renderer:
 
         async with chromium.context() as context:
             try:
-                with anyio.fail_after(_MAX_SECONDS):
+                with anyio.fail_after(self._options.deadline):
                     return await render(context, reply, resources, self._options.limits)
             except TimeoutError:
                 chromium.replace(context, f"it did not respond for {reply.url}")

@@ -23,6 +23,8 @@ MAX_ALIKE: Final = 3
 """Templates that load the same scripts and are read raw, after which others need no comparison."""
 MAX_TEMPLATES: Final = 2_000
 """Templates whose decision is kept between runs, the last used ones."""
+MAX_FAILURES: Final = 3
+"""Pages of a template in a row that could not be rendered, after which the rest is read raw."""
 MIN_WORDS: Final = 25
 """A raw page with fewer words may be empty as sent, so it is compared."""
 _SMALL_TEXT: Final = 2_000
@@ -99,9 +101,15 @@ def unhashed(script: str) -> str:
 
 
 class Templates:
-    """The decisions of one run; ``known`` are those of the runs before, by template."""
+    """The decisions of one run; ``known`` are those of the runs before, by template.
 
-    def __init__(self, known: Mapping[str, TemplateRecord]) -> None:
+    After ``max_failures`` pages of a template in a row that the browser could not render, no more of them are tried in
+    this run: each would cost minutes.
+    """
+
+    def __init__(self, known: Mapping[str, TemplateRecord], max_failures: int = MAX_FAILURES) -> None:
+        self._max_failures = max_failures
+        self._failures: Counter[str] = Counter()  # in a row, by template
         self._records = dict(known)
         self._alike: Counter[str] = Counter()  # templates that were compared in this run and are raw, by their scripts
         for record in self._records.values():
@@ -116,6 +124,15 @@ class Templates:
         """Whether the pages of the template of a page are rendered."""
         record = self._records.get(template_key(url, scripts))
         return record is not None and record.mode is Mode.RENDERED
+
+    def record_end(self, page: RawPage, *, has_failed: bool) -> None:
+        """Note whether the browser could render a page."""
+        key = template_key(page.url, page.scripts)
+        self._failures[key] = self._failures[key] + 1 if has_failed else 0
+
+    def has_given_up(self, page: RawPage) -> bool:
+        """Whether no more pages of the template of a page are tried in this run."""
+        return self._failures[template_key(page.url, page.scripts)] >= self._max_failures
 
     def choose(self, page: RawPage) -> Choice:
         """What to do with a page. After ``COMPARE``, :meth:`end_comparison` must follow, with or without a result."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -229,6 +230,21 @@ def test_ours_a_page_that_never_ends_costs_itself_only(tmp_path: Path, attack: s
         assert ran.code in {0, 3, 4}, ran.err
         assert {"/", "/one", "/two", "/attack"} <= set(site.paths)
         assert len(site.paths) < 2_000
+
+
+@pytest.mark.slow
+def test_ours_a_template_that_hangs_the_browser_costs_a_few_pages(tmp_path: Path) -> None:
+    hung = "<title>Hung {}</title><main></main><script src='/hang.js'></script>"
+    pages = {f"/hung/{number}": hung.format(number) for number in range(20)}
+    home = f"<title>Home</title><p>{WORDS}</p>{anchors(*pages)}"
+    with scripted({"/": home, "/hang.js": script("for (;;) {}"), **pages}) as site:
+        ran = crawl(
+            site, tmp_path, "--render-timeout", "1", "--render-deadline", "3", "--render-max-failures", "2", "-v"
+        )
+        assert set(pages) <= set(site.paths)
+    given_up = re.search(r"could not render other pages of its template \((\d+) pages", ran.out)
+    assert given_up, ran.out
+    assert int(given_up[1]) >= 12
 
 
 @pytest.mark.slow

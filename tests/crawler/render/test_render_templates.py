@@ -159,3 +159,14 @@ def test_ours_links_to_other_sites_are_no_difference() -> None:
 )
 def test_html_scripts_of_a_page(markup: str, scripts: list[str]) -> None:
     assert read_scripts(markup.encode()) == scripts
+
+
+def test_ours_a_template_that_the_browser_cannot_render_is_given_up_after_failures_in_a_row() -> None:
+    templates = Templates({}, max_failures=2)
+    page = raw("/a/1")
+    for ends in ((True, False), (True, True)):
+        assert not templates.has_given_up(page)
+        for has_failed in ends:
+            templates.record_end(page, has_failed=has_failed)
+    assert templates.has_given_up(page)
+    assert not templates.has_given_up(raw("/b/1/2"))
