@@ -8,8 +8,25 @@ import pytest
 from run import siteatlas
 from scripted import Answer, links, scripted
 
+from crawler.cli.help import COMMON_OPTIONS
+from crawler.cli.options import CRAWL_KEYS, FLAGS
+
 COMMANDS = (
-    *("crawl", "init", "run", "schedule", "status", "audit", "lint", "why", "diff", "notify", "robots", "rollback"),
+    *(
+        "help",
+        "crawl",
+        "init",
+        "run",
+        "schedule",
+        "status",
+        "audit",
+        "lint",
+        "why",
+        "diff",
+        "notify",
+        "robots",
+        "rollback",
+    ),
 )
 NARROW = {"COLUMNS": "80"}
 
@@ -32,10 +49,36 @@ def test_ours_a_shell_completes_commands_and_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize("columns", ["80", "120"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_ours_help_fits_a_terminal_and_shows_no_types_of_python(tmp_path: Path, command: str, columns: str) -> None:
-    text = siteatlas(tmp_path, command, "--help", COLUMNS=columns).out
+    text = siteatlas(tmp_path, command, "--help-all", COLUMNS=columns).out
     assert [line for line in text.splitlines() if len(line) > 80 or re.search(r"\w-$", line)] == []
     assert re.findall(r"<\w+>|<list|Optional|\bNone\b|x>=|TEXT\]", text) == []
     assert re.findall(r"(?m)^  -.* (?:TEXT|INTEGER|FLOAT|BOOLEAN|FILENAME|PATH)\b", text) == []
+
+
+@pytest.mark.parametrize("command", ["crawl", "run", "audit", "schedule", "notify", "robots", "rollback"])
+def test_ours_short_help_fits_two_screens_and_leads_to_the_rest(tmp_path: Path, command: str) -> None:
+    short = siteatlas(tmp_path, command, "--help", **NARROW).out
+    assert len(short.splitlines()) <= 95
+    assert max(map(len, short.splitlines())) <= 80
+    assert "--help-all" in short
+    groups = re.findall(r"([A-Z][A-Za-z ]+) \((\d+)\)", " ".join(short.split()).partition("one group:")[2])
+    assert groups
+    for group, count in groups:
+        text = siteatlas(tmp_path, "help", command, group.strip().lower(), **NARROW).out
+        assert len(re.findall(r"(?m)^  -", text)) == int(count), group
+
+
+def test_ours_all_flags_are_in_the_full_help(tmp_path: Path) -> None:
+    text = siteatlas(tmp_path, "crawl", "--help-all").out
+    assert [flag.long for flag in FLAGS if flag.key in CRAWL_KEYS and f"{flag.long} " not in text] == []
+    assert {flag.long for flag in FLAGS} >= COMMON_OPTIONS
+
+
+def test_ours_help_on_what_does_not_exist_says_what_does(tmp_path: Path) -> None:
+    group, command = siteatlas(tmp_path, "help", "crawl", "nothing"), siteatlas(tmp_path, "help", "nothing")
+    assert (group.code, command.code) == (2, 2)
+    assert "Robots rules" in group.err
+    assert "siteatlas --help" in command.err
 
 
 def test_ours_help_shows_the_arguments_as_they_are_typed(tmp_path: Path) -> None:

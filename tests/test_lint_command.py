@@ -448,7 +448,7 @@ def test_ours_an_index_on_the_standard_input_says_what_is_missing(folder: Path) 
 
 @pytest.mark.parametrize("name", ["crawl", "lint"])
 def test_ours_help_fits_80_columns_and_cuts_nothing(folder: Path, name: str) -> None:
-    ran = siteatlas(folder, name, "--help", COLUMNS="80")
+    ran = siteatlas(folder, name, "--help-all", COLUMNS="80")
     assert max(map(len, ran.out.splitlines())) <= 80
     assert "…" not in ran.out
     for word in (

@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 from crawler.cli import audit, crawl, diff, lint, notify, robots, rollback, run, schedule, status
+from crawler.cli.errors import CommandErrors
 from crawler.cli.fleet import fleet
 from crawler.cli.help import EXIT_CODES, HelpfulCommand
 from crawler.cli.init import init
 from crawler.cli.why import why
+from crawler.errors import UsageError
 from crawler.version import __version__
 
 app = typer.Typer(
@@ -41,6 +43,24 @@ def siteatlas(version: Annotated[bool, typer.Option("--version", help="Print the
     if version:
         typer.echo(f"siteatlas {__version__}")
         raise typer.Exit
+
+
+@app.command("help", cls=HelpfulCommand)
+def show_help(
+    ctx: typer.Context,
+    command: Annotated[str, typer.Argument(metavar="COMMAND", help="Name of a command.", show_default=False)],
+    group: Annotated[
+        str, typer.Argument(metavar="[GROUP]", help="First letters of a group of options, such as scope.")
+    ] = "",
+) -> None:
+    """Show all options of a command, or those of one group."""
+    with CommandErrors(verbose=False):
+        root = ctx.find_root()
+        found = typer.main.get_group(app).get_command(root, command)
+        if not isinstance(found, HelpfulCommand):
+            raise UsageError(f"siteatlas has no command {command!r} with options: siteatlas --help lists the commands")
+        inner = found.make_context(command, [], parent=root, resilient_parsing=True)
+        found.show_help(inner, found.find_topic(inner, group))
 
 
 for command, epilog in (

@@ -1,6 +1,7 @@
-"""Formats the help of a command: options in groups, as plain text."""
+"""Formats the help of a command: its frequent options on a page, all of them in groups, as plain text."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from inspect import cleandoc
 from itertools import islice
@@ -20,6 +21,17 @@ EXIT_CODES: Final = (
     "continue), 5 nothing crawlable, 6 state in use by another process, 7 storage error, 10 findings."
 )
 RAW: Final = "\b\n"  # click keeps the line breaks of the paragraph that follows
+COMMON_OPTIONS: Final = frozenset(
+    (
+        *("--output", "--include", "--exclude", "--max-pages", "--subdomains", "--host", "--concurrency", "--rate"),
+        *("--user-agent", "--header", "--render", "--lastmod", "--gzip", "--state", "--sitemap", "--log", "--report"),
+        *("--fail-on", "--min-visits", "--search", "--cron", "--every", "--listen", "--upload"),
+    )
+)
+"""The flags of the configuration that ``--help`` shows of a command with more than ``MAX_SHOWN`` of them."""
+MAX_SHOWN: Final = 12
+_ALL: Final = "--help-all"
+_TOPIC_KEY: Final = "siteatlas.help"  # in the context: the group to show, "" for all, absent for the frequent options
 _OPTIONS_PANEL: Final = "Options"
 _HYPHEN: Final = "\u2011"  # replaces hyphens while lines are wrapped, so that no line breaks there
 _PLAIN_MESSAGES: Final = {
@@ -53,6 +65,8 @@ class HelpfulCommand(TyperCommand):
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         """Parse the options; rewords the messages of pydantic."""
+        if _ALL in args[: args.index("--") if "--" in args else None] and not ctx.resilient_parsing:
+            self.show_help(ctx, "")
         typed: dict[TyperOption, set[str]] = {}
         current = list(self._renamed(ctx, args, typed))
         if not ctx.resilient_parsing:
@@ -82,17 +96,46 @@ class HelpfulCommand(TyperCommand):
             if not option.is_flag and not equals:
                 yield from islice(words, 1)
 
+    def show_help(self, ctx: "Context", topic: str) -> None:
+        """Print the help with all options, or with those of one group, and end the command."""
+        ctx.meta[_TOPIC_KEY] = topic
+        echo(self.get_help(ctx))
+        ctx.exit()
+
+    def find_topic(self, ctx: "Context", start: str) -> str:
+        """The group of options whose name starts so, "" for all. Raises UsageError."""
+        topics = self.topics(ctx)
+        found = [name for name in topics if name.lower().startswith(start.lower())]
+        if start and not found:
+            listed = f"the groups are {', '.join(topics)}" if topics else "all its options are in one"
+            raise UsageError(f"{self.name} has no group of options named {start!r}: {listed}")
+        return found[0] if start else ""
+
+    def topics(self, ctx: "Context") -> dict[str, int]:
+        """The groups of options beside the command's own, with the number of options in each."""
+        return Counter(panel for each in self.get_params(ctx) if (panel := getattr(each, "rich_help_panel", None)))
+
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write the options, group by group."""
+        """Write the options, group by group: the frequent ones, all, or those of one group."""
+        topics, topic = self.topics(ctx), ctx.meta.get(_TOPIC_KEY)
+        is_short = topic is None and sum(topics.values()) > MAX_SHOWN
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
+            name = "Arguments" if parameter.param_type_name == "argument" else _OPTIONS_PANEL
+            panel = getattr(parameter, "rich_help_panel", None) or name
+            is_rare = panel in topics and is_short and COMMON_OPTIONS.isdisjoint(parameter.opts)
+            if is_rare or (topic and panel != topic):
+                continue
             if record := parameter.get_help_record(ctx):
-                name = "Arguments" if parameter.param_type_name == "argument" else _OPTIONS_PANEL
-                panel = getattr(parameter, "rich_help_panel", None) or name
-                groups.setdefault(panel, []).append(_plain(parameter, *record))
+                name, text = _plain(parameter, *record)
+                groups.setdefault(panel, []).append((name, _first_sentence(text) if is_short else text))
         for name, records in groups.items():
             with formatter.section(name):
                 formatter.write_dl(records, col_max=26)
+        if is_short:
+            listed = ", ".join(f"{panel} ({count})" for panel, count in topics.items())
+            _write(formatter, f"These are the most used options. {ctx.command_path} {_ALL} shows all options.")
+            _write(formatter, f"siteatlas help {self.name} GROUP shows those of one group: {listed}.")
 
 
 def _check_names(typed: Iterable[set[str]]) -> None:
@@ -115,6 +158,13 @@ def _write(formatter: "HelpFormatter", text: str) -> None:
     formatter.write_paragraph()
     with formatter.indentation():
         formatter.write_text(cleandoc(text).replace("-", _HYPHEN))
+
+
+def _first_sentence(text: str) -> str:
+    """The first sentence of the help of an option, and its default."""
+    sentence, end, rest = text.partition(". ")
+    _, mark, default = rest.partition("  [default: ")
+    return f"{sentence}{end.strip()}{mark}{default}"
 
 
 def _plain(parameter: "Parameter", name: str, text: str) -> tuple[str, str]:

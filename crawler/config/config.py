@@ -205,7 +205,7 @@ class RenderConfig(ConfigSection):
     deadline: PositiveSeconds = 120.0
     """Maximum seconds for one page in the browser, including the time for which its requests wait for their turn."""
     max_failures: PositiveInt = 3
-    """Stop rendering the pages of a template after this many failures in a row. The run counts as degraded."""
+    """Stop rendering the pages of a template after this many failures in a row. A note of the run says so."""
     memory: Size = 2 * 2**30
     """Maximum bytes of memory for the browser. A browser that uses more is replaced."""
     max_pages: PositiveInt = 200
