@@ -6,6 +6,7 @@ Nothing here waits for a browser without a deadline: a browser that does not ans
 """
 
 import asyncio
+import fcntl
 import os
 import shutil
 import signal
@@ -56,8 +57,10 @@ _FRUGAL: Final = (
 )
 _REFUSING_PROXY: Final = {"server": "http://127.0.0.1:1", "bypass": "<-loopback>"}  # the loopback address too
 _BARE_VARIABLES: Final = ("PATH", "HOME", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "LD_LIBRARY_PATH")
+_FOLDER_PREFIX: Final = "siteatlas-render-"
 _WRAPPER: Final = """#!/bin/sh
 echo $$ > {mark}
+export TMPDIR={folder}
 exec setpriv --pdeathsig KILL {program} "$@"
 """
 
@@ -106,6 +109,7 @@ class Chromium:
         self._starting = anyio.Lock()
         self._program = ""
         self._folder: Path | None = None
+        self._folder_lock = -1  # file descriptor
         self._memory_watch: asyncio.Task[None] | None = None
         self.started = 0
         """Browsers started so far."""
@@ -120,7 +124,8 @@ class Chromium:
                 "the program setpriv is missing, which ends the browser with siteatlas: install util-linux"
             )
         self._program = program
-        self._folder = Path(tempfile.mkdtemp(prefix="siteatlas-render-"))
+        await anyio.to_thread.run_sync(remove_stale_folders)
+        self._folder, self._folder_lock = _locked_folder()
         try:
             await self._start_driver()
             self._current = await self._start()
@@ -143,6 +148,8 @@ class Chromium:
             with suppress(OSError, ValueError):
                 os.kill(int((self._folder / "driver").read_text()), signal.SIGKILL)
             shutil.rmtree(self._folder, ignore_errors=True)
+            os.close(self._folder_lock)
+            self._folder = None
 
     @asynccontextmanager
     async def context(self) -> AsyncIterator[BrowserContext]:
@@ -239,8 +246,10 @@ class Chromium:
     def _wrapper(self, program: str, mark: str) -> str:
         """A script that writes its process id to a file and becomes the program, which ends with its parent."""
         script = self._mark(f"{mark}.sh")
+        mark_file, folder = quote(str(self._mark(mark))), quote(str(script.parent))
+        text = _WRAPPER.format(mark=mark_file, folder=folder, program=quote(program))
         with create_file(script, 0o700) as file:
-            file.write(_WRAPPER.format(mark=quote(str(self._mark(mark))), program=quote(program)).encode())
+            file.write(text.encode())
         return str(script)
 
     def _mark(self, name: str) -> Path:
@@ -262,6 +271,40 @@ class Chromium:
             for running in self._all:
                 if groups.get(running.group, 0) > self._options.memory:
                     running.kill(f"it used more than {self._options.memory:,} bytes of memory (--render-memory)")
+
+
+def _locked_folder() -> tuple[Path, int]:
+    """A new folder for the files of the browsers, and the descriptor that locks it while this process lives."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX))
+        with suppress(OSError):  # another run took it for a stale one before it was locked: make another
+            lock = _lock_of_folder(folder)
+            if folder.exists():
+                return folder, lock
+            os.close(lock)
+
+
+def remove_stale_folders() -> None:
+    """Remove the folders of earlier runs of this user that were killed: those that no process locks."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
+        with suppress(OSError):
+            lock = _lock_of_folder(folder)
+            try:
+                if os.fstat(lock).st_uid == os.geteuid():
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+def _lock_of_folder(folder: Path) -> int:
+    """A descriptor that locks a folder until it is closed. Raises OSError for a link, or a folder that is locked."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def private_memory() -> dict[int, int]:

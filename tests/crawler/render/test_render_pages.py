@@ -4,6 +4,7 @@ import json
 import os
 import re
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -155,6 +156,31 @@ def canary() -> Iterator[tuple[int, list[str]]]:
         finally:
             is_over.set()
             thread.join()
+
+
+def test_ours_the_folder_of_a_killed_run_is_removed_and_that_of_a_live_run_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from crawler.render.browser import remove_stale_folders
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    kept = tmp_path / "elsewhere"
+    for name in ("siteatlas-render-killed", "siteatlas-render-live", "elsewhere"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+    (tmp_path / "siteatlas-render-link").symlink_to(kept)
+    live = tmp_path / "siteatlas-render-live"
+    holder = subprocess.Popen(["flock", "--exclusive", str(live), "sh", "-c", "echo locked; read end"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
+    with holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == b"locked\n"
+        remove_stale_folders()
+        left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["elsewhere", "siteatlas-render-link", "siteatlas-render-live"]
+    assert (kept / "file").exists()
+    remove_stale_folders()
+    assert not live.exists()
 
 
 HOSTILE = """
