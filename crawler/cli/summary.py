@@ -24,7 +24,7 @@ _LONG_CRAWL = 10.0  # seconds from which the summary says what limited the crawl
 _BOTTLENECKS = {
     Stage.PACE: "pace (--rate, --delay, robots.txt)",
     Stage.NETWORK: "responses of the server (-c)",
-    Stage.PARSE: "parsing (--processes)",
+    Stage.PARSE: "parsing or rendering (--processes, --render-concurrency)",
     Stage.FRONTIER: "the main process",
     Stage.COMMIT: "the disk",
 }
