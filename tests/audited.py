@@ -1,13 +1,16 @@
 """Owns a small scripted site to be audited, and the command ``siteatlas audit`` in this process."""
 
+import functools
 import gc
 import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.main
 from madesite import prose
 from run import Ran
 from scripted import Answer, Route, links
@@ -27,6 +30,12 @@ def page(*hrefs: str, head: str = "") -> str:
 _words = random.Random(1)
 
 
+@functools.cache
+def _declared() -> Any:
+    """The commands with their options: reading these from the annotations takes longer than some commands do."""
+    return typer.main.get_command(app.app)
+
+
 @contextmanager
 def in_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -34,6 +43,8 @@ def in_process(
     """The command in this process: starting one of its own takes ten times as long."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
+    declared = _declared()
+    monkeypatch.setattr(typer.main, "get_command", lambda _: declared)
     threshold = gc.get_threshold()
 
     def run(*words: str) -> Ran:

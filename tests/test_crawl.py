@@ -398,7 +398,7 @@ def test_ours_a_start_url_that_redirects_to_a_directory_asks_which_is_meant(tmp_
         assert ran.code == 5
         assert f"{site.url}de redirects to {site.url}de/. Start at {site.url}de/ for a sitemap of that" in ran.err
         assert f"or at {site.url} for a sitemap of everything below it" in ran.err
-        assert crawl(tmp_path, f"{site.url}de", "--sitemap-url", f"{site.url}sitemap.xml", anew=True).code == 0
+        assert crawl(tmp_path, f"{site.url}de", "--sitemap-url", f"{site.url}sitemap.xml").code == 0
         assert paths(tmp_path, site) == ["/de/", "/x"]
 
 
@@ -417,9 +417,7 @@ def test_ours_a_proxy_in_the_environment_is_not_used_and_that_is_said_once(tmp_p
         assert ran.code == 0
         assert ran.err.count("HTTPS_PROXY is set, but Siteatlas uses no proxy: --proxy URL sets one") == 1
         assert "secret" not in ran.err
-        assert "proxy" not in crawl(tmp_path, site.url, anew=True).err.lower()
-        told = crawl(
-            tmp_path, site.url, "--proxy", "http://user:secret@127.0.0.1:9/", "-v", "--retries", "0", anew=True
-        )
+        assert "proxy" not in crawl(tmp_path, site.url).err.lower()
+        told = crawl(tmp_path, site.url, "--proxy", "http://user:secret@127.0.0.1:9/", "-v", "--retries", "0")
         assert told.err.count("the proxy 127.0.0.1:9, which resolves the host names") == 1
         assert "secret" not in told.err + told.out

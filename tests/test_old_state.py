@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import run
 
 FIXTURE = Path(__file__).parent / "fixtures" / "state_0_1_0"
 HOME = "http://127.0.0.1:18765/"
@@ -45,10 +44,9 @@ def work(tmp_path: Path) -> Iterator[Path]:
 
 
 def siteatlas(work: Path, *arguments: str, code: int = 0) -> tuple[str, list[str]]:
-    command = [sys.executable, "-m", "crawler", *arguments]
-    run = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=90, check=False)
-    assert run.returncode == code, run.stdout + run.stderr
-    return run.stdout, run.stderr.splitlines()
+    ran = run.siteatlas(work, *arguments, timeout=90)
+    assert ran.code == code, ran.out + ran.err
+    return ran.out, ran.err.splitlines()
 
 
 def paths(value: Any, above: str = "") -> Iterator[str]:

@@ -40,7 +40,7 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
     assert changes.endswith(", 1 removed")
     assert "the next run publishes what it finds, so it undoes the rollback" in note
     assert published(tmp_path) == sets[1]
-    (site,) = json.loads(siteatlas(tmp_path, "status", "--json", anew=True).out)["sites"]
+    (site,) = json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"]
     run = site["runs"][0]
     assert (run["outcome"], run["removed"], site["published"]["pages"]) == ("rolled back", 1, 3)
     (gone,) = _told(tmp_path, "removed")
@@ -56,15 +56,15 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
     assert published(tmp_path) == sets[2], "the next run publishes what it finds"
     (back,) = _told(tmp_path, "added")
     assert (back["url"], back["run"]) == (f"{URL}c.html", 5)
-    status = siteatlas(tmp_path, "status", anew=True).out
+    status = siteatlas(tmp_path, "status").out
     assert "4 pages in 1 file published, written by run 5:" in status, status
-    both = json.loads(siteatlas(tmp_path, "diff", "3", "5", "--format", "json", anew=True).out)
+    both = json.loads(siteatlas(tmp_path, "diff", "3", "5", "--format", "json").out)
     assert [change["kind"] for change in both["changes"] if change["url"] == f"{URL}c.html"] == ["changed"]
 
 
 def _told(folder: Path, kind: str) -> list[dict[str, Any]]:
     """What the last step that changed the set did, of one kind."""
-    lines = siteatlas(folder, "diff", "--format", "jsonl", anew=True).out.splitlines()
+    lines = siteatlas(folder, "diff", "--format", "jsonl").out.splitlines()
     return [each for each in map(json.loads, lines) if each["kind"] == kind]
 
 
@@ -74,10 +74,10 @@ def test_ours_going_back_drops_a_run_that_was_cut_short_and_says_so(tmp_path: Pa
         write(tmp_path, **pages)
         assert siteatlas(tmp_path, *words).code == 0
     assert siteatlas(tmp_path, *words, "--max-pages", "1").code == 4
-    said = siteatlas(tmp_path, "rollback", URL, "-o", "out", anew=True).out
+    said = siteatlas(tmp_path, "rollback", URL, "-o", "out").out
     assert "run 3, which was cut short, is discarded" in said
-    assert siteatlas(tmp_path, *words, anew=True).code == 0
-    (site,) = json.loads(siteatlas(tmp_path, "status", "--json", anew=True).out)["sites"]
+    assert siteatlas(tmp_path, *words).code == 0
+    (site,) = json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"]
     assert [run["outcome"] for run in site["runs"]] == ["published", "rolled back", "published", "published"]
 
 
@@ -111,23 +111,23 @@ def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said
     hook = ("--no-check-live", "--hook", "sh", "--hook", "-c", "--hook", "cat > told.json")
     words = (URL, "--source", "site", *to, "--gzip", "--max-urls-per-file", "3", *hook)
     write(tmp_path, a="a", b="b")
-    assert "changed from" not in siteatlas(tmp_path, "crawl", *words, anew=True).out
+    assert "changed from" not in siteatlas(tmp_path, "crawl", *words).out
     assert json.loads((tmp_path / "told.json").read_bytes())["sitemap_url"] == f"{URL}sitemap.xml.gz"
     write(tmp_path, a="a", b="b", c="c")
-    grown = siteatlas(tmp_path, "crawl", *words, "--json", anew=True)
+    grown = siteatlas(tmp_path, "crawl", *words, "--json")
     assert grown.code == 0, grown.err
     told = json.loads(grown.out)
     said = f"the URL of the sitemap changed from {URL}sitemap.xml.gz to {URL}sitemap.xml: replace the old URL in robots"
     assert any(note.startswith(said) for note in told["notes"])
     assert told["sitemap_url"] == f"{URL}sitemap.xml"
     assert json.loads((tmp_path / "told.json").read_bytes())["sitemap_url"] == f"{URL}sitemap.xml"
-    back = siteatlas(tmp_path, "rollback", URL, *to, anew=True)
+    back = siteatlas(tmp_path, "rollback", URL, *to)
     assert f"changed from {URL}sitemap.xml to {URL}sitemap.xml.gz" in back.out
     (standing,) = json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"]
     assert standing["sitemap_url"] == f"{URL}sitemap.xml.gz"
     siteatlas(tmp_path, "robots", URL, "--patch", "robots.txt")
     assert (tmp_path / "robots.txt").read_text() == f"Sitemap: {URL}sitemap.xml.gz\n"
-    siteatlas(tmp_path, "rollback", URL, *to, "--to", "2", anew=True)
+    siteatlas(tmp_path, "rollback", URL, *to, "--to", "2")
     (standing,) = json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"]
     assert standing["published"]["files"][0]["url"] == f"{URL}sitemap.xml"  # the index leads
 

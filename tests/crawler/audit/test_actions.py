@@ -146,6 +146,7 @@ def seconds_for(number: int) -> float:
 
 
 def test_ours_sixty_thousand_findings_take_seconds_and_twice_as_many_twice_as_long() -> None:
-    first = seconds_for(30_000)
-    assert seconds_for(60_000) < max(2.8 * first, 1.0)
+    # the least of some times, because other work on the machine adds to each
+    first, second = (min(seconds_for(number) for _ in range(3)) for number in (30_000, 60_000))
+    assert second < max(2.8 * first, 1.0)
     assert first < 5
