@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Final
 
 _TIME_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _SPANS = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
@@ -71,9 +70,6 @@ def clock_text(seconds: float) -> str:
     minutes, rest = divmod(whole, 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-_MOMENT: Final = "%Y-%m-%dT%H:%M:%S+00:00"
 
 
 def w3c(moment: float) -> str:

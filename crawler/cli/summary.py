@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 
 from crawler.audit.report.layout import Line, fitted
-from crawler.crawl.bottleneck import Stage
+from crawler.crawl.bottleneck import CrawlStage
 from crawler.model import State
 from crawler.notify.ledger_status import DeliveryReport, NotifyResult
 from crawler.notify.notice import Occasion, SendStatus
@@ -22,11 +22,11 @@ _RETRY_NOTE = "the next run sends what could not be delivered; siteatlas notify 
 
 _LONG_CRAWL = 10.0  # seconds from which the summary says what limited the crawl
 _BOTTLENECKS = {
-    Stage.PACE: "pace (--rate, --delay, robots.txt)",
-    Stage.NETWORK: "responses of the server (-c)",
-    Stage.PARSE: "parsing or rendering (--processes, --render-concurrency)",
-    Stage.FRONTIER: "the main process",
-    Stage.COMMIT: "the disk",
+    CrawlStage.PACE: "pace (--rate, --delay, robots.txt)",
+    CrawlStage.NETWORK: "responses of the server (-c)",
+    CrawlStage.PARSE: "parsing or rendering (--processes, --render-concurrency)",
+    CrawlStage.FRONTIER: "the main process",
+    CrawlStage.COMMIT: "the disk",
 }
 _STATE_MEANINGS = {
     State.WRONG_TYPE: "feeds, images, PDF and other files that are not web pages",
@@ -187,7 +187,7 @@ def _bottlenecks(report: Report) -> list[str]:
     if report.traffic.seconds < _LONG_CRAWL:
         return []
     shares = [(stage, round(100 * share)) for stage, share in report.traffic.bound_by.items()]
-    named = [f"{_BOTTLENECKS[Stage(stage)]} {share} %" for stage, share in shares if share]
+    named = [f"{_BOTTLENECKS[CrawlStage(stage)]} {share} %" for stage, share in shares if share]
     return [f"  limited by: {', '.join(named)}"] if named else []
 
 

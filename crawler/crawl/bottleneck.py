@@ -13,7 +13,7 @@ from msgspec import Struct
 _IS_BUSY: Final = 0.9  # share of one processor that the main process uses when it cannot do more
 
 
-class Stage(StrEnum):
+class CrawlStage(StrEnum):
     """What a crawl waits for, as the name in reports."""
 
     PACE = "pace"  # rate, delay, Crawl-delay, Retry-After, back-off
@@ -36,22 +36,22 @@ class CrawlLook(Struct, frozen=True):
     is_paced: bool
 
 
-def bounding_stage(look: CrawlLook) -> Stage:
+def bounding_stage(look: CrawlLook) -> CrawlStage:
     """The stage that bounds the crawl at a tick."""
     if look.cpu >= _IS_BUSY:
-        return Stage.FRONTIER
+        return CrawlStage.FRONTIER
     if look.parsing > look.fetching:
-        return Stage.PARSE
-    return Stage.PACE if look.is_paced else Stage.NETWORK
+        return CrawlStage.PARSE
+    return CrawlStage.PACE if look.is_paced else CrawlStage.NETWORK
 
 
 class Bottlenecks:
     """Seconds of a crawl by the stage that bound them."""
 
     def __init__(self) -> None:
-        self._seconds: defaultdict[Stage, float] = defaultdict(float)
+        self._seconds: defaultdict[CrawlStage, float] = defaultdict(float)
 
-    def add(self, stage: Stage, seconds: float) -> None:
+    def add(self, stage: CrawlStage, seconds: float) -> None:
         """Count seconds for a stage."""
         self._seconds[stage] += seconds
 

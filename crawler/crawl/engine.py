@@ -16,7 +16,7 @@ from enum import StrEnum
 
 import anyio
 
-from crawler.crawl.bottleneck import Bottlenecks, CrawlLook, Stage, bounding_stage
+from crawler.crawl.bottleneck import Bottlenecks, CrawlLook, CrawlStage, bounding_stage
 from crawler.crawl.error_budget import ErrorBudget
 from crawler.crawl.frontier import Frontier
 from crawler.crawl.worker import PageWorker
@@ -332,7 +332,7 @@ class CrawlEngine:
                 except StorageError as error:
                     self._stop_on_storage_error(error)
                 then = time.monotonic()
-                self._bottlenecks.add(Stage.COMMIT, then - now)
+                self._bottlenecks.add(CrawlStage.COMMIT, then - now)
             self._count()
             self._watch(self.tally)
 

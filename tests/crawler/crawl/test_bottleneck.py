@@ -9,25 +9,25 @@ from hypothesis import strategies as st
 from nginx import nginx
 
 from crawler import Config, crawl_site
-from crawler.crawl.bottleneck import Bottlenecks, CrawlLook, Stage, bounding_stage
+from crawler.crawl.bottleneck import Bottlenecks, CrawlLook, CrawlStage, bounding_stage
 
 
 @pytest.mark.parametrize(
     ("look", "stage"),
     [
-        (CrawlLook(cpu=0.97, fetching=3, parsing=20, is_paced=False), Stage.FRONTIER),
-        (CrawlLook(cpu=0.30, fetching=3, parsing=20, is_paced=True), Stage.PARSE),
-        (CrawlLook(cpu=0.05, fetching=1, parsing=0, is_paced=True), Stage.PACE),
-        (CrawlLook(cpu=0.05, fetching=0, parsing=0, is_paced=True), Stage.PACE),
-        (CrawlLook(cpu=0.20, fetching=8, parsing=2, is_paced=False), Stage.NETWORK),
+        (CrawlLook(cpu=0.97, fetching=3, parsing=20, is_paced=False), CrawlStage.FRONTIER),
+        (CrawlLook(cpu=0.30, fetching=3, parsing=20, is_paced=True), CrawlStage.PARSE),
+        (CrawlLook(cpu=0.05, fetching=1, parsing=0, is_paced=True), CrawlStage.PACE),
+        (CrawlLook(cpu=0.05, fetching=0, parsing=0, is_paced=True), CrawlStage.PACE),
+        (CrawlLook(cpu=0.20, fetching=8, parsing=2, is_paced=False), CrawlStage.NETWORK),
     ],
 )
-def test_ours_one_stage_bounds_a_crawl_at_a_time(look: CrawlLook, stage: Stage) -> None:
+def test_ours_one_stage_bounds_a_crawl_at_a_time(look: CrawlLook, stage: CrawlStage) -> None:
     assert bounding_stage(look) is stage
 
 
-@given(st.lists(st.tuples(st.sampled_from(Stage), st.floats(0.001, 100)), min_size=1, max_size=50))
-def test_ours_shares_of_the_stages_sum_to_one_and_the_largest_is_first(seconds: list[tuple[Stage, float]]) -> None:
+@given(st.lists(st.tuples(st.sampled_from(CrawlStage), st.floats(0.001, 100)), min_size=1, max_size=50))
+def test_ours_shares_of_the_stages_sum_to_one_and_the_largest_is_first(seconds: list[tuple[CrawlStage, float]]) -> None:
     bottlenecks = Bottlenecks()
     for stage, part in seconds:
         bottlenecks.add(stage, part)
