@@ -22,6 +22,14 @@ async def test_ours_init_creates_the_schema_once(database: str) -> None:
         assert await fleet.app.check_connection_async()
 
 
+@pytest.mark.parametrize(("own", "expected"), [("", "10000"), ("&tcp_user_timeout=4000", "4000")])
+async def test_ours_a_cut_network_is_noticed_within_seconds_unless_the_address_says_otherwise(
+    database: str, own: str, expected: str
+) -> None:
+    async with open_fleet(database + own, checked=False) as fleet, fleet.transaction() as connection:
+        assert connection.info.get_parameters()["tcp_user_timeout"] == expected
+
+
 async def test_ours_two_may_init_at_once(database: str) -> None:
     done: list[list[str]] = []
 
