@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 async def test_ours_init_creates_the_schema_once(database: str) -> None:
     async with open_fleet(database, checked=False) as fleet:
         done = await initialize(fleet)
-        assert done[-1] == "siteatlas: 01_tables.sql"
+        assert done[-1] == "siteatlas: 02_status.sql"
         assert await initialize(fleet) == []
     async with open_fleet(database) as fleet:
         assert await fleet.rows("SELECT * FROM site") == []
@@ -58,7 +58,7 @@ async def test_ours_a_fleet_of_an_older_version_says_what_to_do(database: str) -
             pass
 
 
-@pytest.mark.parametrize(("newest", "is_known"), [("02_more.sql", True), ("1000_other.sql", False)])
+@pytest.mark.parametrize(("newest", "is_known"), [("03_more.sql", True), ("1000_other.sql", False)])
 async def test_ours_a_newer_schema_is_used_while_it_only_adds(database: str, newest: str, is_known: bool) -> None:
     async with open_fleet(database, checked=False) as fleet:
         await initialize(fleet)

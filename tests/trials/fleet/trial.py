@@ -32,7 +32,7 @@ notify = {{check_live = false}}
 """
 _OUTCOMES = "SELECT because, fate, count(*) AS number FROM attempt GROUP BY because, fate ORDER BY because, fate"
 _DOUBLE = """SELECT site, slot, count(*) AS number FROM attempt
-  WHERE fate = 'done' AND because NOT IN ('notify', 'asked') GROUP BY site, slot HAVING count(*) > 1"""
+  WHERE fate = 'done' AND because NOT IN ('tell', 'asked') GROUP BY site, slot HAVING count(*) > 1"""
 _OVERLAPS = """SELECT a.site, a.number FROM attempt a JOIN attempt b ON a.site = b.site AND a.number < b.number
   WHERE a.ended > b.began"""
 
