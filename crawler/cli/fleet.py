@@ -120,9 +120,17 @@ def recover(
 
 
 @with_flags("fleet.database")
-def status(
+def status(  # noqa: PLR0913 - the options of a command
     sites: Annotated[list[str] | None, typer.Argument(metavar="[SITE...]", help="Sites to show in full.")] = None,
     runs: Annotated[int, typer.Option("--runs", metavar="N", min=0, help="Number of last runs to show.")] = 10,
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="STATE",
+            help="Show the sites in this state: running, lost, queued, late, failing, paused or retired.",
+        ),
+    ] = "",
+    max_sites: Annotated[int, typer.Option(metavar="N", min=1, help="Number of sites that --only shows.")] = 50,
     config: SitesConfigOption = None,
     as_json: JsonOption = False,
     verbose: TraceOption = False,
@@ -135,7 +143,7 @@ def status(
     with CommandErrors(verbose) as errors:
         from crawler.cli.fleet_status import read_status, status_text, status_values  # noqa: PLC0415
 
-        found = read_status(sites or [], runs, config, flags)
+        found = read_status(sites or [], runs, config, flags, only, max_sites)
         errors.exit_code = 0
         _print(status_values(found), status_text(found), as_json=as_json)
 

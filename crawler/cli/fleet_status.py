@@ -12,7 +12,7 @@ from crawler.audit.report.layout import output_width
 from crawler.cli.fleet_run import fleet_config, with_fleet
 from crawler.cli.text_tables import TableColumn, table_lines
 from crawler.errors import UsageError
-from crawler.fleet.status import FleetSiteStatus, FleetStatus, WorkerStatus, fleet_status
+from crawler.fleet.status import FILTERS, FleetSiteStatus, FleetStatus, WorkerStatus, fleet_status
 from crawler.fleet.worker import database_url
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.wording import attempt_text, duration_text, long_local_time, time_ahead, zones
@@ -20,10 +20,17 @@ from crawler.units import count_text
 from sitemap import safe
 
 
-def read_status(names: Sequence[str], runs: int, file: Path | None, flags: Mapping[str, Any]) -> FleetStatus:
-    """The status of the fleet, with these sites in full. Raises UsageError for an unknown site, StorageError."""
+def read_status(
+    names: Sequence[str], runs: int, file: Path | None, flags: Mapping[str, Any], only: str = "", limit: int = 50
+) -> FleetStatus:
+    """The status of the fleet, with these sites in full, and those in the state ``only``, at most ``limit``.
+
+    Raises UsageError for an unknown site or state, StorageError.
+    """
+    if only and only not in FILTERS:
+        raise UsageError(f'--only takes {", ".join(FILTERS)}, not "{only}"')
     url = database_url(fleet_config(file, flags).fleet)
-    found = with_fleet(url, lambda fleet: fleet_status(fleet, names, runs))
+    found = with_fleet(url, lambda fleet: fleet_status(fleet, names, runs, only=only, limit=limit))
     if unknown := sorted({*names} - {site.name for site in found.shown}):
         raise UsageError(f"the fleet has no site {', '.join(unknown)}")
     return found

@@ -120,18 +120,18 @@ def choose_sites(known: Sequence[str], wanted: Sequence[str], source: str) -> li
 
 def check_distinct_paths(places: Sequence[SitePaths], source: str) -> None:
     """Check that no two sites write the same sitemap or share a state. Raises UsageError that names both."""
-    for number, paths in enumerate(places):
-        for other in places[:number]:
-            both = f'the sites "{other.name}" and "{paths.name}" in {source}'
-            if paths.sitemap == other.sitemap:
-                raise UsageError(f"{both} would both write {paths.sitemap}: give each site its own output.directory")
-            if paths.upload_target and paths.upload_target == other.upload_target:
-                raise UsageError(f"{both} would both upload to {paths.upload_target}: give each site its own upload.to")
-            if paths.state == other.state:
-                raise UsageError(
-                    f"{both} would share one state, because they have the same sitemap URL: give each site its own "
-                    f"site.url, site.sitemap_url or state.directory"
-                )
+    owners: dict[tuple[str, object], str] = {}
+    for paths in places:
+        shared = "share one state, because they have the same sitemap URL"
+        for kind, place, conflict, remedy in (
+            ("sitemap", paths.sitemap, f"both write {paths.sitemap}", "output.directory"),
+            ("upload", paths.upload_target, f"both upload to {paths.upload_target}", "upload.to"),
+            ("state", paths.state, shared, "site.url, site.sitemap_url or state.directory"),
+        ):
+            owner = owners.setdefault((kind, place), paths.name)
+            if place and owner != paths.name:
+                both = f'the sites "{owner}" and "{paths.name}" in {source}'
+                raise UsageError(f"{both} would {conflict}: give each site its own {remedy}")
 
 
 def _merge_shared(

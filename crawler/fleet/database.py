@@ -20,6 +20,9 @@ from crawler.errors import StorageError, UsageError
 SCHEMA: Final = "siteatlas"
 """The PostgreSQL schema that holds the tables of a fleet, and those of Procrastinate."""
 CONNECT_TIMEOUT: Final = 10.0  # seconds
+# A network that was cut sends nothing, not even an end of the connection: it is noticed within this time, not within
+# the 15 minutes of TCP. https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNECT-TCP-USER-TIMEOUT
+_PATIENCE: Final = {"tcp_user_timeout": 10_000, "keepalives_idle": 10, "keepalives_interval": 3}
 Connection = AsyncConnection[DictRow]
 
 _OURS: Final = "siteatlas"
@@ -81,7 +84,12 @@ async def open_fleet(url: str, *, connections: int = 4, checked: bool = True) ->
     """
     place = database_name(url)
     # the parameters stay out of the text of errors: they may hold a password
-    options = {"options": f"-c search_path={SCHEMA}", "row_factory": dict_row, "application_name": "siteatlas"}
+    options: dict[str, Any] = {
+        "options": f"-c search_path={SCHEMA}",
+        "row_factory": dict_row,
+        "application_name": "siteatlas",
+    }
+    options |= {name: value for name, value in _PATIENCE.items() if name not in conninfo_to_dict(url)}
     connector = procrastinate.PsycopgConnector()
     app = procrastinate.App(connector=connector)
     pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(

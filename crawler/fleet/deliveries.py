@@ -28,10 +28,17 @@ Send = Callable[[bytes], Awaitable[None]]
 
 
 class RunDeliveries:
-    """The notices of one leased run."""
+    """The notices of one leased run. ``prepare`` is awaited once, before the first notice is claimed.
 
-    def __init__(self, fleet: FleetDatabase, site: str, epoch: int) -> None:
+    ``prepare`` stores the state that the notices follow from: a run that is repeated from an older state could find
+    other changes, whose notices have other names, and tell the same pages again.
+    """
+
+    def __init__(
+        self, fleet: FleetDatabase, site: str, epoch: int, prepare: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
         self._fleet = fleet
+        self._prepare = prepare
         self._values = {"site": site, "epoch": epoch}
         self._waiting: deque[ClaimMessage] = deque()
         self._news = anyio.Event()
@@ -52,14 +59,21 @@ class RunDeliveries:
             await self._work(send)
 
     async def finish(self) -> None:
-        """Record what the run told last, after its end. Raises FleetUnavailable."""
+        """Record what the run told last, after its end. Raises FleetUnavailable.
+
+        A notice that the run only asked for is not claimed: it was not sent, and the next run sends it.
+        """
         while self._waiting:
-            await self._record(self._waiting[0])
+            if self._waiting[0].claim != "ask":
+                await self._record(self._waiting[0])
             self._waiting.popleft()
 
     async def _work(self, send: Send) -> None:
         while self._waiting:
             message = self._waiting[0]
+            if self._prepare and message.claim == "ask":
+                await self._prepare()
+                self._prepare = None
             try:
                 answer = await self._record(message)
             except FleetUnavailable:

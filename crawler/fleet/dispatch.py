@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from procrastinate import App
+from procrastinate.jobs import Job
 
 from crawler.fleet.database import Connection, FleetDatabase, rows
 
@@ -75,11 +76,10 @@ async def _enqueue(app: App, connection: Connection, by_lock: Mapping[str, Mappi
     """Put a job for each site into a queue, with the lock of its origin."""
     sites = list(by_lock.values())
     queues = await _queues(connection, sites)
-    jobs = [
-        await _defer(app, connection, lock, site["name"], queue)
-        for (lock, site), queue in zip(by_lock.items(), queues, strict=True)
-    ]
-    await rows(connection, _QUEUED, names=[site["name"] for site in sites], jobs=jobs)
+    jobs = [_job(app, lock, site["name"], queue) for (lock, site), queue in zip(by_lock.items(), queues, strict=True)]
+    if jobs:  # in one statement
+        jobs = await app.job_manager.batch_defer_jobs_async(jobs, connection)
+        await rows(connection, _QUEUED, names=[site["name"] for site in sites], jobs=[job.id for job in jobs])
 
 
 async def _queues(connection: Connection, sites: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -96,9 +96,9 @@ async def _queues(connection: Connection, sites: Sequence[Mapping[str, Any]]) ->
     return queues
 
 
-async def _defer(app: App, connection: Connection, lock: str, name: str, queue: str) -> int:
-    deferrer = app.configure_task(RUN_TASK, queue=queue, lock=lock, queueing_lock=f"site:{name}", connection=connection)
-    return await deferrer.defer_async(name=name)
+def _job(app: App, lock: str, name: str, queue: str) -> Job:
+    deferrer = app.configure_task(RUN_TASK, queue=queue, lock=lock, queueing_lock=f"site:{name}")
+    return deferrer.make_new_job(name=name)
 
 
 async def free_expired(fleet: FleetDatabase, limit: int) -> int:

@@ -48,6 +48,7 @@ class LeasedRun:
         self.deadline = deadline
         self.stop = anyio.Event()
         self.is_lost = False
+        self.generation = lease.generation
         self.owns_output = False
         self.origins: RunOrigins | None = None
         self.deliveries: RunDeliveries | None = None
@@ -146,7 +147,8 @@ class SiteWorker:
         runner = ProcessRunner(_log_line, lambda _: lease.last, is_verbose=self._is_verbose)
         async with AsyncExitStack() as stack:
             run.origins = await stack.enter_async_context(self._broker.run(lease.site, lease.epoch))
-            deliveries = run.deliveries = RunDeliveries(self._fleet, lease.site, lease.epoch)
+            values = self._fleet, lease.site, lease.epoch
+            deliveries = run.deliveries = RunDeliveries(*values, lambda: self._save_before_notices(run, config))
             result = await runner.run(site, lease.attempt, run.stop, run)
         await self._insist(run, deliveries.finish)
         return result
@@ -194,6 +196,14 @@ class SiteWorker:
                 f"fleet recover"
             )
 
+    async def _save_before_notices(self, run: LeasedRun, config: Config) -> None:
+        """Take a snapshot of what was published, while the process of the run waits for the first claim."""
+        try:
+            await self._save(run, config)
+        except LeaseLost as error:
+            log.warning("%s", error)
+            run.lose()
+
     async def _save(self, run: LeasedRun, config: Config) -> None:
         """Take a snapshot of the state and record it. Raises LeaseLost. A failure leaves the snapshot before it."""
         lease = run.lease
@@ -201,12 +211,13 @@ class SiteWorker:
         if self._snapshots is None or not STATE_DB.is_in(plan.state):
             return
         try:
-            snapshot = await self._snapshots.save(lease.site, plan, lease.generation + 1, lease.epoch)
+            snapshot = await self._snapshots.save(lease.site, plan, run.generation + 1, lease.epoch)
         except StorageError as error:
             log.warning("%s: no snapshot of its state could be stored: %s", lease.site, error)
             return
         values = self._name, snapshot.generation, snapshot.key
         await self._insist(run, lambda: store_snapshot(self._fleet, lease, *values))
+        run.generation = snapshot.generation
         mark_local(plan.state, snapshot.key)
         await self._snapshots.prune(snapshot)
 

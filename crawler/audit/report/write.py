@@ -26,6 +26,7 @@ from crawler.audit.report.sarif import write_sarif
 from crawler.audit.report.xlsx import write_xlsx
 from crawler.audit.rule_groups import REPORTED_RULES, reported_counts
 from crawler.errors import StorageError
+from crawler.state.lease import RUN_LEASE
 from sitemap import make_directory, replacement
 
 CSV_DIRECTORY: Final = "csv"  # the folder of the tables, one for each rule with findings
@@ -46,7 +47,7 @@ def write_reports(
     ``csv/findings.csv``, and ``csv/RULE.csv`` for each rule; and ``csv/redirects.csv``, ``csv/links.csv``,
     ``csv/uncrawled.csv``, ``csv/accepted.csv`` and ``csv/mended.csv`` if they have rows. ``audit.xlsx`` has bot
     activity too. Tables without rows are removed; no other file is touched. ``fail_on`` decides which cases of JUnit
-    fail. Raises StorageError that names the path, and UsageError for a bad ``fail_on``.
+    fail. Raises StorageError that names the path, UsageError for a bad ``fail_on``, and LeaseLost.
     """
     junit = as_junit(report, findings, fail_on).encode()
     streams: dict[str, Callable[[BinaryIO], object]] = {
@@ -67,6 +68,7 @@ def write_reports(
         *(f"{CSV_DIRECTORY}/{rule}.csv" for rule in REPORTED_RULES),
     } - streams.keys():
         path = directory / name
+        RUN_LEASE.check()
         with _storage(path, "removed"):
             path.unlink(missing_ok=True)
     return written
@@ -112,6 +114,7 @@ def _write(path: Path, write: Callable[[BinaryIO], object]) -> Path:
         make_directory(path.parent)
         with replacement(path) as file:
             write(file)
+            RUN_LEASE.check()
     return path
 
 

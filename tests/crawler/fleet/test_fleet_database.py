@@ -15,11 +15,19 @@ pytestmark = pytest.mark.anyio
 async def test_ours_init_creates_the_schema_once(database: str) -> None:
     async with open_fleet(database, checked=False) as fleet:
         done = await initialize(fleet)
-        assert done[-1] == "siteatlas: 01_tables.sql"
+        assert done[-1] == "siteatlas: 02_status.sql"
         assert await initialize(fleet) == []
     async with open_fleet(database) as fleet:
         assert await fleet.rows("SELECT * FROM site") == []
         assert await fleet.app.check_connection_async()
+
+
+@pytest.mark.parametrize(("own", "expected"), [("", "10000"), ("&tcp_user_timeout=4000", "4000")])
+async def test_ours_a_cut_network_is_noticed_within_seconds_unless_the_address_says_otherwise(
+    database: str, own: str, expected: str
+) -> None:
+    async with open_fleet(database + own, checked=False) as fleet, fleet.transaction() as connection:
+        assert connection.info.get_parameters()["tcp_user_timeout"] == expected
 
 
 async def test_ours_two_may_init_at_once(database: str) -> None:
@@ -50,7 +58,7 @@ async def test_ours_a_fleet_of_an_older_version_says_what_to_do(database: str) -
             pass
 
 
-@pytest.mark.parametrize(("newest", "is_known"), [("02_more.sql", True), ("1000_other.sql", False)])
+@pytest.mark.parametrize(("newest", "is_known"), [("03_more.sql", True), ("1000_other.sql", False)])
 async def test_ours_a_newer_schema_is_used_while_it_only_adds(database: str, newest: str, is_known: bool) -> None:
     async with open_fleet(database, checked=False) as fleet:
         await initialize(fleet)

@@ -59,6 +59,7 @@ async def test_ours_a_notice_is_sent_by_the_first_run_that_claims_it(database: s
         assert await first.claims.may_send("told last")
         ended = RunDeliveries(fleet, "shop", 1)
         ended.hear(encode_claim(ClaimMessage("told last", "unsent")))
+        ended.hear(encode_claim(ClaimMessage("asked last", "ask")))  # it got no answer, so it sent nothing
         await ended.finish()
         await fleet.rows("UPDATE site SET epoch = 2")
         assert not await second.claims.may_send("sent")
@@ -90,6 +91,23 @@ async def test_ours_a_claim_waits_until_the_database_is_back(postgres: PostgresS
             while not answers:  # noqa: ASYNC110 - as the run waits
                 await anyio.sleep(0.05)
     assert answers == [True]
+
+
+async def test_ours_the_state_is_stored_once_before_the_first_claim(database: str) -> None:
+    seen: list[int] = []
+    async with runs(database) as (fleet, _):
+
+        async def prepare() -> None:
+            seen.append(len(await fleet.rows("SELECT 1 FROM delivery")))
+
+        prepared = Run(fleet, 1)
+        prepared.deliveries = RunDeliveries(fleet, "shop", 1, prepare)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(prepared.listen)
+            assert await prepared.claims.may_send("one")
+            assert await prepared.claims.may_send("two")
+            tasks.cancel_scope.cancel()
+    assert seen == [0]
 
 
 async def test_ours_what_another_worker_sent_counts_as_sent(database: str) -> None:

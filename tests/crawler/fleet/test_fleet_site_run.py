@@ -177,7 +177,7 @@ async def test_ours_a_worker_that_dies_before_its_first_snapshot_leaves_files_th
 
 
 @pytest.mark.slow
-async def test_ours_a_repeated_run_sends_no_notice_again(
+async def test_ours_a_repeated_run_announces_no_page_again_also_of_a_site_that_has_changed(
     database: str, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with receiver() as (url, received):
@@ -198,10 +198,12 @@ async def test_ours_a_repeated_run_sends_no_notice_again(
             site.routes |= {"/": links("/a", "/b"), "/b": "<title>b</title><p>About b."}
             assert await one.run()
             assert len(received) == 2
-            max((tmp_path / "store" / "shop").iterdir()).unlink()  # as if the worker had died before its snapshot
-            assert await two.run()
-            assert two.runs() == ["published", "published"]
-            assert len(received) == 2
+            max((tmp_path / "store" / "shop").iterdir()).unlink()  # as if the worker had died before its last snapshot
             site.routes |= {"/": links("/a", "/b", "/c"), "/c": "<title>c</title><p>About c."}
             assert await two.run()
+            assert two.runs() == ["published", "published", "published"]
+            added = [
+                change["url"] for message in received for change in message["changes"] if change["kind"] == "added"
+            ]
+            assert added == [f"{site.url}b", f"{site.url}c"]
             assert len(received) == 3

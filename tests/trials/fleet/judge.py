@@ -1,12 +1,13 @@
 """What must hold in a fleet whatever befalls it, as seen from outside. Each violation is a sentence."""
 
+import json
 import threading
 import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from .world import GrowingSite, Receiver
+from .world import PAGES, GrowingSite, Receiver
 
 RATE = 10.0  # requests per second
 _NS = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
@@ -87,21 +88,28 @@ def judged_pace(site: GrowingSite) -> list[str]:
     return [f"{site.name}: {most} requests within a second, at a rate of {RATE:g}"] if most > RATE + 2 else []
 
 
-def judged_notices(sites: list[GrowingSite], receiver: Receiver, unconfirmed: set[str]) -> list[str]:
-    """Each page that was added is announced once. A claim of a worker that died may have taken one with it."""
-    wrong = []
-    for site in sites:
-        told = Counter(
-            urlsplit(change["url"]).path
-            for _, message in receiver.received
-            if message.get("site") == site.name
-            for change in message.get("changes", ())
-            if change["kind"] == "added"
-        )
-        twice = sorted(path for path, times in told.items() if times > 1 and path in site.added)
-        if twice:
-            wrong.append(f"{site.name}: announced more than once: {twice}")
-        missing = [path for path in site.added if path not in told]
-        if missing and site.name not in unconfirmed:
-            wrong.append(f"{site.name}: never announced: {missing}")
-    return wrong
+def announced(site: GrowingSite, receiver: Receiver) -> Counter[str]:
+    """How often each page that was added was announced by name; 0 for one in a whole sitemap that was new."""
+    told: Counter[str] = Counter()
+    for _, message in receiver.received:
+        if message["site"] == site.name:
+            if not message["runs"]["after"]:  # a first run, or one repeated from no state: its pages are not listed
+                told.update(dict.fromkeys(site.added[: message["pages"] - 1 - len(PAGES)], 0))
+            changes = message["changes"]
+            told.update(urlsplit(change["url"]).path for change in changes if change["kind"] == "added")
+    return told
+
+
+def judged_notices(site: GrowingSite, receiver: Receiver, is_claim_open: bool) -> list[str]:
+    """Each page that was added is announced once. An open claim of a worker that died may have taken one with it."""
+    told = announced(site, receiver)
+    twice = sorted(path for path, times in told.items() if times > 1)
+    missing = [path for path in site.added if path not in told and not is_claim_open]
+    messages = Counter(
+        json.dumps({key: value for key, value in message.items() if key not in ("id", "at")}, sort_keys=True)
+        for _, message in receiver.received
+        if message["site"] == site.name
+    )
+    same = [message for message, times in messages.items() if times > 1]
+    findings = {"announced more than once": twice, "never announced": missing, "the same message twice": same}
+    return [f"{site.name}: {what}: {found}" for what, found in findings.items() if found]

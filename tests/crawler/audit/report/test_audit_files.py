@@ -18,6 +18,7 @@ from crawler.audit.finding import AuditFinding, LinkSuggestion
 from crawler.audit.report.csv import CSV_COLUMNS, cell_text, write_csv
 from crawler.audit.report.write import write_reports
 from crawler.errors import StorageError
+from crawler.state.lease import RUN_LEASE, LeaseLost
 from sitemap import safe
 
 
@@ -134,6 +135,15 @@ def test_ours_a_file_that_could_not_be_written_is_as_it_was(folder: Path) -> Non
     with pytest.raises(StorageError, match=r"audit\.json cannot be written: "):
         write_reports(audit([]), of([]), folder)
     assert (folder / "audit.json").read_bytes() == before
+
+
+def test_ours_a_run_without_its_lease_writes_no_report(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_reports(audit([]), of([]), folder)
+    before = {name: (folder / name).read_bytes() for name in names(folder)}
+    monkeypatch.setattr(RUN_LEASE, "deadline", 0.0)
+    with pytest.raises(LeaseLost):
+        write_reports(audit(findings()), of(findings()), folder)
+    assert {name: (folder / name).read_bytes() for name in names(folder)} == before
 
 
 def test_ours_a_folder_that_is_a_file_is_told(tmp_path: Path) -> None:

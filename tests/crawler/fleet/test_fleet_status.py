@@ -1,0 +1,40 @@
+"""The status of a fleet: counts of sites, and the sites in one state."""
+
+import pytest
+
+from crawler.fleet.database import initialize, open_fleet
+from crawler.fleet.status import FILTERS, fleet_status
+
+pytestmark = pytest.mark.anyio
+
+_SITES = """INSERT INTO site (name, config, origin, next_at, queued, lease_until, paused, retired) VALUES
+  ('calm', '{}', 'https://calm', now() + interval '1 h', NULL, NULL, false, NULL),
+  ('mended', '{}', 'https://mended', now() + interval '1 h', NULL, NULL, false, NULL),
+  ('failing', '{}', 'https://failing', now() + interval '1 h', NULL, NULL, false, NULL),
+  ('late', '{}', 'https://late', now() - interval '1 h', now(), NULL, false, NULL),
+  ('running', '{}', 'https://running', NULL, NULL, now() + interval '1 h', false, NULL),
+  ('lost', '{}', 'https://lost', NULL, NULL, now() - interval '1 s', false, NULL),
+  ('paused', '{}', 'https://paused', NULL, NULL, NULL, true, NULL),
+  ('retired', '{}', 'https://retired', NULL, NULL, NULL, false, now())"""
+_ATTEMPTS = """INSERT INTO attempt (site, slot, because, turn, began, ended, fate, epoch, worker)
+  SELECT site, 0, because, 1, 0, ended, fate, 1, 'w' FROM (VALUES
+  ('mended', 'due', 1, 'failed'), ('mended', 'retry', 2, 'done'),
+  ('failing', 'due', 1, 'done'), ('failing', 'due', 2, 'failed'), ('failing', 'retry', 3, 'broken'),
+  ('failing', 'tell', 4, 'done'), ('failing', 'retry', NULL, NULL), ('retired', 'due', 1, 'failed')
+  ) AS a (site, because, ended, fate)"""
+
+
+async def test_ours_the_status_counts_and_shows_the_sites_of_each_state(database: str) -> None:
+    async with open_fleet(database, checked=False) as fleet:
+        await initialize(fleet)
+        await fleet.rows(_SITES)
+        await fleet.rows(_ATTEMPTS)
+        status = await fleet_status(fleet)
+        assert (status.sites, status.failing, status.late, status.running, status.lost) == (7, 1, 1, 1, 1)
+        assert status.shown == []
+        for state in FILTERS:
+            shown = [site.name for site in (await fleet_status(fleet, only=state)).shown]
+            assert shown == [{"queued": "late"}.get(state, state)]
+        named = await fleet_status(fleet, ["calm"], only="failing", limit=1)
+        assert [site.name for site in named.shown] == ["calm", "failing"]
+        assert {attempt.site for attempt in named.last} == {"failing"}
