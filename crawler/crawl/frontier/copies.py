@@ -22,7 +22,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from crawler.crawl.frontier.cache import Recent, StateCounts
+from crawler.crawl.frontier.cache import MAX_RECENT, Recent, StateCounts
 from crawler.crawl.frontier.fresh_links import COPY_PREFIX, FreshLinks, FreshSpace
 from crawler.crawl.frontier.storage import unpack_links
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, Outcome, Page, State, Url, Verdict
@@ -240,7 +240,7 @@ class CopyDetector:
         if first.id == lease.id:
             if space:
                 space.copies = 0
-                self._repeating.discard(parent)
+                self._note_repeats(parent, has_repeats=False)
             return
         first.copies += 1
         if space is None and parent:
@@ -249,10 +249,15 @@ class CopyDetector:
             self._copy_of.append(own)
         if space:
             space.copies += 1
-            self._repeating.add(parent)
+            self._note_repeats(parent, has_repeats=True)
             members = space.members.setdefault(content.digest.hex(), [(first.depth, first.url, first.id)])
             members.append((lease.depth, lease.url, lease.id))
             yield space
+
+    def _note_repeats(self, digest: bytes, *, has_repeats: bool) -> None:
+        """Note whether the last child of a page repeated another page. A full set stays as it is: it is not empty."""
+        if len(self._repeating) < MAX_RECENT:
+            (self._repeating.add if has_repeats else self._repeating.discard)(digest)
 
     def _repeats_bytes(self, content: "_Content") -> bool:
         """Whether another page with these bytes was read before."""
