@@ -35,6 +35,7 @@ from crawler.state.lock import hold_lock
 from crawler.state.migrations import STATE_DB
 from crawler.state.runs import RunStore
 from crawler.state.store import DAMAGED_MARK, GENERATIONS_DIRECTORY
+from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url
 from crawler.version import __version__
 from sitemap import Generations, SitemapError, create_file, make_directory, replacement
 
@@ -302,6 +303,12 @@ def _read_header(tar: tarfile.TarFile) -> SnapshotHeader:
             f"the snapshot was written by siteatlas {header.program} and needs a newer version than this one "
             f"({__version__}): upgrade this machine"
         )
+    try:
+        is_canonical = normalize_url(header.start, DEFAULT_PARAMS.keeping_all) == header.start
+    except InvalidUrl:
+        is_canonical = False
+    if not is_canonical:
+        raise BadSnapshot(f"the snapshot has a bad start URL: {ascii(header.start)[:100]}")
     return header
 
 

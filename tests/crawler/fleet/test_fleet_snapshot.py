@@ -328,6 +328,16 @@ def test_ours_an_archive_of_somebody_else_writes_nothing(
     assert not (Path("/tmp") / "outside").exists()
 
 
+@pytest.mark.parametrize(
+    "start", ["https://", "https:///", "https://sitemap.xml", "shop", "HTTP://h.test/", "ftp://h.test/"]
+)
+def test_ours_a_snapshot_with_a_bad_start_url_is_refused(tmp_path: Path, start: str) -> None:
+    archive = tmp_path / "archive"
+    pack(made(tmp_path), header(start=start), archive)
+    with pytest.raises(BadSnapshot, match="bad start URL"):
+        unpack(archive, settings(tmp_path), "shop", "key")
+
+
 def test_ours_an_archive_that_was_cut_or_altered_changes_nothing(tmp_path: Path) -> None:
     state = made(tmp_path)
     archive = tmp_path / "archive"
