@@ -14,8 +14,8 @@ from hostile import HostileServer, answer
 from hostile_crawl import peak_memory
 from run import FAST
 
-PAGES: Final = 3
-STATE_BYTES: Final = 75 * 2**20
+PAGES: Final = 6
+STATE_BYTES: Final = 150 * 2**20
 RSS_BYTES: Final = 500 * 2**20
 
 
