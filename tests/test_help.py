@@ -55,16 +55,18 @@ def test_ours_help_fits_a_terminal_and_shows_no_types_of_python(tmp_path: Path, 
     assert re.findall(r"(?m)^  -.* (?:TEXT|INTEGER|FLOAT|BOOLEAN|FILENAME|PATH)\b", text) == []
 
 
-@pytest.mark.parametrize("command", ["crawl", "run", "audit", "schedule", "notify", "robots", "rollback"])
+@pytest.mark.parametrize(
+    "command", ["crawl", "run", "audit", "schedule", "notify", "robots", "rollback", "fleet worker"]
+)
 def test_ours_short_help_fits_two_screens_and_leads_to_the_rest(tmp_path: Path, command: str) -> None:
-    short = siteatlas(tmp_path, command, "--help", **NARROW).out
+    short = siteatlas(tmp_path, *command.split(), "--help", **NARROW).out
     assert len(short.splitlines()) <= 95
     assert max(map(len, short.splitlines())) <= 80
     assert "--help-all" in short
     groups = re.findall(r"([A-Z][A-Za-z ]+) \((\d+)\)", " ".join(short.split()).partition("one group:")[2])
     assert groups
     for group, count in groups:
-        text = siteatlas(tmp_path, "help", command, group.strip().lower(), **NARROW).out
+        text = siteatlas(tmp_path, "help", *command.split(), group.strip().lower(), **NARROW).out
         assert len(re.findall(r"(?m)^  -", text)) == int(count), group
 
 

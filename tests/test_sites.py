@@ -191,6 +191,7 @@ def test_ours_sites_upload_to_places_of_their_own() -> None:
     [
         ("upload", "sftp_key", "~/.ssh/id_ed25519", "~/.ssh/id_ed25519"),
         ("upload", "sftp_known_hosts", "hosts", "etc/hosts"),
+        ("content", "repository", "../docs", "etc/../docs"),
         ("search_console", "account", "account.json", "etc/account.json"),
         ("search_console", "account", ' {"type": "service_account"}', ' {"type": "service_account"}'),
     ],

@@ -5,6 +5,7 @@ import sys
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from crawler.cli import audit, crawl, diff, lint, notify, robots, rollback, run, schedule, status
 from crawler.cli.errors import CommandErrors
@@ -48,19 +49,26 @@ def siteatlas(version: Annotated[bool, typer.Option("--version", help="Print the
 @app.command("help", cls=HelpfulCommand)
 def show_help(
     ctx: typer.Context,
-    command: Annotated[str, typer.Argument(metavar="COMMAND", help="Name of a command.", show_default=False)],
-    group: Annotated[
-        str, typer.Argument(metavar="[GROUP]", help="First letters of a group of options, such as scope.")
-    ] = "",
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="COMMAND [GROUP]",
+            help="Name of a command, and the first letters of a group of its options, such as scope.",
+            show_default=False,
+        ),
+    ],
 ) -> None:
     """Show all options of a command, or those of one group."""
     with CommandErrors(verbose=False):
-        root = ctx.find_root()
-        found = typer.main.get_group(app).get_command(root, command)
-        if not isinstance(found, HelpfulCommand):
-            raise UsageError(f"siteatlas has no command {command!r} with options: siteatlas --help lists the commands")
-        inner = found.make_context(command, [], parent=root, resilient_parsing=True)
-        found.show_help(inner, found.find_topic(inner, group))
+        rest = list(words)
+        found, path = ctx.find_root().command, ctx.find_root()
+        while rest and isinstance(found, TyperGroup) and (inner := found.get_command(path, rest[0])):
+            found, path = inner, typer.Context(inner, parent=path, info_name=rest.pop(0))
+        if isinstance(found, HelpfulCommand):
+            found.show_help(path, found.find_group(path, " ".join(rest)))
+        if rest:
+            raise UsageError(f"siteatlas has no command {' '.join(words)!r}: siteatlas --help lists the commands")
+        typer.echo(found.get_help(path))
 
 
 for command, epilog in (

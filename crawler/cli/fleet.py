@@ -22,7 +22,7 @@ fleet = typer.Typer(
 _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas fleet init postgresql://siteatlas@db.example.com/fleet
   siteatlas fleet apply --config sites.toml --database env:FLEET_DATABASE
-  siteatlas fleet worker --database env:FLEET_DATABASE --state-store s3://bucket/states"""
+  siteatlas fleet worker --config sites.toml --state-store s3://bucket/states"""
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names, as siteatlas fleet status shows them.")]
 

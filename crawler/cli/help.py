@@ -1,4 +1,4 @@
-"""Formats the help of a command: its frequent options on a page, all of them in groups, as plain text."""
+"""Formats the help of a command: its most used options, all of them, or one group of them, as plain text."""
 
 import re
 from collections import Counter
@@ -31,7 +31,7 @@ COMMON_OPTIONS: Final = frozenset(
 """The flags of the configuration that ``--help`` shows of a command with more than ``MAX_SHOWN`` of them."""
 MAX_SHOWN: Final = 12
 _ALL: Final = "--help-all"
-_TOPIC_KEY: Final = "siteatlas.help"  # in the context: the group to show, "" for all, absent for the frequent options
+_GROUP_KEY: Final = "siteatlas.help"  # in the context: the group to show, "" for all, absent for the most used options
 _OPTIONS_PANEL: Final = "Options"
 _HYPHEN: Final = "\u2011"  # replaces hyphens while lines are wrapped, so that no line breaks there
 _PLAIN_MESSAGES: Final = {
@@ -96,35 +96,35 @@ class HelpfulCommand(TyperCommand):
             if not option.is_flag and not equals:
                 yield from islice(words, 1)
 
-    def show_help(self, ctx: "Context", topic: str) -> None:
+    def show_help(self, ctx: "Context", group: str) -> None:
         """Print the help with all options, or with those of one group, and end the command."""
-        ctx.meta[_TOPIC_KEY] = topic
+        ctx.meta[_GROUP_KEY] = group
         echo(self.get_help(ctx))
         ctx.exit()
 
-    def find_topic(self, ctx: "Context", start: str) -> str:
+    def find_group(self, ctx: "Context", start: str) -> str:
         """The group of options whose name starts so, "" for all. Raises UsageError."""
-        topics = self.topics(ctx)
-        found = [name for name in topics if name.lower().startswith(start.lower())]
+        counts = self.group_sizes(ctx)
+        found = [name for name in counts if name.lower().startswith(start.lower())]
         if start and not found:
-            listed = f"the groups are {', '.join(topics)}" if topics else "all its options are in one"
+            listed = f"the groups are {', '.join(counts)}" if counts else "all its options are in one"
             raise UsageError(f"{self.name} has no group of options named {start!r}: {listed}")
         return found[0] if start else ""
 
-    def topics(self, ctx: "Context") -> dict[str, int]:
+    def group_sizes(self, ctx: "Context") -> dict[str, int]:
         """The groups of options beside the command's own, with the number of options in each."""
         return Counter(panel for each in self.get_params(ctx) if (panel := getattr(each, "rich_help_panel", None)))
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write the options, group by group: the frequent ones, all, or those of one group."""
-        topics, topic = self.topics(ctx), ctx.meta.get(_TOPIC_KEY)
-        is_short = topic is None and sum(topics.values()) > MAX_SHOWN
+        """Write the options, group by group: the most used ones, all, or those of one group."""
+        sizes, chosen = self.group_sizes(ctx), ctx.meta.get(_GROUP_KEY)
+        is_short = chosen is None and sum(sizes.values()) > MAX_SHOWN
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             name = "Arguments" if parameter.param_type_name == "argument" else _OPTIONS_PANEL
             panel = getattr(parameter, "rich_help_panel", None) or name
-            is_rare = panel in topics and is_short and COMMON_OPTIONS.isdisjoint(parameter.opts)
-            if is_rare or (topic and panel != topic):
+            is_rare = panel in sizes and is_short and COMMON_OPTIONS.isdisjoint(parameter.opts)
+            if is_rare or (chosen and panel != chosen):
                 continue
             if record := parameter.get_help_record(ctx):
                 name, text = _plain(parameter, *record)
@@ -133,9 +133,10 @@ class HelpfulCommand(TyperCommand):
             with formatter.section(name):
                 formatter.write_dl(records, col_max=26)
         if is_short:
-            listed = ", ".join(f"{panel} ({count})" for panel, count in topics.items())
+            listed = ", ".join(f"{panel} ({count})" for panel, count in sizes.items())
+            name = ctx.command_path.partition(" ")[2]
             _write(formatter, f"These are the most used options. {ctx.command_path} {_ALL} shows all options.")
-            _write(formatter, f"siteatlas help {self.name} GROUP shows those of one group: {listed}.")
+            _write(formatter, f"siteatlas help {name} GROUP shows those of one group: {listed}.")
 
 
 def _check_names(typed: Iterable[set[str]]) -> None:

@@ -21,6 +21,7 @@ _PATH_KEYS: Final = {
     "output": ("directory",),
     "state": ("directory",),
     "fetch": ("ca_file", "source"),
+    "content": ("repository",),
     "audit": (
         *("report", "sitemaps", "logs", "search", "analytics", "backlinks", "lists", "crawls"),
         *("accepted", "google_credentials"),

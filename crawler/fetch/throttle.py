@@ -3,7 +3,7 @@
 What slows the requests to an origin, from the mildest to the strongest:
 
 - ``rate`` and ``delay`` keep starts apart, and at most ``concurrency`` requests are in flight.
-- Latency, unless ``rate`` is 0: when answers take much longer than the first ten of this origin, fewer are in flight,
+- Latency, unless ``rate`` is 0: when answers take much longer than usual for this origin, fewer requests are in flight,
   and, once there is one only, a pause follows each. When answers are quick again, both recover (additive increase,
   multiplicative decrease). Server errors count as slow answers.
 - 429 and 503: no request starts until Retry-After has passed, or else 1, 2, 4 … 300 seconds; and fewer are in flight.

@@ -10,6 +10,7 @@ from crawler.lastmod.experiment import choose_second_reads
 from crawler.lastmod.memory import SiteMemory
 from crawler.lastmod.policy import (
     NO_DATE,
+    OBSERVING_POLICIES,
     LastmodPolicy,
     SourcedDate,
     date_of_known_page,
@@ -59,7 +60,7 @@ def observe(
             memory = model.learn(store.deltas())
         distrust = store.distrust or why_distrusted(*store.stamps(source_key))
         is_other = store.policy not in ("", policy)
-        builds = store.builds if policy in ("observed", "git") else []
+        builds = store.builds if policy in OBSERVING_POLICIES else []
         dates, notes = commits(store.urls()) if commits else ({}, ())
         for pages in store.pages():
             known = (_for_policy(page, policy, is_other=is_other) for page in pages)

@@ -56,7 +56,8 @@ class SourcedDate(Struct, frozen=True):
 
 
 NO_DATE: Final = SourcedDate()
-_BY_OBSERVATION: Final = ("observed", "git")
+OBSERVING_POLICIES: Final = frozenset({"observed", "git"})
+"""The policies by which an observed change gives a date."""
 
 
 def date_of_new_page(
@@ -77,7 +78,7 @@ def date_of_new_page(
     page = SourcedDate(metadata.page_date, metadata.page_date_source) if is_stated else SourcedDate()
     if policy == "git" and commit.lastmod:
         return commit
-    if policy in _BY_OBSERVATION:
+    if policy in OBSERVING_POLICIES:
         if not trusted:
             return page
         first, second = (page, header) if build_of(metadata.header_date, builds) else (header, page)
@@ -114,7 +115,7 @@ def date_of_known_page(  # noqa: PLR0913 - the evidence, and how far to believe 
     """
     if policy == "none":
         return SourcedDate()
-    if policy not in _BY_OBSERVATION:
+    if policy not in OBSERVING_POLICIES:
         stated = date_of_new_page(metadata, policy)
         stays = changed_since is None and _first_moment(stated.lastmod) <= _first_moment(before.lastmod)
         return before if stays else stated

@@ -17,6 +17,7 @@ from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.visit import Clock, open_frontier, start_moved, visit
 from crawler.errors import NothingCrawlable, SiteatlasError, StorageError, single_error
 from crawler.lastmod.observe import commit_dates
+from crawler.lastmod.policy import OBSERVING_POLICIES
 from crawler.model import Outcome
 from crawler.publish.gate import reject_start
 from crawler.publish.listing import published_not_visited
@@ -70,7 +71,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
 
             reject = partial(_start_rejection, plan) if store.is_first and not accept_shrink else None
             is_static = plan.source is not None and plan.source.folder is not None
-            is_observed = plan.config.content.lastmod in ("observed", "git") and not is_static
+            is_observed = plan.config.content.lastmod in OBSERVING_POLICIES and not is_static
             again = plan.config.fetch.second_reads if is_observed else 0
             try:
                 visited = await visit(
