@@ -19,7 +19,7 @@ from crawler.fetch.limits import FetchLimits
 from crawler.fetch.transports import HttpxTransports, ReqwestTransports
 from crawler.model import Failure, Reply, Url
 
-CPU_SECONDS: Final = 4.0
+CPU_SECONDS: Final = 12.0
 RSS_BYTES: Final = 100 * 2**20
 _HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 

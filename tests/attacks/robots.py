@@ -14,7 +14,7 @@ from crawler.robots.rules import MAX_BYTES, Blocked, parse_robots
 
 PARSE_SECONDS: Final = 0.5
 MATCH_SECONDS: Final = 100e-6
-_SLOW: Final = 4  # this many times slower than the machine on which the bounds hold: others run beside the tests
+_SLOW: Final = 10  # this many times slower than the machine on which the bounds hold: others run beside the tests
 
 Line = Callable[[random.Random, int], str]
 SHAPES: Final[dict[str, Line]] = {

@@ -1,12 +1,12 @@
 """What to do, by effect: the ranking, the patterns of URLs, and the time that sixty thousand findings take."""
 
-import time
 from collections.abc import Iterator
 from random import Random
 
 import pytest
 from audits import Given, audit, of
 from msgspec.structs import replace
+from steps import steps
 
 from crawler.audit.actions import rank_actions
 from crawler.audit.finding import AuditFinding, FindingPattern, LinkSuggestion, RuleCount
@@ -130,7 +130,7 @@ def test_ours_every_rule_has_an_action_but_the_one_that_asks_for_none(rule: str)
         assert "1 " in action.title
 
 
-def seconds_for(number: int) -> float:
+def steps_for(number: int) -> int:
     words = [f"{first}{second}" for first in "abcdefghijklmnopqrstuvwxyz" for second in "abcdefghijklmnopqrstuvwxyz"]
 
     def findings(rule: str) -> Iterator[AuditFinding]:
@@ -140,13 +140,8 @@ def seconds_for(number: int) -> float:
 
     rules = ("gone.visited", "orphan.log", "entry.gone", "listed.missing")
     base = replace(audit([]), counts=[RuleCount(rule, number // 4) for rule in rules])
-    begin = time.process_time()
-    rank_actions(base, Given(findings))
-    return time.process_time() - begin
+    return steps(lambda: rank_actions(base, Given(findings)))
 
 
-def test_ours_sixty_thousand_findings_take_seconds_and_twice_as_many_twice_as_long() -> None:
-    # the least of some times, because other work on the machine adds to each
-    first, second = (min(seconds_for(number) for _ in range(3)) for number in (30_000, 60_000))
-    assert second < max(2.8 * first, 1.0)
-    assert first < 5
+def test_ours_twice_as_many_findings_take_twice_the_work() -> None:
+    assert steps_for(8_000) < 2.4 * steps_for(4_000)

