@@ -63,6 +63,7 @@ class State(StrEnum):
     NOINDEX = "noindex"
     CLIENT_ERROR = "client error"
     SERVER_ERROR = "server error"
+    SOFT_404 = "soft 404"
     CHALLENGED = "challenged"
     UNREACHABLE = "unreachable"
     BAD_ANSWER = "bad answer"

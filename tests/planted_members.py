@@ -2,7 +2,7 @@
 
 from planted_site import Answer, Planted, hub
 
-from crawler.audit.soft_404 import impossible_url
+from crawler.crawl.soft_404 import impossible_url
 
 GARDEN, KITCHEN = hub("guides", "garden"), hub("guides", "kitchen")
 SOUP, LAMPS, CHAIRS = hub("recipes", "soup"), hub("shop", "lamps"), hub("shop", "chairs")
@@ -624,6 +624,15 @@ def _other_names(site: Planted) -> None:
     site.expect("entry.failed", secure)  # nobody answers there
 
 
+def large_pages(site: Planted) -> None:
+    """One page over what Googlebot reads, and a near miss."""
+    for name, size in (("large", 2_100_000), ("less", 1_900_000)):
+        page = site.page(f"/size/{name}/", "bread")
+        page.head.append(f"<style>/*{'x' * size}*/</style>")
+        site.well(page.path)
+    site.expect("google.size", "/size/large/")
+
+
 def doubled_entries(site: Planted) -> None:
     spelt = site.page("/listed/~twice/", "bread").path
     site.list("/listed/%7Etwice/", site.pages[spelt].modified)
@@ -886,6 +895,7 @@ ALL = (
     canonicals,
     bad_entries,
     doubled_entries,
+    large_pages,
     lying_dates,
     languages,
     languages_that_lead_nowhere,

@@ -9,7 +9,7 @@ import pytest
 from audited import FAST, Command, in_process, line, log, page, pages, sitemap
 from scripted import Answer, Route, scripted
 
-from crawler.audit.soft_404 import impossible_url
+from crawler.crawl.soft_404 import impossible_url
 
 
 @pytest.fixture

@@ -4,14 +4,18 @@ import subprocess
 import time
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from run import FAST, command, crawl, environment, listed, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
+from crawler.crawl.soft_404 import impossible_url
+
 
 def gaps(site: Site) -> list[float]:
-    """Seconds between one page request and the next, the site's own files left out."""
-    times = [when for when, path, _ in site.log if path not in ("/robots.txt", "/sitemap.xml")]
+    """Seconds between one page request and the next, the site's own files and names that cannot exist left out."""
+    own = ("/robots.txt", "/sitemap.xml", urlsplit(impossible_url(site.url)).path)
+    times = [when for when, path, _ in site.log if path not in own]
     return [after - before for before, after in pairwise(times)]
 
 

@@ -32,7 +32,6 @@ from crawler.audit.host_aliases import MAX_ALIAS_URLS, check_host_aliases
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.second_crawl import StartUrlCheck, UncrawledUrlQueue
 from crawler.audit.segments import Segments, count_findings
-from crawler.audit.soft_404 import find_soft_404s
 from crawler.audit.summary import audit_point, summarize
 from crawler.config import fetcher as fetching
 from crawler.config.deprecated import KEYS
@@ -186,6 +185,4 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
         if others:
             watches.on_stage("fetching URLs under other names of the site")
             listed.store_alias_results(await check_host_aliases(plan, fetcher, robots, others))
-        watches.on_stage("requesting names that cannot exist")
-        await find_soft_404s(plan, fetcher, robots, db)
         return result, await check_media(plan.config, fetcher, robots, listed.media(), on_media)

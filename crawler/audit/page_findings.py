@@ -27,7 +27,6 @@ from crawler.audit.orphans.classes import (
     Thresholds,
     UrlFacts,
     is_gone,
-    is_machine_only,
     is_scanner_probe,
     orphan_classes,
 )
@@ -92,7 +91,6 @@ class PageFindings:
         self._found = Counter[str]()  # findings by the kind of mistake; only with unread pages
         self._has_sitemap = has_sitemap
         self._is_listing_whole = is_listing_whole
-        self._soft_404s = by_url.soft_404s()
         self._suggester = LinkSuggester(db, graph)
         self.orphans_by_section: Counter[str] = Counter()  # includes weakly linked pages
         self.unlisted_by_section: Counter[str] = Counter()
@@ -123,15 +121,10 @@ class PageFindings:
                 next_number, next_stats = next(by_page, (-1, NO_SOURCES))
             stats = next_stats if next_number == page else NO_SOURCES
             state = STATES[states[node]]
-            is_soft = page in self._soft_404s
-            is_meant = state in CLASSIFIED_STATES and (is_soft or page not in self.copies)
+            is_meant = state in CLASSIFIED_STATES and (state is State.SOFT_404 or page not in self.copies)
             if is_meant and not self._is_forgotten(node, stats):
                 facts = self._url_facts(node, state)
-                rules = (
-                    _soft_404_rules(facts, stats, self._url(node))
-                    if is_soft
-                    else orphan_classes(facts, stats, self._limits)
-                )
+                rules = orphan_classes(facts, stats, self._limits)
                 yield (
                     node,
                     page,
@@ -279,7 +272,7 @@ class PageFindings:
             case "reach.few":
                 return f"{count_text(facts.inlinks, 'page')} {'links' if facts.inlinks == 1 else 'link'} to it"
             case "gone.soft":
-                return f"it answers 200, but its page says that it does not exist{_linked_by(base)}"
+                return f"{base.sentence}{_linked_by(base)}"
             case "gone.visited":
                 history = "it answered before" if stats.ok else "somebody requests it"
                 comment = ", which is right for a page that is gone permanently" if facts.status == _GONE_STATUS else ""
@@ -317,12 +310,6 @@ def _mistake(rule: str) -> str:
 
 def _rule_family(rule: str) -> str:
     return rule.partition(".")[0]
-
-
-def _soft_404_rules(facts: UrlFacts, stats: SourceStats, url: Url) -> list[str]:
-    """A soft 404 matters if something leads to it: scanners request what does not exist on every server."""
-    is_guess = is_machine_only(stats) or (stats.sources == {SourceKind.LOG} and is_scanner_probe(url))
-    return ["gone.soft"] if facts.ways or not is_guess else []
 
 
 def _linked_by(base: AuditFinding) -> str:

@@ -127,6 +127,7 @@ _REMEDIES: Final = {
     State.CHALLENGED: "let Siteatlas through in the settings of the firewall",
     State.UNREACHABLE: "run the same command again when that is fixed",
     State.CLIENT_ERROR: "start from a page that exists",
+    State.SOFT_404: "start from a page that exists",
     State.WRONG_TYPE: "start from an HTML page",
 }
 

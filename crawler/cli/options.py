@@ -183,6 +183,7 @@ FLAGS: Final = (
     Flag("--max-sitemap", "fetch.max_sitemap", "SIZE"),
     Flag("--refetch-every", "fetch.refetch_every", "RUNS"),
     Flag("--second-reads", "fetch.second_reads", "N"),
+    Flag("--not-found-checks", "fetch.not_found_checks", "N"),
     Flag("--max-redirects", "fetch.max_redirects", "N"),
     Flag("--retries", "fetch.retries", "N"),
     Flag("--processes", "parse.processes", "N"),

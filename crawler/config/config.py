@@ -147,6 +147,9 @@ class FetchConfig(ConfigSection):
     second_reads: int = Field(default=60, ge=0)
     """Maximum pages to fetch a second time in one run that sees differences. What differs between the two reads is not
     a change of the page, and does not move its lastmod. 0: none."""
+    not_found_checks: int = Field(default=5, ge=0)
+    """Maximum requests in one run for URLs that cannot exist, one in each of the largest directories. A page that says
+    the same as such a response is a soft 404, and leaves the sitemap. 0: none."""
     max_redirects: PositiveInt = 10
     """Maximum redirects in a row. Browsers stop after 20, search engines after about 10."""
     retries: int = Field(default=3, ge=0)

@@ -100,6 +100,10 @@ class PageFetcher:
             self._keep_pause(origin, answer)
         return FetchedPage(answer, previous, request_record(answer, bool(headers), time.time()), challenge)
 
+    async def is_allowed(self, url: Url) -> bool:
+        """Whether robots.txt allows a request that no page leads to."""
+        return not isinstance((await self._robots_cache.get(origin_of(url))).can_fetch(url), Blocked)
+
     async def fetch_again(self, url: Url) -> FetchedPage:
         """Fetch a page once more, unconditionally, and report the end to the throttle."""
         answer: Reply | Failure | None = None

@@ -24,7 +24,7 @@ from crawler.state.database import storage_errors, transaction
 from crawler.url.normalize import origin_of
 
 MAX_PAUSE: Final = 60.0
-"""Seconds that the server may ask to wait, beyond which no more pages are fetched twice."""
+"""Seconds that the server may ask to wait, beyond which no more requests are sent after a crawl."""
 _SELECT: Final = """SELECT u.url, c.digest, c.text, c.page FROM visit v JOIN url u ON u.id = v.id
   JOIN content c ON c.id = v.content WHERE v.id = ?"""
 _STORE: Final = "INSERT OR REPLACE INTO second_read VALUES (?, ?, ?)"
@@ -76,11 +76,9 @@ class SecondReads:
         """Fetch pages at the pace of the crawl. False when that stopped early."""
         async with anyio.create_task_group() as tasks:
             for page in pages:
-                while (pause := self.throttle.seconds_until_ready(origin_of(page.url), self.throttle.clock())) > 0:
-                    if pause > MAX_PAUSE or self.is_challenged or is_stopping():
-                        return False
-                    await anyio.sleep(min(pause, 1.0))
-                if self.is_challenged or is_stopping():
+                if not await wait_for_turn(
+                    self.throttle, origin_of(page.url), lambda: self.is_challenged or is_stopping()
+                ):
                     return False
                 self.throttle.start(page.url, self.throttle.clock())
                 tasks.start_soon(self._fetch, page)
@@ -104,3 +102,12 @@ class SecondReads:
         if self.renderer and page.page and _decode_page(page.page).rendered:
             return await self.renderer.read_again(answer, page.digest, page.text)
         return await self.pool.read(FetchedDocument.of_reply(answer, known=page.digest, before=page.text))
+
+
+async def wait_for_turn(throttle: Throttle, origin: str, is_stopping: Callable[[], bool]) -> bool:
+    """Wait until the next request to an origin is due. False when that takes too long or ``is_stopping``."""
+    while (pause := throttle.seconds_until_ready(origin, throttle.clock())) > 0:
+        if pause > MAX_PAUSE or is_stopping():
+            return False
+        await anyio.sleep(min(pause, 1.0))
+    return not is_stopping()

@@ -33,6 +33,7 @@ from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
 from crawler.crawl.page_fetcher import FetchOptions, PageFetcher, never_rendered
 from crawler.crawl.revalidation import PreviousVisits
 from crawler.crawl.second_reads import SecondReads
+from crawler.crawl.soft_404 import Soft404s
 from crawler.crawl.worker import PageParser, PageWorker
 from crawler.errors import NothingCrawlable, StorageError, UsageError
 from crawler.fetch.address_policy import OriginTarget
@@ -246,6 +247,11 @@ def _may_render(config: Config) -> bool:
     return config.render.mode != "never" and find_spec("playwright") is not None
 
 
+def _not_found_checks(plan: CrawlPlan) -> int:
+    """The names that cannot exist that may be requested; none of a folder, which has no server that responds."""
+    return 0 if plan.source and plan.source.folder else plan.config.fetch.not_found_checks
+
+
 def _resource_options(config: Config) -> ResourceOptions:
     size = config.render.max_resource
     return ResourceOptions(body=BodyLimits(wire=size, decoded=2 * size), cache=config.render.cache)
@@ -299,8 +305,9 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     """Crawl until nothing is left or something stops the crawl. URLs that ``earlier`` answers are not fetched.
 
     When nothing is left, ``more`` may admit more URLs, until it returns False. Then at most ``second_reads`` of the
-    pages that differ from the run before are fetched a second time. Raises NothingCrawlable when robots.txt allows
-    nothing, the error of ``reject`` for the start URL, and StorageError.
+    pages that differ from the run before are fetched a second time, and pages that say that they do not exist become
+    soft 404s. Raises NothingCrawlable when robots.txt allows nothing, the error of ``reject`` for the start URL, and
+    StorageError.
     """
     plan, files_note = _with_open_files(plan)
     async with AsyncExitStack() as stack:
@@ -339,6 +346,9 @@ async def visit(  # noqa: PLR0913 - three of them have a default
                 await again.run(store.db, store.run.number, second_reads, lambda: engine.stopping)
                 engine.tally.fetched += again.fetched
                 engine.tally.bytes += again.bytes
+            if ending is FinishReason.COMPLETE:
+                search = Soft404s(page_fetcher, throttle, pool, plan.seed)
+                await search.run(store.db, _not_found_checks(plan), lambda: engine.stopping)
     if engine.rejection:  # outside of the task groups, which would wrap it in a group
         raise engine.rejection
     moved = [f"the start URL {url} leads to {plan.seed}, so the crawl starts there" for url in plan.moved_from[:1]]

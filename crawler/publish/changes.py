@@ -108,6 +108,7 @@ _NO_LONGER: Final = {
     State.CANONICAL_ELSEWHERE: "no longer canonical elsewhere",
     State.NOINDEX: "no longer noindex",
     State.CLIENT_ERROR: "responds again",
+    State.SOFT_404: "no longer a soft 404",
     State.SERVER_ERROR: "responds again",
     State.CHALLENGED: "no longer behind a challenge",
     State.UNREACHABLE: "responds again",

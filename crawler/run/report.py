@@ -28,6 +28,7 @@ OMITTED_STATES = (
     State.BAD_ANSWER,
     State.PARSE_FAILED,
     State.CLIENT_ERROR,
+    State.SOFT_404,
     State.NOINDEX,
     State.CANONICAL_ELSEWHERE,
     State.REDIRECT,

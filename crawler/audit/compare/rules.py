@@ -25,7 +25,7 @@ from sitemap import Severity
 
 _NUMBERS: Final = re.compile(r"\d[\d.,:TZ+-]*")
 _PAGE_STATES: Final = frozenset(
-    {State.INDEXABLE, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.NOINDEX, State.WRONG_TYPE}
+    {State.INDEXABLE, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.NOINDEX, State.SOFT_404, State.WRONG_TYPE}
 )
 _HIDING_STATES: Final = frozenset(
     {

@@ -61,11 +61,6 @@ class UrlEvidence:
             query, values = (_OF_PAGE, page) if page else (_OF_URL, (url,))
             return _sum_sources(self._db.execute(query, values))
 
-    def soft_404s(self) -> frozenset[int]:
-        """The ids of the pages that are soft 404s."""
-        with storage_errors():
-            return frozenset(number for (number,) in self._db.execute("SELECT id FROM soft_404"))
-
     def addresses(self, number: int) -> int:
         """From how many addresses people got errors for a URL; at most about 64 of each log are known."""
         with storage_errors():

@@ -21,7 +21,7 @@ MAX_SAMPLES: Final = 50
 """URLs that look like files, and that one audit requests to see whether they are pages."""
 _MAX_SUFFIXES: Final = 5  # in a note
 
-_READ_AS_PAGE: Final = (State.INDEXABLE, State.NOINDEX, State.CANONICAL_ELSEWHERE)
+_READ_AS_PAGE: Final = (State.INDEXABLE, State.NOINDEX, State.CANONICAL_ELSEWHERE, State.SOFT_404)
 # Something leads to the URL as to a page, and the response does not say that it is a file.
 _REQUESTED_AS_PAGE: Final = (
     *_READ_AS_PAGE,

@@ -301,7 +301,6 @@ CREATE TABLE uncrawled (                      -- the columns of finding.Uncrawle
   lastmod TEXT NOT NULL,
   people INTEGER NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE soft_404 (id INTEGER PRIMARY KEY);  -- in site.url: pages that say that they do not exist
 CREATE TABLE page_pattern (pattern TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE entry (
   id INTEGER PRIMARY KEY,

@@ -48,7 +48,9 @@ _probe = re.compile(
     re.IGNORECASE,
 ).match
 
-CLASSIFIED_STATES: Final = frozenset({State.INDEXABLE, State.CLIENT_ERROR, State.REDIRECT}) | _FAILING_STATES
+CLASSIFIED_STATES: Final = (
+    frozenset({State.INDEXABLE, State.CLIENT_ERROR, State.SOFT_404, State.REDIRECT}) | _FAILING_STATES
+)
 """The states of URLs that may fall under a rule."""
 
 
@@ -121,6 +123,8 @@ def orphan_classes(facts: UrlFacts, known: SourceStats, limits: Thresholds) -> I
     """The ids of the rules that apply to a URL. ``listed.missing`` counts only on a site with a sitemap."""
     if facts.state is State.INDEXABLE:
         yield from _page_classes(facts, known, limits)
+    elif facts.state is State.SOFT_404:
+        yield from () if _is_soft_404_guess(facts, known) else ("gone.soft",)
     elif is_gone(facts.state, facts.status):
         if is_missed(known, limits.min_visits) and not _is_scanner_guess(facts, known):
             yield "gone.visited"
@@ -188,6 +192,11 @@ def is_missed(known: SourceStats, min_visits: int) -> bool:
 def _is_scanner_guess(facts: UrlFacts, known: SourceStats) -> bool:
     """Whether scanners request the URL on every server, and no source shows that it ever existed here."""
     return facts.is_probe and not (known.ok or facts.ways or known.sources - {SourceKind.LOG})
+
+
+def _is_soft_404_guess(facts: UrlFacts, known: SourceStats) -> bool:
+    """Whether nothing leads to a soft 404 but requests of machines: scanners request what no server has."""
+    return not facts.ways and (is_machine_only(known) or (known.sources == {SourceKind.LOG} and facts.is_probe))
 
 
 def is_scanner_probe(url: Url) -> bool:

@@ -33,6 +33,7 @@ STATE_TEXTS: Final = {
     State.CANONICAL_ELSEWHERE: "the page names another URL as its canonical; a sitemap lists that URL instead",
     State.NOINDEX: "the page asks search engines to leave it out",
     State.CLIENT_ERROR: "the server reports that the page does not exist, or refuses access",
+    State.SOFT_404: "the server returned a page that says that the page does not exist, with status 200 instead of 404",
     State.SERVER_ERROR: "the server returned an error",
     State.CHALLENGED: "a firewall responded in place of the site, so nothing is known about the page",
     State.UNREACHABLE: "the server did not respond",

@@ -38,11 +38,11 @@ _FILLERS: Final = frozenset({"error", "http", "oops", "ooops", "whoops", "sorry"
 _title_parts = re.compile(r"\s[:-]\s|\s?[|\u00b7\u2013\u2014]\s?|:\s").split  # also at a middle dot and at dashes
 _number = re.compile(r"(?<![0-9])404(?![0-9])")
 _tag = re.compile(r"<[^>]*+>?")
-_word = re.compile(r"[^\W\d_]+")
+_word = re.compile(r"(?<![^\W_])[^\W\d_]++(?![^\W_])")  # with figures in it, it is a number, an id or a date
 
 
 class PageWords(Struct, frozen=True):
-    """What a page says: the words of its title and of its text, without figures. ``own`` are the words of its path."""
+    """What a page says: the words without figures of its title and its text. ``own`` are the words of its path."""
 
     title: list[str]
     text: Counter[str]

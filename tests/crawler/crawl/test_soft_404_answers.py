@@ -1,0 +1,233 @@
+"""Soft 404s on sites whose pages for missing names are those that programs document, under the status 200.
+
+Each directory is a site of its own. Pages beside the soft 404s look like them and are none: thin pages, products that
+are sold out, searches and lists without results, pages about errors.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+import pytest
+from audited import FAST
+from scripted import Answer, scripted
+
+from crawler.cli import app
+from crawler.crawl.soft_404 import impossible_url
+from crawler.model import State
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a program says of a name that it does not have, and pages of a site that it serves.
+
+    ``nothing`` gets the path. ``pages`` are title and text by name; ``gone`` are names that it does not have.
+    """
+
+    nothing: Callable[[str], str]
+    pages: dict[str, tuple[str, str]]
+    gone: tuple[str, ...] = ("old-page", "2019/archive")
+
+
+def html(title: str, text: str, site: str = "Example") -> str:
+    nav = "<nav><a href='/'>Home</a> Products News Contact</nav>"
+    return f"<!doctype html><title>{title}</title><body>{nav}<main>{text}</main><footer>Copyright 2026 {site}</footer>"
+
+
+def fixed(title: str, text: str) -> Callable[[str], str]:
+    return lambda _: html(title, text)
+
+
+THIN = {
+    "thin": ("Hello", "<p>Welcome."),
+    "contact": ("Contact", "<p>Call 555 0100."),
+    "soon": ("Our new shop", "<p>Coming soon."),
+}
+PROGRAMS = {
+    # https://github.com/WordPress/twentytwentyfour/blob/trunk/patterns/hidden-404.php
+    "wordpress": Program(
+        fixed(
+            "Page not found \u2013 Example",
+            "<h1>Page Not Found</h1><p>The page you are looking for does not exist, or it has been moved. Please try "
+            "searching using the form below.",
+        ),
+        {
+            **THIN,
+            "empty-tag": ("Tag: oak \u2013 Example", "<h1>oak</h1><p>It looks like nothing was found here."),
+            "search": ("Search Results for: oak \u2013 Example", "<p>Sorry, but nothing matched your search terms."),
+            "howto": ("How to fix a 404 page in WordPress \u2013 Example", "<h1>Page Not Found</h1><p>What to do."),
+        },
+    ),
+    # https://github.com/Shopify/dawn/blob/main/locales/en.default.json (templates.404)
+    "shopify": Program(
+        fixed("404 Not Found \u2013 Example", "<p>404<h1>Page not found</h1><a href='/'>Continue shopping</a>"),
+        {
+            **THIN,
+            "sold-out": ("Red boat \u2013 Example", "<h1>Red boat</h1><p>Sold out"),
+            "empty-collection": ("Boats \u2013 Example", "<h1>Boats</h1><p>No products found"),
+            "cart": ("Your Shopping Cart \u2013 Example", "<p>Your cart is empty"),
+        },
+    ),
+    # https://experienceleague.adobe.com/en/docs/commerce-admin/content-design/elements/pages/default-pages
+    "magento": Program(
+        fixed(
+            "404 Not Found",
+            "<h1>Whoops, our bad...</h1><p>The page you requested was not found, and we have a fine guess why. If you "
+            "typed the URL directly, please make sure the spelling is correct.",
+        ),
+        {
+            **THIN,
+            "sold-out": ("Wooden oar", "<h1>Wooden oar</h1><p>Out of stock. SKU#: 44"),
+            "empty": ("Oars", "<p>We can't find products matching the selection."),
+        },
+    ),
+    # https://www.drupal.org/docs/user_guide/en/config-error.html, Http4xxController of Drupal core
+    "drupal": Program(
+        fixed("Page not found | Example", "<h1>Page not found</h1><p>The requested page could not be found."),
+        {
+            **THIN,
+            "denied": ("Access denied | Example", "<p>You are not authorized to access this page."),
+            "lost": ("Lost and found | Example", "<h1>Lost and found</h1><p>The requested thing could not be found."),
+        },
+    ),
+    # https://github.com/vercel/next.js/blob/canary/packages/next/src/pages/_error.tsx
+    "next": Program(
+        fixed("404: This page could not be found", "<h1>404</h1><h2>This page could not be found.</h2>"),
+        {
+            **THIN,
+            "room": ("Room 404", "<h1>404</h1><p>A room with a view."),
+            "error": ("500", "<h1>500</h1> Error rates"),
+        },
+    ),
+    # https://github.com/gatsbyjs/gatsby-starter-default/blob/master/src/pages/404.js
+    "gatsby": Program(
+        fixed("404: Not Found", "<h1>404: Not Found</h1><p>You just hit a route that doesn't exist... the sadness."),
+        {**THIN, "sadness": ("The sadness", "<p>You just hit a page about sadness.")},
+    ),
+    # https://github.com/PrestaShop/classic-theme/blob/develop/templates/errors/not-found.tpl
+    "prestashop": Program(
+        lambda path: html("404", f"<h1>The page you are looking for was not found.</h1><p>{path} Search again"),
+        {
+            **THIN,
+            "none": ("Oars", "<p>Sorry, no products available yet. Stay tuned!"),
+            "photo": ("Photo | 404", "<p>1"),
+        },
+    ),
+    # https://github.com/opencart/opencart/blob/master/upload/catalog/language/en-gb/error/not_found.php
+    "opencart": Program(
+        fixed(
+            "The page you requested cannot be found!", "<p>The page you requested cannot be found.<a href='/'>Continue"
+        ),
+        {
+            **THIN,
+            "product": ("Product not found!", "<p>A book by Ann Other."),
+            "b": ("Compare", "<p>You have not chosen"),
+        },
+    ),
+    # https://www.mediawiki.org/wiki/MediaWiki:Noarticletext: the title repeats the name
+    "mediawiki": Program(
+        lambda path: html(
+            f"{path.rpartition('/')[2]} - Example",
+            f"<h1>{path.rpartition('/')[2]}</h1><p>There is currently no text in this page. You can search for this "
+            "page title in other pages, or search the related logs.",
+        ),
+        {
+            **THIN,
+            "stub": ("stub - Example", "<h1>stub</h1><p>This article is a stub. You can help by expanding it."),
+            "talk": ("talk - Example", "<h1>talk</h1><p>There is currently no discussion."),
+        },
+    ),
+    # https://meta.discourse.org: page_not_found in config/locales/server.en.yml; a name of the request in the text
+    "discourse": Program(
+        lambda path: html(
+            "Page Not Found - Example",
+            "<h1>Oops! That page doesn\u2019t exist or is private.</h1>"
+            f"<p>Request {blake2b(path.encode(), digest_size=8).hexdigest()}",
+        ),
+        {**THIN, "private": ("Staff - Example", "<p>Oops! This topic is private.")},
+    ),
+    # No word of the trade: the site's own phrase, in another language
+    "own": Program(
+        lambda path: html(
+            "Der Holzladen",
+            "<h1>Schade!</h1><p>Dieser Artikel ist leider nicht mehr bei uns im Sortiment. Anfrage "
+            f"{blake2b(path.encode(), digest_size=8).hexdigest()} um 12:03:44",
+        ),
+        {
+            **THIN,
+            "tisch": ("Der Holzladen", "<h1>Tisch</h1><p>Dieser Artikel ist leider gerade nicht lieferbar."),
+            "stuhl": ("Stuhl | Der Holzladen", "<p>Dieser Artikel ist leider nicht mehr bei uns im Sortiment."),
+            "suche": ("Der Holzladen", "<h1>Suche</h1><p>Keine Artikel gefunden."),
+        },
+    ),
+    # A shop that searches for what it does not have
+    "search": Program(
+        lambda path: html("Search | Example", f"<h1>0 results for {path.rpartition('/')[2]}</h1><p>Try other words."),
+        {
+            **THIN,
+            "results": ("Search | Example", "<h1>3 results for oar</h1><ol><li>Oar<li>Paddle<li>Boat</ol>"),
+            "no-results": ("Search for oars | Example", "<h1>0 results for oars</h1><p>Try other words."),
+        },
+    ),
+    # An application: the same page for everything, which scripts fill; none of its pages may leave
+    "application": Program(
+        fixed("App", "<div id=root></div><noscript>You need to enable JavaScript to run this app.</noscript>"),
+        dict.fromkeys(
+            ("a", "b", "c", "d"),
+            ("App", "<div id=root></div><noscript>You need to enable JavaScript to run this app.</noscript>"),
+        ),
+        (),
+    ),
+    # A server that has a status of its own: nothing to learn, whatever a page says
+    "honest": Program(
+        fixed("Not here", "<p>Nothing is here."),
+        {**THIN, "empty": ("Not here", "<p>Nothing is here."), "gallery": ("Untitled", "<p>Untitled")},
+        (),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The states of all pages by their paths, after one crawl."""
+    routes: dict[str, Answer] = {}
+    links = []
+    for name, program in PROGRAMS.items():
+        for page, (title, text) in program.pages.items():
+            routes[f"/{name}/{page}"] = Answer(html(title, text))
+        for gone in program.gone:
+            routes[f"/{name}/{gone}"] = Answer(program.nothing(f"/{name}/{gone}"))
+    links = [f"<a href='{path}'>{path}</a>" for path in routes]
+    routes["/"] = Answer(html("Start", "".join(links)))
+    patch = pytest.MonkeyPatch()
+    with scripted(routes) as site, patch.context():
+        for name, program in PROGRAMS.items():
+            lost = f"/{impossible_url(f'{site.url}{name}/').split('/', 3)[3]}"
+            if name != "honest":
+                site.routes[lost] = Answer(program.nothing(lost))
+        folder = tmp_path_factory.mktemp("soft")
+        ran = _crawl(folder, patch, site.url)
+        assert ran == 0
+        (state,) = folder.rglob("state.db")
+        with closing(sqlite3.connect(state)) as db:
+            rows = db.execute("SELECT u.url, v.state FROM visit v JOIN url u ON u.id = v.id")
+            yield {f"/{url.split('/', 3)[3]}": state for url, state in rows}
+
+
+def _crawl(folder: Path, patch: pytest.MonkeyPatch, url: str) -> int:
+    patch.chdir(folder)
+    patch.setattr("sys.argv", ["siteatlas", "crawl", url, "-o", "out", *FAST, "--not-found-checks", "50"])
+    return app.run_command_line()
+
+
+def test_google_soft_404s_of_known_programs_are_found_and_nothing_else(judged: dict[str, str]) -> None:
+    gone = {f"/{name}/{page}" for name, program in PROGRAMS.items() for page in program.gone}
+    pages = {f"/{name}/{page}" for name, program in PROGRAMS.items() for page in program.pages}
+    assert len(gone | pages) >= 60
+    found = {path for path, state in judged.items() if state == State.SOFT_404}
+    assert found - gone == set()  # precision 1
+    assert gone - found == set()  # recall 1, on this list
+    assert {judged[path] for path in pages} == {State.INDEXABLE}
