@@ -202,8 +202,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
             routes[f"/{name}/{gone}"] = Answer(program.nothing(f"/{name}/{gone}"))
     links = [f"<a href='{path}'>{path}</a>" for path in routes]
     routes["/"] = Answer(html("Start", "".join(links)))
-    patch = pytest.MonkeyPatch()
-    with scripted(routes) as site, patch.context():
+    with scripted(routes) as site, pytest.MonkeyPatch.context() as patch:
         for name, program in PROGRAMS.items():
             lost = f"/{impossible_url(f'{site.url}{name}/').split('/', 3)[3]}"
             if name != "honest":
