@@ -24,11 +24,12 @@ MAX_DESCRIPTION: Final = 300  # characters
 _MIN_SUFFIX_SHARE: Final = 0.5
 """Share of the titles that end with the name of the site, from which on the outline leaves it out."""
 _MAX_HEAD: Final = 100_000  # characters of markup in which the description is searched
-_INDEX: Final = ("index", "default")
+_INDEX: Final = ("index", "default")  # names of the page of a directory
 
 _title_suffix = re.compile(r".\s[|\u00b7\u2013\u2014:-]\s([^|\u00b7\u2013\u2014]++)\Z").search
 _meta_tags = re.compile(r"<meta\b([^<>]*+)", re.IGNORECASE).finditer
 _attributes = re.compile(r"""(?<![\w:-])([\w:-]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'<>=`]++))""").findall
+_page_suffix = re.compile(r"\.(?:[xs]?html?|php\d?|aspx?|jspx?|cfm|cgi|do)\Z", re.IGNORECASE)
 _unsafe_characters = re.compile("[^A-Za-z0-9._-]+").sub
 _markdown_marks = re.compile(r"([\\`*_\[\]<>])").sub
 
@@ -106,7 +107,7 @@ class Outline:
     def section(self, url: Url) -> str:
         """The name of the section of a page. The page /docs, or /docs.html, belongs to the section "docs"."""
         names = self._names(url)
-        name = names[0] if len(names) > 1 else names[0].partition(".")[0] if names else ""
+        name = names[0] if len(names) > 1 else _page_suffix.sub("", names[0]) if names else ""
         return name if name in self._headings else ""
 
     def title_of(self, page: SitePage) -> str:
@@ -127,14 +128,14 @@ class Outline:
     def _names(self, url: Url) -> list[str]:
         """The names of the path below the base; the query and the index page do not count."""
         names = url.partition("?")[0].removeprefix(self._base).rstrip("/").split("/")
-        if names[-1].partition(".")[0] in _INDEX:
+        if _page_suffix.sub("", names[-1]) in _INDEX:
             names.pop()
         return [name for name in names if name]
 
 
 def _words_of(path: str) -> str:
     """A path as words: "our-boats/red_one.html" becomes "Our boats / red one"."""
-    words = re.sub(r"[-_+\s]+", " ", unquote(path).replace("/", " / ").partition(".")[0]).strip()
+    words = re.sub(r"[-_+\s]+", " ", unquote(_page_suffix.sub("", path)).replace("/", " / ")).strip()
     return one_line(words[:1].upper() + words[1:], MAX_TITLE)
 
 

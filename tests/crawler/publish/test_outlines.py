@@ -59,6 +59,8 @@ SHOP = site(
         ("boats/", "Our boats | Acme"),
         ("boats/red", "Red <boat> | Acme"),
         ("boats/blue_one.html", ""),
+        ("java.base/a.b/C.html", "C | Acme"),
+        ("java.base/a.b/D.html", ""),
         ("old-news/1", "One | Acme"),
         ("old-news/2", "Two | Acme"),
         ("old-news.html", ""),
@@ -70,7 +72,7 @@ def test_ours_a_small_site_is_one_page_by_section() -> None:
     ((name, text),) = html_sitemap(outline_of(SHOP), lambda: SHOP, "sitemap.html", 100)
     page = Links(text)
     assert name == "sitemap.html"
-    assert page.headings == ["The shop", "Our boats", "Old news"]
+    assert page.headings == ["The shop", "Our boats", "Java.base", "Old news"]
     assert page.links == [
         (BASE, "The shop"),
         (f"{BASE}a-post/", "A post"),
@@ -78,6 +80,8 @@ def test_ours_a_small_site_is_one_page_by_section() -> None:
         (f"{BASE}boats/", "Our boats"),
         (f"{BASE}boats/blue_one.html", "Boats / blue one"),
         (f"{BASE}boats/red", "Red <boat>"),
+        (f"{BASE}java.base/a.b/C.html", "C"),
+        (f"{BASE}java.base/a.b/D.html", "Java.base / a.b / D"),
         (f"{BASE}old-news.html", "Old news"),
         (f"{BASE}old-news/1", "One"),
         (f"{BASE}old-news/2", "Two"),
@@ -91,6 +95,7 @@ def test_ours_a_large_site_is_a_tree_of_pages() -> None:
     assert Links(files["sitemap.html"]).links == [
         ("sitemap-pages.html", "The shop"),
         ("sitemap-boats.html", "Our boats"),
+        ("sitemap-java.base.html", "Java.base"),
         ("sitemap-old-news.html", "Old news"),
     ]
     assert "<small>3</small>" in files["sitemap.html"]
