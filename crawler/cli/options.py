@@ -171,6 +171,8 @@ FLAGS: Final = (
     Flag("-H --header", "fetch.headers", "NAME: VALUE", many=True, pairs=":"),
     Flag("--basic-auth", "fetch.basic_auth", "USER:PASSWORD"),
     Flag("--cookie", "fetch.cookies", "NAME=VALUE", many=True, pairs="="),
+    Flag("--signing-key", "fetch.signing_key", "FILE"),
+    Flag("--signature-agent", "fetch.signature_agent", "URL"),
     Flag("--proxy", "fetch.proxy", "URL"),
     Flag("--transport", "fetch.transport", "fast|httpx"),
     Flag("--http2/--no-http2", "fetch.http2"),
@@ -377,7 +379,10 @@ PANELS: Final = {
 NOTIFY_KEYS = tuple(f"{name}." for name, panel in PANELS.items() if panel == "Notifications")
 CLIENT_KEYS = tuple(
     f"fetch.{key}"
-    for key in ("resolve", "user_agent", "headers", "basic_auth", "cookies", "proxy", "transport", "ca_file")
+    for key in (
+        *("resolve", "user_agent", "headers", "basic_auth", "cookies", "signing_key", "signature_agent"),
+        *("proxy", "transport", "ca_file"),
+    )
 )
 REQUEST_KEYS = (
     *CLIENT_KEYS,

@@ -120,6 +120,10 @@ class FetchConfig(ConfigSection):
     of the start URL. Write env:NAME or file:PATH to keep them out of the configuration."""
     cookies: dict[str, str] = Field(default={})
     """Request cookies. Siteatlas sends them only to the origin of the start URL."""
+    signing_key: str = ""
+    """File of the Ed25519 private key that signs all requests (Web Bot Auth), or env:NAME. Needs siteatlas[sign]."""
+    signature_agent: str = ""
+    """Origin that publishes the public key of the signatures, such as https://bot.example.com."""
     proxy: str = ""
     """Proxy for all requests (http://host:port). The proxy resolves host names, so Siteatlas cannot refuse private
     addresses. Siteatlas ignores environment variables such as HTTP_PROXY."""
