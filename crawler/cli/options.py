@@ -249,6 +249,8 @@ FLAGS: Final = (
     Flag("--google-credentials", "audit.google_credentials", "FILE"),
     Flag("--google-days", "audit.google_days", "N"),
     Flag("--max-google-requests", "audit.max_google_requests", "N"),
+    Flag("--inspect-urls", "audit.inspect_urls", "N"),
+    Flag("--inspection-endpoint", "audit.inspection_endpoint", "URL"),
     Flag("--ga4-endpoint", "audit.ga4_endpoint", "URL"),
     Flag("--backlinks", "audit.backlinks", "FILE", many=True),
     Flag("--list", "audit.lists", "FILE", many=True),
