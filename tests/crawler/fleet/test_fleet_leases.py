@@ -234,7 +234,6 @@ async def test_ours_a_worker_that_dies_leaves_neither_site_nor_origin_behind(
             assert lease.attempt.turn == turn
         assert await dispatch(fleet, 10) == 0
         await clock.set(clock.now + LEASE)
-        await jobs.prune_stalled_workers(30.0)  # the workers that live do so
     assert await dispatch(fleet, 10) == 1
 
 
