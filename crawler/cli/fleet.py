@@ -31,6 +31,13 @@ def _print(values: dict[str, Any], text: str, *, as_json: bool) -> None:
     sys.stdout.write(f"{json.dumps(values, indent=2)}\n" if as_json else f"{text}\n")
 
 
+def _set_up_logging() -> None:
+    set_up_logging(logging.INFO)
+    # asyncio reports the jobs that another worker has ended meanwhile: we say so ourselves
+    for noisy in ("procrastinate", "psycopg.pool", "asyncio"):
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)
+
+
 def init(
     database: Annotated[
         str, typer.Argument(metavar="DATABASE", help="PostgreSQL database: a connection string, env:NAME or file:PATH.")
@@ -84,10 +91,7 @@ def worker(
     with CommandErrors(verbose) as errors:
         from crawler.cli.fleet_run import run_worker  # noqa: PLC0415
 
-        set_up_logging(logging.INFO)
-        # asyncio reports the jobs that another worker has ended meanwhile: we say so ourselves
-        for noisy in ("procrastinate", "psycopg.pool", "asyncio"):
-            logging.getLogger(noisy).setLevel(logging.CRITICAL)
+        _set_up_logging()
         run_worker(config, flags, is_verbose=verbose)
         errors.exit_code = 0
 
@@ -127,7 +131,8 @@ def status(  # noqa: PLR0913 - the options of a command
         str,
         typer.Option(
             metavar="STATE",
-            help="Show the sites in this state: running, lost, queued, late, failing, paused or retired.",
+            help="Show the sites in this state: running, lost, queued, late, failing, paused or retired. attention: "
+            "the sites that are failing, lost or late.",
         ),
     ] = "",
     max_sites: Annotated[int, typer.Option(metavar="N", min=1, help="Number of sites that --only shows.")] = 50,
@@ -146,6 +151,28 @@ def status(  # noqa: PLR0913 - the options of a command
         found = read_status(sites or [], runs, config, flags, only, max_sites)
         errors.exit_code = 0
         _print(status_values(found), status_text(found), as_json=as_json)
+
+
+@with_flags("fleet.database", "daemon.listen", "daemon.allowed_hosts", "daemon.max_clients", "daemon.client_timeout")
+def serve(
+    max_sites: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of sites that a page and /metrics list.")
+    ] = 100,
+    config: SitesConfigOption = None,
+    verbose: TraceOption = False,
+    **flags: Any,
+) -> None:
+    """Serve a status page and metrics for Prometheus of the whole fleet, until stopped.
+
+    serve only reads the database. One serve is enough for the fleet, on any machine, and you can start several. The
+    server has no login, so use a loopback address and a reverse proxy.
+    """
+    with CommandErrors(verbose) as errors:
+        from crawler.cli.fleet_run import run_server  # noqa: PLC0415
+
+        _set_up_logging()
+        run_server(config, flags, max_sites)
+        errors.exit_code = 0
 
 
 def _change(action: str, names: Sequence[str], config: Path | None, flags: dict[str, Any], *, as_json: bool) -> None:
@@ -172,7 +199,7 @@ def _command(action: str, text: str) -> None:
     fleet.command(name=action, cls=HelpfulCommand, epilog=EXIT_CODES)(change)
 
 
-for _function in (init, apply, worker, status, recover):
+for _function in (init, apply, worker, status, serve, recover):
     fleet.command(cls=HelpfulCommand, epilog=f"{_EXAMPLES}\n\n{EXIT_CODES}")(_function)
 _command("run-now", "Run sites as soon as a worker is free, whatever their schedule.")
 _command("pause", "Start no more runs of sites. Active runs continue.")

@@ -1,4 +1,4 @@
-"""What the commands of ``siteatlas fleet`` do: init, apply, worker, and changes of sites."""
+"""What the commands of ``siteatlas fleet`` do: init, apply, worker, serve, recover, and changes of sites."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -13,11 +13,13 @@ from crawler.config.config import Config
 from crawler.config.secrets import reveal_secret
 from crawler.errors import UsageError, single_error
 from crawler.run.options import loop_options
+from crawler.schedule.web.server import bind_socket
 
 try:
     from crawler.fleet.database import FleetDatabase, initialize, open_fleet
     from crawler.fleet.recovery import Findings, adopt, find_newer
     from crawler.fleet.registry import AppliedSites, apply_sites, fleet_site, pause_sites, resume_sites, run_sites_now
+    from crawler.fleet.web import serve_fleet
     from crawler.fleet.worker import FleetWorker, database_url, drain_workers, snapshot_store
 except ModuleNotFoundError as error:
     raise UsageError(f"a fleet needs other packages ({error.name}): pip install 'siteatlas[fleet]'") from None
@@ -70,6 +72,16 @@ def run_worker(file: Path | None, flags: Mapping[str, Any], *, is_verbose: bool)
 
     connections = config.fleet.sites_at_once + 4
     with_fleet(database_url(config.fleet), work, connections)
+
+
+def run_server(file: Path | None, flags: Mapping[str, Any], max_sites: int) -> None:
+    """Serve the page and the metrics of the fleet until a signal. Raises UsageError, StorageError."""
+    config = fleet_config(file, flags)
+    if not config.daemon.listen:
+        raise UsageError("the server has no address: add --listen HOST:PORT")
+    url = database_url(config.fleet)
+    with bind_socket(config.daemon.listen) as listener:
+        with_fleet(url, lambda fleet: serve_fleet(fleet, listener, config.daemon, max_sites))
 
 
 def recover_sites(file: Path | None, flags: Mapping[str, Any], *, dry_run: bool) -> Findings:

@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 import anyio
+import anyio.lowlevel
+from msgspec.structs import replace
 
 from crawler.fleet.database import FleetDatabase, FleetUnavailable
 from crawler.notify.claims import ClaimAnswer, ClaimMessage, decode_claim, encode_answer
@@ -21,7 +23,8 @@ INSERT INTO delivery AS d (site, notice, epoch)
 ON CONFLICT (site, notice) DO UPDATE SET epoch = d.epoch RETURNING epoch"""
 _SENT: Final = """UPDATE delivery SET delivered = now()
   WHERE site = %(site)s AND notice = %(notice)s AND epoch = %(epoch)s"""
-_UNSENT: Final = "DELETE FROM delivery WHERE site = %(site)s AND notice = %(notice)s AND epoch = %(epoch)s"
+_UNSENT: Final = """DELETE FROM delivery
+  WHERE site = %(site)s AND notice = %(notice)s AND epoch = %(epoch)s AND delivered IS NULL"""
 _FORGET: Final = f"DELETE FROM delivery WHERE claimed < now() - interval '{_KEEP_DAYS} days'"  # noqa: S608
 
 Send = Callable[[bytes], Awaitable[None]]
@@ -61,11 +64,12 @@ class RunDeliveries:
     async def finish(self) -> None:
         """Record what the run told last, after its end. Raises FleetUnavailable.
 
-        A notice that the run only asked for is not claimed: it was not sent, and the next run sends it.
+        A notice that the run only asked for was not sent, so that its claim ends: the database may have it although
+        the connection ended before it said so. The next run sends the notice.
         """
         while self._waiting:
-            if self._waiting[0].claim != "ask":
-                await self._record(self._waiting[0])
+            message = self._waiting[0]
+            await self._record(replace(message, claim="unsent") if message.claim == "ask" else message)
             self._waiting.popleft()
 
     async def _work(self, send: Send) -> None:
@@ -75,10 +79,12 @@ class RunDeliveries:
                 await self._prepare()
                 self._prepare = None
             try:
-                answer = await self._record(message)
+                with anyio.CancelScope(shield=True):  # else nobody would know whether the notice is claimed
+                    answer = await self._record(message)
             except FleetUnavailable:
                 await anyio.sleep(_RETRY)
                 continue
+            await anyio.lowlevel.checkpoint_if_cancelled()  # the run has ended without this answer
             self._waiting.popleft()
             if answer:
                 await send(encode_answer(answer))

@@ -16,6 +16,8 @@ RUN_TASK: Final = "run_site"
 RUN_QUEUE: Final = "sites"
 HOME_SECONDS: Final = 10.0
 """For which a job waits for the worker that has the newest state of its site, before any worker may take it."""
+TAKING_SECONDS: Final = 30.0
+"""For which a worker may have a job without the lease of its site; then the job does not count any more."""
 _SEARCHES: Final = 10
 """How often one dispatch searches: most due sites that it finds may be of origins that it has just queued."""
 _JOBS: Final = """SELECT status, lock, queueing_lock FROM procrastinate_jobs
@@ -26,10 +28,13 @@ _FREE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL,
   WHERE name = ANY(%(names)s) AND NOT paused AND retired IS NULL"""
 _FREE_IDLE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL
   WHERE name = ANY(%(names)s) AND (paused OR retired IS NOT NULL)"""
-# Procrastinate forgets a worker whose heartbeat stopped, and leaves its jobs to us:
+# The job of a worker that stopped before it took the lease of the site, or that could not end the job because the
+# database was away. Procrastinate leaves both to us, and looks for stalled workers only when another worker starts:
 # https://procrastinate.readthedocs.io/en/stable/howto/production/retry_stalled_jobs.html
-_ABANDONED: Final = """DELETE FROM procrastinate_jobs AS j WHERE status = 'doing' AND worker_id IS NULL
-  AND task_name = %(task)s AND NOT EXISTS (
+_ABANDONED: Final = """DELETE FROM procrastinate_jobs AS j WHERE status = 'doing' AND task_name = %(task)s
+  AND (worker_id IS NULL OR now() - interval '1 s' * %(seconds)s > (
+    SELECT max(at) FROM procrastinate_events AS e WHERE e.job_id = j.id AND e.type = 'started'))
+  AND NOT EXISTS (
     SELECT 1 FROM site WHERE name = j.args->>'name' AND site.job = j.id AND lease_until > now())"""
 _LOST: Final = """UPDATE site SET queued = NULL, job = NULL WHERE queued IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j WHERE j.id = site.job)"""
@@ -53,7 +58,7 @@ async def dispatch(fleet: FleetDatabase, limit: int) -> int:
     """Queue due sites until ``limit`` jobs wait; returns how many. Any number of workers may do so at once."""
     await free_expired(fleet, limit)
     async with fleet.transaction() as connection:
-        await rows(connection, _ABANDONED, task=RUN_TASK)
+        await rows(connection, _ABANDONED, task=RUN_TASK, seconds=TAKING_SECONDS)
         await rows(connection, _LOST)
         await rows(connection, _LEAVE_HOME, queue=RUN_QUEUE, seconds=HOME_SECONDS)
         jobs = await rows(connection, _JOBS, task=RUN_TASK)

@@ -6,7 +6,7 @@ Whatever happens, the run is recorded under the epoch of its lease, or not at al
 import logging
 import math
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Final
 
@@ -55,9 +55,10 @@ class LeasedRun:
         self._put, self._deadlines = create_memory_object_stream[float](math.inf)
 
     def renew(self, deadline: float) -> None:
-        """Take a new deadline of the lease."""
+        """Take a new deadline of the lease; a run that has just ended needs none."""
         self.deadline = deadline
-        self._put.send_nowait(deadline)
+        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+            self._put.send_nowait(deadline)
 
     def lose(self) -> None:
         """The lease is over: end the run."""

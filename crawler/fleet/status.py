@@ -5,26 +5,31 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from crawler.fleet.database import FleetDatabase, rows
+from crawler.fleet.database import Connection, FleetDatabase, rows
 from crawler.fleet.dispatch import RUN_TASK
+from crawler.fleet.leases import load_attempts
 from crawler.schedule.history import ATTEMPT_COLUMNS, read_attempt
-from crawler.schedule.site_state import Attempt
+from crawler.schedule.site_state import Attempt, Trigger
+from crawler.state.runs import RunStatus
 
 LATE_SECONDS: Final = 60.0
 """A site is late when its run should have started so long ago."""
+SILENT_SECONDS: Final = 60.0
+"""A worker that gave no sign of life for so long no longer responds."""
 _COUNTS: Final = """SELECT count(*) FILTER (WHERE retired IS NULL) AS sites, count(*) FILTER (WHERE paused) AS paused,
   count(*) FILTER (WHERE retired IS NOT NULL) AS retired, count(*) FILTER (WHERE lease_until > now()) AS running,
   count(*) FILTER (WHERE lease_until <= now()) AS lost, count(*) FILTER (WHERE queued IS NOT NULL) AS queued,
   count(*) FILTER (WHERE next_at <= now()) AS due,
   count(*) FILTER (WHERE next_at <= now() - %(late)s * interval '1 s') AS late,
-  coalesce(extract(epoch FROM now() - min(next_at)), 0)::float8 AS lateness FROM site"""
+  coalesce(extract(epoch FROM now() - min(next_at)), 0)::float8 AS lateness,
+  extract(epoch FROM now())::float8 AS now, (SELECT coalesce(max(number), 0) FROM attempt) AS started FROM site"""
 # from the few failed attempts, by their index, and not from a million sites
 _FAILED: Final = """SELECT a.site FROM attempt a WHERE a.fate IN ('failed', 'broken') AND a.because <> 'tell'
   AND NOT EXISTS (SELECT 1 FROM attempt b WHERE b.site = a.site AND b.number > a.number AND b.ended IS NOT NULL
     AND b.because <> 'tell')"""
 _FAILING: Final = f"""SELECT count(*) AS failing FROM site
   WHERE retired IS NULL AND name IN ({_FAILED})"""  # noqa: S608 - of our own
-FILTERS: Final = {
+STATES: Final = {
     "running": "lease_until > now()",
     "lost": "lease_until <= now()",
     "queued": "queued IS NOT NULL",
@@ -33,16 +38,24 @@ FILTERS: Final = {
     "paused": "paused",
     "retired": "retired IS NOT NULL",
 }
-"""The states by which sites can be shown, with their conditions."""
+"""The states of sites, with their conditions. A site can be in several."""
+ATTENTION: Final = "attention"
+FILTERS: Final = STATES | {ATTENTION: " OR ".join(STATES[state] for state in ("failing", "lost", "late"))}
+"""What sites can be searched by: a state, or that a person should look at them."""
 _JOBS: Final = "SELECT count(*) AS jobs FROM procrastinate_jobs WHERE status = 'todo' AND task_name = %(task)s"
 _WORKERS: Final = """SELECT id, host, process, version, slots, draining,
   extract(epoch FROM started)::float8 AS started, extract(epoch FROM now() - seen)::float8 AS silent,
   (SELECT count(*) FROM site s WHERE s.worker = w.id AND s.lease_until > now())::int AS running
   FROM worker w ORDER BY id"""
 _LAST: Final = f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM attempt ORDER BY number DESC LIMIT %(limit)s"  # noqa: S608
-_SITES: Final = """SELECT name, origin, paused, retired IS NOT NULL AS retired, worker, home, epoch, generation,
-  extract(epoch FROM next_at)::float8 AS next_at, lease_until > now() AS running FROM site"""
+_SITES: Final = f"""SELECT name, origin, coalesce(config->'site'->>'url', origin) AS url, worker, home, epoch,
+  generation, extract(epoch FROM next_at)::float8 AS next_at,
+  {", ".join(f"({condition}) IS TRUE AS {state}" for state, condition in STATES.items())} FROM site"""  # noqa: S608
+_MATCHES: Final = """NOT EXISTS (SELECT 1 FROM unnest(%(words)s::text[]) AS w (word)
+  WHERE position(word IN lower(name || ' ' || origin)) = 0)"""
+_ORDER: Final = "ORDER BY name = ANY(%(names)s) DESC, failing DESC, lost DESC, next_at, name LIMIT %(limit)s"
 _OF_SITE: Final = f"""SELECT {", ".join(ATTEMPT_COLUMNS)} FROM attempt WHERE site = ANY(%(names)s)
+  AND number < coalesce(%(before)s::bigint, number + 1)
   ORDER BY number DESC LIMIT %(limit)s"""  # noqa: S608
 
 
@@ -61,24 +74,35 @@ class WorkerStatus(Struct, frozen=True):
 
 
 class FleetSiteStatus(Struct, frozen=True):
-    """One site. ``next_at`` is when its next attempt is due as a Unix time, None for never or while it runs."""
+    """One site. ``next_at`` is when its next attempt is due as a Unix time, None for never or while it runs.
+
+    ``last`` is the last run that ended, ``failures`` the number of attempts in a row that failed.
+    """
 
     name: str
     origin: str
+    url: str
+    running: bool
+    lost: bool
+    queued: bool
+    late: bool
+    failing: bool
     paused: bool
     retired: bool
-    running: bool
     worker: str | None
     home: str | None
     epoch: int
     generation: int
     next_at: float | None
+    failures: int
+    last: Attempt | None
 
 
 class FleetStatus(Struct, frozen=True, kw_only=True):
     """The fleet. Counts of sites: ``late`` of the ``due`` ones wait longer than a minute, the first for ``lateness`` s.
 
-    ``lost`` have a lease that is over and wait to be taken up; ``failing`` have a last run that failed.
+    ``lost`` have a lease that is over and wait to be taken up; ``failing`` have a last run that failed. ``started`` is
+    the number of runs that ever started, and ``now`` the time of the database, a Unix time.
     """
 
     sites: int
@@ -92,9 +116,15 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     lateness: float
     failing: int
     jobs: int
+    now: float
+    started: int
     workers: list[WorkerStatus]
     shown: list[FleetSiteStatus]
     last: list[Attempt]
+
+    def counts(self) -> dict[str, int]:
+        """The number of sites in each state."""
+        return {state: getattr(self, state) for state in STATES}
 
 
 async def fleet_status(
@@ -102,7 +132,7 @@ async def fleet_status(
 ) -> FleetStatus:
     """The status, with these sites in full and the last ``runs``, of these sites or of all.
 
-    ``only`` is one of FILTERS: the first ``limit`` sites in that state are shown too. Raises StorageError.
+    ``only`` is one of FILTERS: the first ``limit`` of these sites are shown too. Raises StorageError.
     """
     async with fleet.transaction() as connection:
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -110,16 +140,48 @@ async def fleet_status(
         (failing,) = await rows(connection, _FAILING)
         (jobs,) = await rows(connection, _JOBS, task=RUN_TASK)
         workers = [WorkerStatus(**row) for row in await rows(connection, _WORKERS)]
-        condition = f"name = ANY(%(names)s) OR {FILTERS[only]}" if only else "name = ANY(%(names)s)"
-        search = f"{_SITES} WHERE {condition} ORDER BY name = ANY(%(names)s) DESC, name LIMIT %(limit)s"
-        values = {"names": list(names), "limit": len(names) + limit * bool(only)}
-        shown = [_site(row) for row in await rows(connection, search, **values)] if names or only else []
+        shown = await _find(connection, names, only, "", limit)
         query = _OF_SITE if shown or only else _LAST
-        attempts = await rows(connection, query, limit=runs, names=[site.name for site in shown])
-    last = [read_attempt(tuple(row[column] for column in ATTEMPT_COLUMNS)) for row in attempts]
+        attempts = await rows(connection, query, limit=runs, before=None, names=[site.name for site in shown])
     counts["lateness"] = max(0.0, counts["lateness"])
-    return FleetStatus(**counts, **failing, **jobs, workers=workers, shown=shown, last=last)
+    return FleetStatus(**counts, **failing, **jobs, workers=workers, shown=shown, last=_attempts(attempts))
 
 
-def _site(row: dict[str, Any]) -> FleetSiteStatus:
-    return FleetSiteStatus(**{**row, "running": bool(row["running"])})
+async def find_sites(
+    fleet: FleetDatabase, names: Sequence[str] = (), *, only: str = "", words: str = "", limit: int = 50
+) -> list[FleetSiteStatus]:
+    """These sites, and the first ``limit`` in the state ``only`` whose name and origin contain all ``words``.
+
+    The sites that need a person come first, and then those that are due first. Raises StorageError.
+    """
+    async with fleet.transaction() as connection:
+        return await _find(connection, names, only, words, limit)
+
+
+async def site_runs(fleet: FleetDatabase, name: str, limit: int, before: int | None = None) -> list[Attempt]:
+    """The last attempts of a site, the newest first; those ``before`` a number if there is one. Raises StorageError."""
+    return _attempts(await fleet.rows(_OF_SITE, names=[name], limit=limit, before=before))
+
+
+async def _find(
+    connection: Connection, names: Sequence[str], only: str, words: str, limit: int
+) -> list[FleetSiteStatus]:
+    if not (names or only or words):
+        return []
+    condition = "name = ANY(%(names)s)"
+    if only or words:
+        condition += f" OR ({FILTERS.get(only, 'true')}) AND {_MATCHES}"
+    values = {"names": list(names), "words": words.lower().split(), "limit": len(names) + limit * bool(only or words)}
+    found = await rows(connection, f"{_SITES} WHERE {condition} {_ORDER}", **values)
+    attempts = await load_attempts(connection, [row["name"] for row in found])
+    return [_site(row, attempts[row["name"]]) for row in found]
+
+
+def _site(row: dict[str, Any], since_done: Sequence[Attempt]) -> FleetSiteStatus:
+    ended = [each for each in since_done if each.ended is not None and each.because is not Trigger.NOTIFY]
+    failures = sum(each.fate in (RunStatus.FAILED, RunStatus.BROKEN) for each in ended)
+    return FleetSiteStatus(**row, failures=failures, last=ended[-1] if ended else None)
+
+
+def _attempts(found: Sequence[dict[str, Any]]) -> list[Attempt]:
+    return [read_attempt(tuple(row[column] for column in ATTEMPT_COLUMNS)) for row in found]

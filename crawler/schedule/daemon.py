@@ -22,7 +22,7 @@ from crawler.schedule.site import LoadedConfig, config_changes
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import ScheduleStatus
 from crawler.schedule.web.app import build_app
-from crawler.schedule.web.server import UNIX_PREFIX, serve_on
+from crawler.schedule.web.server import address_text, serve_on
 from crawler.schedule.wording import attempt_text, local_time, needs_attention, some_names, time_ahead, trigger_text
 from crawler.units import count_text
 from crawler.version import __version__
@@ -169,7 +169,7 @@ class DaemonProcess:
         return replace(status, config=str(self._file), config_read=self._read_at, config_error=self._error)
 
     def _log_start(self) -> None:
-        address = f"; {_address(self._listener)}" if self._listener else ""
+        address = f"; {address_text(self._listener)}" if self._listener else ""
         log.info("siteatlas %s schedules %s%s", __version__, self._sites(), address)
         self._manager.ready(self._sites())
         self._log_next_runs()
@@ -280,11 +280,3 @@ class DaemonProcess:
 def _log_line(name: str, line: str) -> None:
     """Log a line of a run's own log, which holds warnings only."""
     log.warning("%s: %s", name, line)
-
-
-def _address(listener: socket.socket | None) -> str:
-    address = listener.getsockname() if listener else ""
-    if not isinstance(address, tuple):
-        return f"{UNIX_PREFIX}{address}"
-    host, port, *_ = address
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

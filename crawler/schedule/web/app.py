@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from crawler.config.sections import DaemonConfig
 from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.schedule.web.files import OpenPublishedFile, PublishedFiles, find_public, open_report
-from crawler.schedule.web.metrics import exposition
+from crawler.schedule.web.metrics import SiteMetrics, exposition
 from crawler.schedule.web.pages import overview_page, render_page, site_page, w3c_time
 from crawler.schedule.web.request_guard import RequestGuard, is_own_host
 from crawler.schedule.web.server import HEALTH_PATH, UNIX_PREFIX
@@ -73,9 +73,9 @@ def build_app(
         Route("/sites/{name}/audit/{file:path}", endpoints.audit),
         Route(HEALTH_PATH, endpoints.healthz),
         Route("/metrics", endpoints.metrics),
-        Route("/favicon.ico", _no_icon),  # browsers ask for it beside files that name no icon
+        NO_ICON,
     ]
-    with_files, without_files, files = _routed([*private, *public]), _routed(private), _routed(public)
+    with_files, without_files, files = routed_app([*private, *public]), routed_app(private), routed_app(public)
 
     def choose(host: str, path: str) -> ASGIApp | None:
         if endpoints.is_own(host):
@@ -85,7 +85,8 @@ def build_app(
     return RequestGuard(choose)
 
 
-def _routed(routes: Sequence[Route]) -> Starlette:
+def routed_app(routes: Sequence[Route]) -> Starlette:
+    """An application with these routes and our pages of errors."""
     routed = Starlette(routes=routes, exception_handlers={HTTPException: _error_page, 500: _failed})
     routed.router.redirect_slashes = False  # it would redirect to whatever name Host says
     return routed
@@ -121,18 +122,18 @@ class _Endpoints:
         board = self._get_status()
         snapshots = await self._cache.snapshots(board.sites)
         query = request.query_params.get("q", "")
-        values = {**overview_page(board, snapshots, query), **_frame(request)}
+        values = {**overview_page(board, snapshots, query), **page_frame(request)}
         return await self._cache.run_blocking(lambda: render_page("overview.html", **values))
 
     async def site(self, request: Request) -> Response:
         """``/sites/NAME``; ``?run=N`` shows what that run changed, ``?before=N`` the runs before that one."""
         board, site = self._get_status(), self._named(request)
         snapshot = await self._snapshot(site)
-        numbers = {"number": _number(request, "run"), "before": _number(request, "before")}
+        numbers = {"number": page_number(request, "run"), "before": page_number(request, "before")}
 
         def render() -> Response:
             values = site_page(board, site, snapshot, self._serves_files, **numbers)
-            return render_page("site.html", **values, **_frame(request))
+            return render_page("site.html", **values, **page_frame(request))
 
         return await self._cache.run_blocking(render)
 
@@ -156,7 +157,7 @@ class _Endpoints:
         board = self._get_status()
         snapshots = await self._cache.snapshots(board.sites)
         accept = request.headers.get("accept", "")
-        text, media_type = await self._cache.run_blocking(lambda: exposition(board, snapshots, accept))
+        text, media_type = await self._cache.run_blocking(lambda: exposition(SiteMetrics(board, snapshots), accept))
         return Response(text, headers={"content-type": media_type})
 
     async def published(self, request: Request) -> OpenPublishedFile:
@@ -200,12 +201,13 @@ class _Endpoints:
         return find_public(self._get_status().sites, host, path)
 
 
-def _number(request: Request, name: str) -> int | None:
+def page_number(request: Request, name: str) -> int | None:
+    """The number of a parameter of the query; None without one."""
     text = request.query_params.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-def _frame(request: Request, *, is_page: bool = True) -> dict[str, Any]:
+def page_frame(request: Request, *, is_page: bool = True) -> dict[str, Any]:
     """The values of every page: the relative path to ``/``, wherever a proxy has put that, and whether it reloads.
 
     A page with a query does not reload: somebody is reading it, or typing in it.
@@ -218,17 +220,20 @@ async def _no_icon(_: Request) -> Response:
     return Response(status_code=204)
 
 
+NO_ICON: Final = Route("/favicon.ico", _no_icon)  # browsers ask for it beside files that name no icon
+
+
 async def _error_page(request: Request, error: Exception) -> Response:
     """The page of an HTTPException."""
     status, reason, headers = 500, "", None
     if isinstance(error, HTTPException):
         status, reason, headers = error.status_code, error.detail, error.headers
-    response = render_page("trouble.html", status, code=status, reason=reason, **_frame(request, is_page=False))
+    response = render_page("trouble.html", status, code=status, reason=reason, **page_frame(request, is_page=False))
     response.headers.update(headers or {})
     return response
 
 
 async def _failed(request: Request, _: Exception) -> Response:
     """The page of an error of ours, which uvicorn logs."""
-    reason = "the log of the daemon shows the cause"
-    return render_page("trouble.html", 500, code=500, reason=reason, **_frame(request, is_page=False))
+    reason = "the log shows the cause"
+    return render_page("trouble.html", 500, code=500, reason=reason, **page_frame(request, is_page=False))

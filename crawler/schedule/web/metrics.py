@@ -23,10 +23,10 @@ from crawler.state.runs import Run
 _Sample = Callable[[SiteStatus, SiteSnapshot], float | None]
 
 
-def exposition(board: ScheduleStatus, snapshots: Mapping[str, SiteSnapshot], accept: str) -> tuple[bytes, str]:
-    """All metrics in the format that the header ``accept`` chooses, and its media type."""
+def exposition(metrics: Collector, accept: str) -> tuple[bytes, str]:
+    """The metrics in the format that the header ``accept`` chooses, and its media type."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(SiteMetrics(board, snapshots))
+    registry.register(metrics)
     encode, media_type = choose_encoder(accept)
     return encode(registry), media_type
 

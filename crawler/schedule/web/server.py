@@ -234,6 +234,15 @@ def bind_socket(listen: str) -> Iterator[socket.socket]:
             yield listener
 
 
+def address_text(listener: socket.socket) -> str:
+    """The address of a socket for people: a URL, or ``unix:PATH``."""
+    address = listener.getsockname()
+    if not isinstance(address, tuple):
+        return f"{UNIX_PREFIX}{address}"
+    host, port, *_ = address
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
 def _at_address(listen: str) -> socket.socket:
     try:
         parts = urlsplit(f"//{listen}")

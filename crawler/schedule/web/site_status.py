@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import SiteStatus
 from crawler.schedule.web.snapshots import SiteSnapshot
 from crawler.state.runs import PUBLISHING_OUTCOMES, Run, RunStatus
@@ -43,13 +44,9 @@ class Condition(Struct, frozen=True):
 
 def condition(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
     """The most urgent condition of a site."""
-    last, ended = site.last, snapshot.last_ended
-    if last is not None and last.fate is RunStatus.BROKEN:
-        return Condition(Tone.ERROR, "action needed", last.told)
-    if site.failures:
-        reason = f": {last.told}" if last and last.told else ""
-        runs = "the last run" if site.failures == 1 else f"{count_text(site.failures, 'run')} in a row"
-        return Condition(Tone.ERROR, "failing", f"{runs} failed{reason}")
+    ended = snapshot.last_ended
+    if failed := failure(site.last, site.failures):
+        return failed
     if snapshot.error:
         return Condition(Tone.ERROR, "unreadable", snapshot.error)
     if ended is not None and ended.has_held:
@@ -69,6 +66,17 @@ def condition(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
         found = count_text(snapshot.audit.errors, "error")
         return Condition(Tone.WARNING, "audit errors", f"the last audit found {found} on the site")
     return _quiet_badge(site, snapshot)
+
+
+def failure(last: Attempt | None, failures: int) -> Condition | None:
+    """The condition of a site whose ``last`` attempt failed, after so many ``failures`` in a row; else None."""
+    if last is not None and last.fate is RunStatus.BROKEN:
+        return Condition(Tone.ERROR, "action needed", last.told)
+    if not failures:
+        return None
+    reason = f": {last.told}" if last and last.told else ""
+    runs = "the last run" if failures == 1 else f"{count_text(failures, 'run')} in a row"
+    return Condition(Tone.ERROR, "failing", f"{runs} failed{reason}")
 
 
 def notify_pending(site: SiteStatus, snapshot: SiteSnapshot) -> str:

@@ -1,7 +1,9 @@
 """A notice of a fleet is sent by one worker only, also when its run is repeated."""
 
-from collections.abc import AsyncIterator
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 import pytest
@@ -13,6 +15,7 @@ from crawler.fleet.deliveries import RunDeliveries, forget_deliveries
 from crawler.notify.claims import ClaimMessage, NoClaims, SharedClaims, claim_key, encode_claim, use_claims
 from crawler.notify.notice import SendResult, SendStatus
 from crawler.notify.retry import send_with_retry
+from crawler.state.lease import RUN_LEASE, LeaseLost
 
 pytestmark = pytest.mark.anyio
 
@@ -91,6 +94,71 @@ async def test_ours_a_claim_waits_until_the_database_is_back(postgres: PostgresS
             while not answers:  # noqa: ASYNC110 - as the run waits
                 await anyio.sleep(0.05)
     assert answers == [True]
+
+
+async def test_ours_a_notice_whose_run_lost_its_lease_before_it_was_sent_is_sent_by_the_next(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def send() -> SendResult:
+        pytest.fail("the lease is over")
+
+    async def is_worth() -> bool:
+        return True
+
+    async with runs(database, 1, 2) as (fleet, (first, second)):
+        monkeypatch.setattr(first.claims, "may_send", partial(_losing, first.claims.may_send))
+        try:
+            use_claims(first.claims)
+            with pytest.raises(LeaseLost):
+                await send_with_retry(send, NotifyConfig(), is_worth, "notice")
+        finally:
+            use_claims(NoClaims())
+            RUN_LEASE.renew(math.inf)
+        with anyio.fail_after(20):
+            while await fleet.rows("SELECT 1 FROM delivery"):  # noqa: ASYNC110 - another connection deletes it
+                await anyio.sleep(0.05)
+        await fleet.rows("UPDATE site SET epoch = 2")
+        assert await second.claims.may_send("notice")
+
+
+async def _losing(may_send: Callable[[str], Awaitable[bool]], notice: str) -> bool:
+    """Claim a notice, and lose the lease at once."""
+    answer = await may_send(notice)
+    RUN_LEASE.renew(0.0)
+    return answer
+
+
+async def test_ours_a_claim_whose_answer_comes_too_late_is_given_back(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with runs(database) as (fleet, _):
+        run, record = Run(fleet, 1), fleet.rows
+
+        async def recorded(statement: str, **values: object) -> list[dict[str, object]]:
+            found = await record(statement, **values)
+            if statement.lstrip().startswith("INSERT"):
+                tasks.cancel_scope.cancel()  # the process of the run ended
+            return found
+
+        monkeypatch.setattr(fleet, "rows", recorded)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run.listen)
+            run.claims._send(ClaimMessage("notice", "ask"))
+        await run.deliveries.finish()
+        assert not await record("SELECT 1 FROM delivery")
+
+
+async def test_ours_a_claim_that_the_database_took_and_did_not_confirm_is_given_back(database: str) -> None:
+    async with runs(database) as (fleet, _):
+        for notice, delivered in (("unsure", "NULL"), ("sent", "now()")):
+            await fleet.rows(
+                f"INSERT INTO delivery (site, notice, epoch, delivered) VALUES ('shop', '{notice}', 1, {delivered})"
+            )
+        ended = RunDeliveries(fleet, "shop", 1)
+        for notice in ("unsure", "sent"):
+            ended.hear(encode_claim(ClaimMessage(notice, "ask")))
+        await ended.finish()
+        assert [row["notice"] for row in await fleet.rows("SELECT notice FROM delivery")] == ["sent"]
 
 
 async def test_ours_the_state_is_stored_once_before_the_first_claim(database: str) -> None:

@@ -24,6 +24,7 @@ from crawler.fleet.leases import (
     take_lease,
 )
 from crawler.fleet.registry import FleetSite, apply_sites, pause_sites, resume_sites, run_sites_now
+from crawler.fleet.site_run import LeasedRun
 from crawler.schedule.queue import RunQueue
 from crawler.schedule.site_state import Attempt, Trigger
 from crawler.state.lease import LeaseLost
@@ -214,6 +215,21 @@ async def test_ours_a_worker_renews_only_the_leases_that_its_process_has(
     assert [await take_lease(fleet, name, "w", None, LEASE) is not None for name in ("a", "b")] == [False, True]
 
 
+async def test_ours_a_lease_that_is_renewed_while_its_run_ends_leaves_the_worker_running(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+    await apply_sites(fleet, [site("a")])
+    await clock.set(START + 3_601)
+    lease = await take_lease(fleet, "a", "w", None, LEASE)
+    assert lease
+    run = LeasedRun(lease, 1.0)
+    run.renew(2.0)
+    run.close()
+    run.renew(3.0)  # the statement that renews the leases of all runs took longer than this one
+    assert run.deadline == 3.0
+
+
 @pytest.mark.parametrize("is_taken", [False, True])
 async def test_ours_a_worker_that_dies_leaves_neither_site_nor_origin_behind(
     clocked: tuple[FleetDatabase, DatabaseClock], *, is_taken: bool
@@ -234,7 +250,6 @@ async def test_ours_a_worker_that_dies_leaves_neither_site_nor_origin_behind(
             assert lease.attempt.turn == turn
         assert await dispatch(fleet, 10) == 0
         await clock.set(clock.now + LEASE)
-        await jobs.prune_stalled_workers(30.0)  # the workers that live do so
     assert await dispatch(fleet, 10) == 1
 
 

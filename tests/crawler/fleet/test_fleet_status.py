@@ -3,7 +3,7 @@
 import pytest
 
 from crawler.fleet.database import initialize, open_fleet
-from crawler.fleet.status import FILTERS, fleet_status
+from crawler.fleet.status import STATES, find_sites, fleet_status, site_runs
 
 pytestmark = pytest.mark.anyio
 
@@ -32,9 +32,15 @@ async def test_ours_the_status_counts_and_shows_the_sites_of_each_state(database
         status = await fleet_status(fleet)
         assert (status.sites, status.failing, status.late, status.running, status.lost) == (7, 1, 1, 1, 1)
         assert status.shown == []
-        for state in FILTERS:
+        for state in STATES:
             shown = [site.name for site in (await fleet_status(fleet, only=state)).shown]
             assert shown == [{"queued": "late"}.get(state, state)]
+        assert [site.name for site in await find_sites(fleet, only="attention")] == ["failing", "lost", "late"]
+        assert [site.name for site in await find_sites(fleet, words="HTTPS ed")] == ["mended", "paused", "retired"]
+        assert [site.failures for site in await find_sites(fleet, ["failing", "mended"])] == [2, 0]
+        newest, *older = await site_runs(fleet, "failing", 10)
+        assert newest.ended is None
+        assert await site_runs(fleet, "failing", 2, newest.number) == older[:2]
         named = await fleet_status(fleet, ["calm"], only="failing", limit=1)
         assert [site.name for site in named.shown] == ["calm", "failing"]
         assert {attempt.site for attempt in named.last} == {"failing"}

@@ -7,4 +7,5 @@ snapshots are damaged; and editors add pages all the while. Everything is judged
 sites were asked, what the receiver of notifications got, and what a reader of the published files sees, all the time.
 
 ``world`` holds what is around a fleet, ``faults`` what befalls it, ``judge`` what must hold, ``trial`` runs one trial.
+``hour`` is another trial, without faults and with many sites.
 """

@@ -21,7 +21,7 @@ from .judge import RATE, Reader, announced, judged_notices, judged_pace
 from .world import GrowingSite, Proxy, Receiver, serving
 
 EVERY = 5.0  # seconds from one due run of a site to the next
-CALM = 75.0  # seconds after the last fault until everything must be right: Procrastinate forgets a worker after 30
+CALM = 75.0  # seconds after the last fault until everything must be right: a job that nobody took is one for 30
 SHARED = f"""
 output = {{swap_delay = 0, max_urls = 5, grace_period = 5}}
 pace = {{rate = {RATE:g}, concurrency = 2}}

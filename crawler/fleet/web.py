@@ -1,0 +1,306 @@
+"""The status page and the metrics of a fleet, on the web server of the daemon. Only reads the database.
+
+The number of statements for a page does not depend on the number of sites. All clients share one status, which is read
+again after a pause that is longer the longer the read takes, because it counts all sites.
+"""
+
+import logging
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import anyio
+from anyio.abc import TaskStatus
+from msgspec import Struct
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.registry import Collector
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from crawler.config.sections import DaemonConfig
+from crawler.errors import StorageError
+from crawler.fleet.database import FleetDatabase
+from crawler.fleet.status import (
+    ATTENTION,
+    SILENT_SECONDS,
+    STATES,
+    FleetSiteStatus,
+    FleetStatus,
+    find_sites,
+    fleet_status,
+    site_runs,
+)
+from crawler.schedule.status import ScheduleStatus
+from crawler.schedule.web.app import NO_ICON, page_frame, page_number, routed_app
+from crawler.schedule.web.metrics import exposition
+from crawler.schedule.web.pages import MAX_QUERY, render_page, w3c_time
+from crawler.schedule.web.request_guard import RequestGuard, is_own_host
+from crawler.schedule.web.server import HEALTH_PATH, UNIX_PREFIX, address_text, serve_on
+from crawler.schedule.web.site_status import Condition, Tone, failure
+from crawler.schedule.web.snapshots import MAX_RUNS, PAUSE_FACTOR
+from crawler.schedule.wording import status_text
+from crawler.version import __version__
+
+log = logging.getLogger(__name__)
+
+_MAX_AGE: Final = 15.0  # seconds for which a status is shown, however long it takes to read
+_TIMEOUT: Final = 20.0  # seconds for a read
+_RETRY: Final = {"retry-after": "5"}
+
+
+class FleetView(Struct, frozen=True):
+    """The status of a fleet, and the sites that a person should look at, the most urgent first."""
+
+    status: FleetStatus
+    attention: list[FleetSiteStatus]
+
+    @property
+    def silent(self) -> int:
+        """The number of workers that no longer respond."""
+        return sum(worker.silent > SILENT_SECONDS for worker in self.status.workers)
+
+
+async def serve_fleet(fleet: FleetDatabase, listener: socket.socket, settings: DaemonConfig, max_sites: int) -> None:
+    """Answer requests on a socket that listens until SIGTERM or SIGINT; ``max_sites`` of each list are shown."""
+    stop = anyio.Event()
+
+    async def handle_signals(*, task_status: TaskStatus[None]) -> None:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            task_status.started()
+            async for _ in signals:
+                stop.set()
+
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(handle_signals)
+        log.info("siteatlas %s serves the status of the fleet: %s", __version__, address_text(listener))
+        await serve_on(listener, build_fleet_app(fleet, settings, max_sites), settings, stop)
+        tasks.cancel_scope.cancel()
+    log.info("stopped")
+
+
+def build_fleet_app(fleet: FleetDatabase, settings: DaemonConfig, max_sites: int) -> ASGIApp:
+    """The ASGI application of ``/``, ``/sites/NAME``, ``/metrics`` and ``/healthz``."""
+    endpoints = _Endpoints(fleet, max_sites)
+    routes = [
+        Route("/", endpoints.overview),
+        Route("/sites/{name}", endpoints.site),
+        Route(HEALTH_PATH, endpoints.healthz),
+        Route("/metrics", endpoints.metrics),
+        NO_ICON,
+    ]
+    app, is_socket = routed_app(routes), settings.listen.startswith(UNIX_PREFIX)
+    return RequestGuard(lambda host, _: app if is_socket or is_own_host(host, settings.allowed_hosts) else None)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Turn what goes wrong with the database into a page that says so."""
+    try:
+        with anyio.fail_after(_TIMEOUT):
+            yield
+    except StorageError as error:
+        raise HTTPException(503, str(error), _RETRY) from None
+    except TimeoutError:
+        raise HTTPException(503, f"the database of the fleet did not respond in {_TIMEOUT:g} s", _RETRY) from None
+
+
+class _StatusCache:
+    """The status of the fleet, which requests at the same time share."""
+
+    def __init__(self, fleet: FleetDatabase, max_sites: int) -> None:
+        self._fleet = fleet
+        self._max_sites = max_sites
+        self._lock = anyio.Lock()
+        self._found: FleetView | HTTPException | None = None
+        self._until = 0.0
+
+    async def read(self) -> FleetView:
+        """The status, at most some seconds old. Raises HTTPException."""
+        asked = time.monotonic()
+        async with self._lock:  # requests that come meanwhile get what this one reads
+            if self._found is None or asked >= self._until:
+                begun = time.monotonic()
+                try:
+                    self._found = await self._read()
+                except HTTPException as error:
+                    self._found = error
+                ended = time.monotonic()
+                pause = 0.0 if isinstance(self._found, HTTPException) else PAUSE_FACTOR * (ended - begun)
+                self._until = ended + min(_MAX_AGE, pause)
+        if isinstance(self._found, HTTPException):
+            raise self._found
+        return self._found
+
+    async def _read(self) -> FleetView:
+        with _reading():
+            status = await fleet_status(self._fleet, runs=MAX_RUNS)
+            return FleetView(status, await find_sites(self._fleet, only=ATTENTION, limit=self._max_sites))
+
+
+class _Endpoints:
+    """The endpoints, and what they share."""
+
+    def __init__(self, fleet: FleetDatabase, max_sites: int) -> None:
+        self._fleet = fleet
+        self._max_sites = max_sites
+        self._cache = _StatusCache(fleet, max_sites)
+        self._started = time.time()
+
+    async def overview(self, request: Request) -> Response:
+        """``/``: the sites to look at; ``?state=STATE`` and ``?q=WORDS`` show others."""
+        view = await self._cache.read()
+        state, query = request.query_params.get("state", ""), request.query_params.get("q", "")[:MAX_QUERY]
+        if state and state not in STATES:
+            raise HTTPException(404, f"no site can be in this state; the states are {', '.join(STATES)}")
+        sites = view.attention
+        if state or query.strip():
+            with _reading():
+                sites = await find_sites(self._fleet, only=state, words=query, limit=self._max_sites)
+        return render_page(
+            "fleet.html",
+            board=self._board(view),
+            fleet=view.status,
+            figures=list(_figures(view)),
+            rows=[(site, site_condition(site)) for site in sites],
+            state=state,
+            query=query,
+            is_cut=len(sites) == self._max_sites,
+            silent_seconds=SILENT_SECONDS,
+            result=status_text,
+            **page_frame(request),
+        )
+
+    async def site(self, request: Request) -> Response:
+        """``/sites/NAME``; ``?before=N`` shows the runs before that one."""
+        name, before = request.path_params["name"], page_number(request, "before")
+        view = await self._cache.read()
+        with _reading():
+            found = await find_sites(self._fleet, [name])
+            runs = await site_runs(self._fleet, name, MAX_RUNS, before) if found else []
+        if not found:
+            raise HTTPException(404, "the fleet has no site with this name")
+        return render_page(
+            "fleet_site.html",
+            board=self._board(view),
+            site=found[0],
+            condition=site_condition(found[0]),
+            runs=runs,
+            before=before,
+            older=runs[-1].number if len(runs) == MAX_RUNS else None,
+            result=status_text,
+            **page_frame(request),
+        )
+
+    async def healthz(self, _: Request) -> Response:
+        """``/healthz``. Sites and workers that need attention do not make this server unhealthy."""
+        uptime = round(time.time() - self._started, 3)
+        values = {"version": __version__, "started": w3c_time(self._started), "uptime_seconds": uptime}
+        try:
+            view = await self._cache.read()
+        except HTTPException as error:
+            return JSONResponse({"status": "unhealthy", "why": error.detail, **values}, 503)
+        status = view.status
+        counts = {"sites": status.sites, **status.counts(), "lateness_seconds": status.lateness, "jobs": status.jobs}
+        workers = {"workers": len(status.workers), "silent_workers": view.silent}
+        return JSONResponse({"status": "ok", **values, **counts, **workers})
+
+    async def metrics(self, request: Request) -> Response:
+        """``/metrics``."""
+        view = await self._cache.read()
+        text, media_type = exposition(FleetMetrics(view), request.headers.get("accept", ""))
+        return Response(text, headers={"content-type": media_type})
+
+    def _board(self, view: FleetView) -> ScheduleStatus:
+        """What the foot of a page shows."""
+        place, now = self._fleet.place, view.status.now
+        return ScheduleStatus(version=__version__, now=now, sites=(), config=place, started=self._started)
+
+
+def site_condition(site: FleetSiteStatus) -> Condition:
+    """The most urgent condition of a site."""
+    if site.retired:
+        return Condition(Tone.QUIET, "retired", "the configuration no longer contains this site")
+    if failed := failure(site.last, site.failures) if site.failing else None:
+        return failed
+    if site.lost:
+        return Condition(Tone.WARNING, "lost", f"the worker {site.worker} no longer renews its lease")
+    if site.late:
+        return Condition(Tone.WARNING, "late", "no worker has started the run that is due")
+    if site.running:
+        return Condition(Tone.RUNNING, "running", f"on {site.worker}")
+    if site.paused:
+        return Condition(Tone.QUIET, "paused")
+    if site.queued:
+        return Condition(Tone.QUIET, "queued")
+    return Condition(Tone.GOOD, "healthy") if site.last else Condition(Tone.QUIET, "not run yet")
+
+
+def _figures(view: FleetView) -> Iterator[tuple[str, int, str, str]]:
+    """Label, number, tone and state of the large figures at the top."""
+    status = view.status
+    yield "sites" if status.sites != 1 else "site", status.sites, "", ""
+    for state, tone in (("failing", "error"), ("lost", "warning"), ("late", "warning"), ("queued", "")):
+        yield state, getattr(status, state), tone, state
+    yield "running now", status.running, "running", "running"
+    yield "paused", status.paused, "", "paused"
+
+
+class FleetMetrics(Collector):
+    """The metrics of a fleet at one moment.
+
+    The number of series depends on the number of workers only: of the sites, those that need attention have one.
+    https://prometheus.io/docs/practices/naming/
+    """
+
+    def __init__(self, view: FleetView) -> None:
+        self._status = view.status
+        self._sites = view.attention
+
+    def collect(self) -> Iterator[Metric]:
+        """All metric families, also those without a sample."""
+        status = self._status
+        yield InfoMetricFamily("siteatlas_build", "The version of siteatlas", {"version": __version__})
+        yield GaugeMetricFamily("siteatlas_sites", "Sites in the configuration", status.sites)
+        by_state = GaugeMetricFamily("siteatlas_fleet_sites", "Sites in each state", labels=["state"])
+        for state, number in (*status.counts().items(), ("due", status.due)):
+            by_state.add_metric([state], number)
+        yield by_state
+        lateness = "Time since the run that is due first should have started"
+        yield GaugeMetricFamily("siteatlas_fleet_lateness_seconds", lateness, status.lateness)
+        yield GaugeMetricFamily("siteatlas_fleet_queue_jobs", "Jobs that wait in the queue", status.jobs)
+        yield CounterMetricFamily("siteatlas_fleet_started_runs", "Runs that workers have started", status.started)
+        yield GaugeMetricFamily("siteatlas_fleet_workers", "Workers in the database", len(status.workers))
+        yield from self._workers()
+        failures = GaugeMetricFamily(
+            "siteatlas_site_consecutive_failures", "Attempts in a row that failed", labels=["site"]
+        )
+        for site in self._sites:
+            if site.failures:
+                failures.add_metric([site.name], site.failures)
+        yield failures
+
+    def _workers(self) -> Iterator[Metric]:
+        info = InfoMetricFamily("siteatlas_fleet_worker", "Host and version of a worker", labels=["worker"])
+        for worker in self._status.workers:
+            info.add_metric([worker.id], {"host": worker.host, "version": worker.version})
+        yield info
+        for name, help_, field in _WORKER_METRICS:
+            family = GaugeMetricFamily(f"siteatlas_fleet_worker_{name}", help_, labels=["worker"])
+            for worker in self._status.workers:
+                family.add_metric([worker.id], float(getattr(worker, field)))
+            yield family
+
+
+_WORKER_METRICS: Final = (
+    ("running_sites", "Sites that the worker runs", "running"),
+    ("max_sites", "Maximum sites that the worker runs at the same time", "slots"),
+    ("silent_seconds", "Time since the last sign of life of the worker", "silent"),
+    ("draining", "Whether the worker takes no more sites", "draining"),
+    ("start_time_seconds", "When the worker started, Unix time", "started"),
+)
