@@ -173,7 +173,8 @@ class FleetWorker:
         while not self._stop.is_set():
             try:
                 if len(self._runs) < self._settings.sites_at_once:
-                    await dispatch(self._fleet, self._settings.queue_limit)
+                    settings = self._settings
+                    await dispatch(self._fleet, settings.queue_limit, by_address=settings.by_address)
                 if boot_time() >= forget_at:
                     await forget_origins(self._fleet)
                     await forget_deliveries(self._fleet)
