@@ -18,9 +18,7 @@ from crawler.audit.rules import needs_complete
 
 # The planted logs have next to no search engines, and no planted page is larger than Googlebot reads:
 # tests/test_bot_activity.py and tests/test_audit_sources.py prove the rules about them.
-RULES = {
-    name: rule for name, rule in ALL_RULES.items() if rule.family not in {"bots", "render"} and name != "google.size"
-}
+RULES = {name: rule for name, rule in ALL_RULES.items() if rule.family not in {"bots", "render", "google"}}
 
 
 @dataclass

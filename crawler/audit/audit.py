@@ -100,7 +100,7 @@ def audit(
                     result, media = _run_in_loop(lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop)
             notes = [*sources.notes, *queue.notes(), *media.notes]
             watches.on_stage("classifying")
-            report = AuditFinisher(plan, store, db, segments).finish(
+            report = AuditFinisher(plan, store, db, segments, watches.on_stage).finish(
                 result, sources.findings, media, notes, queue.skipped
             )
             findings = FindingStore(db)

@@ -6,7 +6,7 @@
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from crawler.audit.bot_activity import RULE as UNCRAWLED
 from crawler.audit.bot_activity import CrawledPages, uncrawled_findings
 from crawler.audit.coverage import crawl_coverage, forgotten_pages
-from crawler.audit.evidence.by_url import UrlEvidence
+from crawler.audit.evidence.by_url import UrlEvidence, inspection_candidates
 from crawler.audit.evidence.entries import PublishedEntries
 from crawler.audit.evidence.hreflang import SiteVersions
 from crawler.audit.evidence.page_notes import NotedPages
@@ -36,6 +36,8 @@ from crawler.audit.redirects import RedirectFindings
 from crawler.audit.second_crawl import StartUrlCheck
 from crawler.audit.segments import Segments
 from crawler.audit.source_record import SourceKind
+from crawler.audit.sources.google.inspection import RULES as INDEX_RULES
+from crawler.audit.sources.google.inspection import IndexInspector
 from crawler.audit.statistics import Statistics, few_inlink_pages
 from crawler.config.plan import CrawlPlan
 from crawler.crawl.engine import FinishReason
@@ -58,13 +60,24 @@ NO_LIMIT: Final = -1  # a limit of inlinks that no page falls under
 
 
 class AuditFinisher:
-    """Finishes one audit. ``db`` has the sources' records, the state attached as ``site``, and gets the findings."""
+    """Finishes one audit. ``db`` has the sources' records, the state attached as ``site``, and gets the findings.
 
-    def __init__(self, plan: CrawlPlan, store: Store, db: sqlite3.Connection, segments: Segments) -> None:
+    ``on_stage`` is told what takes long.
+    """
+
+    def __init__(
+        self,
+        plan: CrawlPlan,
+        store: Store,
+        db: sqlite3.Connection,
+        segments: Segments,
+        on_stage: Callable[[str], object],
+    ) -> None:
         self._plan = plan
         self._store = store
         self._db = db
         self._segments = segments
+        self._on_stage = on_stage
         self._found = FindingStore(db, segments)
 
     def finish(
@@ -103,13 +116,14 @@ class AuditFinisher:
         self._found.put(pages.findings())
         self._judge_redirects(pages, RedirectFindings(self._db, graph, visits))
         clusters, noted = self._judge_published(pages, visits, lint, media.findings)
+        index_notes = self._inspect_index(store.run.started)
         figures = Statistics(store.db, graph, run.started, pages.copies, self._segments)
         if is_over and not figures.pages:
             raise self._nothing_to_audit(run)
         bots = self._bot_activity(graph, figures, pages.copies)
         if not doubts:  # URLs that nothing leads to may fail: the crawl of the site is complete all the same
             run = replace(run, completeness=CompletenessLevel.COMPLETE.value, because="")
-        notes = [*visited.notes, *observed.notes, *notes, *self._notes(figures, copies)]
+        notes = [*visited.notes, *observed.notes, *notes, *index_notes, *self._notes(figures, copies)]
         run = replace(run, notes=notes, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(doubts))
         code = run.exit_code or (1 if visited.tally.internal_errors else 0)
@@ -124,7 +138,7 @@ class AuditFinisher:
             exit_code=code,
             unchecked=not_checked(report.inputs, self._plan.config.audit.media)
             | ({"reach.few": usual} if usual else {})
-            | self._unchecked_bots(bots),
+            | self._unchecked(bots),
             undecided=gaps,
             absent=nothing_to_check(
                 gaps, has_media=not media.are_none, has_versions=clusters.are_stated, has_rendered=noted.differ_rendered
@@ -185,12 +199,25 @@ class AuditFinisher:
             found.put(uncrawled_findings(found.uncrawled(), activity.total.days, is_certain=is_certain))
         return activity
 
-    def _unchecked_bots(self, activity: BotActivity | None) -> dict[str, str]:
-        """Why search engines were not checked for pages that they leave out, if there are logs."""
+    def _unchecked(self, activity: BotActivity | None) -> dict[str, str]:
+        """Why the index status was not checked, nor search engines for pages that they leave out if there are logs."""
+        reasons = {} if self._plan.config.audit.inspect_urls else dict.fromkeys(INDEX_RULES, "no --inspect-urls given")
         if not self._plan.config.audit.logs:
-            return {}
+            return reasons
         why = activity.why_not_checked if activity else "the access logs have no request of a bot"
-        return {UNCRAWLED: why} if why else {}
+        return reasons | ({UNCRAWLED: why} if why else {})
+
+    def _inspect_index(self, now: float) -> list[str]:
+        """Store findings about the index status of pages; returns notes."""
+        if not self._plan.config.audit.inspect_urls:
+            return []
+        inspector = IndexInspector(self._plan.config, self._plan.state, now)
+        found, notes = inspector.findings(lambda: inspection_candidates(self._db), self._on_inspection)
+        self._found.put((finding.impressions, finding) for finding in found)
+        return notes
+
+    def _on_inspection(self, done: int, total: int) -> None:
+        self._on_stage(f"inspecting the index status of pages, {done:,} of {total:,}")
 
     def _judge_published(
         self, pages: PageFindings, visits: VisitLookup, lint: Sequence[AuditFinding], media: Sequence[AuditFinding]

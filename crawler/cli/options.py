@@ -171,6 +171,8 @@ FLAGS: Final = (
     Flag("-H --header", "fetch.headers", "NAME: VALUE", many=True, pairs=":"),
     Flag("--basic-auth", "fetch.basic_auth", "USER:PASSWORD"),
     Flag("--cookie", "fetch.cookies", "NAME=VALUE", many=True, pairs="="),
+    Flag("--signing-key", "fetch.signing_key", "FILE"),
+    Flag("--signature-agent", "fetch.signature_agent", "URL"),
     Flag("--proxy", "fetch.proxy", "URL"),
     Flag("--transport", "fetch.transport", "fast|httpx"),
     Flag("--http2/--no-http2", "fetch.http2"),
@@ -218,6 +220,11 @@ FLAGS: Final = (
     Flag("--recent", "output.recent", "atom|rss"),
     Flag("--recent-urls", "output.recent_urls", "N"),
     Flag("--recent-name", "output.recent_name", "NAME"),
+    Flag("--format", "output.formats", "text|rss|atom", many=True),
+    Flag("--html-sitemap/--no-html-sitemap", "output.html_sitemap"),
+    Flag("--html-sitemap-links", "output.html_sitemap_links", "N"),
+    Flag("--llms-txt/--no-llms-txt", "output.llms_txt"),
+    Flag("--llms-txt-links", "output.llms_txt_links", "N"),
     Flag("--changefreq", "output.changefreq", "FREQUENCY"),
     Flag("--priority", "output.priority", "0.0-1.0"),
     Flag("--keep-failed", "output.keep_failed", "RUNS"),
@@ -242,6 +249,8 @@ FLAGS: Final = (
     Flag("--google-credentials", "audit.google_credentials", "FILE"),
     Flag("--google-days", "audit.google_days", "N"),
     Flag("--max-google-requests", "audit.max_google_requests", "N"),
+    Flag("--inspect-urls", "audit.inspect_urls", "N"),
+    Flag("--inspection-endpoint", "audit.inspection_endpoint", "URL"),
     Flag("--ga4-endpoint", "audit.ga4_endpoint", "URL"),
     Flag("--backlinks", "audit.backlinks", "FILE", many=True),
     Flag("--list", "audit.lists", "FILE", many=True),
@@ -372,7 +381,10 @@ PANELS: Final = {
 NOTIFY_KEYS = tuple(f"{name}." for name, panel in PANELS.items() if panel == "Notifications")
 CLIENT_KEYS = tuple(
     f"fetch.{key}"
-    for key in ("resolve", "user_agent", "headers", "basic_auth", "cookies", "proxy", "transport", "ca_file")
+    for key in (
+        *("resolve", "user_agent", "headers", "basic_auth", "cookies", "signing_key", "signature_agent"),
+        *("proxy", "transport", "ca_file"),
+    )
 )
 REQUEST_KEYS = (
     *CLIENT_KEYS,

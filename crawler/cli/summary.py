@@ -92,8 +92,15 @@ def _published(report: Report) -> list[str]:
         *([f"  {', '.join(described)}"] if described else []),
         *_changes(report),
         f"  to be served as {report.sitemap_url}",
+        *_other_formats(report),
         *([f"  held: {safe(report.refusal)}"] if report.held else []),
     ]
+
+
+def _other_formats(report: Report) -> list[str]:
+    names = [file.name for file in report.other_formats]
+    more = f" and {len(names) - _MAX_NAMED:,} more files" if len(names) > _MAX_NAMED else ""
+    return [f"  also {', '.join(names[:_MAX_NAMED])}{more}"] if names else []
 
 
 def _uploaded(report: Report) -> list[str]:

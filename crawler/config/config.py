@@ -120,6 +120,10 @@ class FetchConfig(ConfigSection):
     of the start URL. Write env:NAME or file:PATH to keep them out of the configuration."""
     cookies: dict[str, str] = Field(default={})
     """Request cookies. Siteatlas sends them only to the origin of the start URL."""
+    signing_key: str = ""
+    """File of the Ed25519 private key that signs all requests (Web Bot Auth), or env:NAME. Needs siteatlas[sign]."""
+    signature_agent: str = ""
+    """Origin that publishes the public key of the signatures, such as https://bot.example.com."""
     proxy: str = ""
     """Proxy for all requests (http://host:port). The proxy resolves host names, so Siteatlas cannot refuse private
     addresses. Siteatlas ignores environment variables such as HTTP_PROXY."""
@@ -268,6 +272,16 @@ class OutputConfig(ConfigSection):
     recent_name: str = ""
     """File name of the feed of recent changes. Default: the name of the sitemap with -recent, as in
     sitemap-recent.atom."""
+    formats: tuple[Literal["text", "rss", "atom"], ...] = ()
+    """Also publish the sitemap in this format, in the same directory: text, rss or atom, as in sitemap.txt."""
+    html_sitemap: bool = False
+    """Also publish sitemap.html, which lists the pages for people: by section, with titles."""
+    html_sitemap_links: int = Field(default=1_000, ge=10, le=50_000)
+    """Maximum pages on one page of the HTML sitemap. A larger site gets a page for each section."""
+    llms_txt: bool = False
+    """Also publish llms.txt, which lists the pages for programs: by section, with titles and descriptions."""
+    llms_txt_links: int = Field(default=500, ge=1, le=50_000)
+    """Maximum pages in llms.txt: those with the shortest paths."""
     changefreq: Literal["", "always", "hourly", "daily", "weekly", "monthly", "yearly", "never"] = ""
     """Value of changefreq for every entry. Search engines ignore changefreq."""
     priority: float | None = Field(default=None, ge=0, le=1)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from crawler.config import source as sources
@@ -20,6 +20,9 @@ from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Credentials, Identity
 from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.transports import HttpxTransports, ReqwestTransports, Transports
+
+if TYPE_CHECKING:
+    from crawler.fetch.signature import RequestSigner
 
 log = logging.getLogger(__name__)
 _PROXY_VARIABLES: Final = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
@@ -62,7 +65,8 @@ def build_fetcher(
     origins = [source.secret_origin] if source else origins
     try:
         transports: Transports = kind(options, limits)
-        identity = Identity(fetch.user_agent, credentials=(_credentials(config, origins[0]),))
+        sign = signer.headers_for if (signer := request_signer(config, clock)) else None
+        identity = Identity(fetch.user_agent, credentials=(_credentials(config, origins[0]),), sign=sign)
         # hosts that the operator names may be at a private address; other hosts may not
         hosts = [host for host in config.scope.hosts if "*" not in host]
         named = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
@@ -74,6 +78,26 @@ def build_fetcher(
         return Fetcher(transports, identity, policy, limits, resolver_with_overrides(overrides), clock)
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def request_signer(config: Config, clock: Callable[[], float] = time.time) -> "RequestSigner | None":
+    """What signs the requests of a site, None if nothing does. Raises UsageError."""
+    key, agent = config.fetch.signing_key, config.fetch.signature_agent
+    if not key and not agent:
+        return None
+    if not key or not agent:
+        raise UsageError("--signing-key and --signature-agent need each other: set both, or neither")
+    is_reference = key.startswith(("env:", "file:"))
+    try:
+        from crawler.fetch.signature import RequestSigner  # noqa: PLC0415 - an extra
+
+        return RequestSigner(reveal_secret(key if is_reference else f"file:{key}"), agent.rstrip("/"), clock)
+    except ModuleNotFoundError:
+        raise UsageError(
+            "--signing-key needs an optional package that is not installed: pip install 'siteatlas[sign]'"
+        ) from None
+    except ValueError as error:
+        raise UsageError(f"--signing-key and --signature-agent: {error}") from None
 
 
 def build_service_fetcher(user_agent: str, options: TransportOptions, limits: FetchLimits) -> Fetcher:

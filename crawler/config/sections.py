@@ -55,6 +55,11 @@ class AuditConfig(ConfigSection):
     """Days up to yesterday to read from Google's APIs. Search Console keeps about 480 days."""
     max_google_requests: PositiveInt = 100
     """Maximum requests for one property per day. An audit uses stored rows, and requests only missing rows."""
+    inspect_urls: int = Field(default=0, ge=0, le=2_000)
+    """Maximum pages per day whose index status to request from Search Console (URL Inspection). Needs the property of
+    search_console. 0: none."""
+    inspection_endpoint: str = "https://searchconsole.googleapis.com/v1"
+    """URL of the URL Inspection API."""
     ga4_endpoint: str = "https://analyticsdata.googleapis.com/v1beta"
     """URL of the Google Analytics Data API."""
     backlinks: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ EXCLUSIVE_KEYS: Final = ("cron", "every")  # of a schedule: a site's own key dro
 _PATH_KEYS: Final = {
     "output": ("directory",),
     "state": ("directory",),
-    "fetch": ("ca_file", "source"),
+    "fetch": ("ca_file", "source", "signing_key"),
     "content": ("repository",),
     "audit": (
         *("report", "sitemaps", "logs", "search", "analytics", "backlinks", "lists", "crawls"),

@@ -143,6 +143,8 @@ class Fetcher:
             if all(name.lower() != "host" for name, _ in identity):
                 identity = (("Host", origin.partition("://")[2]), *identity)
             fields = self._fields[origin] = httpx.Headers([*identity, ("Accept-Encoding", ACCEPTED)])
+        if sign := self._identity.sign:
+            headers = (*headers, *sign(f"{origin.partition('://')[0]}://{fields['Host']}"))
         more = [(name.encode(), value.encode("latin-1")) for name, value in headers]
         return httpx.Headers([*fields.raw, *more]) if more else fields
 

@@ -2,6 +2,7 @@
 
 import base64
 import re
+from collections.abc import Callable
 
 from msgspec import Struct
 from typing_extensions import override
@@ -49,12 +50,16 @@ class Credentials(Struct, frozen=True):
 
 
 class Identity(Struct, frozen=True):
-    """The header fields of every request; ``user_agent`` should contain a URL about the crawler."""
+    """The header fields of every request; ``user_agent`` should contain a URL about the crawler.
+
+    ``sign`` returns the header fields that sign one request to an origin (:mod:`crawler.fetch.signature`).
+    """
 
     user_agent: str
     accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.5"
     accept_language: str = ""
     credentials: tuple[Credentials, ...] = ()
+    sign: Callable[[str], tuple[Header, ...]] | None = None
 
     def __post_init__(self) -> None:
         _check_value("User-Agent", self.user_agent)

@@ -14,6 +14,7 @@ from crawler.errors import StorageError, UsageError
 from crawler.model import Url
 from crawler.publish.change_feed import ChangeFeed, write_feeds
 from crawler.publish.changes import ChangeCounts, ChangeKind
+from crawler.publish.other_formats import publish_formats, with_formats_of
 from crawler.publish.write import PublishedDigests, build_destination, moved_note, published_files, sitemap_names
 from crawler.state.database import storage_errors, transaction
 from crawler.state.migrations import STATE_DB
@@ -108,7 +109,7 @@ def _record(plan: CrawlPlan, number: int, published: Published) -> Run:
     with closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
         now = time.time()
         runs = RunStore(db)
-        newest = runs.last(1)
+        newest, former = runs.last(1), runs.published()
         reason = f"the sitemap of run {number} is published again"
         dropped = [
             f"run {run.number}, which was cut short, is discarded: the next run starts a new crawl"
@@ -124,12 +125,15 @@ def _record(plan: CrawlPlan, number: int, published: Published) -> Run:
             refusal=reason,
             exit_code=0,
             listed=published.urls,
-            notes=[*moved_note(runs.published(), published), *dropped],
+            notes=[*moved_note(former, published), *dropped],
             files=published_files(published),
         )
         with transaction(db):
             counts = restore_published(db, record, _published_pages(plan, published), reason)
             record = replace(record, **asdict(counts))
+            names = [file.name for file in former.other_formats] if former else []
+            formats, notes = publish_formats(db, with_formats_of(plan, names), build_destination(plan), names)
+            record = replace(record, other_formats=formats, notes=[*record.notes, *notes])
             runs.write(record)
             PublishedDigests(db, plan.output).store(file.name for file in published.files)
         write_feeds(ChangeFeed(db), plan.state)

@@ -21,7 +21,7 @@ from crawler.model import Url
 from crawler.publish.entries import EntryBuilder, EntryCounts
 from crawler.publish.listing import Listing
 from crawler.publish.shards import ShardAssigner
-from crawler.state.database import storage_errors, transaction
+from crawler.state.database import storage_errors
 from crawler.state.lease import RUN_LEASE
 from crawler.state.runs import PublishedFile, Run
 from crawler.state.store import Store, read_about, write_about
@@ -96,8 +96,11 @@ class PublishedDigests:
         self._directory = directory
 
     def begin(self) -> None:
-        """Store, before the files are written, that this state writes to the directory. Raises StorageError."""
-        with transaction(self._db):
+        """Store, before the files are written, that this state writes to the directory.
+
+        Part of the caller's transaction. Raises StorageError.
+        """
+        with storage_errors():
             write_about(self._db, _OUTPUT_KEY, str(self._directory.resolve()))
 
     def store(self, names: Iterable[str]) -> None:

@@ -21,6 +21,7 @@ from crawler.lastmod.policy import OBSERVING_POLICIES
 from crawler.model import Outcome
 from crawler.publish.gate import reject_start
 from crawler.publish.listing import published_not_visited
+from crawler.publish.other_formats import check_formats_are_ours
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.publish.rollback import adopt_published
 from crawler.publish.store import requeue_failed
@@ -62,6 +63,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
             adopt_published(plan, store.db)
             if not (dry_run or replace_foreign):
                 check_output_is_ours(plan, store)
+                check_formats_are_ours(plan, store)
             frontier = open_frontier(plan, store)
 
             def admit_published(known: SqliteFrontier) -> bool:

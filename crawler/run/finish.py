@@ -30,12 +30,13 @@ from crawler.publish.entries import EntryBuilder, EntryCounts, find_site_images
 from crawler.publish.gate import GateLimits, Hold, Refusal, challenge_note, judge
 from crawler.publish.gate_facts import challenged_pages, gate_facts, read_coverage
 from crawler.publish.listing import Listing
+from crawler.publish.other_formats import begin_formats, publish_formats
 from crawler.publish.recent_feed import publish_recent_feed
 from crawler.publish.store import AcceptAfter, record_losses
 from crawler.state.database import transaction
-from crawler.state.runs import Completeness, CompletenessLevel, Run, RunStore
+from crawler.state.runs import Completeness, CompletenessLevel, PublishedFile, Run, RunStore
 from crawler.state.store import GENERATIONS_DIRECTORY, Store
-from sitemap import DestinationError, Directory, Generations, Published, format_date
+from sitemap import DestinationError, Directory, Generations, Published, SitemapError, format_date
 
 MAX_SHOWN_CHANGES: Final = 20  # changes of each kind in a summary
 
@@ -102,7 +103,9 @@ class RunFinisher:
         former_names = [file.name for file in previous.files] if previous else []
         digests = write.PublishedDigests(db, self._destination.path)
         run = replace(run, notes=[*run.notes, *digests.changed_note()])
-        digests.begin()
+        with transaction(db):
+            digests.begin()
+            begin_formats(db, self._plan)
         published = write.write_sitemap(
             self._plan, self._listing, self._entries, self._destination, today, former_names
         )
@@ -176,11 +179,13 @@ class RunFinisher:
             if not run.refusal:  # a night in doubt teaches nothing about what usually changes
                 site = observation.memory, observation.distrust, observation.policy
                 ObservationStore(db, run.number).store_site(*site)
+            formats, format_notes = self._publish_formats()
             run = replace(
                 run,
                 outcome="published" if counts.total or has_new_dates else "unchanged",
                 files=write.published_files(published),
-                notes=[*run.notes, *self._publish_recent()],
+                other_formats=formats,
+                notes=[*run.notes, *format_notes, *self._publish_recent()],
                 **msgspec.structs.asdict(counts),
             )
             sample = () if self._store.is_first else tuple(ChangeSample(changes.of_run(run.number), MAX_SHOWN_CHANGES))
@@ -190,6 +195,18 @@ class RunFinisher:
         write_feeds(changes, self._store.directory)
         self._store_generation(published, run.number)
         return ended
+
+    def _publish_formats(self) -> tuple[list[PublishedFile], list[str]]:
+        """Publish the set in other formats. A failure is a note: the sitemap itself is live."""
+        previous = RunStore(self._store.db).published()
+        former = previous.other_formats if previous else []
+        try:
+            if self._destination is not None:
+                names = [file.name for file in former]
+                return publish_formats(self._store.db, self._plan, self._destination, names)
+        except SitemapError as error:
+            return former, [f"the sitemap was not published in other formats: {error}"]
+        return former, []
 
     def _publish_recent(self) -> list[str]:
         """Publish the feed beside the sitemap. A failure is a note: the sitemap itself is live."""

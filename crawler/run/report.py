@@ -117,6 +117,7 @@ class Report(Struct, frozen=True, kw_only=True):
     changes: list[Change]  # some of each kind
     details: EntryDetails
     published: list[PublishedFile]
+    other_formats: list[PublishedFile]
     directory: str
     refusal: str
     left_out: list[OmittedUrls]
@@ -165,6 +166,7 @@ def build_report(
         changes=list(finished.changes),
         details=EntryDetails(listed.with_lastmod, listed.images, listed.videos, listed.alternates),
         published=files,
+        other_formats=run.other_formats if published else [],
         directory=str(plan.output),
         refusal=run.refusal,
         left_out=omitted_urls(frontier, examples),

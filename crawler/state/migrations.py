@@ -60,7 +60,13 @@ def _from_2(db: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {1: _from_1, 2: _from_2}
+def _from_3(db: sqlite3.Connection) -> None:
+    """Version 3 published only the sitemap. The step from version 1 makes the present tables."""
+    if not db.execute("SELECT 1 FROM pragma_table_info('run') WHERE name = 'other_formats'").fetchone():
+        db.execute("ALTER TABLE run ADD COLUMN other_formats TEXT NOT NULL DEFAULT '[]'")
+
+
+MIGRATIONS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {1: _from_1, 2: _from_2, 3: _from_3}
 """The migration from each version to the next."""
 
 

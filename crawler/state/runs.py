@@ -53,6 +53,7 @@ class Run(Struct, frozen=True, kw_only=True):
     deindexed: int = 0
     notes: list[str] = []
     files: list[PublishedFile] = []
+    other_formats: list[PublishedFile] = []  # beside the sitemap
 
     def __post_init__(self) -> None:
         for name in ("because", "refusal"):
@@ -111,7 +112,7 @@ _NAMES: Final = ", ".join(_COLUMNS)
 _SELECT_RUNS: Final = f"SELECT {_NAMES} FROM run"  # noqa: S608 - names of our own
 _WRITE_RUN: Final = f"INSERT OR REPLACE INTO run ({_NAMES}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
 _HAS_CHANGES: Final = "added + changed + removed + moved + deindexed > 0"
-_AS_JSON: Final = ("notes", "files")
+_AS_JSON: Final = ("notes", "files", "other_formats")
 FORGOTTEN_KEY: Final = "forgotten_runs"
 """The key in ``about`` of the totals of the deleted records."""
 _OLD: Final = """number <= :old AND number != :last

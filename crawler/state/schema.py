@@ -8,7 +8,7 @@ the run is about to publish, ``published`` the published one. ``run`` and ``chan
 
 from typing import Final
 
-STATE_VERSION: Final = 3
+STATE_VERSION: Final = 4
 STATE_TABLES: Final = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
@@ -126,7 +126,8 @@ CREATE TABLE run (
   moved INTEGER NOT NULL DEFAULT 0,
   deindexed INTEGER NOT NULL DEFAULT 0,
   notes TEXT NOT NULL DEFAULT '[]',           -- JSON list of sentences
-  files TEXT NOT NULL DEFAULT '[]'            -- JSON list of state.runs.PublishedFile, of a run that published
+  files TEXT NOT NULL DEFAULT '[]',           -- JSON list of state.runs.PublishedFile, of a run that published
+  other_formats TEXT NOT NULL DEFAULT '[]'    -- the same, of the files in other formats
 );
 CREATE TABLE change (
   run INTEGER NOT NULL,

@@ -28,6 +28,8 @@ from crawler.version import __version__
 GENERATIONS_DIRECTORY: Final = "generations"
 BASELINE_KEY: Final = "baseline"
 """The key in ``about`` of a new state that replaces a damaged one, until it knows the published set."""
+FORMATS_KEY: Final = "other formats"
+"""The key in ``about`` of the names of the files in other formats that this state writes."""
 _PUBLIC_KEY: Final = "public"
 _PAUSE_KEY: Final = "pause "
 MAX_KEPT_PAUSE: Final = 24 * 3600.0
@@ -48,7 +50,7 @@ _FORGET_PAGES: Final = (
     "DELETE FROM second_read",
     "DELETE FROM robots",
     "DELETE FROM run WHERE ended IS NULL",
-    f"DELETE FROM about WHERE key NOT IN ('{_PUBLIC_KEY}', '{FORGOTTEN_KEY}')",  # noqa: S608 - our own
+    f"DELETE FROM about WHERE key NOT IN ('{_PUBLIC_KEY}', '{FORGOTTEN_KEY}', '{FORMATS_KEY}')",  # noqa: S608 - our own
     "DELETE FROM content WHERE id NOT IN (SELECT content FROM published)",
     "UPDATE published SET grp = '', shard = 0",
 )

@@ -175,6 +175,8 @@ def what_became(previous: PreviousFinding, current: CurrentState, scope: AuditSc
             return _UNLISTED if can_miss else ""
         if not current.is_listed and family == "entry":
             return f"{_UNLISTED}; {_current_text(previous, current)}" if can_miss else ""
+    if previous.rule in ("google.unindexed", "google.canonical") and current.state == State.INDEXABLE:
+        return "Google has indexed it under its own URL" if current.is_listed else _UNLISTED
     if family == "bots" and current.state == State.INDEXABLE:
         return "a search engine requested it"
     return _became_of_page(previous, current, scope)

@@ -10,7 +10,8 @@ import msgspec
 
 from crawler.audit.orphans.classes import SourceStats
 from crawler.audit.source_record import SourceKind, SourceReport
-from crawler.model import State, Url
+from crawler.audit.sources.google.inspection import InspectionCandidate
+from crawler.model import Page, State, Url
 from crawler.state.database import storage_errors
 
 MAX_EVIDENCE: Final = 20  # sources and spellings of a page in a finding
@@ -39,6 +40,13 @@ _CLAIMS: Final = """SELECT c.url, i.source, i.account, c.first, c.last, c.people
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input WHERE h.id = ? ORDER BY i.id, c.url LIMIT ?"""
 _ADDRESSES: Final = """SELECT count(DISTINCT w.visitor >> 32) FROM home h JOIN visitor w ON w.url = h.url
   WHERE h.id = ?"""
+_INDEXABLE: Final = f"""SELECT u.url, v.id IN (SELECT page FROM entry WHERE page IS NOT NULL),
+    u.url IN (SELECT url FROM finding WHERE rule GLOB 'orphan.*'), coalesce(s.impressions, 0), v.status, c.page
+  FROM site.visit v JOIN site.url u ON u.id = v.id LEFT JOIN site.content c ON c.id = v.content
+  LEFT JOIN (SELECT h.id, sum(c.impressions) AS impressions FROM home h JOIN claim c ON c.url = h.url
+    GROUP BY h.id) s ON s.id = v.id
+  WHERE v.state = '{State.INDEXABLE}' ORDER BY u.url"""  # noqa: S608 - our own
+_decode_page = msgspec.msgpack.Decoder(Page).decode
 _decode_report = msgspec.msgpack.Decoder(SourceReport).decode
 
 
@@ -81,6 +89,17 @@ class UrlEvidence:
         if source == SourceKind.SITEMAP:
             entry = self._db.execute("SELECT file, line FROM entry WHERE url = ? LIMIT 1", (spelled,)).fetchone()
         return f"{entry[0]}:{entry[1]}" if entry else _decode_report(account).name
+
+
+def inspection_candidates(db: sqlite3.Connection) -> Iterator[InspectionCandidate]:
+    """The indexable pages of an audit in order of URL, once its orphans and sitemap entries are stored.
+
+    Raises StorageError.
+    """
+    with storage_errors():
+        for url, is_listed, is_orphan, impressions, status, packed in db.execute(_INDEXABLE):
+            title = _decode_page(packed).title if packed else ""
+            yield InspectionCandidate(Url(url), bool(is_listed), bool(is_orphan), impressions, status, title)
 
 
 def _sum_sources(rows: Iterable[tuple[Any, ...]]) -> SourceStats:

@@ -74,6 +74,19 @@ ExampleOption = Annotated[
     bool, typer.Option("--example", help="Print every setting with its default and meaning, and exit.")
 ]
 
+SigningKeyOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--signing-key",
+        metavar="FILE",
+        help="Create the private key FILE for signed requests if it does not exist, print the key directory of "
+        "--signature-agent, and exit.",
+    ),
+]
+SignatureAgentOption = Annotated[
+    str, typer.Option("--signature-agent", metavar="URL", help="Origin that publishes the key directory.")
+]
+
 
 def init(  # noqa: PLR0913 - the command line is wide
     urls: UrlsArgument = None,
@@ -90,6 +103,8 @@ def init(  # noqa: PLR0913 - the command line is wide
     force: ForceOption = False,
     print_only: PrintOption = False,
     example: ExampleOption = False,
+    signing_key: SigningKeyOption = None,
+    signature_agent: SignatureAgentOption = "",
     verbose: TraceOption = False,
 ) -> None:
     """Write a configuration, and files for other schedulers.
@@ -102,6 +117,11 @@ def init(  # noqa: PLR0913 - the command line is wide
             from crawler.cli.init.config import example_config  # noqa: PLC0415
 
             sys.stdout.write(_fitted_file(example_config(output_width(sys.stdout))))
+            return
+        if signing_key or signature_agent:
+            from crawler.cli.init.signing import key_directory  # noqa: PLC0415
+
+            sys.stdout.write(key_directory(signing_key, signature_agent, errors.print_line))
             return
         from crawler.cli.init import files  # noqa: PLC0415 - the crawler is not needed to show help
 

@@ -1,4 +1,4 @@
-"""Lists the files to upload: the set of a run, its stylesheets and the feed beside it."""
+"""Lists the files to upload: the set of a run, its stylesheets, and the feed and the other formats beside it."""
 
 import hashlib
 import os
@@ -27,7 +27,8 @@ def file_names(plan: CrawlPlan, run: Run) -> list[str]:
     lead = set_names[0] if len(set_names) == 1 else lead_file_name(plan)
     stylesheets = stylesheet_names(plan.config.output.stylesheet)
     feed = [_name(url)] if (url := recent_feed_url(plan)) else []
-    extras = [name for name in (*stylesheets, *feed) if name not in set_names and (plan.output / name).is_file()]
+    beside = [*stylesheets, *(file.name for file in run.other_formats), *feed]
+    extras = [name for name in beside if name not in set_names and (plan.output / name).is_file()]
     return [*extras, *sorted(name for name in set_names if name != lead), lead]
 
 

@@ -83,7 +83,9 @@ class SiteSnapshot(Struct, frozen=True, kw_only=True):
     @property
     def names(self) -> frozenset[str]:
         """The names of these, and of the files before them: readers of an old index may ask for those."""
-        return frozenset(file.name for run in self.runs for file in run.files) | {file.name for file in self.files}
+        published = self.standing.published if self.standing else None
+        runs = [*self.runs, *([published] if published else [])]
+        return frozenset(file.name for run in runs for file in (*run.files, *run.other_formats))
 
 
 class _Entry(Struct, frozen=True):

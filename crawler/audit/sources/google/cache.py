@@ -7,14 +7,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
 
-from crawler.audit.sources.google.reports import DateSpan, GoogleReport
+from crawler.audit.sources.google.reports import DateSpan
 from crawler.state.database import Database, storage_errors, transaction
+
+_INSPECTION_TABLE: Final = """
+CREATE TABLE inspection (
+  name TEXT NOT NULL,                         -- of the API and its property
+  url TEXT NOT NULL,
+  day TEXT NOT NULL,                          -- UTC
+  body BLOB NOT NULL,                         -- JSON of inspection.IndexStatus
+  PRIMARY KEY (name, url)
+) WITHOUT ROWID;
+"""
+
+
+def _from_1(db: sqlite3.Connection) -> None:
+    """Version 1 had no inspections."""
+    db.execute(_INSPECTION_TABLE)
+
 
 GOOGLE_DB: Final = Database(
     file="google.db",
     application_id=0x53_41_47_4F,  # "SAGO"
-    version=1,
-    tables="""
+    version=2,
+    tables=f"""{_INSPECTION_TABLE}
 CREATE TABLE page (                           -- the responses of a report
   name TEXT NOT NULL,                         -- of the report and its property
   first TEXT NOT NULL,                        -- the days of the report
@@ -33,25 +49,26 @@ CREATE TABLE request (
 """,
     description="the results of Google's APIs",
     remedy="move the file away: the next audit then requests them again",
+    migrations={1: _from_1},
 )
 _COUNT: Final = """INSERT INTO request VALUES (?, ?, 1)
   ON CONFLICT (name, day) DO UPDATE SET requests = requests + 1"""
 
 
-class ReportCache:
-    """The stored results of one report. Every method raises StorageError."""
+class ApiCache:
+    """The stored results of one API for one property: its ``name``. Every method raises StorageError."""
 
-    def __init__(self, db: sqlite3.Connection, report: GoogleReport) -> None:
+    def __init__(self, db: sqlite3.Connection, name: str) -> None:
         self._db = db
-        self._name = report.title
+        self._name = name
 
     @classmethod
     @contextmanager
-    def opened(cls, directory: Path, report: GoogleReport) -> Iterator[Self]:
+    def opened(cls, directory: Path, name: str) -> Iterator[Self]:
         """Open the results in a directory, created when missing. Raises StorageError, UsageError."""
         db = GOOGLE_DB.open(directory / GOOGLE_DB.file)
         try:
-            yield cls(db, report)
+            yield cls(db, name)
         finally:
             db.close()
 
@@ -67,6 +84,25 @@ class ReportCache:
         with transaction(self._db, GOOGLE_DB.description):
             self._db.execute("DELETE FROM request WHERE name = ? AND day != ?", (self._name, day))
             self._db.execute(_COUNT, (self._name, day))
+
+
+class InspectionCache(ApiCache):
+    """The stored index statuses of the URLs of a property."""
+
+    def put(self, url: str, day: str, body: bytes) -> None:
+        """Store the result for a URL in place of an earlier one."""
+        with transaction(self._db, GOOGLE_DB.description):
+            self._db.execute("INSERT OR REPLACE INTO inspection VALUES (?, ?, ?, ?)", (self._name, url, day, body))
+
+    def results(self) -> Iterator[tuple[str, str, bytes]]:
+        """All stored results: URL, day (UTC) and JSON."""
+        with storage_errors(GOOGLE_DB.description):
+            query = "SELECT url, day, body FROM inspection WHERE name = ?"
+            yield from self._db.execute(query, (self._name,))
+
+
+class ReportCache(ApiCache):
+    """The stored rows of one report."""
 
     def missing_row(self, span: DateSpan) -> int | None:
         """The index of the first row that is not stored, None: all are."""

@@ -8,14 +8,21 @@ import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import anyio
 import msgspec
 
 from crawler.audit.source_record import SourceRecord, SourceReport
-from crawler.audit.sources.google.cache import ReportCache
-from crawler.audit.sources.google.reports import DateSpan, GoogleReport, ReportRow, ga4_report, search_console_report
+from crawler.audit.sources.google.cache import ApiCache, ReportCache
+from crawler.audit.sources.google.reports import (
+    DateSpan,
+    GoogleApi,
+    GoogleReport,
+    ReportRow,
+    ga4_report,
+    search_console_report,
+)
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.config.config import Config
 from crawler.config.fetcher import build_service_fetcher
@@ -45,7 +52,7 @@ _NOT_A_PAGE: Final = frozenset({"", "(not set)", _OTHER})
 _UNAUTHORIZED: Final = 401
 
 
-class _Unavailable(Exception):
+class ApiUnavailable(Exception):
     """The API cannot be read now. The message is a sentence."""
 
 
@@ -62,6 +69,8 @@ def google_reports(config: Config) -> list[GoogleReport]:
 
 def check_reports(config: Config) -> None:
     """Check properties and credentials before the first request. Raises UsageError."""
+    if config.audit.inspect_urls and not config.audit.search_console:
+        raise UsageError("--inspect-urls needs a property of Search Console: add --search-console PROPERTY")
     for report in google_reports(config):
         AccessTokens(_account(config), report.scope, _SETTING)
 
@@ -75,16 +84,32 @@ def read_report(
     """
     source = SourceReport(source=report.source, name=report.title, format=f"{report.name} API")
     days = _days(now, config.audit.google_days)
-    with ReportCache.opened(directory, report) as cache:
+    with ReportCache.opened(directory, report.title) as cache:
         try:
-            anyio.run(_ApiReader(report, config, cache, now).fetch, days)
-        except _Unavailable as error:
+            anyio.run(_fetch_rows, report, config, cache, now, days)
+        except ApiUnavailable as error:
             source.complete = False
             source.faults.append(str(error))
             if (stored := cache.last_complete()) and stored != days:
                 source.notes.append(f"the rows of {stored.first} to {stored.last} are used")
                 days = stored
     return source, _claims(report, source, directory, days, addresses)
+
+
+async def _fetch_rows(report: GoogleReport, config: Config, cache: ReportCache, now: float, days: DateSpan) -> None:
+    """Store the rows of these days that are missing. Raises ApiUnavailable, UsageError, StorageError."""
+    start = cache.missing_row(days)
+    if start is None:
+        return
+    async with ApiReader(report, config, cache, now, config.audit.max_google_requests) as reader:
+        while start is not None:
+            body = await reader.post(report.request(days, start))
+            try:
+                following = report.read(body, start).following
+            except (msgspec.DecodeError, UnicodeError, RecursionError):
+                raise ApiUnavailable(f"{report.name} returned a response that cannot be read") from None
+            cache.put(days, start, following, body)
+            start = following
 
 
 def _account(config: Config) -> ServiceAccount:
@@ -107,7 +132,7 @@ def _claims(
     report: GoogleReport, source: SourceReport, directory: Path, days: DateSpan, addresses: SourceUrlParser
 ) -> Iterator[SourceRecord]:
     source.first, source.last = days.first, days.last
-    with ReportCache.opened(directory, report) as cache:
+    with ReportCache.opened(directory, report.title) as cache:
         for start, body in cache.bodies(days):
             source.bytes += len(body)
             for row in report.read(body, start).rows:
@@ -149,94 +174,86 @@ def _claim(row: ReportRow, source: SourceReport, days: DateSpan, addresses: Sour
     )
 
 
-class _ApiReader:
-    """Requests the missing rows of one report."""
+class ApiReader:
+    """Sends requests to one API; an async context manager that closes its connections.
 
-    def __init__(self, report: GoogleReport, config: Config, cache: ReportCache, now: float) -> None:
-        self._report = report
+    It sends at most ``limit`` requests a day, which ``cache`` counts. ``now`` is Unix time. Raises UsageError for bad
+    credentials.
+    """
+
+    def __init__(self, api: GoogleApi, config: Config, cache: ApiCache, now: float, limit: int) -> None:
+        self._api = api
         self._cache = cache
         self._day = datetime.fromtimestamp(now, UTC).date().isoformat()
-        self._limit = config.audit.max_google_requests
+        self._limit = limit
         self._policy = RetryPolicy(config.fetch.retries, longest_asked=config.pace.max_retry_after)
-        self._config = config
+        self._account = _account(config)
+        self._tokens = AccessTokens(self._account, api.scope, _SETTING)
+        self._fetcher = _fetcher(config)
 
-    async def fetch(self, days: DateSpan) -> None:
-        """Store the rows of these days. Raises _Unavailable, UsageError, StorageError."""
-        start = self._cache.missing_row(days)
-        if start is None:
-            return
-        account = _account(self._config)
-        tokens = AccessTokens(account, self._report.scope, _SETTING)
-        fetcher = _fetcher(self._config)
-        try:
-            while start is not None:
-                body = await self._page(fetcher, tokens, account, self._report.request(days, start))
-                try:
-                    following = self._report.read(body, start).following
-                except (msgspec.DecodeError, UnicodeError, RecursionError):
-                    raise _Unavailable(f"{self._report.name} returned a response that cannot be read") from None
-                self._cache.put(days, start, following, body)
-                start = following
-        finally:
-            await fetcher.aclose()
+    async def __aenter__(self) -> Self:
+        return self
 
-    async def _page(self, fetcher: Fetcher, tokens: AccessTokens, account: ServiceAccount, request: bytes) -> bytes:
-        """The body of a successful response."""
+    async def __aexit__(self, *_: object) -> None:
+        await self._fetcher.aclose()
+
+    async def post(self, request: bytes) -> bytes:
+        """The body of the successful response to a request (JSON). Raises ApiUnavailable, UsageError, StorageError."""
         reason = ""
-        retries = Retries(self._policy, self._report.url)
+        retries = Retries(self._policy, self._api.url)
         async for _ in retries:
-            answer, token = await self._send(fetcher, tokens, request)
+            answer, token = await self._send(request)
             if isinstance(answer, Reply) and answer.status == _UNAUTHORIZED:  # the token may have expired
-                tokens.discard()
-                answer, token = await self._send(fetcher, tokens, request)
+                self._tokens.discard()
+                answer, token = await self._send(request)
             if isinstance(answer, Reply) and answer.status == 200 and not answer.cut:
                 return answer.body
-            reason = self._failure(answer, account.email, token)
+            reason = self._failure(answer, token)
             retries.asked = (
                 parse_retry_after(answer.header("retry-after"), time.time()) if isinstance(answer, Reply) else None
             )
         asked = f"; it asks to wait {span(retries.asked)}" if retries.asked else ""
-        raise _Unavailable(f"{reason}{asked}; the next audit tries again")
+        raise ApiUnavailable(f"{reason}{asked}; the next audit tries again")
 
-    async def _send(self, fetcher: Fetcher, tokens: AccessTokens, request: bytes) -> tuple[Reply | Failure, str]:
+    async def _send(self, request: bytes) -> tuple[Reply | Failure, str]:
         """The response to one request, and the token that it was sent with."""
-        token = await _token(fetcher, tokens)
+        token = await _token(self._fetcher, self._tokens)
         if self._cache.requests(self._day) >= self._limit:
             limit = count_text(self._limit, "request")
-            raise _Unavailable(
+            raise ApiUnavailable(
                 f"the limit of {limit} a day is reached: the next audit after midnight (UTC) continues, or raise "
                 "--max-google-requests"
             )
         self._cache.count_request(self._day)
         headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]
-        url = Url(self._report.url)
-        return await fetcher.fetch(url, headers=headers, body=_BODY, method="POST", content=request), token
+        url = Url(self._api.url)
+        return await self._fetcher.fetch(url, headers=headers, body=_BODY, method="POST", content=request), token
 
-    def _failure(self, answer: Reply | Failure, email: str, token: str) -> str:
+    def _failure(self, answer: Reply | Failure, token: str) -> str:
         """Why there are no rows now, in a sentence. Raises UsageError for a refusal."""
-        report = self._report
+        api = self._api
         if isinstance(answer, Failure):
-            return f"{report.name} cannot be reached: {quote_message(answer.message, (token,))}"
+            return f"{api.name} cannot be reached: {quote_message(answer.message, (token,))}"
         if answer.cut:
-            return f"the response of {report.name} was cut: {answer.cut}"
+            return f"the response of {api.name} was cut: {answer.cut}"
         reasons, message = error_reasons(answer.body)
         detail = f": {quote_message(message, (token,))}" if message else ""
-        text = f"{report.name} answered {answer.status}{detail}"
+        text = f"{api.name} answered {answer.status}{detail}"
         if is_transient(answer.status) or answer.status >= 500 or reasons & QUOTA_REASONS:
             return text
-        raise UsageError(f"{text}; {self._remedy(answer.status, reasons, email)}")
+        raise UsageError(f"{text}; {self._remedy(answer.status, reasons)}")
 
-    def _remedy(self, status: int, reasons: frozenset[str], email: str) -> str:
-        report = self._report
+    def _remedy(self, status: int, reasons: frozenset[str]) -> str:
+        api, email = self._api, self._account.email
         match status:
             case 401:
                 return f"it does not accept the token of {email}: check the clock, and that the key was not deleted"
             case 403 if reasons & DISABLED_REASONS:
-                return f"enable the {report.api} in the Google Cloud project of {email}"
+                return f"enable the {api.api} in the Google Cloud project of {email}"
             case 403:
-                return f"{report.access.format(email)} (property {report.property_id})"
+                return f"{api.access.format(email)} (property {api.property_id})"
             case 400 | 404:
-                return f"the property {report.property_id} may not exist: {report.missing}"
+                return f"the property {api.property_id} may not exist: {api.missing}"
         return "check the property and the service account"
 
 
@@ -252,7 +269,7 @@ async def _token(fetcher: Fetcher, tokens: AccessTokens) -> str:
     except TokenRefused as error:
         raise UsageError(f"{_SETTING}: {error}") from None
     except TokenUnavailable as error:
-        raise _Unavailable(str(error) or f"{tokens.server} returned no token; the next audit tries again") from None
+        raise ApiUnavailable(str(error) or f"{tokens.server} returned no token; the next audit tries again") from None
 
 
 def _fetcher(config: Config) -> Fetcher:

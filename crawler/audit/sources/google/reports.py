@@ -19,6 +19,10 @@ SEARCH_CONSOLE_ROWS: Final = 25_000
 """The most rows of one response (``rowLimit``)."""
 GA4_ROWS: Final = 100_000
 """Rows to request at once (``limit``); the API returns at most 250,000."""
+_SEARCH_SCOPE: Final = "https://www.googleapis.com/auth/webmasters.readonly"
+_SEARCH_API: Final = "Google Search Console API"
+_SEARCH_ACCESS: Final = "add {} as a user of the property, in Search Console under Settings, Users and permissions"
+_SEARCH_MISSING: Final = "write it as Search Console does: a URL with a slash at its end, or sc-domain:example.com"
 _GA4_DIMENSIONS: Final = ("hostName", "pagePathPlusQueryString")
 _GA4_METRICS: Final = ("screenPageViews", "sessions", "totalUsers")
 
@@ -49,25 +53,20 @@ class ReportPage(Struct, frozen=True):
     following: int | None
 
 
-class GoogleReport(Struct, frozen=True, kw_only=True):
-    """A report of one property. ``scope`` is that of the access token, ``url`` that of the request.
+class GoogleApi(Struct, frozen=True, kw_only=True):
+    """An API for one property. ``scope`` is that of the access token, ``url`` that of the requests.
 
-    ``request`` gives the JSON of a request from the days and the index of the first row; ``read`` reads its response,
-    given the index of its first row, and raises msgspec.DecodeError for one that is none. ``access`` says how to give
-    the account (``{}``) access, ``missing`` what to do if the property does not exist, and ``api`` is the
-    name of the API in the Google Cloud console.
+    ``access`` says how to give the account (``{}``) access, ``missing`` what to do if the property does not exist, and
+    ``api`` is the name of the API in the Google Cloud console.
     """
 
     name: str
-    source: SourceKind
     property_id: str
     scope: str
     url: str
     api: str
     access: str
     missing: str
-    request: Callable[[DateSpan, int], bytes]
-    read: Callable[[bytes, int], ReportPage]
 
     @property
     def title(self) -> str:
@@ -75,25 +74,56 @@ class GoogleReport(Struct, frozen=True, kw_only=True):
         return f"{self.name} {self.property_id}"
 
 
+class GoogleReport(GoogleApi, frozen=True, kw_only=True):
+    """A report of one property.
+
+    ``request`` gives the JSON of a request from the days and the index of the first row; ``read`` reads its response,
+    given the index of its first row, and raises msgspec.DecodeError for one that is none.
+    """
+
+    source: SourceKind
+    request: Callable[[DateSpan, int], bytes]
+    read: Callable[[bytes, int], ReportPage]
+
+
 def search_console_report(property_: str, endpoint: str) -> GoogleReport:
     """The pages of a property with clicks and impressions. Raises UsageError for a name or endpoint that cannot be."""
     _check_endpoint("search_console.endpoint", endpoint)
-    if not property_.startswith("sc-domain:") and not re.fullmatch(r"https?://\S+/", property_):
-        raise UsageError(
-            f"--search-console {property_!r} must be a URL with a slash at its end, or sc-domain:example.com"
-        )
+    _check_property(property_)
     return GoogleReport(
         name="Search Console",
         source=SourceKind.SEARCH,
         property_id=property_,
-        scope="https://www.googleapis.com/auth/webmasters.readonly",
+        scope=_SEARCH_SCOPE,
         url=f"{endpoint.rstrip('/')}/sites/{quote(property_, safe='')}/searchAnalytics/query",
-        api="Google Search Console API",
-        access="add {} as a user of the property, in Search Console under Settings, Users and permissions",
-        missing="write it as Search Console does: a URL with a slash at its end, or sc-domain:example.com",
+        api=_SEARCH_API,
+        access=_SEARCH_ACCESS,
+        missing=_SEARCH_MISSING,
         request=_search_request,
         read=_read_search,
     )
+
+
+def inspection_api(property_: str, endpoint: str) -> GoogleApi:
+    """The index status of URLs of a property. Raises UsageError as :func:`search_console_report`."""
+    _check_endpoint("audit.inspection_endpoint", endpoint)
+    _check_property(property_)
+    return GoogleApi(
+        name="URL Inspection",
+        property_id=property_,
+        scope=_SEARCH_SCOPE,
+        url=f"{endpoint.rstrip('/')}/urlInspection/index:inspect",
+        api=_SEARCH_API,
+        access=_SEARCH_ACCESS,
+        missing=_SEARCH_MISSING,
+    )
+
+
+def _check_property(property_: str) -> None:
+    if not property_.startswith("sc-domain:") and not re.fullmatch(r"https?://\S+/", property_):
+        raise UsageError(
+            f"--search-console {property_!r} must be a URL with a slash at its end, or sc-domain:example.com"
+        )
 
 
 def ga4_report(property_: str, endpoint: str) -> GoogleReport:

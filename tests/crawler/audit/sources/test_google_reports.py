@@ -291,7 +291,10 @@ def test_ours_many_rows_are_read_in_few_requests(google: Google, tmp_path: Path)
     google.clicks = {f"{SITE}/page-{place}": (1, 1) for place in range(60_000)}
     source, claims = read(google, tmp_path, **SEARCH)
     assert (source.used, len(claims), len(google.asked)) == (60_000, 60_000, 3)
-    with suppress(StopIteration), ReportCache.opened(tmp_path, google_reports(config(google, **SEARCH))[0]) as cache:
+    with (
+        suppress(StopIteration),
+        ReportCache.opened(tmp_path, google_reports(config(google, **SEARCH))[0].title) as cache,
+    ):
         assert cache.requests("2026-11-23") == 3
 
 

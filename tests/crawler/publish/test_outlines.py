@@ -1,0 +1,175 @@
+"""The outlines of a site: sections, titles, the files of an HTML sitemap, and llms.txt."""
+
+import random
+import re
+from collections.abc import Iterable
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.model import Url
+from crawler.publish.outlines import Outline, SitePage, description_of, html_sitemap, llms_txt
+
+BASE = "https://example.com/"
+
+
+def site(paths: Iterable[tuple[str, str]]) -> list[SitePage]:
+    return sorted(SitePage(Url(f"{BASE}{path}"), title) for path, title in paths)
+
+
+def outline_of(pages: list[SitePage], max_sections: int = 100) -> Outline:
+    titles = {page.url: page.title for page in pages}
+    return Outline(BASE, Url(BASE), pages, lambda url: titles.get(url, ""), max_sections)
+
+
+class Links(HTMLParser):
+    """The links of a page with their texts, and its headings."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[tuple[str, str]] = []
+        self.headings: list[str] = []
+        self.names: set[str] = set()
+        self._open = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._open = tag
+        self.names.add(tag)
+        if tag == "a":
+            self.links.append((dict(attrs)["href"] or "", ""))
+        if tag in ("h1", "h2"):
+            self.headings.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self._open == "a":
+            self.links[-1] = (self.links[-1][0], data)
+        if self._open in ("h1", "h2"):
+            self.headings[-1] += data
+        self._open = ""
+
+
+SHOP = site(
+    [
+        ("", "The shop | Acme"),
+        ("about", "About us | Acme"),
+        ("a-post/", "A post | Acme"),
+        ("boats/", "Our boats | Acme"),
+        ("boats/red", "Red <boat> | Acme"),
+        ("boats/blue_one.html", ""),
+        ("java.base/a.b/C.html", "C | Acme"),
+        ("java.base/a.b/D.html", ""),
+        ("old-news/1", "One | Acme"),
+        ("old-news/2", "Two | Acme"),
+        ("old-news.html", ""),
+    ]
+)
+
+
+def test_ours_a_small_site_is_one_page_by_section() -> None:
+    ((name, text),) = html_sitemap(outline_of(SHOP), lambda: SHOP, "sitemap.html", 100)
+    page = Links(text)
+    assert name == "sitemap.html"
+    assert page.headings == ["The shop", "Our boats", "Java.base", "Old news"]
+    assert page.links == [
+        (BASE, "The shop"),
+        (f"{BASE}a-post/", "A post"),
+        (f"{BASE}about", "About us"),
+        (f"{BASE}boats/", "Our boats"),
+        (f"{BASE}boats/blue_one.html", "Boats / blue one"),
+        (f"{BASE}boats/red", "Red <boat>"),
+        (f"{BASE}java.base/a.b/C.html", "C"),
+        (f"{BASE}java.base/a.b/D.html", "Java.base / a.b / D"),
+        (f"{BASE}old-news.html", "Old news"),
+        (f"{BASE}old-news/1", "One"),
+        (f"{BASE}old-news/2", "Two"),
+    ]
+    assert not page.names & {"script", "link", "img"}
+
+
+def test_ours_a_large_site_is_a_tree_of_pages() -> None:
+    files = dict(html_sitemap(outline_of(SHOP), lambda: SHOP, "sitemap.html", 2))
+    assert list(files)[-1] == "sitemap.html"
+    assert Links(files["sitemap.html"]).links == [
+        ("sitemap-pages.html", "The shop"),
+        ("sitemap-boats.html", "Our boats"),
+        ("sitemap-java.base.html", "Java.base"),
+        ("sitemap-old-news.html", "Old news"),
+    ]
+    assert "<small>3</small>" in files["sitemap.html"]
+    first, second = Links(files["sitemap-boats.html"]), Links(files["sitemap-boats-2.html"])
+    assert first.links == [
+        ("sitemap.html", "The shop"),
+        (f"{BASE}boats/", "Our boats"),
+        (f"{BASE}boats/blue_one.html", "Boats / blue one"),
+        ("sitemap-boats-2.html", "2"),
+    ]
+    assert second.links[-1] == ("sitemap-boats.html", "1")
+
+
+_NAMES = st.text(st.sampled_from("ab-._~%2F\u00e9 "), min_size=1, max_size=4)
+
+
+@given(st.lists(st.lists(_NAMES, min_size=1, max_size=3), max_size=40), st.integers(1, 7), st.integers(1, 5))
+def test_ours_each_page_stands_once_in_a_tree_of_any_site(paths: list[list[str]], most: int, sections: int) -> None:
+    pages = sorted({SitePage(Url(f"{BASE}{'/'.join(path)}"), "T") for path in paths})
+    files = list(html_sitemap(outline_of(pages, sections), lambda: pages, "sitemap.html", most))
+    names = [name for name, _ in files]
+    assert len(set(names)) == len(names)
+    links = [link for _, text in files for link, _ in Links(text).links]
+    assert sorted(link for link in links if link.startswith("https:")) == sorted(page.url for page in pages)
+    assert {link for link in links if not link.startswith("https:")} <= set(names)
+    assert len(names) == 1 or set(names) <= set(links)
+
+
+def test_ours_the_name_of_the_site_leaves_titles_only_if_most_have_it() -> None:
+    mixed = site([("", "Home"), ("a", "Boats - Red"), ("b", "Cars - Blue"), ("c", "Trains \u2013 Green")])
+    outline = outline_of(mixed)
+    assert [outline.title_of(page) for page in mixed] == ["Home", "Boats - Red", "Cars - Blue", "Trains \u2013 Green"]
+
+
+def test_llmstxt_org_a_title_a_summary_and_lists_of_links() -> None:
+    notes = {BASE: "All about [boats].", f"{BASE}boats/red": "A red *boat*."}
+    text = llms_txt(
+        outline_of(SHOP), SHOP, lambda page: notes.get(page.url, ""), f"{BASE}sitemap(1).xml", max_links=100
+    )
+    assert text.startswith(
+        "# The shop\n\n> All about \\[boats\\].\n\n## The shop\n\n- [The shop](https://example.com/)"
+    )
+    assert "## Our boats\n\n- [Our boats](https://example.com/boats/)\n" in text
+    assert "- [Red \\<boat\\>](https://example.com/boats/red): A red \\*boat\\*.\n" in text
+    assert text.endswith("\n## Optional\n\n- [Sitemap](https://example.com/sitemap%281%29.xml)\n")
+    # https://llmstxt.org/#format: one h1, h2 headings, and links as "[name](url)", perhaps with ": notes"
+    lines = [line for line in text.splitlines() if line]
+    assert all(re.match(r"# |> |## |- \[.+\]\(https?://[^() ]+\)(: .+)?$", line) for line in lines)
+
+
+def test_ours_llms_txt_has_the_pages_with_the_shortest_paths() -> None:
+    text = llms_txt(outline_of(SHOP), SHOP, lambda _: "", BASE, max_links=4)
+    links = re.findall(r"\]\((.+?)\)", text)
+    assert links == [BASE, f"{BASE}a-post/", f"{BASE}about", f"{BASE}boats/", BASE]
+
+
+@pytest.mark.parametrize(
+    ("markup", "description"),
+    [
+        ('<meta name="description" content="One &amp;\n two">', "One & two"),
+        ("<META content=short NAME=Description>", "short"),
+        ("<meta property='og:description' content='open'>", "open"),
+        ("<meta property='og:description' content='open'><meta name=description content='own'>", "own"),
+        ("<meta name=description>", ""),
+        ("<meta name=keywords content=a>", ""),
+        ("", ""),
+    ],
+)
+def test_html_the_description_is_that_of_the_meta_element(markup: str, description: str) -> None:
+    assert description_of(markup) == description
+
+
+def test_ours_a_description_is_short_and_on_one_line() -> None:
+    words = " ".join(random.Random(1).choices(["boat", "red\n", "\u200bblue"], k=500))
+    described = description_of(f'<meta name="description" content="{words}">')
+    assert len(described) <= 300
+    assert "\n" not in described

@@ -1,0 +1,174 @@
+"""The sitemap in other formats: what is published beside it, kept, replaced, removed, and rolled back."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audited import FAST
+from scripted import Answer, Site, scripted
+
+from crawler.cli import app
+from sitemap import lint, read
+
+ALL = ("--format", "text", "--format", "rss", "--format", "atom", "--html-sitemap", "--llms-txt")
+LEADING = ["sitemap.txt", "sitemap.rss", "sitemap.atom", "sitemap.html", "llms.txt"]
+
+
+def page(title: str, *links: str, description: str = "", date: str = "2026-03-04") -> str:
+    dated = f'<meta property="article:modified_time" content="{date}">' if date else ""
+    meta = f'<meta name="description" content="{description}">' if description else ""
+    anchors = "".join(f'<a href="{link}">{link}</a>' for link in links)
+    return f'<html lang="de"><title>{title}</title>{meta}{dated}<p>{title} has words of its own.</p>{anchors}'
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with scripted(
+        {
+            "/": page("Start", "/a", "/docs/one", "/docs/two", description="What the site is."),
+            "/a": page("Page <A>"),
+            "/docs/one": page("One", description="The first."),
+            "/docs/two": page("Two"),
+        }
+    ) as served:
+        yield served
+
+
+Run = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture
+def run(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def crawl(*words: str) -> tuple[int, dict[str, Any]]:
+        arguments = ["siteatlas", "crawl", site.url, "-o", "out", "--state", "state", *FAST, "--json", *words]
+        monkeypatch.setattr("sys.argv", arguments)
+        code = app.run_command_line()
+        printed = capsys.readouterr()
+        return code, json.loads(printed.out) if code == 0 else {"error": printed.err}
+
+    return crawl
+
+
+def names(path: Path) -> list[str]:
+    return sorted(each.name for each in (path / "out").iterdir() if not each.name.startswith("."))
+
+
+def test_ours_every_format_lists_the_pages_of_the_sitemap(run: Run, site: Site, tmp_path: Path) -> None:
+    code, report = run(*ALL)
+    assert code == 0
+    assert [file["name"] for file in report["other_formats"]] == LEADING
+    assert names(tmp_path) == sorted([*LEADING, "sitemap.xml"])
+    out = tmp_path / "out"
+    listed = [entry.loc for entry in read(out / "sitemap.xml")]
+    assert len(listed) == 4
+    for name in LEADING[:3]:
+        assert [entry.loc for entry in read(out / name)] == listed, name
+        checked = lint(out / name, url=f"{site.url}{name}")
+        assert not [each for each in checked.findings if each.severity == "error"], name
+    html = (out / "sitemap.html").read_text()
+    assert all(f'href="{loc}"' in html for loc in listed)
+    assert '<html lang="de">' in html
+    assert "Page &lt;A&gt;" in html
+    llms = (out / "llms.txt").read_text()
+    assert llms.startswith("# Start\n\n> What the site is.\n")
+    assert f"- [One]({site.url}docs/one): The first.\n" in llms
+
+
+def test_ours_an_unchanged_site_leaves_the_files_alone_and_a_format_that_is_off_leaves(
+    run: Run, tmp_path: Path
+) -> None:
+    run(*ALL)
+    before = {name: (tmp_path / "out" / name).stat().st_mtime_ns for name in names(tmp_path)}
+    run(*ALL)
+    assert {name: (tmp_path / "out" / name).stat().st_mtime_ns for name in names(tmp_path)} == before
+    _, report = run("--format", "text")
+    assert [file["name"] for file in report["other_formats"]] == ["sitemap.txt"]
+    assert names(tmp_path) == ["sitemap.txt", "sitemap.xml"]
+
+
+def test_ours_many_pages_make_an_index_of_text_files(run: Run, site: Site, tmp_path: Path) -> None:
+    run("--format", "text")
+    _, report = run("--format", "text", "--max-urls-per-file", "2")
+    assert sorted(file["name"] for file in report["other_formats"]) == [
+        "sitemap-1.txt",
+        "sitemap-2.txt",
+        "sitemap-text.xml",
+    ]
+    assert not (tmp_path / "out" / "sitemap.txt").exists()
+    assert [entry.loc for entry in read(tmp_path / "out" / "sitemap-text.xml")] == [
+        f"{site.url}sitemap-1.txt",
+        f"{site.url}sitemap-2.txt",
+    ]
+
+
+@pytest.mark.parametrize("name", LEADING)
+def test_ours_a_file_of_somebody_else_is_replaced_only_when_told(run: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).write_text("mine")
+    code, report = run(*ALL)
+    assert code == 2
+    assert name in report["error"]
+    assert "--replace" in report["error"]
+    assert (tmp_path / "out" / name).read_text() == "mine"
+    assert run(*ALL, "--replace")[0] == 0
+    assert (tmp_path / "out" / name).read_text() != "mine"
+    assert run(*ALL)[0] == 0
+
+
+def test_ours_a_file_that_cannot_be_written_is_a_note(run: Run, tmp_path: Path) -> None:
+    run(*ALL)
+    (tmp_path / "out" / "sitemap.html").unlink()
+    (tmp_path / "out" / "sitemap.html").mkdir()
+    code, report = run(*ALL)
+    assert code == 0
+    assert any("other formats" in note for note in report["notes"])
+    assert [file["name"] for file in report["other_formats"]] == LEADING
+
+
+def test_ours_a_rollback_brings_the_formats_of_the_set(
+    run: Run, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(*ALL)
+    first = (tmp_path / "out" / "sitemap.txt").read_text()
+    site.routes["/"] = page("Start", "/a", "/docs/one", "/docs/two", "/new")
+    site.routes["/new"] = page("New")
+    run(*ALL)
+    assert f"{site.url}new" in (tmp_path / "out" / "llms.txt").read_text()
+    words = ["siteatlas", "rollback", site.url, "-o", "out", "--state", "state"]
+    monkeypatch.setattr("sys.argv", words)
+    assert app.run_command_line() == 0
+    assert (tmp_path / "out" / "sitemap.txt").read_text() == first
+    assert f"{site.url}new" not in (tmp_path / "out" / "sitemap.html").read_text()
+
+
+def test_ours_a_dry_run_writes_no_format(run: Run, tmp_path: Path) -> None:
+    run(*ALL, "--dry-run")
+    assert not (tmp_path / "out").exists() or names(tmp_path) == []
+
+
+def test_ours_a_new_page_is_in_every_format_after_the_next_run(run: Run, site: Site, tmp_path: Path) -> None:
+    run(*ALL)
+    site.routes["/a"] = Answer(page("Page A", "/later"))
+    site.routes["/later"] = page("Later")
+    run(*ALL)
+    for name in LEADING:
+        assert "/later" in (tmp_path / "out" / name).read_text(), name
+
+
+def test_rfc4287_4_1_2_an_atom_entry_needs_a_date_so_pages_without_one_are_left_out(
+    run: Run, site: Site, tmp_path: Path
+) -> None:
+    site.routes["/a"] = page("Page A", date="")
+    _, report = run("--format", "atom")
+    assert len(list(read(tmp_path / "out" / "sitemap.atom"))) == 3
+    assert [note for note in report["notes"] if note.startswith("1 page left out of sitemap.atom: ")]
+    for path in ("/", "/docs/one", "/docs/two"):
+        site.routes[path] = str(site.routes[path]).replace("article:modified_time", "none")
+    code, report = run("--format", "atom", "--fresh", "--lastmod", "none")
+    assert code == 0, report
+    assert report["other_formats"] == []
+    assert not (tmp_path / "out" / "sitemap.atom").exists()
