@@ -17,18 +17,26 @@ _MAX_SHARE: Final = 4
 
 
 class BodyRing:
-    """The memory of one parser process. Without ``memfd_create`` (Linux), it takes no body."""
+    """The memory of one parser process. It takes no body where ``memfd_create`` (Linux) is missing or forbidden."""
 
     def __init__(self, size: int = RING_BYTES) -> None:
         self._size = size
         self._memory: mmap.mmap | None = None
         self.descriptor = -1
         if hasattr(os, "memfd_create"):
-            self.descriptor = os.memfd_create("siteatlas-bodies", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-            os.ftruncate(self.descriptor, size)
-            fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-            self._memory = mmap.mmap(self.descriptor, size)
+            self._create()
         self._taken: deque[tuple[int, int]] = deque()  # start and end of each body, the oldest first
+
+    def _create(self) -> None:
+        """Create the memory, unless a limit of the process forbids that (ulimit -f, -n, -v)."""
+        try:
+            self.descriptor = os.memfd_create("siteatlas-bodies", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+            os.ftruncate(self.descriptor, self._size)
+            fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+            self._memory = mmap.mmap(self.descriptor, self._size)
+        except OSError:
+            if self.descriptor >= 0:
+                os.close(self.descriptor)
 
     @property
     def descriptors(self) -> tuple[int, ...]:
@@ -59,10 +67,6 @@ class BodyRing:
     def release(self) -> None:
         """Free the place of the oldest body."""
         self._taken.popleft()
-
-    def clear(self) -> None:
-        """Free all places."""
-        self._taken.clear()
 
     def close(self) -> None:
         """Give the memory back."""

@@ -54,7 +54,7 @@ class _ParserProcess:
 
     def __init__(self, options: ParserOptions) -> None:
         self._options = encode_message(options)
-        self._ring = BodyRing()
+        self._ring: BodyRing  # of the current process
         self._queue: deque[_PendingDocument] = deque()
         self._sent = 0  # documents of the queue, from the first, that the current process has
         self._added = asyncio.Event()  # set when the queue has documents that _feed has not seen
@@ -72,12 +72,13 @@ class _ParserProcess:
 
         The first process starts with the first document: a run in which no page changed needs none.
         """
-        try:
-            while True:
-                await self._wait_for_document()
+        while True:
+            await self._wait_for_document()
+            self._ring = BodyRing()
+            try:
                 await self._run_process(deadline)
-        finally:
-            self._ring.close()
+            finally:
+                self._ring.close()
 
     async def _run_process(self, deadline: float) -> None:
         """Start a process, and read documents until it ends."""
@@ -110,7 +111,6 @@ class _ParserProcess:
         stdin = process.stdin
         assert stdin is not None  # noqa: S101 - started with pipes
         self._sent = 0
-        self._ring.clear()
         try:
             stdin.write(self._options)
             while True:

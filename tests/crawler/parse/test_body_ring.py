@@ -2,6 +2,7 @@
 
 import os
 from collections import deque
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -56,3 +57,15 @@ def test_ours_the_process_can_neither_write_nor_resize_it() -> None:
             os.ftruncate(ring.descriptor, size)
     ring.close()
     memory.close()
+
+
+def test_ours_without_shared_memory_no_body_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(27, "File too large")
+
+    monkeypatch.setattr(os, "ftruncate", refuse)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    ring = BodyRing(SIZE)
+    assert (ring.put(b"x"), ring.descriptors) == (-1, ())
+    ring.close()
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
