@@ -222,7 +222,7 @@ FLAGS: Final = (
     Flag("--recent", "output.recent", "atom|rss"),
     Flag("--recent-urls", "output.recent_urls", "N"),
     Flag("--recent-name", "output.recent_name", "NAME"),
-    Flag("--format", "output.formats", "text|rss|atom", many=True, own_variable="SITEATLAS_FORMATS"),
+    Flag("--format", "output.formats", "text|rss|atom|xml", many=True, own_variable="SITEATLAS_FORMATS"),
     Flag("--html-sitemap/--no-html-sitemap", "output.html_sitemap"),
     Flag("--html-sitemap-links", "output.html_sitemap_links", "N"),
     Flag("--llms-txt/--no-llms-txt", "output.llms_txt"),
