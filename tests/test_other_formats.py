@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,14 @@ from audited import FAST
 from scripted import Answer, Site, scripted
 
 from crawler.cli import app
+from crawler.config.load import build_config
+from crawler.config.plan import plan_crawl
+from crawler.publish.upload.files import file_names
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import RunStore
 from sitemap import lint, read
 
-ALL = ("--format", "text", "--format", "rss", "--format", "atom", "--html-sitemap", "--llms-txt")
+ALL = ("--format", "xml", "--format", "text", "--format", "rss", "--format", "atom", "--html-sitemap", "--llms-txt")
 LEADING = ["sitemap.txt", "sitemap.rss", "sitemap.atom", "sitemap.html", "llms.txt"]
 
 
@@ -172,3 +178,16 @@ def test_rfc4287_4_1_2_an_atom_entry_needs_a_date_so_pages_without_one_are_left_
     assert code == 0, report
     assert report["other_formats"] == []
     assert not (tmp_path / "out" / "sitemap.atom").exists()
+
+
+def test_ours_an_upload_takes_the_other_formats_along_before_the_sitemap(run: Run, site: Site, tmp_path: Path) -> None:
+    run(*ALL, "--html-sitemap-links", "10")
+    output = {"directory": str(tmp_path / "out"), "html_sitemap": True}
+    config = build_config(
+        {"site": {"url": site.url}, "output": output, "state": {"directory": str(tmp_path / "state")}}
+    )
+    plan = plan_crawl(config)
+    with closing(STATE_DB.open(plan.state / STATE_DB.file)) as db:
+        published = RunStore(db).published()
+    assert published is not None
+    assert file_names(plan, published) == [*LEADING, "sitemap.xml"]

@@ -22,7 +22,8 @@ fleet = typer.Typer(
 _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas fleet init postgresql://siteatlas@db.example.com/fleet
   siteatlas fleet apply --config sites.toml --database env:FLEET_DATABASE
-  siteatlas fleet worker --config sites.toml --state-store s3://bucket/states"""
+  siteatlas fleet worker --config sites.toml --state-store s3://bucket/states
+  siteatlas fleet serve --config sites.toml --listen 127.0.0.1:9188"""
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names, as siteatlas fleet status shows them.")]
 

@@ -30,6 +30,7 @@ class Flag:
     """A flag: ``names`` for Typer, the ``key`` that it sets, and the placeholder of its value.
 
     ``metavar`` "" makes it a switch; ``many`` allows repetition; ``pairs`` is the separator of name and value.
+    ``own_variable`` is its environment variable if another option has the same flag.
     """
 
     names: str
@@ -37,6 +38,7 @@ class Flag:
     metavar: str = ""
     many: bool = False
     pairs: str = ""
+    own_variable: str = ""
 
     @property
     def field(self) -> str:
@@ -46,7 +48,7 @@ class Flag:
     @property
     def variable(self) -> str:
         """The environment variable of the flag. With ``many``, each line is a value."""
-        return variable_of(self.long)
+        return self.own_variable or variable_of(self.long)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -220,7 +222,7 @@ FLAGS: Final = (
     Flag("--recent", "output.recent", "atom|rss"),
     Flag("--recent-urls", "output.recent_urls", "N"),
     Flag("--recent-name", "output.recent_name", "NAME"),
-    Flag("--format", "output.formats", "text|rss|atom", many=True),
+    Flag("--format", "output.formats", "text|rss|atom|xml", many=True, own_variable="SITEATLAS_FORMATS"),
     Flag("--html-sitemap/--no-html-sitemap", "output.html_sitemap"),
     Flag("--html-sitemap-links", "output.html_sitemap_links", "N"),
     Flag("--llms-txt/--no-llms-txt", "output.llms_txt"),

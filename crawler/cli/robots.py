@@ -2,9 +2,8 @@
 
 import json
 import sys
-from itertools import starmap
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -14,6 +13,9 @@ from crawler.cli.help import RAW
 from crawler.cli.options import REQUEST_KEYS, SiteOption, TraceOption, with_flags
 from crawler.errors import FindingsFound, UsageError
 
+if TYPE_CHECKING:  # the crawler is not needed to show help
+    from crawler.audit.discovery.result import Declaration
+
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas robots https://www.example.com/
   siteatlas robots --config sites.toml --site shop
@@ -21,6 +23,15 @@ EPILOG: Final = f"""{RAW}Examples:
 
 Exit codes: 0 no problem, or patched, 1 internal error, 2 usage, 7 the file cannot be written, 10 at least one problem.
 """
+
+ReadersOption = Annotated[
+    bool,
+    typer.Option(
+        "--readers",
+        help="Also request the sitemap under the names of Googlebot and Bingbot, and name the likely cause of "
+        '"Couldn\'t fetch" in Search Console.',
+    ),
+]
 
 
 @with_flags(*REQUEST_KEYS, "site.sitemap_url", "output.directory")
@@ -51,6 +62,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="With --patch: show what would be added, but write nothing.")
     ] = False,
+    readers: ReadersOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     verbose: TraceOption = False,
     **flags: Any,
@@ -73,15 +85,13 @@ def robots(  # noqa: PLR0913 - the command line is wide
             message = robots_check.patch_message(urls, change, dry_run=dry_run)
             sys.stdout.write(f"{json.dumps(values, indent=2)}\n" if as_json else fitted(message))
             return
-        from crawler.audit.discovery.check import check_discovery  # noqa: PLC0415
-
-        declared = []
-        for number, declaration in enumerate(starmap(check_discovery, sites)):
-            declared.append(declaration)
+        declared: list[Declaration] = []
+        for declaration in robots_check.declarations(sites, as_readers=readers):
             if not as_json:
-                separator = [""] if number else []
+                separator = [""] if declared else []
                 sys.stdout.write(fitted((*separator, *robots_check.discovery_lines(declaration))))
                 sys.stdout.flush()
+            declared.append(declaration)
         if not all(declaration.is_ok for declaration in declared):
             errors.exit_code = FindingsFound.exit_code
         if as_json:

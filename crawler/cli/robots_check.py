@@ -6,8 +6,19 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from crawler.audit.discovery.check import CheckStatus, Declaration, check_one_robots_txt
+import anyio
+from msgspec.structs import replace
+
+from crawler.audit.discovery.check import check_discovery, check_one_robots_txt
 from crawler.audit.discovery.patch import RobotsTxtPatch, apply_patch, build_patch
+from crawler.audit.discovery.result import (
+    CheckStatus,
+    Declaration,
+    DiscoveryCheck,
+    check_failed,
+    check_passed,
+    check_unknown,
+)
 from crawler.audit.report.layout import Line
 from crawler.cli.options import site_config
 from crawler.cli.sites import configured_sites
@@ -52,6 +63,40 @@ def _published_config(config: Config) -> Config:
     state = state_directory(Path(config.state.directory), plan_scope(config)[1])
     published = published_sitemap_url(state, Url(config.site.sitemap_url))
     return config.model_copy(update={"site": config.site.model_copy(update={"sitemap_url": published})})
+
+
+def declarations(sites: Sequence[tuple[str, Config]], *, as_readers: bool) -> Iterator[Declaration]:
+    """Check the sites, one after the other. Raises UsageError.
+
+    ``as_readers`` also requests each sitemap under the names of search engines, and asks Search Console if the
+    configuration has an account.
+    """
+    for name, config in sites:
+        declaration = check_discovery(name, config, as_readers=as_readers)
+        if as_readers and config.search_console.account:
+            status = anyio.run(_ask_search_console, config, declaration.sitemap_url)
+            *others, cause = declaration.checks
+            declaration = replace(declaration, checks=(*others, status, cause))
+        yield declaration
+
+
+async def _ask_search_console(config: Config, sitemap_url: str) -> DiscoveryCheck:
+    """What Search Console says of the sitemap. Raises UsageError."""
+    from crawler.config.google import ServiceAccount  # noqa: PLC0415 - few have an account
+    from crawler.notify.channels.search_console import SearchConsoleChannel  # noqa: PLC0415
+    from crawler.notify.configure import build_http  # noqa: PLC0415
+    from crawler.notify.notice import SendResult  # noqa: PLC0415
+
+    section, about = config.search_console, "search_console.status"
+    async with build_http(config) as http:
+        account = ServiceAccount.read(section.account)
+        channel = SearchConsoleChannel(http, account, sitemap_url, section.endpoint, section.property)
+        status = await channel.read_status()
+    if isinstance(status, SendResult):
+        return check_unknown(about, f"the status in Search Console: {status.message}")
+    if status.errors:
+        return check_failed(about, status.sentence, "see Sitemaps in Search Console")
+    return check_passed(about, status.sentence)
 
 
 def patch_robots_txt(

@@ -272,8 +272,9 @@ class OutputConfig(ConfigSection):
     recent_name: str = ""
     """File name of the feed of recent changes. Default: the name of the sitemap with -recent, as in
     sitemap-recent.atom."""
-    formats: tuple[Literal["text", "rss", "atom"], ...] = ()
-    """Also publish the sitemap in this format, in the same directory: text, rss or atom, as in sitemap.txt."""
+    formats: tuple[Literal["xml", "text", "rss", "atom"], ...] = ()
+    """Also publish the sitemap in this format, in the same directory: text, rss or atom, as in sitemap.txt. The sitemap
+    is always published as xml."""
     html_sitemap: bool = False
     """Also publish sitemap.html, which lists the pages for people: by section, with titles."""
     html_sitemap_links: int = Field(default=1_000, ge=10, le=50_000)

@@ -95,6 +95,10 @@ class Downloader:
         """The reply with status 200 after redirects. Raises SourceError."""
         return self._portal.call(self._document, url, self._body)
 
+    def answer(self, url: str) -> Reply:
+        """The reply after redirects, whatever its status. Raises SourceError when there is none."""
+        return self._portal.call(self._final, url, self._body)
+
     def check_robots(self, url: str) -> None:
         """Raises SourceError when robots.txt blocks a URL."""
         try:
@@ -116,12 +120,11 @@ class Downloader:
         except SourceError:
             return None
 
+    async def _final(self, text: str, body: BodyLimits) -> Reply:
+        return await follow(partial(self._get_once, body), _url_of(text), MAX_REDIRECTS, _KEEP_ALL_PARAMS)
+
     async def _document(self, text: str, body: BodyLimits) -> Reply:
-        try:
-            url = normalize_url(text, _KEEP_ALL_PARAMS)
-        except InvalidUrl as error:
-            raise SourceError(str(error)) from None
-        answer = await follow(partial(self._get_once, body), url, MAX_REDIRECTS, _KEEP_ALL_PARAMS)
+        answer, url = await self._final(text, body), _url_of(text)
         if answer.status == 200:
             self._note(text, url, answer)
             mirror = self._source.mirror if self._source else None
@@ -154,6 +157,13 @@ class Downloader:
         if isinstance(answer, Failure):
             raise SourceError(self._refusal(url) if answer.code == FailureCode.PRIVATE_ADDRESS else answer.message)
         return answer
+
+
+def _url_of(text: str) -> Url:
+    try:
+        return normalize_url(text, _KEEP_ALL_PARAMS)
+    except InvalidUrl as error:
+        raise SourceError(str(error)) from None
 
 
 def _status_text(status: int) -> str:

@@ -90,6 +90,7 @@ def may_be_page(content_type: str) -> bool:
 _TYPE_BY_SUFFIX: Final = {
     ".xml": "application/xml",
     ".txt": "text/plain; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
     ".atom": "application/atom+xml",
     ".rss": "application/rss+xml",
     ".css": "text/css; charset=utf-8",

@@ -39,10 +39,11 @@ _ABANDONED: Final = """DELETE FROM procrastinate_jobs AS j WHERE status = 'doing
 _LOST: Final = """UPDATE site SET queued = NULL, job = NULL WHERE queued IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j WHERE j.id = site.job)"""
 _END_JOBS: Final = "DELETE FROM procrastinate_jobs WHERE id = ANY(%(jobs)s) AND status = 'doing'"
-_DUE: Final = """SELECT name, origin, home FROM site
+_SERVER: Final = "CASE WHEN %(by_address)s THEN coalesce(address, origin) ELSE origin END"
+_DUE: Final = f"""SELECT name, {_SERVER} AS origin, home FROM site
   WHERE next_at <= now() AND queued IS NULL AND lease_until IS NULL
-  AND 'origin:' || origin <> ALL(%(busy)s::text[]) AND 'site:' || name <> ALL(%(waiting)s::text[])
-  ORDER BY next_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED"""
+  AND 'origin:' || {_SERVER} <> ALL(%(busy)s::text[]) AND 'site:' || name <> ALL(%(waiting)s::text[])
+  ORDER BY next_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED"""  # noqa: S608 - our own constant
 _HOMES: Final = """SELECT w.id, w.slots - (SELECT count(*) FROM site s WHERE s.worker = w.id)
   - (SELECT count(*) FROM procrastinate_jobs j WHERE j.queue_name = %(queue)s || ':' || w.id AND j.status = 'todo')
   AS free FROM worker w WHERE w.id = ANY(%(ids)s) AND NOT w.draining AND w.seen > now() - interval '60 s'"""
@@ -54,8 +55,11 @@ _QUEUED: Final = """UPDATE site SET queued = now(), job = w.job
   FROM unnest(%(names)s::text[], %(jobs)s::bigint[]) AS w (name, job) WHERE site.name = w.name"""
 
 
-async def dispatch(fleet: FleetDatabase, limit: int) -> int:
-    """Queue due sites until ``limit`` jobs wait; returns how many. Any number of workers may do so at once."""
+async def dispatch(fleet: FleetDatabase, limit: int, *, by_address: bool = False) -> int:
+    """Queue due sites until ``limit`` jobs wait; returns how many. Any number of workers may do so at once.
+
+    With ``by_address``, the origins on an address count as one, once a run has found out the address.
+    """
     await free_expired(fleet, limit)
     async with fleet.transaction() as connection:
         await rows(connection, _ABANDONED, task=RUN_TASK, seconds=TAKING_SECONDS)
@@ -67,7 +71,8 @@ async def dispatch(fleet: FleetDatabase, limit: int) -> int:
         queued = 0
         for _ in range(_SEARCHES):
             room = limit - len(waiting) - queued
-            due = await rows(connection, _DUE, limit=room, busy=list(busy), waiting=waiting) if room > 0 else []
+            values = {"limit": room, "busy": list(busy), "waiting": waiting, "by_address": by_address}
+            due = await rows(connection, _DUE, **values) if room > 0 else []
             by_lock = {origin_lock(site["origin"]): site for site in reversed(due)}  # the first due of each origin
             await _enqueue(fleet.app, connection, by_lock)
             busy |= set(by_lock)

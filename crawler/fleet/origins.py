@@ -8,7 +8,7 @@ is cut off from PostgreSQL, starts no request after it. See ``crawler/fetch/perm
 import logging
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
@@ -53,6 +53,9 @@ UPDATE origin o SET site = NULL, epoch = NULL, until = now() + w.seconds * inter
 _PAUSE: Final = """
 INSERT INTO origin AS o (origin, not_before) VALUES (%(origin)s, now() + %(seconds)s * interval '1 s')
 ON CONFLICT (origin) DO UPDATE SET not_before = greatest(o.not_before, excluded.not_before)"""
+_LOCATE: Final = """UPDATE site SET address = w.address
+  FROM unnest(%(sites)s::text[], %(origins)s::text[], %(addresses)s::text[]) AS w (site, origin, address)
+  WHERE name = w.site AND site.origin = w.origin AND site.address IS DISTINCT FROM w.address"""
 _FORGET: Final = """
 DELETE FROM origin WHERE coalesce(until, '-infinity') < now() - interval '1 day'
   AND coalesce(not_before, '-infinity') < now()"""
@@ -69,6 +72,7 @@ class RunOrigins:
     def __init__(self, broker: "OriginBroker", site: str, epoch: int) -> None:
         self.site, self.epoch = site, epoch
         self.deadlines: dict[str, dict[str, float]] = {}  # of its origins, by their keys
+        self.located: set[str] = set()  # origins whose addresses the database has
         self._broker = broker
         self._put, self._grants = create_memory_object_stream[list[OriginGrant]](_MAX_BATCH)
 
@@ -158,6 +162,7 @@ class OriginBroker:
                 await self._give_back(run, key, message)
             else:
                 wishes[run.site, run.epoch, message.origin] = (key, run)
+        await self._locate(wishes)
         answers: dict[RunOrigins, list[OriginGrant]] = {}
         while wishes:  # a statement takes each row once
             taken = dict(wishes.values())
@@ -169,6 +174,21 @@ class OriginBroker:
                     answers.setdefault(run, []).append(msgspec.structs.replace(grant, origin=wish[2]))
         for run, grants in answers.items():
             run.answer(grants)
+
+    async def _locate(self, wishes: Mapping[tuple[str, int, str], tuple[str, RunOrigins]]) -> None:
+        """Store the address of each site, so that the next runs on this address are queued one after the other."""
+        found = [
+            (run, origin, key)
+            for (_, _, origin), (key, run) in wishes.items()
+            if key != origin and origin not in run.located
+        ]
+        if not found:
+            return
+        runs, origins, addresses = zip(*found, strict=True)
+        sites = [run.site for run in runs]
+        await self.fleet.rows(_LOCATE, sites=sites, origins=list(origins), addresses=list(addresses))
+        for run, origin, _ in found:
+            run.located.add(origin)
 
     async def _take(self, wishes: dict[str, RunOrigins]) -> dict[str, OriginGrant]:
         before = time.clock_gettime(time.CLOCK_BOOTTIME)

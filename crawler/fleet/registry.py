@@ -23,7 +23,8 @@ _KNOWN: Final = "SELECT name, config, retired IS NOT NULL AS retired FROM site W
 _PUT: Final = """INSERT INTO site (name, config, origin, handled)
   SELECT w.name, w.config, w.origin, extract(epoch FROM now())::float8
   FROM unnest(%(names)s::text[], %(configs)s::jsonb[], %(origins)s::text[]) AS w (name, config, origin)
-  ON CONFLICT (name) DO UPDATE SET config = excluded.config, origin = excluded.origin, retired = NULL"""
+  ON CONFLICT (name) DO UPDATE SET config = excluded.config, origin = excluded.origin, retired = NULL,
+    address = CASE WHEN site.origin = excluded.origin THEN site.address END"""
 _RETIRE: Final = """UPDATE site SET retired = now(), next_at = NULL, queued = NULL
   WHERE retired IS NULL AND NOT name = ANY(%(names)s) RETURNING name"""
 _ALL: Final = "SELECT *, extract(epoch FROM now())::float8 AS now FROM site WHERE name = ANY(%(names)s) FOR UPDATE"

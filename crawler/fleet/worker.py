@@ -17,7 +17,7 @@ import signal
 import socket
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import anyio
 from anyio.abc import TaskStatus
@@ -48,9 +48,10 @@ _FORGET_SECONDS: Final = 3_600.0  # between two reads of all origins: with a mil
 _SEEN: Final = """INSERT INTO worker (id, host, process, version, slots)
   VALUES (%(id)s, %(host)s, %(process)s, %(version)s, %(slots)s)
   ON CONFLICT (id) DO UPDATE SET host = excluded.host, process = excluded.process, version = excluded.version,
-    slots = excluded.slots, started = now(), seen = now(), draining = false"""
+    slots = excluded.slots, started = now(), seen = now(), draining = false RETURNING draining"""
 _STILL_SEEN: Final = "UPDATE worker SET seen = now() WHERE id = %(id)s RETURNING draining"
 _GONE: Final = "DELETE FROM worker WHERE id = %(id)s"
+_FORGET: Final = "DELETE FROM worker WHERE seen < now() - interval '1 day'"
 _DRAIN: Final = "UPDATE worker SET draining = true WHERE id = ANY(%(ids)s) OR host = ANY(%(ids)s) RETURNING id"
 
 
@@ -97,15 +98,18 @@ class FleetWorker:
         """Work until a signal or a drain; then let the runs save their states. Raises StateInUse, StorageError."""
         descriptor = hold_lock(self._root, WORKER_LOCK)
         try:
-            host, slots = socket.gethostname(), self._settings.sites_at_once
-            values = {"host": host, "process": os.getpid(), "version": __version__, "slots": slots}
-            await self._fleet.rows(_SEEN, id=self.name, **values)
+            await self._register()
             self._stop = anyio.Event()
             async with anyio.create_task_group() as tasks:
                 await tasks.start(self._handle_signals)
                 for service in (self._broker.serve, self._keep_leases, self._search):
                     tasks.start_soon(service)
-                log.info("siteatlas %s: worker %s runs %d sites at once", __version__, self.name, slots)
+                log.info(
+                    "siteatlas %s: worker %s runs %d sites at once",
+                    __version__,
+                    self.name,
+                    self._settings.sites_at_once,
+                )
                 await self._work()
                 tasks.cancel_scope.cancel()
             with suppress(StorageError):
@@ -113,6 +117,11 @@ class FleetWorker:
             log.info("stopped")
         finally:
             os.close(descriptor)
+
+    async def _register(self) -> list[dict[str, Any]]:
+        host, slots = socket.gethostname(), self._settings.sites_at_once
+        values = {"host": host, "process": os.getpid(), "version": __version__, "slots": slots}
+        return await self._fleet.rows(_SEEN, id=self.name, **values)
 
     async def _work(self) -> None:
         """Take jobs until the stop; returns when the runs have ended."""
@@ -173,10 +182,12 @@ class FleetWorker:
         while not self._stop.is_set():
             try:
                 if len(self._runs) < self._settings.sites_at_once:
-                    await dispatch(self._fleet, self._settings.queue_limit)
+                    settings = self._settings
+                    await dispatch(self._fleet, settings.queue_limit, by_address=settings.by_address)
                 if boot_time() >= forget_at:
                     await forget_origins(self._fleet)
                     await forget_deliveries(self._fleet)
+                    await self._fleet.rows(_FORGET)
                     forget_at = boot_time() + _FORGET_SECONDS
                 self._mark_away(None)
             except (StorageError, ConnectorException) as error:
@@ -192,7 +203,7 @@ class FleetWorker:
             held: set[str] | None = None
             try:
                 held = await renew_leases(self._fleet, {name: run.lease.epoch for name, run in runs.items()}, seconds)
-                (row,) = await self._fleet.rows(_STILL_SEEN, id=self.name) or ({"draining": False},)
+                (row,) = await self._fleet.rows(_STILL_SEEN, id=self.name) or await self._register()
             except StorageError as error:
                 self._mark_away(error)
             else:

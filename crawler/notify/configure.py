@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crawler.config.config import Config
 from crawler.config.plan import CrawlPlan
 from crawler.config.secrets import reveal_secret
 from crawler.errors import UsageError
@@ -52,15 +53,15 @@ def check_channels(plan: CrawlPlan) -> ConfiguredChannels:
 
     Raises UsageError for a secret that is missing or bad, a template that fails, a hub without a feed and so on.
     """
-    return build_channels(plan, build_http(plan), _fetch_nothing)
+    return build_channels(plan, build_http(plan.config), _fetch_nothing)
 
 
-def build_http(plan: CrawlPlan) -> HttpSender:
+def build_http(config: Config) -> HttpSender:
     """Build the HTTP sender. Raises UsageError."""
-    fetch = plan.config.fetch
+    fetch = config.fetch
     return HttpSender(
         fetch.user_agent,
-        plan.config.notify.timeout,
+        config.notify.timeout,
         Path(fetch.ca_file) if fetch.ca_file else None,
         reveal_secret(fetch.proxy),
     )

@@ -188,7 +188,7 @@ async def _check_live(plan: CrawlPlan, site: LiveSite, run: Run) -> SendResult:
 @asynccontextmanager
 async def _channels_and_site(plan: CrawlPlan) -> AsyncIterator[tuple[ConfiguredChannels, LiveSite]]:
     """The configured channels and the public site. Raises UsageError."""
-    async with build_http(plan) as http, LiveSite(plan) as site:
+    async with build_http(plan.config) as http, LiveSite(plan) as site:
         yield build_channels(plan, http, site.fetch), site
 
 

@@ -51,7 +51,7 @@ _decode = msgspec.msgpack.Decoder(Page).decode
 def leading_names(plan: CrawlPlan) -> list[str]:
     """The names of the files in other formats that the configuration asks for; some may have more files beside them."""
     output = plan.config.output
-    names = [f"{_stem(plan)}{_FORMATS[name][1]}" for name in output.formats]
+    names = [f"{_stem(plan)}{_FORMATS[name][1]}" for name in _chosen(plan)]
     names += [f"{_stem(plan)}.html"] if output.html_sitemap else []
     return names + ([LLMS_TXT] if output.llms_txt else [])
 
@@ -67,6 +67,11 @@ def with_formats_of(plan: CrawlPlan, names: Collection[str]) -> CrawlPlan:
     chosen = {"formats": tuple(formats), "html_sitemap": f"{stem}.html" in names, "llms_txt": LLMS_TXT in names}
     output = plan.config.output.model_copy(update=chosen)
     return replace(plan, config=plan.config.model_copy(update={"output": output}))
+
+
+def _chosen(plan: CrawlPlan) -> list[str]:
+    """The formats of sitemaps that the configuration asks for, beside XML."""
+    return [name for name in _FORMATS if name in plan.config.output.formats]
 
 
 def check_formats_are_ours(plan: CrawlPlan, store: Store) -> None:
@@ -96,7 +101,7 @@ def publish_formats(
     """
     files: list[PublishedFile] = []
     notes: list[str] = []
-    for format_name in plan.config.output.formats:
+    for format_name in _chosen(plan):
         published, left_out = _publish_format(db, plan, destination, format_name)
         if published:
             files += (PublishedFile(one.name, one.url, one.entries, one.stored) for one in reversed(published.files))

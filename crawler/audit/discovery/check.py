@@ -3,15 +3,27 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
-from msgspec import Struct
-from msgspec.structs import force_setattr
-
+from crawler.audit.discovery.readers import (
+    SEARCH_READERS,
+    SiteReader,
+    check_ai_access,
+    check_preferences,
+    check_reader,
+    likely_cause,
+)
+from crawler.audit.discovery.result import (
+    CheckStatus,
+    Declaration,
+    DiscoveryCheck,
+    check_failed,
+    check_passed,
+    check_unknown,
+)
 from crawler.config.config import Config
 from crawler.config.plan import plan_scope
 from crawler.crawl.download import DocumentNotFound, Downloader
@@ -35,74 +47,8 @@ from sitemap import (
     form,
     iter_entries,
     missing_lines,
-    shorten,
     sitemaps_in,
 )
-
-
-class CheckStatus(StrEnum):
-    """The outcome of one check."""
-
-    OK = "ok"
-    PROBLEM = "problem"
-    UNKNOWN = "not checked"
-
-
-class DiscoveryCheck(Struct, frozen=True):
-    """One check. ``about`` is a stable name, ``message`` and ``remedy`` are sentences."""
-
-    about: str
-    status: CheckStatus
-    message: str
-    remedy: str = ""
-
-    def __post_init__(self) -> None:
-        force_setattr(self, "message", shorten(self.message))
-
-
-class Declaration(Struct, frozen=True, kw_only=True):
-    """The result for one sitemap. ``missing`` has the lines that each robots.txt lacks, by its URL."""
-
-    name: str
-    sitemap_url: str
-    robots_url: str
-    checks: tuple[DiscoveryCheck, ...]
-    missing: dict[str, list[str]]
-
-    @property
-    def is_ok(self) -> bool:
-        """Whether there is no problem."""
-        return all(check.status is not CheckStatus.PROBLEM for check in self.checks)
-
-    def as_json(self) -> dict[str, Any]:
-        """The same as JSON values."""
-        return {
-            "name": self.name,
-            "sitemap_url": self.sitemap_url,
-            "robots_url": self.robots_url,
-            "well": self.is_ok,
-            "checks": [
-                {"about": check.about, "outcome": check.status, "told": check.message, "remedy": check.remedy}
-                for check in self.checks
-            ],
-            "missing": self.missing,
-        }
-
-
-def check_passed(about: str, message: str) -> DiscoveryCheck:
-    """A check without a problem."""
-    return DiscoveryCheck(about, CheckStatus.OK, message)
-
-
-def check_failed(about: str, message: str, remedy: str) -> DiscoveryCheck:
-    """A check that found a problem."""
-    return DiscoveryCheck(about, CheckStatus.PROBLEM, message, remedy)
-
-
-def check_unknown(about: str, message: str) -> DiscoveryCheck:
-    """A check that could not be made."""
-    return DiscoveryCheck(about, CheckStatus.UNKNOWN, message)
-
 
 CRAWLERS: Final = ("*", "Googlebot", "Bingbot")
 """User agents that must be allowed to fetch the sitemap."""
@@ -230,6 +176,16 @@ def check_sitemap_response(reply: Reply, sitemap_url: Url) -> Iterator[Discovery
         )
     else:
         yield check_passed("sitemap.direct", "the sitemap is served without a redirect")
+    if len(reply.body) > MAX_BYTES:
+        yield check_failed(
+            "sitemap.size",
+            f"the sitemap has more than {MAX_BYTES:,} bytes, which no search engine reads",
+            "split it into several files under an index",
+        )
+    if tag := reply.header("x-robots-tag"):
+        yield check_passed(
+            "sitemap.robots_tag", f"X-Robots-Tag: {tag} keeps the file out of results, and is no obstacle"
+        )
     fault, kind = _sniff(reply.body, sitemap_url)
     yield _check_label(reply, kind)
     if fault:
@@ -345,9 +301,10 @@ MAX_NAMED: Final = 5  # sitemaps in robots.txt to try
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())
 
 
-def check_discovery(name: str, config: Config) -> Declaration:
+def check_discovery(name: str, config: Config, *, as_readers: bool = False) -> Declaration:
     """Check the sitemap of a site. Raises UsageError; problems of the site are part of the result.
 
+    ``as_readers`` also requests the sitemap under the names of search engines.
     It requests the public site, never ``fetch.source``, and sends it no secrets of the source. Without a configured
     sitemap URL and without an output directory, it checks the sitemap that the site declares.
     """
@@ -355,12 +312,33 @@ def check_discovery(name: str, config: Config) -> Declaration:
     robots_url = f"{origin_of(sitemap_url)}/robots.txt"
     public = _public_config(config)
     with Downloader(public, list(dict.fromkeys((origin_of(sitemap_url), origin_of(seed)))), MAX_BYTES) as downloader:
-        checker = _DiscoveryChecker(downloader, sitemap_url, robots_url, config)
+        checker = _DiscoveryChecker(downloader, seed, sitemap_url, robots_url, config)
         assumed = () if config.site.sitemap_url or config.output.directory else tuple(checker.find_other_sitemap())
         checks = (*assumed, *checker.checks())
+        if as_readers:
+            checks += tuple(_check_readers(public, checker))
+            checks += (likely_cause(checks, has_robots=checker.has_robots),)
     return Declaration(
         name=name, sitemap_url=checker.sitemap_url, robots_url=robots_url, checks=checks, missing=checker.missing
     )
+
+
+def _check_readers(config: Config, checker: "_DiscoveryChecker") -> Iterator[DiscoveryCheck]:
+    own = checker.answer()
+    for reader in SEARCH_READERS:
+        check = check_reader(reader, own, _answer_to(reader, config, checker.sitemap_url))
+        if own is not None or check.status is CheckStatus.OK:  # else it fails for everybody
+            yield check
+
+
+def _answer_to(reader: SiteReader, config: Config, url: Url) -> Reply | str:
+    """The answer to a request under the name of a reader, or why there is none."""
+    named = config.model_copy(update={"fetch": config.fetch.model_copy(update={"user_agent": reader.agent})})
+    with Downloader(named, [origin_of(url)], MAX_BYTES) as downloader:
+        try:
+            return downloader.answer(url)
+        except SourceError as error:
+            return str(error)
 
 
 def published_file(config: Config, sitemap_url: Url) -> Path | None:
@@ -382,11 +360,13 @@ def _public_config(config: Config) -> Config:
 class _DiscoveryChecker:
     """Makes the checks in the order of the output. ``missing`` grows meanwhile."""
 
-    def __init__(self, downloader: Downloader, sitemap_url: Url, robots_url: str, config: Config) -> None:
+    def __init__(self, downloader: Downloader, start: Url, sitemap_url: Url, robots_url: str, config: Config) -> None:
         self.missing: dict[str, list[str]] = {}
         self.sitemap_url = sitemap_url
+        self.has_robots = True
         self._downloader = downloader
         self._reply = cache(downloader.get)
+        self._start = start
         self._robots_url = robots_url
         self._file = published_file(config, sitemap_url)
         self._config = config
@@ -421,10 +401,18 @@ class _DiscoveryChecker:
         yield from self._robots()
         yield from self._sitemap()
 
+    def answer(self) -> Reply | None:
+        """The answer to a request for the sitemap under our own name, None without one."""
+        try:
+            return self._reply(self.sitemap_url)
+        except SourceError:
+            return None
+
     def _robots(self) -> Iterator[DiscoveryCheck]:
         try:
             reply = self._reply(self._robots_url)
         except DocumentNotFound as error:
+            self.has_robots = False
             self._note_missing_line(self._robots_url)
             yield check_failed("robots.answers", str(error), "create a robots.txt there with the line below")
             return
@@ -445,12 +433,16 @@ class _DiscoveryChecker:
         if declared.status is CheckStatus.PROBLEM:
             self._note_missing_line(self._robots_url)
         yield check_allowed(reply.body, self.sitemap_url, time.time())
+        yield check_ai_access(reply.body, self._start, time.time())
+        yield from check_preferences(reply.body)
 
     def _sitemap(self) -> Iterator[DiscoveryCheck]:
         try:
             reply = self._reply(self.sitemap_url)
         except SourceError as error:
             remedy = "configure the web server to serve the sitemap there, or give its URL with --sitemap-url"
+            if "certificate" in str(error):
+                remedy = "install the certificate with all intermediate ones: readers do not fetch missing ones"
             yield check_failed("sitemap.answers", _error_text(self.sitemap_url, error), remedy)
             return
         yield from check_sitemap_response(reply, self.sitemap_url)

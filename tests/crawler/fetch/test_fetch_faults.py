@@ -86,11 +86,12 @@ async def test_rfc9110_what_is_no_get_arrives_whole_and_is_never_repeated(
     ],
 )
 async def test_ours_a_head_is_an_answer_where_the_body_is_optional(
-    hurried: Fetcher, server: HostileServer, steps: tuple[Step, ...], body: bytes
+    case: tuple[type, str], server: HostileServer, steps: tuple[Step, ...], body: bytes
 ) -> None:
     server.route("/", *steps)
-    limits = BodyLimits(is_optional=True)
-    got = await hurried.fetch(Url(server.url()), method="POST", body=limits)
+    impatient = FetchLimits(connect=10, first_byte=10, idle=0.35, total=30)
+    async with Fetcher(case[0](limits=impatient), IDENTITY, policy(server), impatient) as fetcher:
+        got = await fetcher.fetch(Url(server.url()), method="POST", body=BodyLimits(is_optional=True))
     assert isinstance(got, Reply)
     assert (got.status, got.body, bool(got.cut)) == (200, body, True)
 

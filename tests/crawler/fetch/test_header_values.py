@@ -14,6 +14,7 @@ from crawler.fetch.header_values import content_type
         ("sitemap.txt", "text/plain; charset=utf-8"),
         ("new.atom", "application/atom+xml"),
         ("new.rss", "application/rss+xml"),
+        ("sitemap-docs-2.html", "text/html; charset=utf-8"),
         ("style.css", "text/css; charset=utf-8"),
         ("sitemap.xsl", "text/xsl"),
         ("robots", "application/octet-stream"),

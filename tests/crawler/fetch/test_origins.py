@@ -20,7 +20,8 @@ from crawler.model import Failure, Reply, Url
 
 pytestmark = pytest.mark.anyio
 
-LIMITS = FetchLimits(connect=0.3, first_byte=1, idle=0.5, total=1.5)
+LIMITS = FetchLimits(connect=10, first_byte=10, idle=10, total=30)
+IMPATIENT = FetchLimits(connect=0.3, first_byte=10, idle=10, total=30)
 IDENTITY = Identity(user_agent="TestBot/1.0")
 
 
@@ -58,9 +59,10 @@ def make(
     *origins: str,
     options: TransportOptions | None = None,
     resolver: HostResolver = system_resolver,
+    limits: FetchLimits = LIMITS,
 ) -> Fetcher:
     policy = AddressPolicy.for_seeds(origins)
-    return Fetcher(case[0](options, LIMITS), IDENTITY, policy, LIMITS, resolver)
+    return Fetcher(case[0](options, limits), IDENTITY, policy, limits, resolver)
 
 
 async def code(fetcher: Fetcher, url: str) -> str:
@@ -165,7 +167,7 @@ async def test_ours_slow_resolver_ends_at_the_connect_limit(case: tuple[type, st
     async def slow(host: str, port: int) -> list[str]:
         await anyio.sleep_forever()
 
-    async with make(case, resolver=slow) as fetcher:
+    async with make(case, resolver=slow, limits=IMPATIENT) as fetcher:
         got = await fetcher.fetch(Url("http://site.example/"))
     assert isinstance(got, Failure)
     assert got.code == "net.dns_temporary"
@@ -239,7 +241,7 @@ async def test_ours_unchecked_certificates_are_for_named_hosts_only(
 async def test_ours_stalled_handshake(case: tuple[type, str], server: HostileServer) -> None:
     server.greet(sleep(3))
     origin = server.origin().replace("http:", "https:")
-    async with make(case, origin) as fetcher:
+    async with make(case, origin, limits=IMPATIENT) as fetcher:
         assert await code(fetcher, f"{origin}/") == "time.tls"
 
 

@@ -300,6 +300,22 @@ async def test_ours_one_job_of_an_origin_waits_and_leaves_room_for_others(
     assert sorted(ran) == sorted(["z", *(each.name for each in shared)])  # each once: none starves
 
 
+async def test_ours_one_job_of_an_address_waits_when_addresses_count(
+    clocked: tuple[FleetDatabase, DatabaseClock],
+) -> None:
+    fleet, clock = clocked
+    await apply_sites(fleet, [site("a"), site("b"), site("c"), site("new")])
+    await fleet.rows("UPDATE site SET address = '192.0.2.1' WHERE name IN ('a', 'b')")
+    await fleet.rows("UPDATE site SET address = '192.0.2.2' WHERE name = 'c'")
+    await clock.set(START + 3_601)
+    assert await dispatch(fleet, 10, by_address=True) == 3
+    assert await dispatch(fleet, 10, by_address=True) == 0
+    (left,) = await fleet.rows("SELECT name FROM site WHERE queued IS NULL")
+    moved = FleetSite(left["name"], site("moved").config, site("moved").origin)
+    await apply_sites(fleet, [moved, *(site(name) for name in {"a", "b"} - {moved.name})])
+    assert await dispatch(fleet, 10, by_address=True) == 1  # whose address is not known yet
+
+
 async def test_ours_a_worker_leaves_a_site_that_a_newer_version_configured_to_others(
     clocked: tuple[FleetDatabase, DatabaseClock],
 ) -> None:

@@ -244,6 +244,22 @@ async def test_ours_no_two_runs_ever_hold_an_origin(
         assert len(seen) > 20
 
 
+async def test_ours_a_run_stores_the_address_of_its_site(database: str) -> None:
+    async with workers(database, 1, lease=2.0, by_address=True) as (broker,):
+        await broker.fleet.rows(
+            "INSERT INTO site (name, config, origin) VALUES ('shop', '{}', 'http://127.0.0.1:7'), "
+            "('blog', '{}', 'http://127.0.0.1:8')"
+        )
+        async with broker.run("shop", 1) as run:
+            for origin in ("http://127.0.0.1:7", "http://127.0.0.2:8"):
+                assert run.hear(encode_message(OriginMessage(origin, "take")))
+            with anyio.fail_after(20):
+                while len(run.located) < 2:  # noqa: ASYNC110 - the broker does it
+                    await anyio.sleep(0.02)
+        found = await broker.fleet.rows("SELECT name, address FROM site ORDER BY name")
+        assert [tuple(row.values()) for row in found] == [("blog", None), ("shop", "127.0.0.1")]
+
+
 async def test_ours_an_origin_that_nobody_uses_is_forgotten(database: str) -> None:
     async with open_fleet(database, checked=False) as fleet:
         await initialize(fleet)

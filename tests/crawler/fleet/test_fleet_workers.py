@@ -118,12 +118,19 @@ def children(pid: int) -> list[int]:
 def test_ours_two_workers_run_each_due_site_once(tmp_path: Path, database: str) -> None:
     names = [f"site{number}" for number in range(5)]
     with fleet_of(tmp_path, database, names) as fleet:
+        fleet.rows(
+            "INSERT INTO worker (id, host, process, version, slots, seen) VALUES ('lost a day ago', 'h', 1, '1', 1, "
+            "now() - interval '25 h'), ('silent', 'h', 1, '1', 1, now() - interval '23 h') RETURNING id"
+        )
         workers = [fleet.start(), fleet.start()]
         fleet.wait(lambda: len(fleet.done()) >= len(names))
         time.sleep(1)
         assert fleet.done() == names
         assert [fleet.listed(name) for name in names] == [9] * len(names)
         assert [site.paths.count("/1") for site in fleet.sites.values()] == [1] * len(names)
+        assert {row["id"] for row in fleet.rows("SELECT id FROM worker")} & {"lost a day ago", "silent"} == {"silent"}
+        fleet.rows("DELETE FROM worker RETURNING id")  # as if they had been suspended for a day
+        fleet.wait(lambda: len(fleet.rows("SELECT 1 FROM worker")) == 2)
         for process in workers:
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) == 0

@@ -91,7 +91,7 @@ def test_ours_a_site_where_all_is_well_has_no_problem_and_lacks_no_line(site: Ww
     found = site.check()
     assert found.is_ok
     assert {each.about for each in found.checks} == {
-        *("robots.answers", "robots.type", "robots.text", "sitemap.declared", "sitemap.allowed"),
+        *("robots.answers", "robots.type", "robots.text", "sitemap.declared", "sitemap.allowed", "ai.access"),
         *("sitemap.answers", "sitemap.direct", "sitemap.type", "sitemap.is_one"),
     }
     assert {each.status for each in found.checks} == {CheckStatus.OK}

@@ -4,12 +4,17 @@ import gzip
 import os
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from web_made import DAY, NOW, board, index, replace, site, urlset, usual
 from web_served import Served, serving
+
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import PublishedFile, RunStore
 
 NAME = "/published/shop/"
 BIG = urlset(20_000)
@@ -309,3 +314,18 @@ def test_ours_reports_of_an_audit_are_served_as_they_were_written(tmp_path: Path
         assert "audit.json" not in page
         assert "weak.noindex.csv" in page
     assert DAY < NOW
+
+
+@pytest.mark.parametrize(("name", "kind"), [("llms.txt", "text/plain"), ("sitemap.html", "text/html")])
+def test_ours_the_daemon_serves_the_other_formats(tmp_path: Path, name: str, kind: str) -> None:
+    shop = usual(tmp_path)
+    with closing(STATE_DB.open(shop.state / STATE_DB.file)) as db:
+        runs = RunStore(db)
+        last = runs.last(1)[0]
+        runs.write(structs.replace(last, other_formats=[PublishedFile(name, f"https://shop.example/{name}", 3, 4)]))
+    (shop.output / name).write_text("text")
+    (shop.output / f"other-{name}").write_text("secret")
+    with serving(board(shop), serve_sitemaps=True) as server:
+        status, headers, body = server.ask(f"/published/shop/{name}")
+        assert (status, headers["content-type"].partition(";")[0], body) == (200, kind, b"text")
+        assert server.ask(f"/published/shop/other-{name}")[0] == 404

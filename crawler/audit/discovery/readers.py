@@ -1,0 +1,227 @@
+"""Who reads a site, and what each is told: search engines and AI crawlers, by robots.txt and by the server. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.audit.discovery.result import CheckStatus, DiscoveryCheck, check_failed, check_passed
+from crawler.fetch.challenge import detect_challenge
+from crawler.model import Reply, Url
+from crawler.robots.rules import Blocked, parse_robots
+from crawler.units import count_text
+from sitemap import shorten
+
+
+class SiteReader(Struct, frozen=True):
+    """A crawler: its ``name`` in robots.txt, what it reads for, and its user agent, "" if it has no own requests."""
+
+    name: str
+    purpose: str
+    agent: str = ""
+
+
+SEARCH_READERS: Final = (
+    # https://developers.google.com/crawling/docs/crawlers-fetchers/google-common-crawlers
+    SiteReader(
+        "Googlebot",
+        "search",
+        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; "
+        "+http://www.google.com/bot.html) Chrome/141.0.0.0 Safari/537.36",
+    ),
+    # https://www.bing.com/webmasters/help/which-crawlers-does-bing-use-8c184ec0
+    SiteReader(
+        "Bingbot",
+        "search",
+        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; "
+        "+http://www.bing.com/bingbot.htm) Chrome/141.0.0.0 Safari/537.36",
+    ),
+)
+AI_READERS: Final = (
+    # https://platform.openai.com/docs/bots
+    SiteReader("GPTBot", "training"),
+    SiteReader("OAI-SearchBot", "search"),
+    SiteReader("ChatGPT-User", "user requests"),
+    # https://support.claude.com/en/articles/8896518
+    SiteReader("ClaudeBot", "training"),
+    SiteReader("Claude-SearchBot", "search"),
+    SiteReader("Claude-User", "user requests"),
+    # https://docs.perplexity.ai/guides/bots
+    SiteReader("PerplexityBot", "search"),
+    # https://developers.google.com/crawling/docs/crawlers-fetchers/google-common-crawlers#google-extended
+    SiteReader("Google-Extended", "training"),
+    # https://support.apple.com/en-us/119829
+    SiteReader("Applebot-Extended", "training"),
+    SiteReader("CCBot", "training"),  # https://commoncrawl.org/ccbot
+    SiteReader("Bytespider", "training"),
+    # https://developers.facebook.com/docs/sharing/webmasters/web-crawlers
+    SiteReader("meta-externalagent", "training"),
+    SiteReader("Amazonbot", "training"),  # https://developer.amazon.com/amazonbot
+)
+
+_SIGNALS: Final = {"search": ("yes", "no"), "ai-input": ("yes", "no"), "ai-train": ("yes", "no")}
+"""https://contentsignals.org"""
+_SIGNAL_USES: Final = ("immediate", "reference", "full")  # of "use", which Cloudflare's managed robots.txt has
+_USAGE_VALUES: Final = ("y", "n")
+"""https://datatracker.ietf.org/doc/html/draft-ietf-aipref-attach-05, draft-ietf-aipref-vocab-08"""
+_FIREWALL_STATUSES: Final = frozenset({401, 403, 429, 503})
+_field = re.compile(r"[ \t]*+([^:#\r\n]*+):([^#\r\n]*+)").match
+_MAX_QUOTED: Final = 60  # characters
+
+
+def check_ai_access(body: bytes, start: Url, now: float) -> DiscoveryCheck:
+    """Which AI crawlers may fetch the start page. No answer is wrong, so this is never a problem."""
+    blocked = [
+        reader for reader in AI_READERS if isinstance(parse_robots(body, reader.name, now).can_fetch(start), Blocked)
+    ]
+    if not blocked:
+        return check_passed("ai.access", f"robots.txt allows all {len(AI_READERS)} known AI crawlers")
+    names = {
+        purpose: [one.name for one in blocked if one.purpose == purpose]
+        for purpose in ("training", "search", "user requests")
+    }
+    listed = "; ".join(f"{', '.join(found)} ({purpose})" for purpose, found in names.items() if found)
+    if len(blocked) == len(AI_READERS):
+        return check_passed("ai.access", f"robots.txt blocks all {len(AI_READERS)} known AI crawlers")
+    return check_passed(
+        "ai.access", f"robots.txt blocks {len(blocked)} of {len(AI_READERS)} known AI crawlers: {listed}"
+    )
+
+
+def check_preferences(body: bytes) -> Iterator[DiscoveryCheck]:
+    """Whether the lines of robots.txt about the use of content by AI can be understood; nothing without such lines.
+
+    ``Content-Signal`` is that of https://contentsignals.org, ``Content-Usage`` that of
+    https://datatracker.ietf.org/doc/html/draft-ietf-aipref-attach-05.
+    """
+    found, group, in_agents = 0, 0, False
+    stated: dict[tuple[int, str, str], str] = {}
+    for number, line in enumerate(body.decode("utf-8", "replace").splitlines(), 1):
+        if not (match := _field(line)):
+            continue
+        field, value = match[1].strip().lower(), match[2].strip()
+        if field == "user-agent":
+            group += not in_agents
+        in_agents = field == "user-agent"
+        if field not in ("content-signal", "content-usage"):
+            continue
+        found += 1
+        place = f"line {number} of robots.txt"
+        if not group:
+            yield check_failed(
+                "ai.preferences", f"{place} stands before the first User-agent line", "move it below User-agent: *"
+            )
+        faults = _signal_faults(value) if field == "content-signal" else _usage_faults(value)
+        for fault, remedy in faults:
+            yield check_failed("ai.preferences", f"{place}: {fault}", remedy)
+        for key, choice in _pairs(value):
+            before = stated.setdefault((group, field, key), choice)
+            if before != choice and field == "content-signal":
+                yield check_failed(
+                    "ai.preferences",
+                    f"{place}: {key} is {_quoted(before)} and {_quoted(choice)} in one group",
+                    "state it once",
+                )
+    if found:
+        yield check_passed(
+            "ai.preferences", f"robots.txt has {count_text(found, 'line')} about the use of content by AI"
+        )
+
+
+def _signal_faults(value: str) -> Iterator[tuple[str, str]]:
+    remedy = "write it as in Content-Signal: search=yes, ai-input=yes, ai-train=no"
+    if not value:
+        yield "Content-Signal has no value", remedy
+    for key, choice in _pairs(value):
+        if key == "use":
+            if choice not in _SIGNAL_USES:
+                yield f"use={_quoted(choice)} is not one of {', '.join(_SIGNAL_USES)}", remedy
+        elif key not in _SIGNALS:
+            yield f"{_quoted(key)} is not a content signal ({', '.join(_SIGNALS)})", remedy
+        elif choice not in _SIGNALS[key]:
+            yield f"{key}={_quoted(choice)} is neither yes nor no", remedy
+
+
+def _usage_faults(value: str) -> Iterator[tuple[str, str]]:
+    remedy = "write it as in Content-Usage: train-ai=n, or Content-Usage: /news/ train-ai=n"
+    pairs = list(_pairs(value))
+    if not pairs:
+        yield "Content-Usage has no preference", remedy
+    for key, choice in pairs:
+        if choice not in _USAGE_VALUES:
+            yield f"{_quoted(key)}={_quoted(choice)} is neither y nor n", remedy
+
+
+def _pairs(value: str) -> Iterator[tuple[str, str]]:
+    """The pairs of a list such as ``search=yes, ai-train=no``, after a path if there is one."""
+    path, blank, rest = value.partition(" ")
+    if path.startswith(("/", "*")):
+        value = rest if blank else ""
+    for item in filter(None, (part.strip() for part in value.split(","))):
+        key, _, choice = item.partition("=")
+        yield key.strip().lower(), choice.strip().lower()
+
+
+def _quoted(text: str) -> str:
+    return repr(shorten(text, _MAX_QUOTED))
+
+
+_LOG_REMEDY: Final = "look in the log of the server or firewall what it answers to the real crawler"
+
+
+def check_reader(reader: SiteReader, own: Reply | None, reply: Reply | str) -> DiscoveryCheck:
+    """What the server answers to the name of a search engine. ``own`` is the answer with status 200 to our own name.
+
+    ``reply`` is a sentence when there is no answer. A firewall that verifies addresses refuses us under that name, and
+    rightly, so a refusal is no problem.
+    """
+    about, name = f"reader.{reader.name.lower()}", reader.name
+    if isinstance(reply, str):
+        return check_failed(about, f"as {name}: {reply}", _LOG_REMEDY)
+    vendor = challenge.vendor if (challenge := detect_challenge(reply)) else ""
+    if vendor or (own is not None and reply.status in _FIREWALL_STATUSES):
+        said = f"{vendor} answers with a challenge" if vendor else f"the server answers {reply.status}"
+        remedy = f"a firewall that verifies addresses refuses this machine, and lets {name} itself in: {_LOG_REMEDY}"
+        return DiscoveryCheck(about, CheckStatus.UNKNOWN, f"as {name}: {said}", remedy)
+    if reply.status != 200:
+        return check_failed(about, f"as {name}: the server answers {reply.status}", _LOG_REMEDY)
+    if own is not None and reply.url != own.url:
+        return check_failed(about, f"as {name}: the server redirects to {reply.url}", "serve the same to everybody")
+    coding = reply.header("content-encoding")
+    facts = [reply.header("content-type") or "no Content-Type", f"{len(reply.body):,} bytes"]
+    facts += [f"{coding} on the way"] if coding else []
+    text = f"as {name}: 200, {', '.join(facts)}"
+    if own is not None and own.body != reply.body:
+        remedy = "compare the two, if the sitemap is not written anew for each request"
+        return DiscoveryCheck(about, CheckStatus.UNKNOWN, f"{text}, but another content than for Siteatlas", remedy)
+    return check_passed(about, f"{text}, as for Siteatlas")
+
+
+_CAUSES: Final = (
+    ("robots.answers", "robots.txt cannot be fetched, and Google does not fetch a sitemap before it knows robots.txt"),
+    ("sitemap.allowed", "robots.txt blocks the sitemap"),
+    ("sitemap.answers", "the sitemap cannot be fetched"),
+    ("sitemap.size", "the sitemap is too large"),
+    ("sitemap.is_one", "the response is no sitemap"),
+    ("sitemap.direct", "the sitemap redirects"),
+    ("files.answer", "files that the index lists cannot be fetched"),
+    ("reader.googlebot", "the server answers Googlebot differently"),
+    ("sitemap.type", "the content type is wrong"),
+)
+
+
+def likely_cause(checks: Iterable[DiscoveryCheck], *, has_robots: bool) -> DiscoveryCheck:
+    """Why Search Console says "Couldn't fetch", if it does, by the other checks.
+
+    Without a robots.txt (404) Google fetches everything: https://www.rfc-editor.org/rfc/rfc9309#section-2.3.1.3.
+    """
+    states = {check.about: check.status for check in checks if check.status is not CheckStatus.OK}
+    text, about = 'if Search Console says "Couldn\'t fetch"', "search_console.cause"
+    for name, cause in _CAUSES[0 if has_robots else 1 :]:
+        if states.get(name) is CheckStatus.PROBLEM:
+            return check_passed(about, f"{text}, the likely cause is that {cause}")
+    if "reader.googlebot" in states:
+        return check_passed(about, f"{text}, a firewall may refuse Googlebot")
+    remedy = "Google also says so before it has tried: wait some days, then look for Googlebot in the log of the server"
+    return DiscoveryCheck(about, CheckStatus.OK, f"{text}, no cause was found", remedy)
