@@ -2,13 +2,17 @@
 
 import doctest
 import re
+import subprocess
+import sys
 import tempfile
 import tomllib
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 import typer.main
 from scripted import Answer, links, scripted
+from selectolax.lexbor import LexborHTMLParser
 
 from crawler import errors
 from crawler.audit.rules import RULES
@@ -166,3 +170,26 @@ def test_ours_the_program_in_the_manual_runs(
         lines = capsys.readouterr().out.splitlines()
         assert lines[0] == f"published 3 ['{site.url}sitemap.xml']"
         assert lines[1].startswith(f"{site.url}b listed in a sitemap")
+
+
+@pytest.mark.slow
+def test_ours_the_manual_becomes_html_and_man_pages_without_warnings(tmp_path: Path) -> None:
+    for builder in ("html", "man"):
+        words = (sys.executable, "-m", "sphinx", "-W", "-n", "-q", "-c", "docs", "-b", builder, ".", tmp_path / builder)
+        built = subprocess.run(words, check=False, cwd=ROOT, capture_output=True, text=True, timeout=300)
+        assert (built.returncode, built.stderr) == (0, "")
+    written = {path: LexborHTMLParser(text_of(path)) for path in (tmp_path / "html").rglob("*.html")}
+    identifiers = {path: {node.id for node in page.css("[id]")} for path, page in written.items()}
+    hrefs = {(path, node.attributes["href"] or "") for path, page in written.items() for node in page.css("a[href]")}
+    inner = [(path, *href.partition("#")[::2]) for path, href in hrefs if not re.match(r"[a-z]+:", href)]
+    assert len(inner) > 1000
+    for path, file, anchor in inner:
+        target = (path.parent / unquote(file)).resolve() if file else path
+        assert target.is_file(), f"{path}: {file}"
+        assert not anchor or anchor in identifiers[target], f"{path}: {file}#{anchor}"
+    assert (tmp_path / "html" / "docs" / "README.html") in written
+    group = vars(typer.main.get_command(app))["commands"]
+    pages = {path.stem: text_of(path) for path in (tmp_path / "man").glob("*.1")}
+    assert {"siteatlas", *(f"siteatlas-{name}" for name in group)} <= pages.keys()
+    assert r"\-\-max\-pages" in pages["siteatlas-crawl"]
+    assert not any("%<>" in text for text in pages.values())
