@@ -109,8 +109,11 @@ class _Rendering:
             if self._is_loaded and not self._pending and now - self._quiet_since >= QUIET_SECONDS:
                 left = limit - (now - started - self._resources.waited)
                 with anyio.move_on_after(max(left, _POLL_SECONDS)):
+                    quiet_since = self._quiet_since
                     still = await _evaluate(session, world, _QUIET)
-                    if not isinstance(still, int | float) or still >= QUIET_SECONDS * 1000:
+                    is_quiet = not isinstance(still, int | float) or still >= QUIET_SECONDS * 1000
+                    await anyio.sleep(_POLL_SECONDS)  # a request from before that answer is known by now
+                    if is_quiet and not self._pending and self._quiet_since == quiet_since:
                         return ""
             await anyio.sleep(_POLL_SECONDS)
 
@@ -130,12 +133,11 @@ class _Rendering:
     async def _answer(self, route: Route) -> None:
         """Answer one request of the page: the document by the reply, the rest by the road of the crawl."""
         request = route.request
-        asked = await self._asked(request)
-        if asked.kind != MAIN_DOCUMENT:
-            self._pending.add(request)
-        elif self._is_opened and asked.url != self._reply.url:
-            self._left_for = self._left_for or asked.url
+        self._pending.add(request)  # before the first await: on a busy machine, its headers take longer than the quiet
         try:
+            asked = await self._asked(request)
+            if asked.kind == MAIN_DOCUMENT and self._is_opened and asked.url != self._reply.url:
+                self._left_for = self._left_for or asked.url
             await self._respond(route, asked)
         finally:
             self._pending.discard(request)

@@ -6,7 +6,8 @@ Images, media and fonts are answered by stubs, because nothing is read from them
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -125,10 +126,9 @@ class ResourceRoad:
     async def fetch(self, url: Url, headers: Iterable[tuple[str, str]], page: "PageResources") -> Reply | Failure:
         """Fetch a resource at the pace of the crawl."""
         throttle, origin = self._throttle, origin_of(url)
-        asked = anyio.current_time()
-        while (pause := throttle.seconds_until_ready(origin, throttle.clock())) > 0:  # noqa: ASYNC110 - a clock, no event
-            await anyio.sleep(min(pause, 1.0))
-        page.waited += anyio.current_time() - asked
+        with page.waiting():
+            while (pause := throttle.seconds_until_ready(origin, throttle.clock())) > 0:  # noqa: ASYNC110 - a clock, no event
+                await anyio.sleep(min(pause, 1.0))
         throttle.start(url, throttle.clock())
         answer: Reply | Failure | None = None
         try:
@@ -143,9 +143,8 @@ class ResourceRoad:
     async def once(self, key: str, page: "PageResources", fetch: Fetch) -> ResourceAnswer | None:
         """The kept answer, or that of ``fetch``; pages that ask for the same at once wait for one request."""
         while key in self._fetching:
-            asked = anyio.current_time()
-            await self._fetching[key].wait()
-            page.waited += anyio.current_time() - asked
+            with page.waiting():
+                await self._fetching[key].wait()
         if kept := self.kept(key):
             return kept
         self._fetching[key] = anyio.Event()
@@ -155,8 +154,12 @@ class ResourceRoad:
             self._fetching.pop(key).set()
 
 
+MAX_REQUESTS: Final = 300
+"""Requests of one page for scripts, styles and data."""
+
+
 class PageResources:
-    """The requests of one page. ``waited`` are the seconds for which they waited for their turn.
+    """The requests of one page: at most :data:`MAX_REQUESTS`, so that a page that asks without end comes to its end.
 
     ``blocked`` are the resources that robots.txt forbids, with the reason; ``failed`` those that could not be fetched
     for a transient reason; ``scripts`` the digests of the scripts by URL.
@@ -164,10 +167,30 @@ class PageResources:
 
     def __init__(self, road: ResourceRoad) -> None:
         self._road = road
-        self.waited = 0.0
+        self._requests = 0
+        self._waiting = 0  # requests that wait for their turn now
+        self._waiting_since = self._waited = 0.0
         self.blocked: dict[str, str] = {}
         self.failed: dict[str, str] = {}
         self.scripts: dict[str, str] = {}
+
+    @property
+    def waited(self) -> float:
+        """The seconds in which any of them waited for its turn."""
+        return self._waited + (anyio.current_time() - self._waiting_since if self._waiting else 0.0)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count the time of a block as waiting."""
+        if not self._waiting:
+            self._waiting_since = anyio.current_time()
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self._waited += anyio.current_time() - self._waiting_since
 
     def document(self, reply: Reply) -> ResourceAnswer:
         """The page itself, from the answer that the crawl has already."""
@@ -177,7 +200,8 @@ class PageResources:
         """The answer to one request, None when the page does not get any."""
         if stub := _STUBS.get(request.kind):
             return ResourceAnswer(200, (("content-type", stub[0]), ("access-control-allow-origin", "*")), stub[1])
-        if not self._is_allowed(request):
+        self._requests += 1
+        if self._requests > MAX_REQUESTS or not self._is_allowed(request):
             return None
         try:
             url = normalize_url(request.url, DEFAULT_PARAMS.keeping_all)
