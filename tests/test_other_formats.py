@@ -111,6 +111,16 @@ def test_ours_many_pages_make_an_index_of_text_files(run: Run, site: Site, tmp_p
     ]
 
 
+def test_ours_a_packed_format_is_ours_under_its_packed_name(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "sitemap.txt.gz").write_bytes(b"mine")
+    assert run("--format", "text", "--gzip")[0] == 2
+    _, report = run("--format", "text", "--gzip", "--replace")
+    assert [file["name"] for file in report["other_formats"]] == ["sitemap.txt.gz"]
+    assert len(list(read(tmp_path / "out" / "sitemap.txt.gz"))) == 4
+    assert run("--format", "text", "--gzip")[0] == 0
+
+
 @pytest.mark.parametrize("name", LEADING)
 def test_ours_a_file_of_somebody_else_is_replaced_only_when_told(run: Run, tmp_path: Path, name: str) -> None:
     (tmp_path / "out").mkdir()

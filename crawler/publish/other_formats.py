@@ -51,7 +51,7 @@ _decode = msgspec.msgpack.Decoder(Page).decode
 def leading_names(plan: CrawlPlan) -> list[str]:
     """The names of the files in other formats that the configuration asks for; some may have more files beside them."""
     output = plan.config.output
-    names = [f"{_stem(plan)}{_FORMATS[name][1]}" for name in _chosen(plan)]
+    names = [f"{_stem(plan)}{_FORMATS[name][1]}{'.gz' if output.gzip else ''}" for name in _chosen(plan)]
     names += [f"{_stem(plan)}.html"] if output.html_sitemap else []
     return names + ([LLMS_TXT] if output.llms_txt else [])
 
