@@ -16,7 +16,6 @@ from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from crawler.model import DocumentKind, FetchedDocument, Page
-from crawler.parse.body_ring import BodyRing
 from crawler.parse.protocol import (
     LENGTH_PREFIX,
     ParseJob,
@@ -37,13 +36,12 @@ _WRITE_SIZE = 1 << 18  # bytes written at once: asyncio copies what the pipe can
 class _PendingDocument:
     """A document that waits for a parser process or is in one."""
 
-    __slots__ = ("crashes", "is_in_ring", "job", "page")
+    __slots__ = ("crashes", "job", "page")
 
     def __init__(self, job: ParseJob) -> None:
         self.job = job
         self.page: asyncio.Future[Page] = asyncio.get_running_loop().create_future()
         self.crashes = 0
-        self.is_in_ring = False
 
 
 class _ParserProcess:
@@ -54,7 +52,6 @@ class _ParserProcess:
 
     def __init__(self, options: ParserOptions) -> None:
         self._options = encode_message(options)
-        self._ring: BodyRing  # of the current process
         self._queue: deque[_PendingDocument] = deque()
         self._sent = 0  # documents of the queue, from the first, that the current process has
         self._added = asyncio.Event()  # set when the queue has documents that _feed has not seen
@@ -74,33 +71,20 @@ class _ParserProcess:
         """
         while True:
             await self._wait_for_document()
-            self._ring = BodyRing()
+            command = worker_command("crawler.parse.worker")
+            pipe = asyncio.subprocess.PIPE
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=pipe, stdout=pipe, limit=_READ_SIZE, env=bare_environment()
+            )
             try:
-                await self._run_process(deadline)
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._feed, process)
+                    self._fail_first(await self._collect(process, deadline))
+                    tasks.cancel_scope.cancel()
             finally:
-                self._ring.close()
-
-    async def _run_process(self, deadline: float) -> None:
-        """Start a process, and read documents until it ends."""
-        pipe, shared = asyncio.subprocess.PIPE, self._ring.descriptors
-        process = await asyncio.create_subprocess_exec(
-            *worker_command("crawler.parse.worker"),
-            *map(str, shared),
-            stdin=pipe,
-            stdout=pipe,
-            limit=_READ_SIZE,
-            env=bare_environment(),
-            pass_fds=shared,
-        )
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._feed, process)
-                self._fail_first(await self._collect(process, deadline))
-                tasks.cancel_scope.cancel()
-        finally:
-            _kill(process)
-            with anyio.CancelScope(shield=True):
-                await process.wait()
+                _kill(process)
+                with anyio.CancelScope(shield=True):
+                    await process.wait()
 
     async def _wait_for_document(self) -> None:
         while not self._queue:
@@ -117,22 +101,13 @@ class _ParserProcess:
                 self._added.clear()
                 while self._sent < len(self._queue):
                     self._sent += 1
-                    frame = memoryview(encode_message(self._shared_job(self._queue[self._sent - 1])))
+                    frame = memoryview(encode_message(self._queue[self._sent - 1].job))
                     for start in range(0, len(frame), _WRITE_SIZE):
                         stdin.write(frame[start : start + _WRITE_SIZE])
                         await stdin.drain()
                 await self._added.wait()
         except (OSError, RuntimeError):  # uvloop raises the latter
             return  # the process has ended; _collect notices
-
-    def _shared_job(self, pending: _PendingDocument) -> ParseJob:
-        """The job of a document, with the body in the shared memory if there is room."""
-        job, body = pending.job, pending.job.document.body
-        place = self._ring.put(body)
-        pending.is_in_ring = place >= 0
-        if not pending.is_in_ring:
-            return job
-        return ParseJob(replace(job.document, body=b""), job.now, job.why_scan, place, len(body))
 
     async def _collect(self, process: asyncio.subprocess.Process, deadline: float) -> str:
         """Read pages until the process ends, by a crash or at the deadline of a document; return which."""
@@ -153,8 +128,6 @@ class _ParserProcess:
     def _answer(self, page: Page) -> None:
         pending = self._queue.popleft()
         self._sent -= 1
-        if pending.is_in_ring:
-            self._ring.release()
         if not pending.page.done():  # the caller may have been cancelled
             pending.page.set_result(page)
 

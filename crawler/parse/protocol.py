@@ -42,17 +42,11 @@ class ParserOptions(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ParseJob(msgspec.Struct, frozen=True, array_like=True):
-    """One document to read. ``now`` is Unix time; ``why_scan`` is why the linear scanner must read it, or "".
-
-    With a ``length``, the body of the document is in the shared memory at ``place``
-    (:mod:`crawler.parse.body_ring`).
-    """
+    """One document to read. ``now`` is Unix time; ``why_scan`` is why the linear scanner must read it, or ""."""
 
     document: FetchedDocument
     now: float
     why_scan: str = ""
-    place: int = -1
-    length: int = 0
 
 
 decode_options = msgspec.msgpack.Decoder(ParserOptions).decode

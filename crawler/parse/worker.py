@@ -23,7 +23,6 @@ from webencodings.labels import LABELS
 
 import sitemap
 from crawler.model import DocumentKind, FetchedDocument, Page
-from crawler.parse.body_ring import map_bodies
 from crawler.parse.html.page import read_page, scan_page
 from crawler.parse.protocol import ParseJob, ParserOptions, decode_job, decode_options, encode_message, read_message
 from crawler.parse.sandbox import lock_down
@@ -45,12 +44,11 @@ _NOT_FOR_READING: Final = ("sitemap.linter", "sitemap.writer")
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def main(shared: int = -1) -> None:
-    """Serve until standard input ends. ``shared`` is the descriptor of the memory with the bodies, -1 without one."""
+def main() -> None:
+    """Serve until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides when to stop
     gc.set_threshold(50_000, 20, 50)  # pages make much garbage but few cycles
     source, sink = sys.stdin.buffer, sys.stdout.buffer
-    bodies = map_bodies(shared) if shared >= 0 else b""
     lock_down(rare_modules())
     frame = read_message(source)
     if frame is None:
@@ -68,10 +66,6 @@ def main(shared: int = -1) -> None:
         signal.setitimer(signal.ITIMER_REAL, options.deadline)
         job = decode_job(frame)
         del frame  # the job has a copy of the body, and the tree takes ten times as much memory
-        if job.length:
-            body = bodies[job.place : job.place + job.length]
-            job = replace(job, document=replace(job.document, body=body))
-            del body
         page = _read(job, options, resolver)
         del job
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -133,4 +127,4 @@ def _parse_sitemap(document: FetchedDocument, options: ParserOptions) -> Page:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()
