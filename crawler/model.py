@@ -218,6 +218,10 @@ class FetchedDocument(Struct, frozen=True, array_like=True):
         )
 
 
+EMPTY_BODY: Final = "the body is empty"
+"""The fault of a :class:`Page` without a body."""
+
+
 class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     """A parsed document, with every URL resolved and in canonical form. Nothing here is judged yet."""
 

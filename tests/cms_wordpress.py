@@ -56,7 +56,7 @@ class WordPress:
 @contextmanager
 def wordpress(posts: int = 300) -> Iterator[WordPress]:
     """A site with so many posts, and all its troubles but those that visitors must see coming."""
-    needs("php", str(_SOURCE), "mariadb")
+    needs("php", str(_SOURCE / "wp-content/themes/twentytwentyone"), "mariadb")
     host = "www.gazette.example"
     with mariadb() as socket, _copied(socket.parent / "site", socket) as root:
         command = ["mariadb", "--no-defaults", f"--socket={socket}", "-uroot", "-e", "CREATE DATABASE wp"]

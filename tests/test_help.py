@@ -9,7 +9,7 @@ from run import siteatlas
 from scripted import Answer, links, scripted
 
 from crawler.cli.help import COMMON_OPTIONS
-from crawler.cli.options import CRAWL_KEYS, FLAGS
+from crawler.cli.options import CRAWL_KEYS, FILE_ONLY_KEYS, FLAGS
 
 COMMANDS = (
     *(
@@ -72,8 +72,24 @@ def test_ours_short_help_fits_two_screens_and_leads_to_the_rest(tmp_path: Path, 
 
 def test_ours_all_flags_are_in_the_full_help(tmp_path: Path) -> None:
     text = siteatlas(tmp_path, "crawl", "--help-all").out
-    assert [flag.long for flag in FLAGS if flag.key in CRAWL_KEYS and f"{flag.long} " not in text] == []
+    flags = [flag for flag in FLAGS if flag.key in CRAWL_KEYS]
+    shown = {flag.key for flag in flags if re.search(rf"{flag.long}\b(?!-)", text)}
+    assert {flag.key for flag in flags} - shown == set(FILE_ONLY_KEYS)
+    assert {"upload.to", "notify.enabled"} <= shown
     assert {flag.long for flag in FLAGS} >= COMMON_OPTIONS
+
+
+def test_ours_flags_of_notifications_still_work_in_a_crawl_with_one_line_of_warning(tmp_path: Path) -> None:
+    with scripted({"/": Answer(links())}) as site:
+        hook = ("--no-check-live", "--hook", "sh", "--hook", "-c", "--hook", "cat > message.json")
+        ran = siteatlas(tmp_path, "crawl", site.url, "-o", "out", "--rate", "0", *hook)
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "message.json").exists()
+    place = "is deprecated in this command: set {} of the configuration file"
+    assert [line for line in ran.err.splitlines() if "deprecated" in line] == [
+        f"siteatlas: --no-check-live {place.format('check_live in [notify]')}",
+        f"siteatlas: --hook {place.format('command in [hook]')}",
+    ]
 
 
 def test_ours_help_on_what_does_not_exist_says_what_does(tmp_path: Path) -> None:

@@ -108,8 +108,10 @@ def test_ours_new_files_have_the_mode_that_is_asked_for_and_replaced_ones_keep_t
 
 def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said_and_used(tmp_path: Path) -> None:
     to = ("-o", "out", "--swap-delay", "0", "--grace-period", "0")
-    hook = ("--no-check-live", "--hook", "sh", "--hook", "-c", "--hook", "cat > told.json")
-    words = (URL, "--source", "site", *to, "--gzip", "--max-urls-per-file", "3", *hook)
+    (tmp_path / "hook.toml").write_text(
+        '[notify]\ncheck_live = false\n[hook]\ncommand = ["sh", "-c", "cat > told.json"]\n'
+    )
+    words = (URL, "--source", "site", *to, "--gzip", "--max-urls-per-file", "3", "--config", "hook.toml")
     write(tmp_path, a="a", b="b")
     assert "changed from" not in siteatlas(tmp_path, "crawl", *words).out
     assert json.loads((tmp_path / "told.json").read_bytes())["sitemap_url"] == f"{URL}sitemap.xml.gz"

@@ -1,6 +1,7 @@
 """The audit and the crawl of a real WordPress, its database as the oracle.
 
-Wants ``apt-get install --no-install-recommends wordpress mariadb-server php-fpm php-mysql php-gd nginx``.
+Wants ``apt-get install --no-install-recommends wordpress wordpress-theme-twentytwentyone mariadb-server php-fpm
+php-mysql php-gd nginx``.
 
 ``pytest -m slow tests/test_real_wordpress.py`` runs it; what is not installed is skipped. All of it is started for the
 test, on the loopback address and in temporary folders, and ended with it.

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from inspect import cleandoc
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -70,7 +70,7 @@ class HelpfulCommand(TyperCommand):
         typed: dict[TyperOption, set[str]] = {}
         current = list(self._renamed(ctx, args, typed))
         if not ctx.resilient_parsing:
-            _check_names(typed.values())
+            _check_names(typed)
         try:
             return super().parse_args(ctx, current)
         except BadParameter as error:
@@ -113,7 +113,8 @@ class HelpfulCommand(TyperCommand):
 
     def group_sizes(self, ctx: "Context") -> dict[str, int]:
         """The groups of options beside the command's own, with the number of options in each."""
-        return Counter(panel for each in self.get_params(ctx) if (panel := getattr(each, "rich_help_panel", None)))
+        shown = (each for each in self.get_params(ctx) if not getattr(each, "hidden", False))
+        return Counter(panel for each in shown if (panel := getattr(each, "rich_help_panel", None)))
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the options, group by group: the most used ones, all, or those of one group."""
@@ -139,9 +140,13 @@ class HelpfulCommand(TyperCommand):
             _write(formatter, f"siteatlas help {name} GROUP shows those of one group: {listed}.")
 
 
-def _check_names(typed: Iterable[set[str]]) -> None:
+def _check_names(typed: Mapping["TyperOption", set[str]]) -> None:
     """Warn of deprecated flags. Ends the command when one is given together with its present name."""
-    for flags in typed:
+    for option, flags in typed.items():
+        if option.hidden:
+            section, _, key = (option.name or "").partition("__")
+            place = f"set {key} in [{section}] of the configuration file"
+            echo(f"siteatlas: {min(flags)} is deprecated in this command: {place}", err=True)
         for old in sorted(flags & FLAGS.keys()):
             if flags - FLAGS.keys():
                 echo(f"siteatlas: {given_twice(old, FLAGS[old])}", err=True)

@@ -392,23 +392,33 @@ REQUEST_KEYS = (
     *CLIENT_KEYS,
     *("scope.hosts", "pace.rate", "fetch.timeout", "fetch.connect_timeout", "fetch.read_timeout", "fetch.retries"),
 )
+FILE_ONLY_KEYS = tuple(
+    flag.key
+    for flag in FLAGS
+    if flag.key.startswith((*NOTIFY_KEYS, "upload.")) and flag.key not in {"upload.to", "notify.enabled"}
+)
+"""The keys of uploads and notifications that ``crawl`` and ``run`` take from the configuration and the environment.
+
+Their flags still work there, hidden, each with one line of warning.
+"""
 CRAWL_KEYS = tuple(flag.key for flag in FLAGS if not flag.key.startswith(("audit.", "schedule.", "daemon.", "fleet.")))
 _MAX_DEFAULT_LENGTH = 60  # characters of a list of defaults in the help
 
 
 def with_flags(
-    *keys: str, switches: Mapping[str, Any] = MappingProxyType({})
+    *keys: str, switches: Mapping[str, Any] = MappingProxyType({}), file_only: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a Typer command that ends in ``**flags`` the flags of these keys as parameters.
 
-    A key that ends with a dot means the whole section. ``switches`` are annotations of more parameters, by name.
+    A key that ends with a dot means the whole section. ``switches`` are annotations of more parameters, by name. The
+    help does not show the flags of ``file_only`` keys.
     """
     chosen = [flag for flag in FLAGS if flag.key in keys or f"{flag.key.partition('.')[0]}." in keys]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
         more: list[tuple[str, bool | None, Any]] = [(name, False, switch) for name, switch in switches.items()]
-        more += [(flag.field, None, _annotation(flag)) for flag in chosen]
+        more += [(flag.field, None, _annotation(flag, hidden=flag.key in file_only)) for flag in chosen]
         own += [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
             for name, default, annotation in more
@@ -533,7 +543,7 @@ def _flag_table(flag: Flag, texts: list[str], setter: str) -> dict[str, str]:
     return table
 
 
-def _annotation(flag: Flag) -> Any:
+def _annotation(flag: Flag, *, hidden: bool) -> Any:
     section, key = flag.key.split(".")
     annotation = Config.model_fields[section].annotation
     assert isinstance(annotation, type)  # noqa: S101 - sections are classes
@@ -549,6 +559,7 @@ def _annotation(flag: Flag) -> Any:
         envvar=None if flag.many else list(flag.variables),
         show_default=False,
         show_envvar=False,
+        hidden=hidden,
         rich_help_panel=PANELS[section],
     )
     if flag.many:

@@ -245,7 +245,7 @@ class UploadConfig(ConfigSection):
     """Access key of the S3 storage, as env:NAME or file:PATH. Default: the key in the AWS settings (environment
     variables, configuration files or roles)."""
     s3_secret_key: str = ""
-    """Secret key of the S3 storage, as env:NAME or file:PATH. Set it together with --s3-access-key."""
+    """Secret key of the S3 storage, as env:NAME or file:PATH. Set it together with s3_access_key."""
     sftp_password: str = ""
     """SFTP password, as env:NAME or file:PATH. Not needed with a private key."""
     sftp_key: str = ""

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from crawler.fetch.header_values import FEED_TYPES, is_html_type, may_be_page, parse_media_type
 from crawler.fetch.redirect import REDIRECTS, redirect_target
-from crawler.model import Failure, Page, Reply, State, Verdict
+from crawler.model import EMPTY_BODY, Failure, Page, Reply, State, Verdict
 from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl
 from crawler.url.params import UrlParams
 from crawler.url.scope import Scope
@@ -131,6 +131,8 @@ def _wrong_type(case: RuleInput) -> Verdict | None:
         return Verdict(State.WRONG_TYPE, f"{label} is {name}not HTML")
     page = case.page
     if page is not None and not page.is_html and not page.fallback:
+        if EMPTY_BODY in page.faults:
+            return Verdict(State.WRONG_TYPE, EMPTY_BODY)
         return Verdict(
             State.WRONG_TYPE, f"the body is not HTML, although its Content-Type is {label}" if label else "no HTML"
         )

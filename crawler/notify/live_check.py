@@ -20,7 +20,7 @@ from crawler.url.params import UrlParams
 _MAX_REDIRECTS: Final = 5
 _SMALL_BODY: Final = BodyLimits(wire=65_536, decoded=65_536)
 _KEEP_ALL_PARAMS: Final = UrlParams((), ())
-_REMEDY: Final = "; notifications wait until it is (use --no-check-live to send them now)"
+_REMEDY: Final = "; notifications wait until it is (check_live = false in [notify] sends them now)"
 _GZIP: Final = b"\x1f\x8b"
 
 

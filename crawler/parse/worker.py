@@ -22,7 +22,7 @@ from webencodings import PYTHON_NAMES
 from webencodings.labels import LABELS
 
 import sitemap
-from crawler.model import DocumentKind, FetchedDocument, Page
+from crawler.model import EMPTY_BODY, DocumentKind, FetchedDocument, Page
 from crawler.parse.html.page import read_page, scan_page
 from crawler.parse.protocol import ParseJob, ParserOptions, decode_job, decode_options, encode_message, read_message
 from crawler.parse.sandbox import lock_down
@@ -101,8 +101,8 @@ def _read(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page:
         return Page(digest=page_digest, is_known=True)
     page = _parse(job, options, resolver)
     if not page.is_html:
-        is_blank = bool(document.before) and not document.body.strip()
-        return replace(page, digest=page_digest, cut="the body is empty" if is_blank else "")
+        is_emptied = bool(document.before) and EMPTY_BODY in page.faults
+        return replace(page, digest=page_digest, cut=EMPTY_BODY if is_emptied else "")
     mirror = options.params.mirror
     text = take_document_snapshot(replace(document, body=mirror.rewrite(document.body)) if mirror else document)
     delta = _encode(compare(document.before, text)) if document.before else b""
@@ -117,7 +117,7 @@ def _parse(job: ParseJob, options: ParserOptions, resolver: UrlResolver) -> Page
     if job.why_scan:
         return scan_page(document, options.options, resolver, job.now, job.why_scan)
     page = read_page(document, options.options, resolver, job.now)
-    return page if page.is_html else _parse_sitemap(document, options)
+    return page if page.is_html or page.faults else _parse_sitemap(document, options)
 
 
 def _parse_sitemap(document: FetchedDocument, options: ParserOptions) -> Page:

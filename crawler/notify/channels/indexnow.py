@@ -93,7 +93,7 @@ class IndexNowChannel:
         if response.status in (200, 202) and _is_page(response):
             text = (
                 f"{_NAME} answered {response.status} with a web page, so it is not an IndexNow service: check "
-                f"--indexnow-endpoint"
+                f"endpoint in [indexnow]"
             )
             return SendResult.deferred(text)
         if response.status == 200:
@@ -140,7 +140,7 @@ def _canonical(key_url: str) -> str:
     try:
         return normalize_url(key_url) if key_url else ""
     except InvalidUrl as error:
-        raise UsageError(f"--indexnow-key-url cannot be used: {error}") from None
+        raise UsageError(f"key_url in [indexnow] cannot be used: {error}") from None
 
 
 def _is_page(response: NotifyResponse) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.model import DiscoveredBy, FetchedDocument, Page
+from crawler.model import EMPTY_BODY, DiscoveredBy, FetchedDocument, Page
 from crawler.parse.html import dates, jsonld, lexbor
 from crawler.parse.html.breadcrumb import read_breadcrumb
 from crawler.parse.html.canonical import read_canonicals
@@ -75,8 +75,10 @@ def _read(
     build_outline: Callable[[bytes], Outline],
 ) -> Page:
     body = document.body
-    if not body or body.isspace() or not is_html(document.content_type, body):
-        return Page(is_html=False)  # an empty response is often labelled as HTML
+    if not body or body.isspace():
+        return Page(is_html=False, faults=[EMPTY_BODY])  # an empty response is often labelled as HTML
+    if not is_html(document.content_type, body):
+        return Page(is_html=False)
     decoded = to_utf8(body, document.content_type)
     outline = build_outline(decoded.body)
     page = _page(document, options, resolver, now, outline, decoded)

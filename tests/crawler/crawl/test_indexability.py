@@ -4,7 +4,7 @@ from crawler.crawl.indexability import INDEXABILITY_RULES, IndexabilityJudge, in
 from crawler.fetch.header_values import is_html_type, parse_media_type
 from crawler.fetch.redirect import redirect_target
 from crawler.fetch.retry import is_transient
-from crawler.model import Failure, Page, Reply, State, Url, Verdict
+from crawler.model import EMPTY_BODY, Failure, Page, Reply, State, Url, Verdict
 from crawler.url.normalize import InvalidUrl
 from crawler.url.params import UrlParams
 from crawler.url.scope import Scope
@@ -258,6 +258,7 @@ def test_ours_a_body_that_is_not_html_is_told_by_its_label() -> None:
     assert judge(reply(), Page(is_html=False)).reason == "the body is not HTML, although its Content-Type is text/html"
     unlabelled = Reply(HERE, 200, (), b"", 0.0, 0.1)
     assert judge(unlabelled, Page(is_html=False)) == Verdict(State.WRONG_TYPE, "no HTML")
+    assert judge(reply(), Page(is_html=False, faults=[EMPTY_BODY])) == Verdict(State.WRONG_TYPE, "the body is empty")
     assert is_readable(unlabelled)
 
 

@@ -131,7 +131,7 @@ def test_ours_a_host_that_only_pages_name_may_not_be_private(site: Site) -> None
     [
         ({"indexnow__key": "env:NOT_SET"}, "NOT_SET is not set"),
         ({"indexnow__key": "file:/no/such/file"}, "cannot read the secret file:/no/such/file"),
-        ({"indexnow__key_url": "nonsense"}, "--indexnow-key-url cannot be used"),
+        ({"indexnow__key_url": "nonsense"}, "key_url in [indexnow] cannot be used"),
         (
             {"webhook__secret": "env:EMPTY", "webhook__urls": ["https://a.example/"]},
             "webhook.secret refers to an empty secret",

@@ -206,5 +206,5 @@ async def test_indexnow_org_a_key_is_8_to_128_letters_digits_and_dashes(key: str
 
 async def test_ours_a_key_file_that_has_no_address_is_told_before() -> None:
     async with HttpSender("Test/1") as http:
-        with pytest.raises(UsageError, match="--indexnow-key-url cannot be used"):
+        with pytest.raises(UsageError, match=r"key_url in \[indexnow\] cannot be used"):
             IndexNowChannel(http, THERE, KEY, Section(key_url="ftp://www.example.com/k.txt"), "https")
