@@ -211,6 +211,10 @@ class Chromium:
         from playwright._impl._driver import compute_driver_executable  # noqa: PLC0415 - no public name
 
         node, _ = compute_driver_executable()
+        tried = await anyio.run_process([node, "--version"], check=False)
+        if tried.returncode:  # Playwright would not say why
+            lines = [*tried.stderr.decode("utf-8", "replace").splitlines(), f"exit code {tried.returncode}"]
+            raise UsageError(f"the driver of Playwright does not start: {lines[0]}")
         before = os.environ.get("PLAYWRIGHT_NODEJS_PATH")
         os.environ["PLAYWRIGHT_NODEJS_PATH"] = self._wrapper(node, "driver")
         try:

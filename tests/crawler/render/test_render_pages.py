@@ -95,6 +95,22 @@ def test_ours_without_rendering_the_same_site_is_one_empty_page(tmp_path: Path) 
         assert "/app.js" not in site.paths
 
 
+def test_ours_a_driver_that_does_not_start_is_one_note_and_pages_are_read_as_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "node"
+    broken.write_text("#!/bin/sh\necho 'node: cannot open libatomic.so.1' >&2\nexit 127\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(broken))
+    reason = "the driver of Playwright does not start: node: cannot open libatomic.so.1"
+    with scripted(dict(ROUTES)) as site:
+        ran = crawl(site, tmp_path)
+        assert (ran.code, listed(site, tmp_path)) == (0, [""])
+        assert f"1 page with nearly no text could not be rendered: {reason}" in ran.out
+        must = crawl(site, tmp_path, "--render", "always")
+        assert (must.code, must.err.strip()) == (2, f"siteatlas: {reason}")
+
+
 @pytest.mark.slow
 def test_ours_a_site_that_the_server_renders_is_compared_and_read_raw(tmp_path: Path) -> None:
     hydrate = 'document.querySelector("main").dataset.hydrated = "yes"; addEventListener("click", () => {});'
