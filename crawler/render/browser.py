@@ -8,6 +8,7 @@ Nothing here waits for a browser without a deadline: a browser that does not ans
 import asyncio
 import fcntl
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -27,6 +28,10 @@ from sitemap import create_file
 NO_SANDBOX_REMEDY: Final = (
     "Chromium has no sandbox for root: run siteatlas as another user, or add --browser-no-sandbox in a container that "
     "holds nothing else"
+)
+NO_USABLE_SANDBOX: Final = (
+    "it has no usable sandbox: allow user namespaces, install Debian's package chromium-sandbox, or add "
+    "--browser-no-sandbox in a container that holds nothing else"
 )
 _START_TIMEOUT: Final = 30.0  # seconds
 _CLOSE_TIMEOUT: Final = 5.0  # seconds
@@ -242,7 +247,7 @@ class Chromium:
                     handle_sighup=False,
                 )
         except Error as error:
-            raise UsageError(f"Chromium ({self._program}) does not start: {_first_line(error)}") from error
+            raise UsageError(f"Chromium ({self._program}) does not start: {_launch_failure(error)}") from error
         running = _RunningBrowser(browser, int(self._mark(mark).read_text()))
         self._all.append(running)
         return running
@@ -331,6 +336,15 @@ def _browser_errors(running: _RunningBrowser) -> Iterator[None]:
         yield
     except (Error, TimeoutError) as error:
         raise RenderError(f"the browser failed: {running.failure or _first_line(error)}") from error
+
+
+def _launch_failure(error: Error) -> str:
+    """The reason in the browser's own words, which Playwright repeats in its log of the launch."""
+    text = str(error)
+    if "No usable sandbox" in text:
+        return NO_USABLE_SANDBOX
+    printed = re.findall(r"\[err\] (.*)", text)
+    return printed[-1][:200] if printed else _first_line(error)
 
 
 def _first_line(error: BaseException) -> str:

@@ -111,6 +111,23 @@ def test_ours_a_driver_that_does_not_start_is_one_note_and_pages_are_read_as_sen
         assert (must.code, must.err.strip()) == (2, f"siteatlas: {reason}")
 
 
+@pytest.mark.parametrize(
+    ("printed", "reason"),
+    [
+        ("[1:1:ERROR:zygote_host_impl_linux.cc] No usable sandbox! If this is Debian", "it has no usable sandbox"),
+        ("chromium: cannot open shared object file", "chromium: cannot open shared object file"),
+    ],
+)
+def test_ours_a_browser_that_does_not_start_says_why(tmp_path: Path, printed: str, reason: str) -> None:
+    broken = tmp_path / "chromium"
+    broken.write_text(f"#!/bin/sh\necho '{printed}' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    with scripted(dict(ROUTES)) as site:
+        ran = crawl(site, tmp_path, "--browser", str(broken))
+    assert f"1 page with nearly no text could not be rendered: Chromium ({broken}) does not start: {reason}" in ran.out
+    assert ran.out.count("note:") == 1
+
+
 @pytest.mark.slow
 def test_ours_a_site_that_the_server_renders_is_compared_and_read_raw(tmp_path: Path) -> None:
     hydrate = 'document.querySelector("main").dataset.hydrated = "yes"; addEventListener("click", () => {});'
