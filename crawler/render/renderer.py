@@ -143,6 +143,15 @@ class Renderer:
             return Page(is_html=False)
         return await self._parse(reply, document, known, before)
 
+    async def read_both(self, reply: Reply, raw: Page) -> tuple[Page, Page]:
+        """A page as the browser shows it, and what counts of that and of ``raw``. Decides nothing for its template.
+
+        Raises RenderError, UsageError.
+        """
+        document, resources = await self._open(reply)
+        rendered = await self._parse(reply, document, b"", b"")
+        return rendered, merge(raw, rendered, document, resources)
+
     def is_rendered(self, url: Url, page: Page) -> bool:
         """Whether a page that was read before is read by rendering: a 304 says nothing about what scripts draw."""
         return page.rendered or (not self.problem and self._templates.is_rendered(url, page.scripts))
