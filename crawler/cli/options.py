@@ -204,6 +204,8 @@ FLAGS: Final = (
     Flag("--render-max-failures", "render.max_failures", "N"),
     Flag("--render-memory", "render.memory", "SIZE"),
     Flag("--render-max-pages", "render.max_pages", "N"),
+    Flag("--render-max-requests", "render.max_requests", "N"),
+    Flag("--render-post", "render.post", "PATTERN", many=True),
     Flag("--render-max-resource", "render.max_resource", "SIZE"),
     Flag("--render-cache", "render.cache", "SIZE"),
     Flag("--lastmod", "content.lastmod", "observed|header|page|git|none"),

@@ -30,6 +30,7 @@ from crawler.config.sections import (
     WebSubConfig,
 )
 from crawler.url.params import TRACKING_PARAMS
+from crawler.url.patterns import UrlPattern
 from crawler.version import __version__
 
 
@@ -217,10 +218,22 @@ class RenderConfig(ConfigSection):
     """Maximum bytes of memory for the browser. A browser that uses more is replaced."""
     max_pages: PositiveInt = 200
     """Replace the browser after this many pages."""
+    max_requests: PositiveInt = 300
+    """Maximum requests of one page for scripts, styles and data."""
+    post: tuple[str, ...] = ()
+    """URLs to which pages may send POST requests, such as /graphql. Patterns as in include. Default: only GET and HEAD
+    requests."""
     max_resource: Size = 10 * 2**20
     """Maximum bytes of one script, style or data file to download."""
     cache: Size = 64 * 2**20
     """Maximum bytes of scripts, styles and data to keep in memory for other pages of the run."""
+
+    @field_validator("post")
+    @classmethod
+    def _check_post(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        for text in texts:
+            UrlPattern(text)
+        return texts
 
 
 class ContentConfig(ConfigSection):

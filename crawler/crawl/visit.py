@@ -58,6 +58,7 @@ from crawler.state.runs import Completeness, Run
 from crawler.state.store import PauseStore, Store, public_hosts
 from crawler.units import count_text, span
 from crawler.url.normalize import normalize_url, origin_of
+from crawler.url.patterns import compile_patterns
 from crawler.version import __version__
 
 log = logging.getLogger(__name__)
@@ -264,7 +265,13 @@ def build_renderer(
     """The renderer of a plan, with the decisions of earlier runs on templates."""
     config, render = plan.config, plan.config.render
     body = BodyLimits(wire=render.max_resource, decoded=2 * render.max_resource)
-    road = ResourceRoad(fetcher, robots, throttle, ResourceOptions(body=body, cache=render.cache))
+    resources = ResourceOptions(
+        posts=compile_patterns("--render-post", render.post),
+        max_requests=render.max_requests,
+        body=body,
+        cache=render.cache,
+    )
+    road = ResourceRoad(fetcher, robots, throttle, resources)
     browser = BrowserOptions(render.browser, render.sandbox, render.memory, render.max_pages, config.fetch.user_agent)
     limits = RenderLimits(render.timeout, config.fetch.max_body)
     options = RenderOptions(render.mode == "always", render.concurrency, render.deadline, limits, browser)
