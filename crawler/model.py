@@ -33,6 +33,7 @@ class DiscoveredBy:
     PREVIOUS_RUN: Final = 4096  # published by an earlier run; fetched once more when nothing links to it now
     AUDIT_SOURCE: Final = 8192  # named by a log, an export or a list of an audit
     SPELLING: Final = 16384  # the same, and it looks like the URL of another page: its links do not count
+    SCRIPT: Final = 32768  # with LINK: only the page as a browser shows it has the link
 
 
 CLICK_WAYS: Final = (

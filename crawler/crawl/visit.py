@@ -302,6 +302,16 @@ async def _rendering(
         await renderer.close()
 
 
+def _with_rendered(watch: Watch, renderer: Renderer | None) -> Watch:
+    """The watch with the number of rendered pages in its tally."""
+
+    def on_tick(tally: Tally) -> None:
+        tally.rendered = renderer.tally.rendered if renderer else 0
+        watch(tally)
+
+    return on_tick
+
+
 def _previous_visits(plan: CrawlPlan, store: Store) -> PreviousVisits:
     refetch_every = plan.config.fetch.refetch_every
     return PreviousVisits(store.db, store.run.number, parse_settings_key(plan), source_key(plan), refetch_every)
@@ -345,6 +355,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         def further() -> bool:
             return frontier.review_postponed() or more(frontier) or frontier.review_postponed()
 
+        watch = _with_rendered(watch, renderer)
         engine = CrawlEngine(frontier, worker, throttle, _limits(plan.config), watch, further, reject)
         frontier.admit(seed_urls(plan, robots))
         suspect_notes = [_SUSPECT_NOTE.format(url) for url in frontier.crash_suspects()]

@@ -271,9 +271,10 @@ def merge(raw: Page, rendered: Page, document: RenderedDocument, resources: Page
     if bool(raw.noindex) != bool(rendered.noindex):
         notes.append(f"render.noindex: noindex is {'taken away' if raw.noindex else 'added'} by a script")
     sent = {url for url, found in raw.links if found & DiscoveredBy.LINK}
-    added = [url for url, found in rendered.links if found & DiscoveredBy.LINK and url not in sent]
+    added = {url: None for url, found in rendered.links if found & DiscoveredBy.LINK and url not in sent}
+    links = [(url, found | DiscoveredBy.SCRIPT if url in added else found) for url, found in rendered.links]
     if added:
-        notes.append(f"render.links: {count_text(len(added), 'link')} only when rendered, such as {added[0]}")
+        notes.append(f"render.links: {count_text(len(added), 'link')} only when rendered, such as {next(iter(added))}")
     if raw.title != rendered.title:
         notes.append(f'render.title: the title is "{raw.title}" as sent, and "{rendered.title}" when rendered')
     if document.routes:
@@ -289,6 +290,7 @@ def merge(raw: Page, rendered: Page, document: RenderedDocument, resources: Page
     ]
     return replace(
         rendered,
+        links=links,
         canonicals=canonicals,
         canonical_faults=faults,
         noindex=raw.noindex or rendered.noindex,
