@@ -202,7 +202,7 @@ class RenderConfig(ConfigSection):
     text. always: all pages with scripts. never: pages as the server sends them. Without siteatlas[render], auto is
     never."""
     browser: str = ""
-    """Program of the browser. Default: chromium or chrome, as found on this machine."""
+    """Program of the browser. Default: the Chromium or Chrome of this machine, a headless shell first."""
     sandbox: bool = True
     """Run the browser in its sandbox. Leave the sandbox out only in a container that contains nothing else."""
     concurrency: PositiveInt = 4

@@ -36,7 +36,12 @@ NO_USABLE_SANDBOX: Final = (
 _START_TIMEOUT: Final = 30.0  # seconds
 _CLOSE_TIMEOUT: Final = 5.0  # seconds
 _MEMORY_INTERVAL: Final = 0.5  # seconds between two looks at the memory
-_NAMES: Final = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+# The shell first: a context, which each page gets, costs a whole Chromium four times as much processor time.
+_NAMES: Final = (
+    *("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser"),
+    *("google-chrome-stable", "google-chrome"),
+)
+_OWN_PROGRAMS: Final = ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/*/chrome")  # of Playwright
 _VIEWPORT: Final = (1280, 10_000)  # pixels; tall, because search engines do not scroll
 # A second wall behind the routes: a proxy that refuses, no names, no UDP. The canary in the tests proves it.
 _NO_NETWORK: Final = (
@@ -72,14 +77,24 @@ exec setpriv --pdeathsig KILL {program} "$@"
 
 def find_browser(path: str) -> str:
     """The program of Chromium. Raises UsageError that says how to get one."""
-    found = shutil.which(path) if path else next(filter(None, map(shutil.which, _NAMES)), None)
+    found = shutil.which(path) if path else next(filter(None, map(shutil.which, _NAMES)), None) or _own_browser()
     if found is None:
         missing = f'the browser "{path}" was not found' if path else "no Chromium was found on this machine"
         raise UsageError(
-            f"{missing}: install it (Debian: apt-get install chromium), name it with --browser PATH, or add "
-            f"--render never"
+            f"{missing}: install it (Debian: apt-get install chromium-headless-shell), name it with --browser PATH, or "
+            f"add --render never"
         )
     return found
+
+
+def _own_browser() -> str | None:
+    """The browser that ``playwright install`` has downloaded, the newest one.
+
+    https://playwright.dev/python/docs/browsers#managing-browser-binaries
+    """
+    folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
+    found = (sorted(folder.glob(pattern)) for pattern in _OWN_PROGRAMS)
+    return next((str(programs[-1]) for programs in found if programs), None)
 
 
 class _RunningBrowser:

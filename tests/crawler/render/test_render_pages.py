@@ -15,6 +15,8 @@ import pytest
 from run import FAST, Ran, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
+from crawler.errors import UsageError
+from crawler.render.browser import find_browser
 from sitemap import read
 
 pytestmark = pytest.mark.needs_chromium
@@ -126,6 +128,31 @@ def test_ours_a_browser_that_does_not_start_says_why(tmp_path: Path, printed: st
         ran = crawl(site, tmp_path, "--browser", str(broken))
     assert f"1 page with nearly no text could not be rendered: Chromium ({broken}) does not start: {reason}" in ran.out
     assert ran.out.count("note:") == 1
+
+
+def test_ours_a_headless_shell_is_preferred_and_a_browser_of_playwright_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def program(path: str) -> str:
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(0o755)
+        return str(file)
+
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "own"))
+    with pytest.raises(UsageError, match="no Chromium was found on this machine: install it"):
+        find_browser("")
+    whole = program("own/chromium-1200/chrome-linux64/chrome")
+    assert find_browser("") == whole
+    program("own/chromium_headless_shell-1100/chrome-headless-shell-linux64/chrome-headless-shell")
+    newer = program("own/chromium_headless_shell-1200/chrome-headless-shell-linux64/chrome-headless-shell")
+    assert find_browser("") == newer
+    installed = program("bin/chromium")
+    assert find_browser("") == installed
+    shell = program("bin/chromium-headless-shell")
+    assert find_browser("") == shell
+    assert find_browser(whole) == whole
 
 
 @pytest.mark.slow
