@@ -229,7 +229,7 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     is_html: bool = True  # False: the body is no HTML, whatever its Content-Type, and the rest is empty
     links: list[tuple[Url, int]] = []  # distinct targets with flags of DiscoveredBy, in document order
     canonicals: list[Url] = []  # the distinct targets stated in <head> and in Link headers
-    canonical_faults: list[str] = []  # statements that do not count, each a sentence
+    canonical_faults: list[str] = []  # statements that do not count or may be missed, each a sentence
     noindex: str = ""  # the evidence in the page's own words, or ""
     nofollow: bool = False  # none of its links may be followed
     refresh: Url | None = None  # a refresh within the limit that counts as a redirect

@@ -49,6 +49,10 @@ _OWN_HEADERS: Final = frozenset(
     {"accept-encoding", "accept-language", "connection", "content-length", "cookie", "host", "user-agent"}
     | {"referer", "if-none-match", "if-modified-since", "range", "upgrade-insecure-requests", "accept"}
 )
+# Headers that say that a request is for another page, which the visitor may want next. The router of Next.js sends such
+# requests for all links of a page.
+_PREFETCH_HEADERS: Final = frozenset({"next-router-prefetch", "purpose", "sec-purpose"})
+_PREFETCH_VALUES: Final = ("prefetch", "1", "2")
 # Hosts of well-known analytics and advertising, whose scripts draw nothing of a page.
 TRACKERS: Final = (
     *("google-analytics.com", "googletagmanager.com", "doubleclick.net", "googlesyndication.com", "hotjar.com"),
@@ -237,7 +241,7 @@ class PageResources:
         options = self._road.options
         if request.kind not in _READ_KINDS or not request.url.startswith(("http://", "https://")):
             return False
-        if request.method not in {"GET", "HEAD"} and not self._may_post(request):
+        if _is_prefetch(request) or (request.method not in {"GET", "HEAD"} and not self._may_post(request)):
             return False
         host = urlsplit(request.url).hostname or ""
         return not any(host == name or host.endswith(f".{name}") for name in options.trackers)
@@ -276,6 +280,10 @@ class PageResources:
                 return None
             url = target
         return None
+
+
+def _is_prefetch(request: ResourceRequest) -> bool:
+    return any(name in _PREFETCH_HEADERS and value.startswith(_PREFETCH_VALUES) for name, value in request.headers)
 
 
 def _answer_of(reply: Reply) -> ResourceAnswer:

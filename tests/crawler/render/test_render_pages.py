@@ -89,6 +89,20 @@ def test_google_pages_that_scripts_draw_are_found_and_judged_as_drawn(tmp_path: 
         assert not [path for path in site.paths if "?drawn" in path]
 
 
+def test_ours_what_a_page_fetches_for_the_next_page_is_not_requested(tmp_path: Path) -> None:
+    fetches = [
+        *('fetch("/two?_rsc=1", {headers: {"Next-Router-Prefetch": "1", RSC: "1"}})', 'fetch("/data/one.json")'),
+        'fetch("/two?x", {headers: {Purpose: "prefetch"}})',
+    ]
+    app = script("".join(f"{fetch}.catch(() => {{}});" for fetch in fetches) + APP)
+    with scripted({**ROUTES, "/app.js": app}) as site:
+        ran = crawl(site, tmp_path)
+        assert ran.code == 0, ran.err
+        assert listed(site, tmp_path) == ["", "one", "two"]
+        assert "/data/one.json" in site.paths
+        assert not [path for path in site.paths if path.startswith("/two?")]
+
+
 def test_ours_without_rendering_the_same_site_is_one_empty_page(tmp_path: Path) -> None:
     with scripted(dict(ROUTES)) as site:
         ran = crawl(site, tmp_path, "--render", "never")
