@@ -111,6 +111,27 @@ def test_ours_many_pages_make_an_index_of_text_files(run: Run, site: Site, tmp_p
     ]
 
 
+def test_ours_a_small_limit_of_bytes_makes_an_index_too(run: Run, site: Site, tmp_path: Path) -> None:
+    paths = [f"/{'long' * 15}/{number}" for number in range(200)]
+    site.routes = {"/": page("Start", *paths), **{path: page(f"Page {path}") for path in paths}}
+    _, report = run("--format", "text", "--max-bytes-per-file", "10000")
+    listed = {file["name"] for file in report["other_formats"]}
+    assert listed == {"sitemap-text.xml", "sitemap-1.txt", "sitemap-2.txt"}
+    assert sum(file["urls"] for file in report["other_formats"]) == 201 + 2
+    assert not (tmp_path / "out" / "sitemap.txt").exists()
+    run("--format", "text")
+    assert [name for name in names(tmp_path) if "xml" not in name or "text" in name] == ["sitemap.txt"]
+
+
+def test_rfc4287_4_1_2_pages_without_a_date_do_not_count_for_the_index_of_a_feed(
+    run: Run, site: Site, tmp_path: Path
+) -> None:
+    site.routes["/a"] = page("Page A", date="")
+    _, report = run("--format", "atom", "--max-urls-per-file", "3")
+    assert [file["name"] for file in report["other_formats"]] == ["sitemap.atom"]
+    assert len(list(read(tmp_path / "out" / "sitemap.atom"))) == 3
+
+
 def test_ours_a_packed_format_is_ours_under_its_packed_name(run: Run, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "sitemap.txt.gz").write_bytes(b"mine")

@@ -141,11 +141,11 @@ def _publish_format(
         max_urls=output.max_urls,
         max_bytes=output.max_bytes,
         child=f"{_stem(plan)}-{{n}}{suffix}",
+        index=f"{_stem(plan)}-{name}.xml",
         channel=None if format_ is Format.TEXT else Channel(title=directory, link=directory),
         vouched=lambda loc: plan.scope.needs_cross_submit(Url(loc)),
     )
-    file = f"{_stem(plan)}{suffix}" if count <= output.max_urls else f"{_stem(plan)}-{name}.xml"
-    with SitemapWriter(destination, f"{directory}{file}", options) as writer:
+    with SitemapWriter(destination, f"{directory}{_stem(plan)}{suffix}", options) as writer:
         entries = (Entry(page.url, page.lastmod, title=page.title) for page in _pages(db))
         writer.extend(entries, refused=leave_out)
         return (writer.finish() if left_out.total() < count else None), left_out
