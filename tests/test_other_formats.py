@@ -182,6 +182,40 @@ def test_ours_a_rollback_brings_the_formats_of_the_set(
     assert f"{site.url}new" not in (tmp_path / "out" / "sitemap.html").read_text()
 
 
+def test_ours_a_rollback_that_cannot_write_a_format_is_recorded_with_a_note(
+    run: Run, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(*ALL)
+    site.routes["/"] = page("Start", "/a", "/docs/one", "/docs/two", "/new")
+    site.routes["/new"] = page("New")
+    run(*ALL)
+    (tmp_path / "out" / "sitemap.html").unlink()
+    (tmp_path / "out" / "sitemap.html").mkdir()
+    monkeypatch.setattr("sys.argv", ["siteatlas", "rollback", site.url, "-o", "out", "--state", "state"])
+    assert app.run_command_line() == 0
+    assert "sitemap.html cannot be written" in " ".join(capsys.readouterr().out.split())
+    (tmp_path / "out" / "sitemap.html").rmdir()
+    _, report = run(*ALL)
+    assert not [note for note in report["notes"] if "somebody else" in note]
+    assert report["added"] == 1
+
+
+def test_ours_formats_that_were_written_before_a_failure_are_recorded(run: Run, tmp_path: Path) -> None:
+    run()
+    (tmp_path / "out" / "sitemap.html").mkdir()
+    _, report = run(*ALL, "--replace")
+    assert [file["name"] for file in report["other_formats"]] == LEADING[:3]
+    run()
+    assert names(tmp_path) == ["sitemap.html", "sitemap.xml"]
+
+
+@pytest.mark.parametrize("name", ["sitemap.rss", "sitemap.atom"])
+def test_ours_the_feed_of_recent_changes_has_a_name_of_its_own(run: Run, name: str) -> None:
+    code, report = run(*ALL, "--recent", name.rpartition(".")[2], "--recent-name", name)
+    assert code == 2
+    assert f"--recent-name '{name}'" in report["error"]
+
+
 def test_ours_a_dry_run_writes_no_format(run: Run, tmp_path: Path) -> None:
     run(*ALL, "--dry-run")
     assert not (tmp_path / "out").exists() or names(tmp_path) == []

@@ -3,10 +3,11 @@
 import contextlib
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 import msgspec
 
@@ -15,7 +16,7 @@ from crawler.errors import UsageError
 from crawler.model import Page, Url
 from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.publish.outlines import Outline, SitePage, description_of, html_sitemap, llms_txt
-from crawler.publish.recent_feed import title_of
+from crawler.publish.recent_feed import recent_feed_url, title_of
 from crawler.publish.write import sitemap_names
 from crawler.state.database import storage_errors
 from crawler.state.lease import RUN_LEASE
@@ -30,6 +31,7 @@ from sitemap import (
     Format,
     InvalidEntry,
     Published,
+    SitemapError,
     SitemapWriter,
     WriterOptions,
     replacement,
@@ -74,6 +76,19 @@ def _chosen(plan: CrawlPlan) -> list[str]:
     return [name for name in _FORMATS if name in plan.config.output.formats]
 
 
+def check_names(plan: CrawlPlan) -> None:
+    """Raises UsageError when two files would have one name, or when the feed of recent changes cannot be.
+
+    Each run would overwrite one with the other.
+    """
+    feed = unquote(recent_feed_url(plan).rpartition("/")[2])
+    names = [*sitemap_names(plan), *leading_names(plan)]
+    if feed in names:
+        raise UsageError(f"--recent-name {feed!r} is the name of the sitemap in another format: choose another name")
+    if LLMS_TXT in sitemap_names(plan) and plan.config.output.llms_txt:
+        raise UsageError(f"--llms-txt needs the name {LLMS_TXT}, which is that of the sitemap: choose another name")
+
+
 def check_formats_are_ours(plan: CrawlPlan, store: Store) -> None:
     """Raises UsageError when the output directory has such a file that no run of this state wrote."""
     ours = _ours(store.db)
@@ -91,16 +106,33 @@ def begin_formats(db: sqlite3.Connection, plan: CrawlPlan) -> None:
 
 
 def publish_formats(
-    db: sqlite3.Connection, plan: CrawlPlan, destination: Directory, former: Collection[str]
+    db: sqlite3.Connection, plan: CrawlPlan, destination: Directory, former: Sequence[PublishedFile]
 ) -> tuple[list[PublishedFile], list[str]]:
     """Publish the pages of the table ``published`` in the formats of the configuration. Returns files and notes.
 
-    The same table gives the same bytes, and an unchanged file is not written again. ``former`` are the names of the
-    last publish; those that are not written any more are removed. Raises StorageError, and sitemap.DestinationError
-    when a file cannot be written; the sitemap stays untouched.
+    The same table gives the same bytes, and an unchanged file is not written again. ``former`` are the files of the
+    last publish; those that are not written any more are removed. A failure is a note, because the sitemap itself is
+    live: the former files stay then. Raises StorageError.
     """
     files: list[PublishedFile] = []
     notes: list[str] = []
+    try:
+        _publish_all(db, plan, destination, files, notes)
+    except SitemapError as error:
+        written = {file.name for file in files}
+        files += (file for file in former if file.name not in written)
+        notes.append(f"the sitemap was not published in other formats: {error}")
+    for name in {file.name for file in former} - {file.name for file in files}:
+        with contextlib.suppress(OSError):
+            (destination.path / name).unlink()
+    leading = leading_names(plan)
+    return sorted(files, key=lambda file: file.name not in leading), notes
+
+
+def _publish_all(
+    db: sqlite3.Connection, plan: CrawlPlan, destination: Directory, files: list[PublishedFile], notes: list[str]
+) -> None:
+    """Publish all formats, and add their files and notes to the lists. Raises SitemapError, StorageError."""
     for format_name in _chosen(plan):
         published, left_out = _publish_format(db, plan, destination, format_name)
         if published:
@@ -112,11 +144,6 @@ def publish_formats(
         path, content = destination.path / name, text.encode()
         _replace(path, content, int(plan.config.output.mode, 8))
         files.append(PublishedFile(name, f"{_directory(plan)}{name}", pages, len(content)))
-    for name in set(former) - {file.name for file in files}:
-        with contextlib.suppress(OSError):
-            (destination.path / name).unlink()
-    leading = leading_names(plan)
-    return sorted(files, key=lambda file: file.name not in leading), notes
 
 
 def _publish_format(
