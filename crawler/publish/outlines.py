@@ -129,7 +129,7 @@ class Outline:
     def _heading(self, name: str, title_of: Callable[[Url], str]) -> str:
         own = [f"{self._base}{name}{ending}" for ending in ("/", "", "/index.html", ".html")]
         urls = [*own, f"{self._base.partition('://')[0]}://{name}/"]  # the last one for another host
-        return next(filter(None, (self._plain(title_of(Url(url))) for url in urls)), "") or _words_of(name)
+        return next(filter(None, (self._plain(title_of(Url(url))) for url in urls)), "") or _words_of(name) or name
 
     def _names(self, url: Url) -> list[str]:
         """The names of the path below the base, or from the host on; the query and the index page do not count."""

@@ -184,6 +184,12 @@ def test_ours_the_pages_of_another_host_are_a_section() -> None:
     assert outline.title_of(SitePage(Url(f"{blog}a"), "")) == "Blog.example.com / a"
 
 
+@pytest.mark.parametrize("name", ["-", "_", "%20", "%E2%80%AE"])
+def test_ours_a_section_whose_name_has_no_words_has_a_heading(name: str) -> None:
+    pages = site((f"{name}/{number}", "T") for number in range(3))
+    assert [section.heading for section in outline_of(pages).sections(pages)] == [name]
+
+
 def test_ours_llms_txt_asks_for_the_section_of_a_page_once() -> None:
     pages = site((f"s{number}/{name}", "T") for number in range(200) for name in "ab")
 
