@@ -84,6 +84,18 @@ def test_ours_every_format_lists_the_pages_of_the_sitemap(run: Run, site: Site, 
     assert f"- [One]({site.url}docs/one): The first.\n" in llms
 
 
+def test_ours_an_outline_has_the_title_of_the_page_to_which_the_start_url_leads(
+    run: Run, site: Site, tmp_path: Path
+) -> None:
+    canonical = '<link rel="canonical" href="/start">'
+    site.routes["/start"] = page("The start", description="What the site is.")
+    site.routes["/home"] = page("Home", "/a", "/start").replace("<meta", f"{canonical}<meta", 1)
+    site.routes["/"] = Answer("", 302, {"Location": "/home"})
+    assert run(*ALL)[0] == 0
+    assert (tmp_path / "out" / "llms.txt").read_text().startswith("# The start\n\n> What the site is.\n")
+    assert '<html lang="de">' in (tmp_path / "out" / "sitemap.html").read_text()
+
+
 def test_ours_an_unchanged_site_leaves_the_files_alone_and_a_format_that_is_off_leaves(
     run: Run, tmp_path: Path
 ) -> None:

@@ -46,6 +46,9 @@ _SELECT_PAGES: Final = """SELECT u.url, p.lastmod, c.page FROM url u CROSS JOIN 
   LEFT JOIN content c ON c.id = p.content WHERE u.url > ? ORDER BY u.url LIMIT ?"""
 _SELECT_TEXT: Final = """SELECT c.text FROM url u JOIN published p ON p.id = u.id JOIN content c ON c.id = p.content
   WHERE u.url = ?"""
+_SELECT_TARGET: Final = """SELECT m.target FROM url u JOIN memory m ON m.id = u.id
+  WHERE u.url = ? AND m.target != '' AND u.id NOT IN (SELECT id FROM published)"""
+_MAX_HOPS: Final = 5  # from the start URL to the start page
 _EMPTY_PAGE: Final = Page()
 _decode = msgspec.msgpack.Decoder(Page).decode
 
@@ -183,7 +186,8 @@ def _outlines(db: sqlite3.Connection, plan: CrawlPlan) -> Iterator[tuple[str, st
     output = plan.config.output
     if not (output.html_sitemap or output.llms_txt):
         return
-    outline = Outline(_directory(plan), plan.seed, _pages(db), lambda url: title_of(db, url), output.html_sitemap_links)
+    start = _start_page(db, plan.seed)
+    outline = Outline(_directory(plan), start, _pages(db), lambda url: title_of(db, url), output.html_sitemap_links)
     if output.html_sitemap:
         for name, text in html_sitemap(outline, lambda: _pages(db), f"{_stem(plan)}.html", output.html_sitemap_links):
             yield name, text, outline.total
@@ -196,6 +200,16 @@ def _outlines(db: sqlite3.Connection, plan: CrawlPlan) -> Iterator[tuple[str, st
 
         text = llms_txt(outline, _pages(db), describe, plan.sitemap_url, output.llms_txt_links)
         yield LLMS_TXT, text, min(outline.total, output.llms_txt_links)
+
+
+def _start_page(db: sqlite3.Connection, url: Url) -> Url:
+    """The listed page to which the start URL leads by redirects and canonicals, or the last URL on the way."""
+    with storage_errors():
+        for _ in range(_MAX_HOPS):
+            if not (row := db.execute(_SELECT_TARGET, (url,)).fetchone()):
+                break
+            url = Url(row[0])
+    return url
 
 
 def _pages(db: sqlite3.Connection) -> Iterator[SitePage]:
