@@ -74,6 +74,26 @@ async def test_ours_the_page_shows_what_needs_attention_and_the_workers(database
         assert (await client.get("/?state=asleep")).status_code == 404
 
 
+async def test_ours_the_page_says_only_of_a_table_that_is_cut_that_it_is(database: str) -> None:
+    async with served(database, max_sites=3) as (fleet, client):
+        await fill(fleet)
+        assert "This table shows the first" not in (await client.get("/")).text  # exactly 3 need attention
+        found = (await client.get("/?q=a")).text
+        assert len(listed(found)) == 3
+        assert "More than 3 sites" in found
+        assert "This table shows the first 3 sites" in found
+        paused = (await client.get("/?state=paused")).text
+        assert '<p role="status">1 site, paused</p>' in paused
+
+
+async def test_ours_a_search_for_what_no_database_stores_finds_nothing(database: str) -> None:
+    async with served(database) as (fleet, client):
+        await fill(fleet)
+        assert (await client.get("/?q=%00")).status_code == 200
+        assert listed((await client.get("/?q=ca%00lm")).text) == ["calm"]
+        assert (await client.get("/?q=%ED%A0%80")).status_code == 200
+
+
 async def test_ours_the_page_of_a_site_shows_its_runs(database: str) -> None:
     async with served(database) as (fleet, client):
         await fill(fleet)
