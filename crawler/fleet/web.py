@@ -195,7 +195,7 @@ class _Endpoints:
         view = await self._cache.read()
         with _reading():
             found = await find_sites(self._fleet, [name])
-            runs = await site_runs(self._fleet, name, MAX_RUNS, before) if found else []
+            runs = await site_runs(self._fleet, name, MAX_RUNS + 1, before) if found else []
         if not found:
             raise HTTPException(404, "the fleet has no site with this name")
         return render_page(
@@ -203,9 +203,9 @@ class _Endpoints:
             board=self._board(view),
             site=found[0],
             condition=site_condition(found[0]),
-            runs=runs,
+            runs=runs[:MAX_RUNS],
             before=before,
-            older=runs[-1].number if len(runs) == MAX_RUNS else None,
+            older=runs[MAX_RUNS - 1].number if len(runs) > MAX_RUNS else None,
             result=status_text,
             **page_frame(request),
         )
