@@ -202,6 +202,7 @@ FLAGS: Final = (
     Flag("--render-timeout", "render.timeout", "SECONDS"),
     Flag("--render-deadline", "render.deadline", "SECONDS"),
     Flag("--render-max-failures", "render.max_failures", "N"),
+    Flag("--render-max-requests", "render.max_requests", "N"),
     Flag("--render-memory", "render.memory", "SIZE"),
     Flag("--render-max-pages", "render.max_pages", "N"),
     Flag("--render-max-resource", "render.max_resource", "SIZE"),

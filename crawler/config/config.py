@@ -217,6 +217,8 @@ class RenderConfig(ConfigSection):
     """Maximum bytes of memory for the browser. A browser that uses more is replaced."""
     max_pages: PositiveInt = 200
     """Replace the browser after this many pages."""
+    max_requests: PositiveInt = 300
+    """Maximum requests of one page for scripts, styles and data. A page that sends more is not read to its end."""
     max_resource: Size = 10 * 2**20
     """Maximum bytes of one script, style or data file to download."""
     cache: Size = 64 * 2**20

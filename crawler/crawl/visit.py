@@ -253,8 +253,9 @@ def _not_found_checks(plan: CrawlPlan) -> int:
 
 
 def _resource_options(config: Config) -> ResourceOptions:
-    size = config.render.max_resource
-    return ResourceOptions(body=BodyLimits(wire=size, decoded=2 * size), cache=config.render.cache)
+    render, size = config.render, config.render.max_resource
+    body = BodyLimits(wire=size, decoded=2 * size)
+    return ResourceOptions(requests=render.max_requests, body=body, cache=render.cache)
 
 
 @asynccontextmanager

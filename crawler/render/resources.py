@@ -23,6 +23,7 @@ from crawler.model import Failure, Reply, Url
 from crawler.render.templates import unhashed
 from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Blocked
+from crawler.units import count_text
 from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url, origin_of
 
 MAIN_DOCUMENT: Final = "main document"
@@ -77,9 +78,13 @@ NO_CONTENT: Final = ResourceAnswer(204, (), b"")
 
 
 class ResourceOptions(Struct, frozen=True):
-    """``trackers`` are hosts that get no request; ``cache`` bytes of shared resources are kept."""
+    """``trackers`` are hosts that get no request; ``cache`` bytes of shared resources are kept.
+
+    One page may send so many ``requests`` for scripts, styles and data.
+    """
 
     trackers: tuple[str, ...] = TRACKERS
+    requests: int = 300
     body: BodyLimits = BodyLimits(wire=10_000_000, decoded=20_000_000)
     cache: int = 64_000_000
 
@@ -154,20 +159,19 @@ class ResourceRoad:
             self._fetching.pop(key).set()
 
 
-MAX_REQUESTS: Final = 300
-"""Requests of one page for scripts, styles and data."""
-
-
 class PageResources:
-    """The requests of one page: at most :data:`MAX_REQUESTS`, so that a page that asks without end comes to its end.
+    """The requests of one page: only so many, so that a page that asks without end comes to its end.
 
-    ``blocked`` are the resources that robots.txt forbids, with the reason; ``failed`` those that could not be fetched
-    for a transient reason; ``scripts`` the digests of the scripts by URL.
+    ``cut`` says that it asked for more, or is "". ``blocked`` are the resources that robots.txt forbids, with the
+    reason; ``failed`` those that could not be fetched for a transient reason; ``scripts`` the digests of the scripts by
+    URL.
     """
 
     def __init__(self, road: ResourceRoad) -> None:
         self._road = road
         self._requests = 0
+        self._host = ""  # of the page
+        self.cut = ""
         self._waiting = 0  # requests that wait for their turn now
         self._waiting_since = self._waited = 0.0
         self.blocked: dict[str, str] = {}
@@ -194,15 +198,20 @@ class PageResources:
 
     def document(self, reply: Reply) -> ResourceAnswer:
         """The page itself, from the answer that the crawl has already."""
+        self._host = urlsplit(reply.url).hostname or ""
         return _answer_of(reply)
 
     async def answer(self, request: ResourceRequest) -> ResourceAnswer | None:
         """The answer to one request, None when the page does not get any."""
         if stub := _STUBS.get(request.kind):
             return ResourceAnswer(200, (("content-type", stub[0]), ("access-control-allow-origin", "*")), stub[1])
-        self._requests += 1
-        if self._requests > MAX_REQUESTS or not self._is_allowed(request):
+        if not self._is_allowed(request):
             return None
+        limit = self._road.options.requests
+        if self._requests == limit:
+            self.cut = f"reading stopped after {count_text(limit, 'request')} for scripts, styles and data"
+            return None
+        self._requests += 1
         try:
             url = normalize_url(request.url, DEFAULT_PARAMS.keeping_all)
         except InvalidUrl:
@@ -227,7 +236,7 @@ class PageResources:
         if request.method not in {"GET", "HEAD"}:
             return False
         host = urlsplit(request.url).hostname or ""
-        return not any(host == name or host.endswith(f".{name}") for name in options.trackers)
+        return not any(_is_of(host, name) and not _is_of(self._host, name) for name in options.trackers)
 
     async def _fetch_and_keep(self, key: str, url: Url, headers: list[tuple[str, str]]) -> ResourceAnswer | None:
         answer = await self._fetch(url, headers)
@@ -254,6 +263,11 @@ class PageResources:
                 return None
             url = target
         return None
+
+
+def _is_of(host: str, name: str) -> bool:
+    """Whether a host is that of a name, or below it."""
+    return host == name or host.endswith(f".{name}")
 
 
 def _answer_of(reply: Reply) -> ResourceAnswer:
