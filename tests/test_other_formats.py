@@ -144,6 +144,26 @@ def test_rfc4287_4_1_2_pages_without_a_date_do_not_count_for_the_index_of_a_feed
     assert len(list(read(tmp_path / "out" / "sitemap.atom"))) == 3
 
 
+def test_ours_llms_txt_links_to_the_sitemap_under_its_packed_name(run: Run, site: Site, tmp_path: Path) -> None:
+    for words, name in ((("--gzip",), "sitemap.xml.gz"), ((), "sitemap.xml"), (("--gzip",), "sitemap.xml.gz")):
+        run("--llms-txt", *words)
+        assert (tmp_path / "out" / "llms.txt").read_text().endswith(f"- [Sitemap]({site.url}{name})\n")
+
+
+def test_ours_a_new_version_of_an_outline_keeps_the_permissions_of_the_old_one(
+    run: Run, site: Site, tmp_path: Path
+) -> None:
+    run(*ALL)
+    modes = {name: 0o640 + number for number, name in enumerate([*LEADING, "sitemap.xml"])}
+    for name, mode in modes.items():
+        (tmp_path / "out" / name).chmod(mode)
+    site.routes["/a"] = page("Another title", "/new")
+    site.routes["/new"] = page("New")
+    run(*ALL)
+    assert "Another title" in (tmp_path / "out" / "llms.txt").read_text()
+    assert {name: (tmp_path / "out" / name).stat().st_mode & 0o777 for name in modes} == modes
+
+
 def test_ours_a_packed_format_is_ours_under_its_packed_name(run: Run, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "sitemap.txt.gz").write_bytes(b"mine")

@@ -109,18 +109,18 @@ def begin_formats(db: sqlite3.Connection, plan: CrawlPlan) -> None:
 
 
 def publish_formats(
-    db: sqlite3.Connection, plan: CrawlPlan, destination: Directory, former: Sequence[PublishedFile]
+    db: sqlite3.Connection, plan: CrawlPlan, destination: Directory, sitemap_url: str, former: Sequence[PublishedFile]
 ) -> tuple[list[PublishedFile], list[str]]:
     """Publish the pages of the table ``published`` in the formats of the configuration. Returns files and notes.
 
-    The same table gives the same bytes, and an unchanged file is not written again. ``former`` are the files of the
-    last publish; those that are not written any more are removed. A failure is a note, because the sitemap itself is
-    live: the former files stay then. Raises StorageError.
+    The same table gives the same bytes, and an unchanged file is not written again. ``sitemap_url`` is that of the
+    published set, ``former`` are the files of the last publish; those that are not written any more are removed. A
+    failure is a note, because the sitemap itself is live: the former files stay then. Raises StorageError.
     """
     files: list[PublishedFile] = []
     notes: list[str] = []
     try:
-        _publish_all(db, plan, destination, files, notes)
+        _publish_all(db, plan, destination, sitemap_url, files, notes)
     except SitemapError as error:
         written = {file.name for file in files}
         files += (file for file in former if file.name not in written)
@@ -133,7 +133,12 @@ def publish_formats(
 
 
 def _publish_all(
-    db: sqlite3.Connection, plan: CrawlPlan, destination: Directory, files: list[PublishedFile], notes: list[str]
+    db: sqlite3.Connection,
+    plan: CrawlPlan,
+    destination: Directory,
+    sitemap_url: str,
+    files: list[PublishedFile],
+    notes: list[str],
 ) -> None:
     """Publish all formats, and add their files and notes to the lists. Raises SitemapError, StorageError."""
     for format_name in _chosen(plan):
@@ -143,7 +148,7 @@ def _publish_all(
         name = f"{_stem(plan)}{_FORMATS[format_name][1]}"
         notes += (f"{count_text(count, 'page')} left out of {name}: {why}" for why, count in left_out.items())
     RUN_LEASE.check()
-    for name, text, pages in _outlines(db, plan):
+    for name, text, pages in _outlines(db, plan, sitemap_url):
         path, content = destination.path / name, text.encode()
         _replace(path, content, int(plan.config.output.mode, 8))
         files.append(PublishedFile(name, f"{_directory(plan)}{name}", pages, len(content)))
@@ -181,7 +186,7 @@ def _publish_format(
         return (writer.finish() if left_out.total() < count else None), left_out
 
 
-def _outlines(db: sqlite3.Connection, plan: CrawlPlan) -> Iterator[tuple[str, str, int]]:
+def _outlines(db: sqlite3.Connection, plan: CrawlPlan, sitemap_url: str) -> Iterator[tuple[str, str, int]]:
     """The files of the outlines: name, text, and number of the pages of the site in it."""
     output = plan.config.output
     if not (output.html_sitemap or output.llms_txt):
@@ -198,7 +203,7 @@ def _outlines(db: sqlite3.Connection, plan: CrawlPlan) -> Iterator[tuple[str, st
                 row = db.execute(_SELECT_TEXT, (page.url,)).fetchone()
             return description_of(load_snapshot(row[0]) or "") if row else ""
 
-        text = llms_txt(outline, _pages(db), describe, plan.sitemap_url, output.llms_txt_links)
+        text = llms_txt(outline, _pages(db), describe, sitemap_url, output.llms_txt_links)
         yield LLMS_TXT, text, min(outline.total, output.llms_txt_links)
 
 
@@ -230,7 +235,7 @@ def _replace(path: Path, content: bytes, mode: int) -> None:
     try:
         if path.is_file() and path.read_bytes() == content:
             return
-        with replacement(path, mode) as file:
+        with replacement(path, mode, like_before=True) as file:
             file.write(content)
     except OSError as error:
         raise DestinationError(f"{path} cannot be written: {error.strerror}") from error

@@ -133,7 +133,7 @@ def _record(plan: CrawlPlan, number: int, published: Published) -> Run:
             record = replace(record, **asdict(counts))
             beside = former.other_formats if former else []
             chosen = with_formats_of(plan, [file.name for file in beside])
-            formats, notes = publish_formats(db, chosen, build_destination(plan), beside)
+            formats, notes = publish_formats(db, chosen, build_destination(plan), published.url, beside)
             record = replace(record, other_formats=formats, notes=[*record.notes, *notes])
             runs.write(record)
             PublishedDigests(db, plan.output).store(file.name for file in published.files)

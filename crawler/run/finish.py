@@ -179,7 +179,7 @@ class RunFinisher:
             if not run.refusal:  # a night in doubt teaches nothing about what usually changes
                 site = observation.memory, observation.distrust, observation.policy
                 ObservationStore(db, run.number).store_site(*site)
-            formats, format_notes = self._publish_formats()
+            formats, format_notes = self._publish_formats(published)
             run = replace(
                 run,
                 outcome="published" if counts.total or has_new_dates else "unchanged",
@@ -196,13 +196,13 @@ class RunFinisher:
         self._store_generation(published, run.number)
         return ended
 
-    def _publish_formats(self) -> tuple[list[PublishedFile], list[str]]:
+    def _publish_formats(self, published: Published) -> tuple[list[PublishedFile], list[str]]:
         """Publish the set in other formats. Returns files and notes."""
         previous = RunStore(self._store.db).published()
         former = previous.other_formats if previous else []
         if self._destination is None:
             return former, []
-        return publish_formats(self._store.db, self._plan, self._destination, former)
+        return publish_formats(self._store.db, self._plan, self._destination, published.url, former)
 
     def _publish_recent(self) -> list[str]:
         """Publish the feed beside the sitemap. A failure is a note: the sitemap itself is live."""
