@@ -148,7 +148,7 @@ def _words_of(path: str) -> str:
 
 
 class Link(NamedTuple):
-    """A link of an outline. ``note`` stands behind it: a number of pages, or nothing."""
+    """A link of an outline. ``note`` stands behind it: a number of pages, a path, or nothing."""
 
     url: str
     text: str
@@ -156,11 +156,16 @@ class Link(NamedTuple):
 
 
 class LinkList(NamedTuple):
-    """Links under a heading, which is a link itself if ``url`` is not ""."""
+    """Links under a heading, which may be ""."""
 
     heading: str
-    url: str
     links: list[Link]
+
+
+def _told_apart(links: list[Link]) -> list[Link]:
+    """The links of pages; those with the same text have their paths behind them."""
+    texts = Counter(link.text for link in links)
+    return [link._replace(note=f"/{link.url.split('/', 3)[3]}") if texts[link.text] > 1 else link for link in links]
 
 
 def html_sitemap(outline: Outline, pages: Pages, name: str, max_links: int) -> Iterator[tuple[str, str]]:
@@ -187,7 +192,9 @@ def html_sitemap(outline: Outline, pages: Pages, name: str, max_links: int) -> I
         links: dict[str, list[Link]] = {section.name: [] for section in sections}
         for page in pages():
             links[outline.section(page.url)].append(Link(page.url, outline.title_of(page)))
-        lists = (LinkList(section.heading if section.name else "", "", links[section.name]) for section in sections)
+        lists = (
+            LinkList(section.heading if section.name else "", _told_apart(links[section.name])) for section in sections
+        )
         yield name, render(outline.title, lists)
         return
     files = {section.name: _file_names(name, section, max_links) for section in sections}
@@ -202,7 +209,7 @@ def html_sitemap(outline: Outline, pages: Pages, name: str, max_links: int) -> I
         near = range(max(number - _NEAR, 0), min(number + _NEAR + 1, len(own)))
         places = sorted({0, *near, len(own) - 1})
         others = [Link("" if place == number else own[place], f"{place + 1:,}") for place in places]
-        lists = [LinkList("", "", waiting.pop(section.name))]
+        lists = [LinkList("", _told_apart(waiting.pop(section.name)))]
         return own[number], render(section.heading, lists, up, others if len(own) > 1 else ())
 
     by_name = {section.name: section for section in sections}
@@ -213,7 +220,7 @@ def html_sitemap(outline: Outline, pages: Pages, name: str, max_links: int) -> I
         if len(links_of) == max_links or len(links_of) + done[section.name] * max_links == section.pages:
             yield page_of(section)
     tops = [Link(files[section.name][0], section.heading, f"{section.pages:,}") for section in sections]
-    yield name, render(outline.title, [LinkList("", "", tops)])
+    yield name, render(outline.title, [LinkList("", tops)])
 
 
 def _file_names(name: str, section: Section, max_links: int) -> list[str]:

@@ -89,6 +89,14 @@ def test_ours_a_small_site_is_one_page_by_section() -> None:
     assert not page.names & {"script", "link", "img"}
 
 
+@pytest.mark.parametrize("most", [100, 3])
+def test_ours_pages_with_the_same_title_are_told_apart_by_their_paths(most: int) -> None:
+    pages = site([("", "Shop"), ("boats/1", "Boat"), ("boats/2?a=<b>", "Boat"), ("boats/3", "Oar")])
+    text = "".join(text for _, text in html_sitemap(outline_of(pages), lambda: pages, "sitemap.html", most))
+    notes = dict(re.findall(r'href="https://example.com/([^"]*)">[^<]*</a>(?: <small>([^<]*)</small>)?', text))
+    assert notes == {"": "", "boats/1": "/boats/1", "boats/2?a=&lt;b&gt;": "/boats/2?a=&lt;b&gt;", "boats/3": ""}
+
+
 def test_ours_a_large_site_is_a_tree_of_pages() -> None:
     files = dict(html_sitemap(outline_of(SHOP), lambda: SHOP, "sitemap.html", 2))
     assert list(files)[-1] == "sitemap.html"
