@@ -84,6 +84,18 @@ def test_ours_every_format_lists_the_pages_of_the_sitemap(run: Run, site: Site, 
     assert f"- [One]({site.url}docs/one): The first.\n" in llms
 
 
+def test_ours_an_outline_has_the_title_of_the_page_to_which_the_start_url_leads(
+    run: Run, site: Site, tmp_path: Path
+) -> None:
+    canonical = '<link rel="canonical" href="/start">'
+    site.routes["/start"] = page("The start", description="What the site is.")
+    site.routes["/home"] = page("Home", "/a", "/start").replace("<meta", f"{canonical}<meta", 1)
+    site.routes["/"] = Answer("", 302, {"Location": "/home"})
+    assert run(*ALL)[0] == 0
+    assert (tmp_path / "out" / "llms.txt").read_text().startswith("# The start\n\n> What the site is.\n")
+    assert '<html lang="de">' in (tmp_path / "out" / "sitemap.html").read_text()
+
+
 def test_ours_an_unchanged_site_leaves_the_files_alone_and_a_format_that_is_off_leaves(
     run: Run, tmp_path: Path
 ) -> None:
@@ -109,6 +121,47 @@ def test_ours_many_pages_make_an_index_of_text_files(run: Run, site: Site, tmp_p
         f"{site.url}sitemap-1.txt",
         f"{site.url}sitemap-2.txt",
     ]
+
+
+def test_ours_a_small_limit_of_bytes_makes_an_index_too(run: Run, site: Site, tmp_path: Path) -> None:
+    paths = [f"/{'long' * 15}/{number}" for number in range(200)]
+    site.routes = {"/": page("Start", *paths), **{path: page(f"Page {path}") for path in paths}}
+    _, report = run("--format", "text", "--max-bytes-per-file", "10000")
+    listed = {file["name"] for file in report["other_formats"]}
+    assert listed == {"sitemap-text.xml", "sitemap-1.txt", "sitemap-2.txt"}
+    assert sum(file["urls"] for file in report["other_formats"]) == 201 + 2
+    assert not (tmp_path / "out" / "sitemap.txt").exists()
+    run("--format", "text")
+    assert [name for name in names(tmp_path) if "xml" not in name or "text" in name] == ["sitemap.txt"]
+
+
+def test_rfc4287_4_1_2_pages_without_a_date_do_not_count_for_the_index_of_a_feed(
+    run: Run, site: Site, tmp_path: Path
+) -> None:
+    site.routes["/a"] = page("Page A", date="")
+    _, report = run("--format", "atom", "--max-urls-per-file", "3")
+    assert [file["name"] for file in report["other_formats"]] == ["sitemap.atom"]
+    assert len(list(read(tmp_path / "out" / "sitemap.atom"))) == 3
+
+
+def test_ours_llms_txt_links_to_the_sitemap_under_its_packed_name(run: Run, site: Site, tmp_path: Path) -> None:
+    for words, name in ((("--gzip",), "sitemap.xml.gz"), ((), "sitemap.xml"), (("--gzip",), "sitemap.xml.gz")):
+        run("--llms-txt", *words)
+        assert (tmp_path / "out" / "llms.txt").read_text().endswith(f"- [Sitemap]({site.url}{name})\n")
+
+
+def test_ours_a_new_version_of_an_outline_keeps_the_permissions_of_the_old_one(
+    run: Run, site: Site, tmp_path: Path
+) -> None:
+    run(*ALL)
+    modes = {name: 0o640 + number for number, name in enumerate([*LEADING, "sitemap.xml"])}
+    for name, mode in modes.items():
+        (tmp_path / "out" / name).chmod(mode)
+    site.routes["/a"] = page("Another title", "/new")
+    site.routes["/new"] = page("New")
+    run(*ALL)
+    assert "Another title" in (tmp_path / "out" / "llms.txt").read_text()
+    assert {name: (tmp_path / "out" / name).stat().st_mode & 0o777 for name in modes} == modes
 
 
 def test_ours_a_packed_format_is_ours_under_its_packed_name(run: Run, tmp_path: Path) -> None:
@@ -159,6 +212,40 @@ def test_ours_a_rollback_brings_the_formats_of_the_set(
     assert app.run_command_line() == 0
     assert (tmp_path / "out" / "sitemap.txt").read_text() == first
     assert f"{site.url}new" not in (tmp_path / "out" / "sitemap.html").read_text()
+
+
+def test_ours_a_rollback_that_cannot_write_a_format_is_recorded_with_a_note(
+    run: Run, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(*ALL)
+    site.routes["/"] = page("Start", "/a", "/docs/one", "/docs/two", "/new")
+    site.routes["/new"] = page("New")
+    run(*ALL)
+    (tmp_path / "out" / "sitemap.html").unlink()
+    (tmp_path / "out" / "sitemap.html").mkdir()
+    monkeypatch.setattr("sys.argv", ["siteatlas", "rollback", site.url, "-o", "out", "--state", "state"])
+    assert app.run_command_line() == 0
+    assert "sitemap.html cannot be written" in " ".join(capsys.readouterr().out.split())
+    (tmp_path / "out" / "sitemap.html").rmdir()
+    _, report = run(*ALL)
+    assert not [note for note in report["notes"] if "somebody else" in note]
+    assert report["added"] == 1
+
+
+def test_ours_formats_that_were_written_before_a_failure_are_recorded(run: Run, tmp_path: Path) -> None:
+    run()
+    (tmp_path / "out" / "sitemap.html").mkdir()
+    _, report = run(*ALL, "--replace")
+    assert [file["name"] for file in report["other_formats"]] == LEADING[:3]
+    run()
+    assert names(tmp_path) == ["sitemap.html", "sitemap.xml"]
+
+
+@pytest.mark.parametrize("name", ["sitemap.rss", "sitemap.atom"])
+def test_ours_the_feed_of_recent_changes_has_a_name_of_its_own(run: Run, name: str) -> None:
+    code, report = run(*ALL, "--recent", name.rpartition(".")[2], "--recent-name", name)
+    assert code == 2
+    assert f"--recent-name '{name}'" in report["error"]
 
 
 def test_ours_a_dry_run_writes_no_format(run: Run, tmp_path: Path) -> None:

@@ -219,7 +219,7 @@ class RenderConfig(ConfigSection):
     max_pages: PositiveInt = 200
     """Replace the browser after this many pages."""
     max_requests: PositiveInt = 300
-    """Maximum requests of one page for scripts, styles and data."""
+    """Maximum requests of one page for scripts, styles and data. A page that sends more is not read to its end."""
     post: tuple[str, ...] = ()
     """URLs to which pages may send POST requests, such as /graphql. Patterns as in include. Default: only GET and HEAD
     requests."""

@@ -97,7 +97,7 @@ def _mark(db: sqlite3.Connection, found: list[tuple[str, int]]) -> None:
 
 def _directories(db: sqlite3.Connection, seed: Url) -> list[str]:
     """The directory of the start URL, then those below it by their pages, by the first part of the path."""
-    root = f"{seed.rpartition('/')[0]}/"
+    root = f"{seed.partition('?')[0].rpartition('/')[0]}/"
     sections = Counter[str]()
     with storage_errors():
         for (url,) in db.execute(_URLS, (State.INDEXABLE,)):

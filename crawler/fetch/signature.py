@@ -10,12 +10,14 @@ import base64
 import contextlib
 import hashlib
 import json
+import re
 import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from crawler.fetch.identity import Header
+from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
 
 if TYPE_CHECKING:  # the extra
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -28,6 +30,7 @@ REQUEST_AGE: Final = timedelta(minutes=5)
 """A signature is valid for so long, so that nobody else can use it for long."""
 _LABEL: Final = "siteatlas"
 _NONCE: Final = 48  # bytes
+_is_origin = re.compile(r"https://[^/?#@\\\s]+", re.IGNORECASE).fullmatch
 
 
 class _Message:
@@ -57,14 +60,12 @@ class RequestSigner:
         from http_message_signatures import HTTPMessageSigner, HTTPSignatureKeyResolver, algorithms  # noqa: PLC0415
 
         self._private_key = private_key = _load(pem)
-        if not agent.startswith("https://") or "/" in agent[8:] or not agent[8:] or not agent.isascii():
-            raise ValueError("the signature agent must be an https origin, as in https://bot.example.com")
 
         class Keys(HTTPSignatureKeyResolver):
             def resolve_private_key(self, key_id: str) -> "Ed25519PrivateKey":  # noqa: ARG002 - there is one
                 return private_key
 
-        self.agent = agent
+        self.agent = _origin(agent)
         self._clock = clock
         self._signer = HTTPMessageSigner(signature_algorithm=algorithms.ED25519, key_resolver=Keys())
         self.key_id = _thumbprint(self._public_jwk())
@@ -115,6 +116,14 @@ def new_key() -> str:
 
     kind, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     return Ed25519PrivateKey.generate().private_bytes(serialization.Encoding.PEM, kind, plain).decode()
+
+
+def _origin(agent: str) -> str:
+    """An agent in the canonical form of its URL, in which a server sees its host."""
+    with contextlib.suppress(InvalidUrl):
+        if _is_origin(agent):
+            return origin_of(normalize_url(f"{agent}/"))
+    raise ValueError("the signature agent must be an https origin, as in https://bot.example.com")
 
 
 def _load(pem: str) -> "Ed25519PrivateKey":

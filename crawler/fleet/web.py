@@ -55,10 +55,14 @@ _RETRY: Final = {"retry-after": "5"}
 
 
 class FleetView(Struct, frozen=True):
-    """The status of a fleet, and the sites that a person should look at, the most urgent first."""
+    """The status of a fleet, and the sites that a person should look at, the most urgent first.
+
+    ``is_cut``: there are more of these sites.
+    """
 
     status: FleetStatus
     attention: list[FleetSiteStatus]
+    is_cut: bool = False
 
     @property
     def silent(self) -> int:
@@ -140,7 +144,15 @@ class _StatusCache:
     async def _read(self) -> FleetView:
         with _reading():
             status = await fleet_status(self._fleet, runs=MAX_RUNS)
-            return FleetView(status, await find_sites(self._fleet, only=ATTENTION, limit=self._max_sites))
+            return FleetView(status, *await _first_sites(self._fleet, self._max_sites, only=ATTENTION))
+
+
+async def _first_sites(
+    fleet: FleetDatabase, number: int, *, only: str, words: str = ""
+) -> tuple[list[FleetSiteStatus], bool]:
+    """The first sites in a state whose name and origin contain all words, and whether there are more."""
+    found = await find_sites(fleet, only=only, words=words, limit=number + 1)
+    return found[:number], len(found) > number
 
 
 class _Endpoints:
@@ -156,12 +168,13 @@ class _Endpoints:
         """``/``: the sites to look at; ``?state=STATE`` and ``?q=WORDS`` show others."""
         view = await self._cache.read()
         state, query = request.query_params.get("state", ""), request.query_params.get("q", "")[:MAX_QUERY]
+        query = query.replace("\0", "")  # which no text in the database contains
         if state and state not in STATES:
             raise HTTPException(404, f"no site can be in this state; the states are {', '.join(STATES)}")
-        sites = view.attention
+        sites, is_cut = view.attention, view.is_cut
         if state or query.strip():
             with _reading():
-                sites = await find_sites(self._fleet, only=state, words=query, limit=self._max_sites)
+                sites, is_cut = await _first_sites(self._fleet, self._max_sites, only=state, words=query)
         return render_page(
             "fleet.html",
             board=self._board(view),
@@ -170,7 +183,7 @@ class _Endpoints:
             rows=[(site, site_condition(site)) for site in sites],
             state=state,
             query=query,
-            is_cut=len(sites) == self._max_sites,
+            is_cut=is_cut,
             silent_seconds=SILENT_SECONDS,
             result=status_text,
             **page_frame(request),
@@ -182,7 +195,7 @@ class _Endpoints:
         view = await self._cache.read()
         with _reading():
             found = await find_sites(self._fleet, [name])
-            runs = await site_runs(self._fleet, name, MAX_RUNS, before) if found else []
+            runs = await site_runs(self._fleet, name, MAX_RUNS + 1, before) if found else []
         if not found:
             raise HTTPException(404, "the fleet has no site with this name")
         return render_page(
@@ -190,9 +203,9 @@ class _Endpoints:
             board=self._board(view),
             site=found[0],
             condition=site_condition(found[0]),
-            runs=runs,
+            runs=runs[:MAX_RUNS],
             before=before,
-            older=runs[-1].number if len(runs) == MAX_RUNS else None,
+            older=runs[MAX_RUNS - 1].number if len(runs) > MAX_RUNS else None,
             result=status_text,
             **page_frame(request),
         )

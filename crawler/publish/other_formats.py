@@ -3,10 +3,11 @@
 import contextlib
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 import msgspec
 
@@ -15,7 +16,7 @@ from crawler.errors import UsageError
 from crawler.model import Page, Url
 from crawler.parse.snapshot.snapshot import load_snapshot
 from crawler.publish.outlines import Outline, SitePage, description_of, html_sitemap, llms_txt
-from crawler.publish.recent_feed import title_of
+from crawler.publish.recent_feed import recent_feed_url, title_of
 from crawler.publish.write import sitemap_names
 from crawler.state.database import storage_errors
 from crawler.state.lease import RUN_LEASE
@@ -30,6 +31,7 @@ from sitemap import (
     Format,
     InvalidEntry,
     Published,
+    SitemapError,
     SitemapWriter,
     WriterOptions,
     replacement,
@@ -44,6 +46,9 @@ _SELECT_PAGES: Final = """SELECT u.url, p.lastmod, c.page FROM url u CROSS JOIN 
   LEFT JOIN content c ON c.id = p.content WHERE u.url > ? ORDER BY u.url LIMIT ?"""
 _SELECT_TEXT: Final = """SELECT c.text FROM url u JOIN published p ON p.id = u.id JOIN content c ON c.id = p.content
   WHERE u.url = ?"""
+_SELECT_TARGET: Final = """SELECT m.target FROM url u JOIN memory m ON m.id = u.id
+  WHERE u.url = ? AND m.target != '' AND u.id NOT IN (SELECT id FROM published)"""
+_MAX_HOPS: Final = 5  # from the start URL to the start page
 _EMPTY_PAGE: Final = Page()
 _decode = msgspec.msgpack.Decoder(Page).decode
 
@@ -74,6 +79,19 @@ def _chosen(plan: CrawlPlan) -> list[str]:
     return [name for name in _FORMATS if name in plan.config.output.formats]
 
 
+def check_names(plan: CrawlPlan) -> None:
+    """Raises UsageError when two files would have one name, or when the feed of recent changes cannot be.
+
+    Each run would overwrite one with the other.
+    """
+    feed = unquote(recent_feed_url(plan).rpartition("/")[2])
+    names = [*sitemap_names(plan), *leading_names(plan)]
+    if feed in names:
+        raise UsageError(f"--recent-name {feed!r} is the name of the sitemap in another format: choose another name")
+    if LLMS_TXT in sitemap_names(plan) and plan.config.output.llms_txt:
+        raise UsageError(f"--llms-txt needs the name {LLMS_TXT}, which is that of the sitemap: choose another name")
+
+
 def check_formats_are_ours(plan: CrawlPlan, store: Store) -> None:
     """Raises UsageError when the output directory has such a file that no run of this state wrote."""
     ours = _ours(store.db)
@@ -91,16 +109,38 @@ def begin_formats(db: sqlite3.Connection, plan: CrawlPlan) -> None:
 
 
 def publish_formats(
-    db: sqlite3.Connection, plan: CrawlPlan, destination: Directory, former: Collection[str]
+    db: sqlite3.Connection, plan: CrawlPlan, destination: Directory, sitemap_url: str, former: Sequence[PublishedFile]
 ) -> tuple[list[PublishedFile], list[str]]:
     """Publish the pages of the table ``published`` in the formats of the configuration. Returns files and notes.
 
-    The same table gives the same bytes, and an unchanged file is not written again. ``former`` are the names of the
-    last publish; those that are not written any more are removed. Raises StorageError, and sitemap.DestinationError
-    when a file cannot be written; the sitemap stays untouched.
+    The same table gives the same bytes, and an unchanged file is not written again. ``sitemap_url`` is that of the
+    published set, ``former`` are the files of the last publish; those that are not written any more are removed. A
+    failure is a note, because the sitemap itself is live: the former files stay then. Raises StorageError.
     """
     files: list[PublishedFile] = []
     notes: list[str] = []
+    try:
+        _publish_all(db, plan, destination, sitemap_url, files, notes)
+    except SitemapError as error:
+        written = {file.name for file in files}
+        files += (file for file in former if file.name not in written)
+        notes.append(f"the sitemap was not published in other formats: {error}")
+    for name in {file.name for file in former} - {file.name for file in files}:
+        with contextlib.suppress(OSError):
+            (destination.path / name).unlink()
+    leading = leading_names(plan)
+    return sorted(files, key=lambda file: file.name not in leading), notes
+
+
+def _publish_all(
+    db: sqlite3.Connection,
+    plan: CrawlPlan,
+    destination: Directory,
+    sitemap_url: str,
+    files: list[PublishedFile],
+    notes: list[str],
+) -> None:
+    """Publish all formats, and add their files and notes to the lists. Raises SitemapError, StorageError."""
     for format_name in _chosen(plan):
         published, left_out = _publish_format(db, plan, destination, format_name)
         if published:
@@ -108,15 +148,10 @@ def publish_formats(
         name = f"{_stem(plan)}{_FORMATS[format_name][1]}"
         notes += (f"{count_text(count, 'page')} left out of {name}: {why}" for why, count in left_out.items())
     RUN_LEASE.check()
-    for name, text, pages in _outlines(db, plan):
+    for name, text, pages in _outlines(db, plan, sitemap_url):
         path, content = destination.path / name, text.encode()
         _replace(path, content, int(plan.config.output.mode, 8))
         files.append(PublishedFile(name, f"{_directory(plan)}{name}", pages, len(content)))
-    for name in set(former) - {file.name for file in files}:
-        with contextlib.suppress(OSError):
-            (destination.path / name).unlink()
-    leading = leading_names(plan)
-    return sorted(files, key=lambda file: file.name not in leading), notes
 
 
 def _publish_format(
@@ -141,22 +176,23 @@ def _publish_format(
         max_urls=output.max_urls,
         max_bytes=output.max_bytes,
         child=f"{_stem(plan)}-{{n}}{suffix}",
+        index=f"{_stem(plan)}-{name}.xml",
         channel=None if format_ is Format.TEXT else Channel(title=directory, link=directory),
         vouched=lambda loc: plan.scope.needs_cross_submit(Url(loc)),
     )
-    file = f"{_stem(plan)}{suffix}" if count <= output.max_urls else f"{_stem(plan)}-{name}.xml"
-    with SitemapWriter(destination, f"{directory}{file}", options) as writer:
+    with SitemapWriter(destination, f"{directory}{_stem(plan)}{suffix}", options) as writer:
         entries = (Entry(page.url, page.lastmod, title=page.title) for page in _pages(db))
         writer.extend(entries, refused=leave_out)
         return (writer.finish() if left_out.total() < count else None), left_out
 
 
-def _outlines(db: sqlite3.Connection, plan: CrawlPlan) -> Iterator[tuple[str, str, int]]:
+def _outlines(db: sqlite3.Connection, plan: CrawlPlan, sitemap_url: str) -> Iterator[tuple[str, str, int]]:
     """The files of the outlines: name, text, and number of the pages of the site in it."""
     output = plan.config.output
     if not (output.html_sitemap or output.llms_txt):
         return
-    outline = Outline(_directory(plan), plan.seed, _pages(db), lambda url: title_of(db, url), output.html_sitemap_links)
+    start = _start_page(db, plan.seed)
+    outline = Outline(_directory(plan), start, _pages(db), lambda url: title_of(db, url), output.html_sitemap_links)
     if output.html_sitemap:
         for name, text in html_sitemap(outline, lambda: _pages(db), f"{_stem(plan)}.html", output.html_sitemap_links):
             yield name, text, outline.total
@@ -167,8 +203,18 @@ def _outlines(db: sqlite3.Connection, plan: CrawlPlan) -> Iterator[tuple[str, st
                 row = db.execute(_SELECT_TEXT, (page.url,)).fetchone()
             return description_of(load_snapshot(row[0]) or "") if row else ""
 
-        text = llms_txt(outline, _pages(db), describe, plan.sitemap_url, output.llms_txt_links)
+        text = llms_txt(outline, _pages(db), describe, sitemap_url, output.llms_txt_links)
         yield LLMS_TXT, text, min(outline.total, output.llms_txt_links)
+
+
+def _start_page(db: sqlite3.Connection, url: Url) -> Url:
+    """The listed page to which the start URL leads by redirects and canonicals, or the last URL on the way."""
+    with storage_errors():
+        for _ in range(_MAX_HOPS):
+            if not (row := db.execute(_SELECT_TARGET, (url,)).fetchone()):
+                break
+            url = Url(row[0])
+    return url
 
 
 def _pages(db: sqlite3.Connection) -> Iterator[SitePage]:
@@ -189,7 +235,7 @@ def _replace(path: Path, content: bytes, mode: int) -> None:
     try:
         if path.is_file() and path.read_bytes() == content:
             return
-        with replacement(path, mode) as file:
+        with replacement(path, mode, like_before=True) as file:
             file.write(content)
     except OSError as error:
         raise DestinationError(f"{path} cannot be written: {error.strerror}") from error

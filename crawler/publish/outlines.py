@@ -1,7 +1,7 @@
 """Outlines of a site by section: an HTML sitemap for people, and llms.txt for programs. Pure.
 
-A section is a directory right below that of the sitemap, if it has several pages. An outline has no words of its own
-but the name of its format, so that the outline of a German site is German.
+A section is a directory right below that of the sitemap, or another host, if it has several pages. An outline has no
+words of its own but the name of its format, so that the outline of a German site is German.
 """
 
 import re
@@ -25,13 +25,18 @@ _MIN_SUFFIX_SHARE: Final = 0.5
 """Share of the titles that end with the name of the site, from which on the outline leaves it out."""
 _MAX_HEAD: Final = 100_000  # characters of markup in which the description is searched
 _INDEX: Final = ("index", "default")  # names of the page of a directory
+_MAX_SLUG: Final = 80  # characters of a section in the name of a file
+_NEAR: Final = 50  # files of a section before and after one, to which it links
+_NO_SECTION: Final = "pages"  # in the name of the file with the pages in no section
 
 _title_suffix = re.compile(r".\s[|\u00b7\u2013\u2014:-]\s([^|\u00b7\u2013\u2014]++)\Z").search
-_meta_tags = re.compile(r"<meta\b([^<>]*+)", re.IGNORECASE).finditer
-_attributes = re.compile(r"""(?<![\w:-])([\w:-]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'<>=`]++))""").findall
+_meta_tags = re.compile(r"""<meta\b((?:=\s*+(?:"[^"]*+"|'[^']*+')|[^>])*+)""", re.IGNORECASE).finditer
+_attributes = re.compile(r"""(?<![\w:-])([\w:-]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>][^\s>]*+))""").findall
 _page_suffix = re.compile(r"\.(?:[xs]?html?|php\d?|aspx?|jspx?|cfm|cgi|do)\Z", re.IGNORECASE)
-_unsafe_characters = re.compile("[^A-Za-z0-9._-]+").sub
-_markdown_marks = re.compile(r"([\\`*_\[\]<>])").sub
+_unsafe_characters = re.compile("[^a-z0-9._-]+").sub
+_made_ending = re.compile(r"-(?:[0-9]+|[0-9a-f]{12})\Z").search  # of a second file, and of a name that was made unique
+_markdown_marks = re.compile(r"([\\`*_~\[\]<>]|&(?=#?[0-9A-Za-z]{1,32};)|(?<!\S)#)").sub
+_markdown_list = re.compile(r"\A([+-]|[0-9]{1,9}[.)])(?!\S)").sub
 
 
 class SitePage(NamedTuple):
@@ -122,12 +127,15 @@ class Outline:
         return one_line(title, MAX_TITLE)
 
     def _heading(self, name: str, title_of: Callable[[Url], str]) -> str:
-        urls = (Url(f"{self._base}{name}{ending}") for ending in ("/", "", "/index.html", ".html"))
-        return next(filter(None, (self._plain(title_of(url)) for url in urls)), "") or _words_of(name)
+        own = [f"{self._base}{name}{ending}" for ending in ("/", "", "/index.html", ".html")]
+        urls = [*own, f"{self._base.partition('://')[0]}://{name}/"]  # the last one for another host
+        return next(filter(None, (self._plain(title_of(Url(url))) for url in urls)), "") or _words_of(name) or name
 
     def _names(self, url: Url) -> list[str]:
-        """The names of the path below the base; the query and the index page do not count."""
-        names = url.partition("?")[0].removeprefix(self._base).rstrip("/").split("/")
+        """The names of the path below the base, or from the host on; the query and the index page do not count."""
+        path = url.partition("?")[0]
+        below = path.removeprefix(self._base) if path.startswith(self._base) else path.partition("://")[2]
+        names = below.rstrip("/").split("/")
         if _page_suffix.sub("", names[-1]) in _INDEX:
             names.pop()
         return [name for name in names if name]
@@ -140,7 +148,7 @@ def _words_of(path: str) -> str:
 
 
 class Link(NamedTuple):
-    """A link of an outline. ``note`` stands behind it: a number of pages, or nothing."""
+    """A link of an outline. ``note`` stands behind it: a number of pages, a path, or nothing."""
 
     url: str
     text: str
@@ -148,11 +156,16 @@ class Link(NamedTuple):
 
 
 class LinkList(NamedTuple):
-    """Links under a heading, which is a link itself if ``url`` is not ""."""
+    """Links under a heading, which may be ""."""
 
     heading: str
-    url: str
     links: list[Link]
+
+
+def _told_apart(links: list[Link]) -> list[Link]:
+    """The links of pages; those with the same text have their paths behind them."""
+    texts = Counter(link.text for link in links)
+    return [link._replace(note=f"/{link.url.split('/', 3)[3]}") if texts[link.text] > 1 else link for link in links]
 
 
 def html_sitemap(outline: Outline, pages: Pages, name: str, max_links: int) -> Iterator[tuple[str, str]]:
@@ -179,7 +192,9 @@ def html_sitemap(outline: Outline, pages: Pages, name: str, max_links: int) -> I
         links: dict[str, list[Link]] = {section.name: [] for section in sections}
         for page in pages():
             links[outline.section(page.url)].append(Link(page.url, outline.title_of(page)))
-        lists = (LinkList(section.heading if section.name else "", "", links[section.name]) for section in sections)
+        lists = (
+            LinkList(section.heading if section.name else "", _told_apart(links[section.name])) for section in sections
+        )
         yield name, render(outline.title, lists)
         return
     files = {section.name: _file_names(name, section, max_links) for section in sections}
@@ -191,8 +206,10 @@ def html_sitemap(outline: Outline, pages: Pages, name: str, max_links: int) -> I
         own = files[section.name]
         number = done[section.name]
         done[section.name] += 1
-        others = [Link("" if place == number else file, str(place + 1)) for place, file in enumerate(own)]
-        lists = [LinkList("", "", waiting.pop(section.name))]
+        near = range(max(number - _NEAR, 0), min(number + _NEAR + 1, len(own)))
+        places = sorted({0, *near, len(own) - 1})
+        others = [Link("" if place == number else own[place], f"{place + 1:,}") for place in places]
+        lists = [LinkList("", _told_apart(waiting.pop(section.name)))]
         return own[number], render(section.heading, lists, up, others if len(own) > 1 else ())
 
     by_name = {section.name: section for section in sections}
@@ -203,14 +220,15 @@ def html_sitemap(outline: Outline, pages: Pages, name: str, max_links: int) -> I
         if len(links_of) == max_links or len(links_of) + done[section.name] * max_links == section.pages:
             yield page_of(section)
     tops = [Link(files[section.name][0], section.heading, f"{section.pages:,}") for section in sections]
-    yield name, render(outline.title, [LinkList("", "", tops)])
+    yield name, render(outline.title, [LinkList("", tops)])
 
 
 def _file_names(name: str, section: Section, max_links: int) -> list[str]:
+    """The names of the files of a section. No two sections share one, also where capital letters do not count."""
     stem = name.removesuffix(".html")
-    slug = _unsafe_characters("-", unquote(section.name)).strip("-.") or "pages"
-    if section.name and slug != section.name:  # another name may have the same letters
-        slug += f"-{blake2b(section.name.encode(), digest_size=3).hexdigest()}"
+    slug = _unsafe_characters("-", unquote(section.name).lower()).strip("-.")[:_MAX_SLUG] or _NO_SECTION
+    if section.name and (slug == _NO_SECTION or slug != section.name or _made_ending(slug)):
+        slug += f"-{blake2b(section.name.encode(), digest_size=6).hexdigest()}"
     count = -(-section.pages // max_links)
     return [f"{stem}-{slug}.html", *(f"{stem}-{slug}-{number}.html" for number in range(2, count + 1))]
 
@@ -230,20 +248,27 @@ def llms_txt(
     chosen = sorted(nsmallest(max_links, pages, key=rank), key=lambda page: page.url)
     lines = [f"# {_markdown(outline.title)}"]
     if summary := describe(outline.start):
-        lines += ["", f"> {_markdown(summary)}"]
+        lines += ["", f"> {_markdown_list(_escape_list, _markdown(summary))}"]
+    by_section: dict[str, list[SitePage]] = {}
+    for page in chosen:
+        by_section.setdefault(outline.section(page.url), []).append(page)
     for section in outline.sections(chosen):
         lines += ["", f"## {_markdown(section.heading)}", ""]
-        for page in chosen:
-            if outline.section(page.url) == section.name:
-                description = describe(page)
-                link = f"- [{_markdown(outline.title_of(page))}]({_markdown_url(page.url)})"
-                lines.append(f"{link}: {_markdown(description)}" if description else link)
+        for page in by_section[section.name]:
+            description = describe(page)
+            link = f"- [{_markdown(outline.title_of(page))}]({_markdown_url(page.url)})"
+            lines.append(f"{link}: {_markdown(description)}" if description else link)
     lines += ["", "## Optional", "", f"- [Sitemap]({_markdown_url(sitemap_url)})"]
     return "\n".join(lines) + "\n"
 
 
 def _markdown(text: str) -> str:
     return _markdown_marks(r"\\\1", text)
+
+
+def _escape_list(match: re.Match[str]) -> str:
+    """The mark of a list item with a backslash before its last character, so that it is text."""
+    return f"{match[1][:-1]}\\{match[1][-1]}"
 
 
 def _markdown_url(url: str) -> str:

@@ -131,8 +131,9 @@ def _record(plan: CrawlPlan, number: int, published: Published) -> Run:
         with transaction(db):
             counts = restore_published(db, record, _published_pages(plan, published), reason)
             record = replace(record, **asdict(counts))
-            names = [file.name for file in former.other_formats] if former else []
-            formats, notes = publish_formats(db, with_formats_of(plan, names), build_destination(plan), names)
+            beside = former.other_formats if former else []
+            chosen = with_formats_of(plan, [file.name for file in beside])
+            formats, notes = publish_formats(db, chosen, build_destination(plan), published.url, beside)
             record = replace(record, other_formats=formats, notes=[*record.notes, *notes])
             runs.write(record)
             PublishedDigests(db, plan.output).store(file.name for file in published.files)

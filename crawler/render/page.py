@@ -89,7 +89,7 @@ class _Rendering:
             await page.goto(self._reply.url, wait_until="commit")
         world = await self._world(session)
         cut = await self._wait_until_done(session, world, started)
-        return await self._read(session, world, cut)
+        return await self._read(session, world, cut or self._resources.cut)
 
     async def _world(self, session: CDPSession) -> int:
         with anyio.fail_after(_GRACE_SECONDS):

@@ -23,6 +23,7 @@ from crawler.model import Failure, Reply, Url
 from crawler.render.templates import unhashed
 from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Blocked
+from crawler.units import count_text
 from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url, origin_of
 from crawler.url.patterns import UrlPattern
 
@@ -89,12 +90,13 @@ NO_CONTENT: Final = ResourceAnswer(204, (), b"")
 class ResourceOptions(Struct, frozen=True):
     """``trackers`` are hosts that get no request; ``cache`` bytes of shared resources are kept.
 
-    A page may POST to the URLs that match ``posts``, for example to read from a GraphQL server.
+    A page may POST to the URLs that match ``posts``, for example to read from a GraphQL server. One page may send so
+    many ``requests`` for scripts, styles and data.
     """
 
     posts: tuple[UrlPattern, ...] = ()
-    max_requests: int = 300  # of one page: a page that asks without end comes to its end
     trackers: tuple[str, ...] = TRACKERS
+    requests: int = 300
     body: BodyLimits = BodyLimits(wire=10_000_000, decoded=20_000_000)
     cache: int = 64_000_000
 
@@ -174,15 +176,18 @@ class ResourceRoad:
 
 
 class PageResources:
-    """The requests of one page: at most ``max_requests`` of the road's options.
+    """The requests of one page: only so many, so that a page that asks without end comes to its end.
 
-    ``blocked`` are the resources that robots.txt forbids, with the reason; ``failed`` those that could not be fetched
-    for a transient reason; ``scripts`` the digests of the scripts by URL.
+    ``cut`` says that it asked for more, or is "". ``blocked`` are the resources that robots.txt forbids, with the
+    reason; ``failed`` those that could not be fetched for a transient reason; ``scripts`` the digests of the scripts by
+    URL.
     """
 
     def __init__(self, road: ResourceRoad) -> None:
         self._road = road
         self._requests = 0
+        self._host = ""  # of the page
+        self.cut = ""
         self._waiting = 0  # requests that wait for their turn now
         self._waiting_since = self._waited = 0.0
         self.blocked: dict[str, str] = {}
@@ -209,15 +214,20 @@ class PageResources:
 
     def document(self, reply: Reply) -> ResourceAnswer:
         """The page itself, from the answer that the crawl has already."""
+        self._host = urlsplit(reply.url).hostname or ""
         return _answer_of(reply)
 
     async def answer(self, request: ResourceRequest) -> ResourceAnswer | None:
         """The answer to one request, None when the page does not get any."""
         if stub := _STUBS.get(request.kind):
             return ResourceAnswer(200, (("content-type", stub[0]), ("access-control-allow-origin", "*")), stub[1])
-        self._requests += 1
-        if self._requests > self._road.options.max_requests or not self._is_allowed(request):
+        if not self._is_allowed(request):
             return None
+        limit = self._road.options.requests
+        if self._requests == limit:
+            self.cut = f"reading stopped after {count_text(limit, 'request')} for scripts, styles and data"
+            return None
+        self._requests += 1
         try:
             url = normalize_url(request.url, DEFAULT_PARAMS.keeping_all)
         except InvalidUrl:
@@ -244,7 +254,7 @@ class PageResources:
         if _is_prefetch(request) or (request.method not in {"GET", "HEAD"} and not self._may_post(request)):
             return False
         host = urlsplit(request.url).hostname or ""
-        return not any(host == name or host.endswith(f".{name}") for name in options.trackers)
+        return not any(_is_of(host, name) and not _is_of(self._host, name) for name in options.trackers)
 
     def _may_post(self, request: ResourceRequest) -> bool:
         try:
@@ -284,6 +294,11 @@ class PageResources:
 
 def _is_prefetch(request: ResourceRequest) -> bool:
     return any(name in _PREFETCH_HEADERS and value.startswith(_PREFETCH_VALUES) for name, value in request.headers)
+
+
+def _is_of(host: str, name: str) -> bool:
+    """Whether a host is that of a name, or below it."""
+    return host == name or host.endswith(f".{name}")
 
 
 def _answer_of(reply: Reply) -> ResourceAnswer:

@@ -21,8 +21,7 @@ from crawler.lastmod.policy import OBSERVING_POLICIES
 from crawler.model import Outcome
 from crawler.publish.gate import reject_start
 from crawler.publish.listing import published_not_visited
-from crawler.publish.other_formats import check_formats_are_ours
-from crawler.publish.recent_feed import recent_feed_url
+from crawler.publish.other_formats import check_formats_are_ours, check_names
 from crawler.publish.rollback import adopt_published
 from crawler.publish.store import requeue_failed
 from crawler.publish.write import build_destination, build_writer, check_output_is_ours
@@ -57,7 +56,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
         if not dry_run:
             destination.check()
             build_writer(plan, destination).abort()  # report impossible settings now, not after hours
-            recent_feed_url(plan)
+            check_names(plan)
         settings = planning.result_settings(plan.config)
         with Store(plan.state, settings, begin=begin, about=plan.about, now=clock(), renamed=KEYS) as store:
             adopt_published(plan, store.db)

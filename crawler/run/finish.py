@@ -36,7 +36,7 @@ from crawler.publish.store import AcceptAfter, record_losses
 from crawler.state.database import transaction
 from crawler.state.runs import Completeness, CompletenessLevel, PublishedFile, Run, RunStore
 from crawler.state.store import GENERATIONS_DIRECTORY, Store
-from sitemap import DestinationError, Directory, Generations, Published, SitemapError, format_date
+from sitemap import DestinationError, Directory, Generations, Published, format_date
 
 MAX_SHOWN_CHANGES: Final = 20  # changes of each kind in a summary
 
@@ -179,7 +179,7 @@ class RunFinisher:
             if not run.refusal:  # a night in doubt teaches nothing about what usually changes
                 site = observation.memory, observation.distrust, observation.policy
                 ObservationStore(db, run.number).store_site(*site)
-            formats, format_notes = self._publish_formats()
+            formats, format_notes = self._publish_formats(published)
             run = replace(
                 run,
                 outcome="published" if counts.total or has_new_dates else "unchanged",
@@ -196,17 +196,13 @@ class RunFinisher:
         self._store_generation(published, run.number)
         return ended
 
-    def _publish_formats(self) -> tuple[list[PublishedFile], list[str]]:
-        """Publish the set in other formats. A failure is a note: the sitemap itself is live."""
+    def _publish_formats(self, published: Published) -> tuple[list[PublishedFile], list[str]]:
+        """Publish the set in other formats. Returns files and notes."""
         previous = RunStore(self._store.db).published()
         former = previous.other_formats if previous else []
-        try:
-            if self._destination is not None:
-                names = [file.name for file in former]
-                return publish_formats(self._store.db, self._plan, self._destination, names)
-        except SitemapError as error:
-            return former, [f"the sitemap was not published in other formats: {error}"]
-        return former, []
+        if self._destination is None:
+            return former, []
+        return publish_formats(self._store.db, self._plan, self._destination, published.url, former)
 
     def _publish_recent(self) -> list[str]:
         """Publish the feed beside the sitemap. A failure is a note: the sitemap itself is live."""

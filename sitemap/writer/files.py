@@ -32,11 +32,11 @@ def create_file(path: Path, mode: int = 0o644) -> BinaryIO:
 
 
 @contextlib.contextmanager
-def replacement(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
+def replacement(path: Path, mode: int = 0o644, *, like_before: bool = False) -> Iterator[BinaryIO]:
     """A file that takes the place of ``path``, whole and durable, when the block ends; after an error, nothing changes.
 
     It is written as ``.NAME.draft`` beside it. A draft that is there already is of a killed process, or a trap, and is
-    removed.
+    removed. ``like_before``: it gets the mode and the owner of the file that it replaces.
     """
     draft = path.with_name(f".{path.name}.draft")
     draft.unlink(missing_ok=True)
@@ -45,6 +45,9 @@ def replacement(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+        if like_before:
+            with contextlib.suppress(FileNotFoundError):
+                copy_ownership(draft, path.stat())
         draft.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -47,7 +47,7 @@ class IndexChildren:
 
     def __init__(self, names: FileNames, head: bytes, vouched: Vouched | None = None) -> None:
         self.others: list[Child] = []
-        self._location = names.location
+        self._location = names.url(names.index)
         self._directory = names.directory
         self._head = head
         self._vouched = vouched

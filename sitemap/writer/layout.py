@@ -29,7 +29,12 @@ class SetLayout:
             options.format, channel=options.channel, retired=options.retired, stylesheets=tuple(self.stylesheets)
         )
         self.names = FileNames(
-            location, options.child, gzip=options.gzip, suffix=self.encoder.suffix, grouped=options.group is not None
+            location,
+            options.child,
+            gzip=options.gzip,
+            suffix=self.encoder.suffix,
+            grouped=options.group is not None,
+            index=options.index,
         )
         if self.names.index in self.stylesheets:
             raise SitemapError(

@@ -25,8 +25,8 @@ class FileNames:
     """The file names of the set at a public URL.
 
     A single file has the name in the URL, with ``.gz`` added by ``gzip``. If there are several, the index has that
-    name, and ``template`` names the children. A file is compressed if and only if its name ends in ``.gz``, so an
-    index is compressed only if the URL ends in it.
+    name, or the name ``index``, and ``template`` names the children. A file is compressed if and only if its name ends
+    in ``.gz``, so an index is compressed only if its URL ends in it.
 
     A template is a plain file name with fields: ``{stem}`` is the name in the URL without its suffix, ``{suffix}`` that
     of the format (".xml", ".txt"), ``{n}`` the number of the file in its group from 1, ``{next}`` the same but empty
@@ -34,20 +34,30 @@ class FileNames:
     character other than a digit separates the two. The default is ``{stem}-{n}{suffix}`` or
     ``{stem}-{group}-{n}{suffix}``; ``{group}-sitemap{next}.xml`` makes ``post-sitemap.xml``, ``post-sitemap2.xml``.
 
-    InvalidLocation for a URL that is not absolute http(s) or has no usable file name, and for a template whose names
-    are not plain or not always different.
+    InvalidLocation for a URL that is not absolute http(s) or has no usable file name, for an index that is not a plain
+    file name, and for a template whose names are not plain or not always different.
     """
 
     def __init__(
-        self, url: str, template: str = "", *, gzip: bool = False, suffix: str = ".xml", grouped: bool = False
+        self,
+        url: str,
+        template: str = "",
+        *,
+        gzip: bool = False,
+        suffix: str = ".xml",
+        grouped: bool = False,
+        index: str = "",
     ) -> None:
         self.directory = location.directory(url)
         self.location = url
-        self.index = _file_name(url)
-        plain = self.index.removesuffix(".gz")
-        self._gz = ".gz" if gzip or self.index != plain else ""
+        self._named = _file_name(url)
+        self.index = index or self._named
+        if self.index.startswith(".") or not _is_plain(self.index):
+            raise InvalidLocation(f"{quote_text(index)} cannot name an index: use one plain path segment")
+        plain = self._named.removesuffix(".gz")
+        self._gz = ".gz" if gzip or self._named != plain else ""
         self.single = plain + self._gz
-        self._root = re.escape(plain)
+        self._roots = list(dict.fromkeys((plain, self.index.removesuffix(".gz"))))
         self.grouped = grouped
         stem = next((plain.removesuffix(end) for end in _SUFFIXES if plain.endswith(end)), plain)
         fixed = {"stem": stem, "suffix": suffix}
@@ -64,11 +74,11 @@ class FileNames:
     def is_index(self, group: str = "") -> bool:
         """Whether a child would have the name of the set itself."""
         children = _pattern(self._tokens, re.escape(group))
-        return bool(re.fullmatch(children, self.index.removesuffix(".gz"), re.IGNORECASE))
+        return any(re.fullmatch(children, root, re.IGNORECASE) for root in self._roots)
 
     def url(self, name: str) -> str:
         """The public URL of a file of the set."""
-        return self.location if name == self.index else self.directory + quote(name, safe=_SAFE)
+        return self.location if name == self._named else self.directory + quote(name, safe=_SAFE)
 
     def file(self, url: str) -> str:
         """The file name of a URL in the directory of the set, or "" if it is in another one or has a query."""
@@ -87,7 +97,7 @@ class FileNames:
         """
         any_group = "|".join(map(re.escape, groups))
         children = [*self._ungrouped, *([_pattern(self._tokens, any_group)] if any_group or not self.grouped else [])]
-        own = rf"(?:{'|'.join([*children, self._root])})(?:\.gz)?"
+        own = rf"(?:{'|'.join([*children, *map(re.escape, self._roots)])})(?:\.gz)?"
         return re.compile("|".join([own, *map(re.escape, former)]))
 
     def _check_names(self, template: str) -> None:
@@ -102,8 +112,8 @@ class FileNames:
             raise InvalidLocation(f"{quote_text(self.location)} is too long for the URL of a sitemap")
         if not self.grouped and self.is_index():
             raise InvalidLocation(
-                f"{quote_text(template)} can produce {self.index!r}, which is the name of the sitemap itself: "
-                f"choose another template"
+                f"{quote_text(template)} can produce {' or '.join(map(repr, self._roots))}, which is the name of the "
+                "sitemap itself: choose another template"
             )
 
 

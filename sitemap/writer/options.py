@@ -28,6 +28,7 @@ class WriterOptions:
     groupings. The files of a group that the next set does not have stay, unlisted, because they could belong to other
     tools.
     ``child`` is the template for the names of the files below an index (:class:`sitemap.writer.names.FileNames`).
+    ``index`` is the file name of the index, if not that in the URL of the set: a sitemap.txt is no place for XML.
     ``always_index`` writes an index even for a single file.
 
     ``today`` is the present W3C date. The index uses it as the lastmod of a changed sitemap if no entry has a later
@@ -49,6 +50,7 @@ class WriterOptions:
     group: Callable[[Entry], str] | None = None
     max_groups: int = 500
     child: str = ""
+    index: str = ""
     always_index: bool = False
     today: str = ""
     channel: Channel | None = None

@@ -28,8 +28,9 @@ class SitemapWriter:
     ``destination`` is where the files go; a path means a :class:`sitemap.Directory`.
     ``location`` is the public URL of the set: it decides which pages may be listed (:mod:`sitemap.location`) and the
     file names (:class:`sitemap.writer.names.FileNames`). It is the URL of the only file, in any format, or else of the
-    index, which is XML. :class:`WriterOptions` has all options. Memory is flat: entries go to the stage as they come.
-    As a context manager it calls :meth:`abort` unless the set was finished.
+    index, which is XML, unless the options give the index another name. :class:`WriterOptions` has all options. Memory
+    is flat: entries go to the stage as they come. As a context manager it calls :meth:`abort` unless the set was
+    finished.
     Raises InvalidLocation, LimitExceeded and SitemapError for invalid arguments, DestinationError if the destination
     cannot store a set.
 

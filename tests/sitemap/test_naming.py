@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitemap import Directory, Entry, InvalidLocation, SitemapError, SitemapWriter, WriterOptions
+from sitemap import Directory, Entry, Format, InvalidLocation, SitemapError, SitemapWriter, WriterOptions
 from sitemap.writer.names import FileNames, group_slugs
 
 LOCATION = "https://example.com/sitemap.xml"
@@ -96,6 +96,27 @@ def test_ours_a_file_beside_the_set_is_known_by_its_address() -> None:
     for elsewhere in ("https://example.com/sitemap-1.xml", "https://example.com/maps/sitemap-1.xml?x", "mailto:x",
                       "https://example.com/maps/", "https://example.com/maps/a/sitemap-1.xml"):  # fmt: skip
         assert names.file(elsewhere) == ""
+
+
+@pytest.mark.parametrize("gzip", [False, True])
+def test_ours_an_index_of_text_files_has_its_own_name(tmp_path: Path, gzip: bool) -> None:
+    options = WriterOptions(format=Format.TEXT, max_urls=2, index="urls-text.xml", gzip=gzip)
+    gz = ".gz" if gzip else ""
+    single, several = {f"urls.txt{gz}"}, {"urls-text.xml", f"urls-1.txt{gz}", f"urls-2.txt{gz}"}
+    for count, names in ((2, single), (3, several), (4, several), (1, single)):
+        with SitemapWriter(Directory(tmp_path, grace=0, settle=0), "https://example.com/urls.txt", options) as writer:
+            writer.extend(Entry(f"https://example.com/{number}") for number in range(count))
+            published = writer.finish()
+        assert {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")} == names
+        name = "urls-text.xml" if count > 2 else f"urls.txt{gz}"
+        assert published.url == f"https://example.com/{name}"
+        assert (tmp_path / name).read_bytes().startswith(b"<?xml") is (count > 2)
+
+
+@pytest.mark.parametrize("index", ["a/b.xml", ".hidden.xml", "..", "sitemap-1.xml"])
+def test_ours_an_index_with_a_name_that_cannot_be_is_refused(index: str) -> None:
+    with pytest.raises(InvalidLocation):
+        FileNames(LOCATION, index=index)
 
 
 def test_ours_the_set_is_never_the_stylesheet(tmp_path: Path) -> None:

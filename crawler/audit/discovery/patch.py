@@ -88,17 +88,15 @@ def _write_draft(draft: Path, patch: RobotsTxtPatch) -> None:
 
 def _real_path(path: Path) -> Path:
     """The file that a path leads to; it need not exist yet."""
-    if path.is_dir():
-        path /= FILE_NAME
     try:
-        path = path.resolve()
+        path = (path / FILE_NAME if path.is_dir() else path).resolve()
         kind = path.stat().st_mode
     except FileNotFoundError:
         if not path.parent.is_dir():
             raise UsageError(f"the directory {path.parent} of {path.name} does not exist") from None
         return path
     except (OSError, RuntimeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from None
+        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', '') or error}") from None
     if not stat.S_ISREG(kind):
         raise UsageError(f"{path} is not a regular file")
     return path

@@ -67,6 +67,7 @@ _USAGE_VALUES: Final = ("y", "n")
 """https://datatracker.ietf.org/doc/html/draft-ietf-aipref-attach-05, draft-ietf-aipref-vocab-08"""
 _FIREWALL_STATUSES: Final = frozenset({401, 403, 429, 503})
 _field = re.compile(r"[ \t]*+([^:#\r\n]*+):([^#\r\n]*+)").match
+_line_ends = re.compile(r"\r\n|\r|\n").split  # https://www.rfc-editor.org/rfc/rfc9309#section-2.2
 _MAX_QUOTED: Final = 60  # characters
 
 
@@ -97,7 +98,7 @@ def check_preferences(body: bytes) -> Iterator[DiscoveryCheck]:
     """
     found, group, in_agents = 0, 0, False
     stated: dict[tuple[int, str, str], str] = {}
-    for number, line in enumerate(body.decode("utf-8", "replace").splitlines(), 1):
+    for number, line in enumerate(_line_ends(body.decode("utf-8-sig", "replace")), 1):
         if not (match := _field(line)):
             continue
         field, value = match[1].strip().lower(), match[2].strip()
@@ -131,9 +132,10 @@ def check_preferences(body: bytes) -> Iterator[DiscoveryCheck]:
 
 def _signal_faults(value: str) -> Iterator[tuple[str, str]]:
     remedy = "write it as in Content-Signal: search=yes, ai-input=yes, ai-train=no"
-    if not value:
+    pairs = list(_pairs(value))
+    if not pairs:
         yield "Content-Signal has no value", remedy
-    for key, choice in _pairs(value):
+    for key, choice in pairs:
         if key == "use":
             if choice not in _SIGNAL_USES:
                 yield f"use={_quoted(choice)} is not one of {', '.join(_SIGNAL_USES)}", remedy

@@ -26,7 +26,7 @@ def key_directory(path: Path | None, agent: str, say: Callable[[str], object]) -
     config = Config(fetch=FetchConfig(signing_key=str(path), signature_agent=agent))
     is_new = not path.exists()
     if is_new:
-        _create(path)
+        _create(path, agent)
     signer = request_signer(config)
     if signer is None:
         raise AssertionError(path)  # both settings are set
@@ -40,13 +40,16 @@ def key_directory(path: Path | None, agent: str, say: Callable[[str], object]) -
     return "\n".join([*lines, "", signer.directory()])
 
 
-def _create(path: Path) -> None:
+def _create(path: Path, agent: str) -> None:
     try:
-        from crawler.fetch.signature import new_key  # noqa: PLC0415 - an extra
+        from crawler.fetch.signature import RequestSigner, new_key  # noqa: PLC0415 - an extra
 
         pem = new_key()
+        RequestSigner(pem, agent.rstrip("/"), time.time)  # no key is left behind if the agent cannot be
     except ModuleNotFoundError:
         return  # request_signer says what is missing
+    except ValueError as error:
+        raise UsageError(f"--signature-agent: {error}") from None
     try:
         with create_file(path, 0o600) as file:
             file.write(pem.encode())

@@ -230,3 +230,21 @@ def test_google_soft_404s_of_known_programs_are_found_and_nothing_else(judged: d
     assert found - gone == set()  # precision 1
     assert gone - found == set()  # recall 1, on this list
     assert {judged[path] for path in pages} == {State.INDEXABLE}
+
+
+def test_rfc3986_3_3_a_slash_in_the_query_of_the_start_url_is_no_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = PROGRAMS["own"]
+    start = html("Start", "<a href='/shop/gone'>gone</a><a href='/shop/tisch'>Tisch</a><a href='/shop/stuhl'>Stuhl</a>")
+    routes = {"/shop/?next=/x/": Answer(start), "/shop/gone": Answer(program.nothing("/shop/gone"))}
+    for page in ("tisch", "stuhl"):
+        routes[f"/shop/{page}"] = Answer(html(*program.pages[page]))
+    with scripted(routes) as site:
+        lost = f"/{impossible_url(f'{site.url}shop/').split('/', 3)[3]}"
+        site.routes[lost] = Answer(program.nothing(lost))
+        assert _crawl(tmp_path, monkeypatch, f"{site.url}shop/?next=/x/") == 0
+    (state,) = tmp_path.rglob("state.db")
+    with closing(sqlite3.connect(state)) as db:
+        query = "SELECT u.url FROM visit v JOIN url u ON u.id = v.id WHERE v.state = ?"
+        assert db.execute(query, (State.SOFT_404,)).fetchall() == [(f"{site.url}shop/gone",)]

@@ -115,10 +115,32 @@ def test_webbotauth_the_directory_proves_the_private_key() -> None:
     assert result.covered_components['"@authority";req'] == "bot.example.com"
 
 
-@pytest.mark.parametrize("agent", ["", "http://a.example", "https://", "https://a.example/x", "https://\u00e4.example"])
+@pytest.mark.parametrize(
+    "agent",
+    [
+        *("", "http://a.example", "https://", "https://a.example/x", "https://a.example?x", "https://a.example#x"),
+        *("https://u:p@a.example", "https://a b", 'https://a"b', "https://a\r\nX: b", "https://a.example:x"),
+    ],
+)
 def test_ours_an_agent_is_an_https_origin(agent: str) -> None:
     with pytest.raises(ValueError, match="https origin"):
         RequestSigner(new_key(), agent, lambda: 0.0)
+
+
+@pytest.mark.parametrize(
+    ("agent", "canonical"),
+    [
+        ("https://BOT.example.com", AGENT),
+        ("https://bot.example.com:443", AGENT),
+        ("https://bot.example.com:8443", f"{AGENT}:8443"),
+        ("https://\u00e4.example", "https://xn--4ca.example"),
+    ],
+)
+def test_rfc9421_2_2_3_an_agent_is_written_as_its_server_is_addressed(agent: str, canonical: str) -> None:
+    signer = RequestSigner(new_key(), agent, lambda: 0.0)
+    assert signer.agent == canonical
+    assert dict(signer.headers_for(AGENT))["Signature-Agent"] == f'siteatlas="{canonical}"'
+    assert signer.directory_headers(REQUEST_AGE)
 
 
 @pytest.mark.parametrize("pem", ["", "secret words", RFC_KEY[:80]])
@@ -166,6 +188,14 @@ def test_ours_a_crawl_signs_every_request(command: Command, tmp_path: Path) -> N
         assert len(nonces) == len(site.log)
     stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != "key.pem")
     assert b"PRIVATE KEY" not in stored
+
+
+@pytest.mark.parametrize("agent", ["http://a.example", "https://a b"])
+def test_ours_no_key_is_created_for_an_agent_that_cannot_be(command: Command, tmp_path: Path, agent: str) -> None:
+    code, out, err = command("init", "--signing-key", "key.pem", "--signature-agent", agent)
+    assert (code, out) == (2, "")
+    assert "https origin" in err
+    assert not (tmp_path / "key.pem").exists()
 
 
 @pytest.mark.parametrize(

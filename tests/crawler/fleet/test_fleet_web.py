@@ -17,6 +17,7 @@ from run import command, environment
 from crawler.config.sections import DaemonConfig
 from crawler.fleet.database import FleetDatabase, initialize, open_fleet
 from crawler.fleet.web import build_fleet_app
+from crawler.schedule.web.snapshots import MAX_RUNS
 
 pytestmark = pytest.mark.anyio
 
@@ -74,6 +75,26 @@ async def test_ours_the_page_shows_what_needs_attention_and_the_workers(database
         assert (await client.get("/?state=asleep")).status_code == 404
 
 
+async def test_ours_the_page_says_only_of_a_table_that_is_cut_that_it_is(database: str) -> None:
+    async with served(database, max_sites=3) as (fleet, client):
+        await fill(fleet)
+        assert "This table shows the first" not in (await client.get("/")).text  # exactly 3 need attention
+        found = (await client.get("/?q=a")).text
+        assert len(listed(found)) == 3
+        assert "More than 3 sites" in found
+        assert "This table shows the first 3 sites" in found
+        paused = (await client.get("/?state=paused")).text
+        assert '<p role="status">1 site, paused</p>' in paused
+
+
+async def test_ours_a_search_for_what_no_database_stores_finds_nothing(database: str) -> None:
+    async with served(database) as (fleet, client):
+        await fill(fleet)
+        assert (await client.get("/?q=%00")).status_code == 200
+        assert listed((await client.get("/?q=ca%00lm")).text) == ["calm"]
+        assert (await client.get("/?q=%ED%A0%80")).status_code == 200
+
+
 async def test_ours_the_page_of_a_site_shows_its_runs(database: str) -> None:
     async with served(database) as (fleet, client):
         await fill(fleet)
@@ -81,6 +102,22 @@ async def test_ours_the_page_of_a_site_shows_its_runs(database: str) -> None:
         assert ("Failing" in page, page.count("<tr>")) == (True, 3)
         assert (await client.get("/sites/late.%3Cb%3E%26%3F")).status_code == 200
         assert "The fleet has no site with this name." in (await client.get("/sites/none")).text
+
+
+async def test_ours_the_page_of_a_site_links_to_older_runs_only_if_there_are_some(database: str) -> None:
+    async with served(database) as (fleet, client):
+        await fill(fleet)
+        add = """INSERT INTO attempt (site, slot, because, turn, began, ended, fate, told, epoch, worker)
+          SELECT 'calm', 0, 'due', n, 1790000000 + n, 1790000001 + n, 'done', '', n, 'w1'
+          FROM generate_series(%(first)s::int, %(last)s::int) n"""
+        await fleet.rows(add, first=2, last=MAX_RUNS)
+        page = (await client.get("/sites/calm")).text
+        assert (page.count("<tr>"), "before=" in page) == (1 + MAX_RUNS, False)
+        await fleet.rows(add, first=MAX_RUNS + 1, last=MAX_RUNS + 1)
+        page = (await client.get("/sites/calm")).text
+        assert (page.count("<tr>"), "before=" in page) == (1 + MAX_RUNS, True)
+        (before,) = re.findall(r"[?]before=[0-9]+", page)
+        assert (await client.get(f"/sites/calm{before}")).text.count("<tr>") == 2
 
 
 async def test_ours_metrics_count_sites_by_state_and_describe_workers(database: str) -> None:

@@ -89,6 +89,14 @@ def test_ours_a_small_site_is_one_page_by_section() -> None:
     assert not page.names & {"script", "link", "img"}
 
 
+@pytest.mark.parametrize("most", [100, 3])
+def test_ours_pages_with_the_same_title_are_told_apart_by_their_paths(most: int) -> None:
+    pages = site([("", "Shop"), ("boats/1", "Boat"), ("boats/2?a=<b>", "Boat"), ("boats/3", "Oar")])
+    text = "".join(text for _, text in html_sitemap(outline_of(pages), lambda: pages, "sitemap.html", most))
+    notes = dict(re.findall(r'href="https://example.com/([^"]*)">[^<]*</a>(?: <small>([^<]*)</small>)?', text))
+    assert notes == {"": "", "boats/1": "/boats/1", "boats/2?a=&lt;b&gt;": "/boats/2?a=&lt;b&gt;", "boats/3": ""}
+
+
 def test_ours_a_large_site_is_a_tree_of_pages() -> None:
     files = dict(html_sitemap(outline_of(SHOP), lambda: SHOP, "sitemap.html", 2))
     assert list(files)[-1] == "sitemap.html"
@@ -152,6 +160,88 @@ def test_ours_llms_txt_has_the_pages_with_the_shortest_paths() -> None:
     assert links == [BASE, f"{BASE}a-post/", f"{BASE}about", f"{BASE}boats/", BASE]
 
 
+def test_ours_no_two_sections_share_a_file() -> None:
+    names = ("pages", "docs", "docs-2", "Docs", "docs-bf1b871bb202", "\u00e9t\u00e9", "%C3%A9t%C3%A9", "...", "a.", "a")
+    pages = site((f"{name}/{number}", "T") for name in names for number in range(7))
+    pages = sorted([*pages, *site((f"top-{number}", "T") for number in range(7))])
+    files = [name for name, _ in html_sitemap(outline_of(pages), lambda: pages, "sitemap.html", 3)]
+    assert len({name.lower() for name in files}) == len(files) > 3 * len(names)
+    assert {"sitemap-pages.html", "sitemap-docs.html", "sitemap-docs-2.html"} <= set(files)
+
+
+def test_ours_a_section_with_a_long_name_has_a_file_that_every_file_system_stores() -> None:
+    pages = site((f"{name * 1000}/{number}", "T") for name in ("x", "%C3%A9") for number in range(5))
+    names = [name for name, _ in html_sitemap(outline_of(pages), lambda: pages, "sitemap.html", 3)]
+    assert max(map(len, names)) < 200
+
+
+def test_ours_the_files_of_a_section_link_to_those_near_them() -> None:
+    pages = site((f"{number:05}", "T") for number in range(3000))
+    files = dict(html_sitemap(outline_of(pages), lambda: pages, "sitemap.html", 10))
+    texts = [text for _, text in Links(files["sitemap-pages-150.html"]).links[11:]]
+    assert texts == ["1", *(str(number) for number in range(100, 201) if number != 150), "300"]
+    assert sum(map(len, files.values())) < 10_000 * len(files)
+
+
+def test_ours_the_pages_of_another_host_are_a_section() -> None:
+    blog = "https://blog.example.com/"
+    urls = [(BASE, "Home"), (blog, "The blog"), (f"{blog}a", ""), (f"{blog}b/c", "")]
+    pages = sorted(SitePage(Url(url), title) for url, title in urls)
+    outline = outline_of(pages)
+    assert [section.heading for section in outline.sections(pages)] == ["Home", "The blog"]
+    assert outline.title_of(SitePage(Url(f"{blog}a"), "")) == "Blog.example.com / a"
+
+
+@pytest.mark.parametrize("name", ["-", "_", "%20", "%E2%80%AE"])
+def test_ours_a_section_whose_name_has_no_words_has_a_heading(name: str) -> None:
+    pages = site((f"{name}/{number}", "T") for number in range(3))
+    assert [section.heading for section in outline_of(pages).sections(pages)] == [name]
+
+
+def test_ours_llms_txt_asks_for_the_section_of_a_page_once() -> None:
+    pages = site((f"s{number}/{name}", "T") for number in range(200) for name in "ab")
+
+    class Counted(Outline):
+        asked = 0
+
+        def section(self, url: Url) -> str:
+            Counted.asked += 1
+            return super().section(url)
+
+    llms_txt(Counted(BASE, Url(BASE), pages, lambda _: "", 1_000), pages, lambda _: "", BASE, max_links=1_000)
+    assert Counted.asked <= 3 * len(pages)
+
+
+@pytest.mark.parametrize(
+    ("title", "written"),
+    [
+        ("Learn C #", "Learn C \\#"),
+        ("C# and F#", "C# and F#"),
+        ("AT&T", "AT&T"),
+        ("&lt;b&gt; and &#60;", "\\&lt;b\\&gt; and \\&#60;"),
+        ("~~old~~", "\\~\\~old\\~\\~"),
+    ],
+)
+def test_commonmark_a_title_is_text(title: str, written: str) -> None:
+    pages = site([("", title)])
+    text = llms_txt(outline_of(pages), pages, lambda _: "", BASE, max_links=1)
+    assert text.startswith(f"# {written}\n")
+
+
+@pytest.mark.parametrize(
+    ("summary", "written"),
+    [
+        ("1. FC K\u00f6ln", "1\\. FC K\u00f6ln"),
+        ("- a list?", "\\- a list?"),
+        ("# a heading?", "\\# a heading?"),
+        ("1.5 l of water", "1.5 l of water"),
+    ],
+)
+def test_commonmark_a_summary_is_text(summary: str, written: str) -> None:
+    text = llms_txt(outline_of(SHOP), SHOP, lambda _: summary, BASE, max_links=1)
+    assert f"\n> {written}\n" in text
+
+
 @pytest.mark.parametrize(
     ("markup", "description"),
     [
@@ -159,6 +249,9 @@ def test_ours_llms_txt_has_the_pages_with_the_shortest_paths() -> None:
         ("<META content=short NAME=Description>", "short"),
         ("<meta property='og:description' content='open'>", "open"),
         ("<meta property='og:description' content='open'><meta name=description content='own'>", "own"),
+        ('<meta name="description" content="Python >= 3.11, < 4">', "Python >= 3.11, < 4"),
+        ("<meta name=description content=it's>", "it's"),
+        ("<meta content=it's name=x><meta name=description content='own'>", "own"),
         ("<meta name=description>", ""),
         ("<meta name=keywords content=a>", ""),
         ("", ""),

@@ -332,6 +332,26 @@ def test_ours_a_page_that_never_ends_costs_itself_only(tmp_path: Path, attack: s
         assert len(site.paths) < 2_000
 
 
+def test_ours_a_page_that_sends_too_many_requests_is_not_read_to_its_end(tmp_path: Path) -> None:
+    draw = """(async () => {
+      for (let number = 0; number < 4; number++) {
+        const answer = await fetch("/data/" + number + ".json");
+        document.querySelector("main").innerHTML += (await answer.json()).html;
+      }
+    })()"""
+    parts = {f"/data/{number}.json": data("Part", anchors(f"/{number}")) for number in range(4)}
+    pages = {f"/{number}": f"<title>{number}</title><p>Page {number}" for number in range(4)}
+    with scripted({"/": SHELL, "/app.js": script(draw), **parts, **pages}) as site:
+        ran = crawl(site, tmp_path, "--render-max-requests", "4")
+        assert listed(site, tmp_path) == ["", "0", "1", "2"]
+        assert "1 page rendered with Chromium, 1 of them not to their end" in ran.out
+    with scripted({"/": SHELL, "/app.js": script(draw), **parts, **pages}) as site:
+        (tmp_path / "second").mkdir()
+        ran = crawl(site, tmp_path / "second", "--render-max-requests", "5")
+        assert listed(site, tmp_path / "second") == ["", "0", "1", "2", "3"]
+        assert "not to their end" not in ran.out
+
+
 @pytest.mark.slow
 def test_ours_a_template_that_hangs_the_browser_costs_a_few_pages(tmp_path: Path) -> None:
     hung = "<title>Hung {}</title><main></main><script src='/hang.js'></script>"

@@ -23,6 +23,7 @@ from crawler.config.config import Config
 from crawler.errors import UsageError
 from crawler.model import State, Url
 from crawler.units import count_text
+from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url
 
 UNINDEXED: Final = "google.unindexed"
 CANONICAL: Final = "google.canonical"
@@ -99,7 +100,7 @@ def judge_candidates(pages: Iterable[InspectionCandidate], known: Mapping[Url, I
         if status is None or not (page.is_listed or page.is_orphan):
             continue
         chosen = status.google_canonical
-        if chosen and chosen != page.url:
+        if chosen and _canonical_form(chosen) != page.url:
             rule, sentence = CANONICAL, f"Google takes {chosen} for the canonical of this page"
         elif page.is_listed and not status.is_indexed:
             rule, sentence = UNINDEXED, f"Google: {status.coverage_state or 'not indexed'}"
@@ -118,6 +119,14 @@ def judge_candidates(pages: Iterable[InspectionCandidate], known: Mapping[Url, I
         )
 
 
+def _canonical_form(url: str) -> str:
+    """A URL of Google in the form of ours: another spelling of the same URL is no other page."""
+    try:
+        return normalize_url(url, DEFAULT_PARAMS.keeping_all)
+    except InvalidUrl:
+        return url
+
+
 class IndexInspector:
     """Inspects pages of one property; ``directory`` has the results of earlier audits. ``now`` is Unix time."""
 
@@ -126,6 +135,7 @@ class IndexInspector:
         self._directory = directory
         self._now = now
         self._today = datetime.fromtimestamp(now, UTC).date()
+        self._inspected = 0
         self._api = inspection_api(config.audit.search_console, config.audit.inspection_endpoint)
 
     def findings(
@@ -145,9 +155,15 @@ class IndexInspector:
                 if chosen:
                     anyio.run(self._inspect, cache, chosen, on_progress)
             except (ApiUnavailable, UsageError) as error:
-                notes.append(f"pages were not inspected: {error}")
+                skipped = len(chosen) - self._inspected
+                notes.append(
+                    f"{count_text(skipped, 'page')} {'was' if skipped == 1 else 'were'} not inspected: {error}"
+                )
             known = self._known(cache)
-        listed = [page.url for page in pages() if page.is_listed and self._is_in_property(page.url)]
+        every = [page.url for page in pages() if page.is_listed]
+        listed = [url for url in every if self._is_in_property(url)]
+        if every and not listed:
+            notes.append(f"no listed page belongs to the property {self._api.property_id}, so none was inspected")
         inspected = sum(url in known for url in listed)
         if inspected < len(listed):
             notes.append(
@@ -173,12 +189,14 @@ class IndexInspector:
         self, cache: InspectionCache, chosen: list[InspectionCandidate], on_progress: Callable[[int, int], object]
     ) -> None:
         day = self._today.isoformat()
-        async with ApiReader(self._api, self._config, cache, self._now, self._config.audit.inspect_urls) as reader:
+        limit = self._config.audit.inspect_urls
+        async with ApiReader(self._api, self._config, cache, self._now, limit, "--inspect-urls") as reader:
             for done, page in enumerate(chosen):
                 on_progress(done, len(chosen))
                 started = anyio.current_time()
                 body = await reader.post(inspection_request(self._api, page.url))
                 cache.put(page.url, day, msgspec.json.encode(read_inspection(body)))
+                self._inspected = done + 1
                 await anyio.sleep(max(0.0, started + 60 / _MINUTE - anyio.current_time()))
 
 

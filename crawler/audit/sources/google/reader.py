@@ -101,7 +101,8 @@ async def _fetch_rows(report: GoogleReport, config: Config, cache: ReportCache, 
     start = cache.missing_row(days)
     if start is None:
         return
-    async with ApiReader(report, config, cache, now, config.audit.max_google_requests) as reader:
+    limit = config.audit.max_google_requests
+    async with ApiReader(report, config, cache, now, limit, "--max-google-requests") as reader:
         while start is not None:
             body = await reader.post(report.request(days, start))
             try:
@@ -177,15 +178,16 @@ def _claim(row: ReportRow, source: SourceReport, days: DateSpan, addresses: Sour
 class ApiReader:
     """Sends requests to one API; an async context manager that closes its connections.
 
-    It sends at most ``limit`` requests a day, which ``cache`` counts. ``now`` is Unix time. Raises UsageError for bad
-    credentials.
+    It sends at most ``limit`` requests a day, the value of the option ``setting``; ``cache`` counts them. ``now`` is
+    Unix time. Raises UsageError for bad credentials.
     """
 
-    def __init__(self, api: GoogleApi, config: Config, cache: ApiCache, now: float, limit: int) -> None:
+    def __init__(self, api: GoogleApi, config: Config, cache: ApiCache, now: float, limit: int, setting: str) -> None:
         self._api = api
         self._cache = cache
         self._day = datetime.fromtimestamp(now, UTC).date().isoformat()
         self._limit = limit
+        self._limit_setting = setting
         self._policy = RetryPolicy(config.fetch.retries, longest_asked=config.pace.max_retry_after)
         self._account = _account(config)
         self._tokens = AccessTokens(self._account, api.scope, _SETTING)
@@ -222,7 +224,7 @@ class ApiReader:
             limit = count_text(self._limit, "request")
             raise ApiUnavailable(
                 f"the limit of {limit} a day is reached: the next audit after midnight (UTC) continues, or raise "
-                "--max-google-requests"
+                f"{self._limit_setting}"
             )
         self._cache.count_request(self._day)
         headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]

@@ -53,6 +53,12 @@ def test_rfc9309_robots_txt_says_which_ai_crawlers_may_come(robots: str, said: s
         ("User-agent: *\nContent-Signal: ai-train=false", ["line 2 of robots.txt: ai-train='false' is neither"]),
         ("User-agent: *\nContent-Signal: train=no", ["line 2 of robots.txt: 'train' is not a content signal"]),
         ("User-agent: *\nContent-Signal:", ["line 2 of robots.txt: Content-Signal has no value"]),
+        ("User-agent: *\nContent-Signal: , ,", ["line 2 of robots.txt: Content-Signal has no value"]),
+        ("\ufeffUser-agent: *\r\nContent-Signal: search=yes\r\n", []),
+        (
+            "User-agent: *\n# \u2028Content-Signal: x\x0c\nContent-Signal: ai-train",
+            ["line 3 of robots.txt: ai-train=''"],
+        ),
         ("User-agent: *\nContent-Signal: use=all", ["line 2 of robots.txt: use='all' is not one of immediate"]),
         ("User-agent: *\nContent-Usage: train-ai=no", ["line 2 of robots.txt: 'train-ai'='no' is neither y nor n"]),
         ("User-agent: *\nContent-Usage: /news/", ["line 2 of robots.txt: Content-Usage has no preference"]),

@@ -129,6 +129,8 @@ def test_ours_what_is_no_file_is_refused(tmp_path: Path) -> None:
         build_patch(tmp_path / "pipe", [SITEMAP])
     with pytest.raises(UsageError, match="does not exist"):
         build_patch(tmp_path / "none" / "robots.txt", [SITEMAP])
+    with pytest.raises(UsageError, match="cannot be read: File name too long"):
+        build_patch(tmp_path / ("x" * 300), [SITEMAP])
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(UsageError, match="cannot be read"):
         build_patch(tmp_path / "loop", [SITEMAP])

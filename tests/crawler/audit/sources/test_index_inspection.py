@@ -185,7 +185,45 @@ def test_ours_a_failure_of_the_api_is_a_note(
 ) -> None:
     google.next = [reply] * 9
     report = audit("--inspect-urls", "5")
-    assert any(note.startswith("pages were not inspected: ") and said in note for note in report["notes"])
+    assert any(note.startswith("5 pages were not inspected: ") and said in note for note in report["notes"])
+
+
+def test_ours_a_limit_that_retries_reach_names_its_option(
+    google: Inspector, audit: Callable[..., dict[str, Any]]
+) -> None:
+    google.next = [failure(503, "Try again.", "backendError")]
+    report = audit("--inspect-urls", "3", "--retries", "2")
+    assert len(google.inspected) == 2
+    (note,) = [note for note in report["notes"] if "not inspected" in note]
+    assert note.startswith("1 page was not inspected: the limit of 3 requests a day is reached")
+    assert note.endswith("or raise --inspect-urls")
+
+
+def test_ours_a_property_without_a_listed_page_is_a_note(
+    google: Inspector, site: Site, audit: Callable[..., dict[str, Any]]
+) -> None:
+    google.property_id = "sc-domain:example.org"
+    google.owners = {("sc-domain:example.org", EMAIL)}
+    report = audit("--inspect-urls", "5", "--search-console", "sc-domain:example.org")
+    assert google.inspected == []
+    assert any("no listed page belongs to the property sc-domain:example.org" in note for note in report["notes"])
+
+
+@pytest.mark.parametrize(
+    ("canonical", "is_other"),
+    [
+        ("https://www.example.com/caf%C3%A9", False),
+        ("https://www.example.com/caf\u00e9", False),
+        ("https://WWW.example.com:443/caf%c3%a9", False),
+        ("https://example.com/caf%C3%A9", True),
+        ("https://www.example.com/caf%C3%A9?id=1", True),
+        ("not a URL", True),
+    ],
+)
+def test_rfc3986_6_2_another_spelling_of_a_url_is_no_other_canonical(canonical: str, is_other: bool) -> None:
+    page = InspectionCandidate(Url(f"{SITE}/caf%C3%A9"), is_listed=True, is_orphan=False, impressions=0)
+    status = IndexStatus(verdict="PASS", google_canonical=canonical, day=TODAY.isoformat())
+    assert len(list(judge_candidates([page], {page.url: status}))) == is_other
 
 
 def test_ours_a_page_that_is_indexed_later_is_resolved(
