@@ -7,6 +7,7 @@ Nothing here waits for a browser without a deadline: a browser that does not ans
 
 import asyncio
 import fcntl
+import logging
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ from crawler.errors import UsageError
 from crawler.render.document import BrowserOptions, RenderError
 from sitemap import create_file
 
+log = logging.getLogger(__name__)
 NO_SANDBOX_REMEDY: Final = (
     "Chromium has no sandbox for root: run siteatlas as another user, or add --browser-no-sandbox in a container that "
     "holds nothing else"
@@ -118,12 +120,38 @@ class _RunningBrowser:
         return not self.failure and self.browser.is_connected()
 
 
+class _Driver:
+    """The driver of Playwright, which starts the browsers. They end with it."""
+
+    def __init__(self, playwright: Playwright, pid: int) -> None:
+        self.playwright = playwright
+        self._pid = pid
+
+    @property
+    def is_alive(self) -> bool:
+        try:
+            os.kill(self._pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    async def stop(self) -> None:
+        """End it, or kill it if it does not end in time."""
+        with anyio.move_on_after(_CLOSE_TIMEOUT), suppress(Error):
+            await self.playwright.stop()
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+
+
 class Chromium:
-    """Gives contexts of a browser, one for each page. Open it in an event loop of asyncio, and close it there."""
+    """Gives contexts of a browser, one for each page. Open it in an event loop of asyncio, and close it there.
+
+    A browser or a driver that ends, whatever ends it, is replaced for the next page.
+    """
 
     def __init__(self, options: BrowserOptions) -> None:
         self._options = options
-        self._driver: Playwright | None = None
+        self._driver: _Driver | None = None
         self._current: _RunningBrowser | None = None
         self._all: list[_RunningBrowser] = []
         self._starting = anyio.Lock()
@@ -133,6 +161,7 @@ class Chromium:
         self._memory_watch: asyncio.Task[None] | None = None
         self.started = 0
         """Browsers started so far."""
+        self._drivers = 0
 
     async def open(self) -> None:
         """Start the first browser. Raises UsageError when Chromium cannot be used at all."""
@@ -147,8 +176,11 @@ class Chromium:
         await anyio.to_thread.run_sync(remove_stale_folders)
         self._folder, self._folder_lock = _locked_folder()
         try:
-            await self._start_driver()
-            self._current = await self._start()
+            try:
+                self._current = await self._start()
+            except UsageError as error:  # something may have ended it: a second attempt tells
+                log.info("%s", error)
+                self._current = await self._start()
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self.close()
@@ -162,11 +194,8 @@ class Chromium:
         for running in [*self._all]:
             await self._close(running)
         if self._driver:
-            with anyio.move_on_after(_CLOSE_TIMEOUT), suppress(Error):
-                await self._driver.stop()
+            await self._driver.stop()
         if self._folder:
-            with suppress(OSError, ValueError):
-                os.kill(int((self._folder / "driver").read_text()), signal.SIGKILL)
             shutil.rmtree(self._folder, ignore_errors=True)
             os.close(self._folder_lock)
             self._folder = None
@@ -215,6 +244,9 @@ class Chromium:
     async def _running(self) -> _RunningBrowser:
         async with self._starting:
             current = self._current
+            if self._driver and not self._driver.is_alive:
+                for running in self._all:
+                    running.kill("its driver ended")
             if current and current.is_alive and current.served < self._options.max_pages:
                 return current
             self._current = None
@@ -222,12 +254,22 @@ class Chromium:
                 await self._close(current)
             try:
                 self._current = await self._start()
-            except (Error, UsageError, TimeoutError) as error:
-                raise RenderError(f"the browser did not start: {_first_line(error)}") from error
+            except UsageError as error:
+                raise RenderError(f"the browser did not start: {error}") from error
             return self._current
 
-    async def _start_driver(self) -> None:
-        """Start the driver of Playwright, below a script that ends it with this program."""
+    async def _running_driver(self) -> _Driver:
+        """The driver, started if it does not run. Raises UsageError."""
+        if self._driver and not self._driver.is_alive:
+            await self._driver.stop()
+            self._driver = None
+        if self._driver is None:
+            self._drivers += 1
+            self._driver = await self._start_driver(f"driver{self._drivers}")
+        return self._driver
+
+    async def _start_driver(self, mark: str) -> _Driver:
+        """Start the driver of Playwright, below a script that ends it with this program. Raises UsageError."""
         from playwright._impl._driver import compute_driver_executable  # noqa: PLC0415 - no public name
 
         node, _ = compute_driver_executable()
@@ -236,22 +278,26 @@ class Chromium:
             lines = [*tried.stderr.decode("utf-8", "replace").splitlines(), f"exit code {tried.returncode}"]
             raise UsageError(f"the driver of Playwright does not start: {lines[0]}")
         before = os.environ.get("PLAYWRIGHT_NODEJS_PATH")
-        os.environ["PLAYWRIGHT_NODEJS_PATH"] = self._wrapper(node, "driver")
+        os.environ["PLAYWRIGHT_NODEJS_PATH"] = self._wrapper(node, mark)
         try:
             with anyio.fail_after(_START_TIMEOUT):
-                self._driver = await async_playwright().start()
+                playwright = await async_playwright().start()
+        except Exception as error:  # Playwright raises just that for a driver that ends
+            raise UsageError(f"the driver of Playwright does not start: {_first_line(error)}") from error
         finally:
             del os.environ["PLAYWRIGHT_NODEJS_PATH"]
             if before is not None:
                 os.environ["PLAYWRIGHT_NODEJS_PATH"] = before
+        return _Driver(playwright, int(self._mark(mark).read_text()))
 
     async def _start(self) -> _RunningBrowser:
-        assert self._driver is not None  # noqa: S101 - started on opening
+        """Start a browser, and the driver if it does not run. Raises UsageError."""
+        driver = await self._running_driver()
         self.started += 1
         mark = f"browser{self.started}"
         try:
             with anyio.fail_after(_START_TIMEOUT):
-                browser = await self._driver.chromium.launch(
+                browser = await driver.playwright.chromium.launch(
                     executable_path=self._wrapper(self._program, mark),
                     args=[*_NO_NETWORK, *_FRUGAL],
                     proxy=_REFUSING_PROXY,  # type: ignore[arg-type]  # a TypedDict
@@ -261,6 +307,8 @@ class Chromium:
                     handle_sigterm=False,
                     handle_sighup=False,
                 )
+        except TimeoutError as error:
+            raise UsageError(f"Chromium ({self._program}) does not start in {_START_TIMEOUT:g} s") from error
         except Error as error:
             raise UsageError(f"Chromium ({self._program}) does not start: {_launch_failure(error)}") from error
         running = _RunningBrowser(browser, int(self._mark(mark).read_text()))

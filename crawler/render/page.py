@@ -13,11 +13,13 @@ import anyio
 from playwright.async_api import BrowserContext, CDPSession, Dialog, Error, Page, Request, Route, WebSocketRoute
 
 from crawler.model import Reply
-from crawler.render.document import RenderedDocument, RenderLimits
+from crawler.render.document import RenderedDocument, RenderError, RenderLimits
 from crawler.render.resources import MAIN_DOCUMENT, NO_CONTENT, PageResources, ResourceAnswer, ResourceRequest
 
 QUIET_SECONDS: Final = 0.5
 _POLL_SECONDS: Final = 0.05
+_PREPARE_SECONDS: Final = 20.0
+"""For an empty page. It takes a fraction of a second, unless its process was killed or the machine is very busy."""
 _GRACE_SECONDS: Final = 3.0
 """For the last look at the DOM, when time is over."""
 MAX_ROUTES: Final = 1_000
@@ -55,7 +57,7 @@ _READ: Final = """
 async def render(
     context: BrowserContext, reply: Reply, resources: PageResources, limits: RenderLimits
 ) -> RenderedDocument:
-    """Render the page of a reply. Raises playwright.async_api.Error and TimeoutError when the browser fails."""
+    """Render the page of a reply. Raises RenderError, playwright.async_api.Error or TimeoutError when that fails."""
     return await _Rendering(context, reply, resources, limits).run()
 
 
@@ -74,6 +76,25 @@ class _Rendering:
         self._left_for = ""
 
     async def run(self) -> RenderedDocument:
+        """The page, unless its process ends before it is read."""
+        with anyio.CancelScope() as scope:
+            return await self._run(scope)
+        raise RenderError("the process of the page ended")
+
+    async def _run(self, alive: anyio.CancelScope) -> RenderedDocument:
+        """The page. The end of its process cancels ``alive``."""
+        with anyio.fail_after(_PREPARE_SECONDS):
+            page, session = await self._prepare()
+        page.on("crash", lambda _: alive.cancel())
+        started = anyio.current_time()
+        with anyio.fail_after(self._limits.seconds + _GRACE_SECONDS):
+            await page.goto(self._reply.url, wait_until="commit")
+        world = await self._world(session)
+        cut = await self._wait_until_done(session, world, started)
+        return await self._read(session, world, cut or self._resources.cut)
+
+    async def _prepare(self) -> tuple[Page, CDPSession]:
+        """An empty page whose requests come to us."""
         context = self._context
         context.set_default_timeout(0)  # the deadlines are ours
         await context.route("**/*", self._answer)
@@ -84,12 +105,7 @@ class _Rendering:
         page.on("popup", _close_page)
         session = await context.new_cdp_session(page)
         await session.send("Page.addScriptToEvaluateOnNewDocument", {"source": _OBSERVE, "worldName": _WORLD})
-        started = anyio.current_time()
-        with anyio.fail_after(self._limits.seconds + _GRACE_SECONDS):
-            await page.goto(self._reply.url, wait_until="commit")
-        world = await self._world(session)
-        cut = await self._wait_until_done(session, world, started)
-        return await self._read(session, world, cut or self._resources.cut)
+        return page, session
 
     async def _world(self, session: CDPSession) -> int:
         with anyio.fail_after(_GRACE_SECONDS):

@@ -8,7 +8,7 @@ it was killed itself, must publish exactly the pages of the site.
 ::
 
     python -m tests.trials.rendering memory [--pages 5000] [--out FOLDER]
-    python -m tests.trials.rendering kills [--kills 200] [--seed 1]
+    python -m tests.trials.rendering kills [--kills 200] [--seed 1] [--victims driver renderer]
 """
 
 import argparse
@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -121,7 +121,7 @@ class Family:
     def __init__(self, site: Drawn, folder: Path) -> None:
         sandbox = ["--browser-no-sandbox"] if os.geteuid() == 0 else []
         limits = ["--rate", "0", "-c", "8", "--processes", "1", "--swap-delay", "0"]
-        words = ["crawl", site.url, "-o", "out", *limits, "--render", "always", *sandbox]
+        words = ["crawl", site.url, "-v", "-o", "out", *limits, "--render", "always", *sandbox]
         environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
         with (folder / "log").open("ab") as log:
             self.popen = subprocess.Popen(
@@ -160,7 +160,7 @@ class Family:
 
 def kind_of(process: psutil.Process) -> str:
     """What a process is: ours, a parser, the driver, the browser, or a child of the browser by its type."""
-    words = process.cmdline()
+    words = process.cmdline() or [""]  # of one that ends now
     line = " ".join(words)
     if "crawler.parse.worker" in line:
         return "parser"
@@ -168,7 +168,7 @@ def kind_of(process: psutil.Process) -> str:
         return "ours"
     if "--type=" in line:
         return next(word for word in line.split() if word.startswith("--type=")).removeprefix("--type=")
-    return "driver" if "node" in Path(words[0]).name else "browser"
+    return "driver" if "node" in words[0].rpartition("/")[2] else "browser"
 
 
 def memory(pages: int, out: Path) -> bool:
@@ -210,12 +210,12 @@ def plot(samples: list[tuple[float, float, float]]) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">{"".join(lines)}{title}</svg>\n'
 
 
-def kills(count: int, seed: int) -> bool:
+def kills(count: int, seed: int, victims: Sequence[str]) -> bool:
     """Kill one process in each of so many crawls; print what went wrong."""
     chance, faults, killed = random.Random(seed), 0, Counter[str]()
     for number in range(count):
         with tempfile.TemporaryDirectory() as name, served(chance.randint(10, 40)) as site:
-            fault, victim = _one_kill(chance, site, Path(name))
+            fault, victim = _one_kill(chance.choice(victims), chance, site, Path(name))
             killed[victim] += 1
             if fault:
                 faults += 1
@@ -224,10 +224,10 @@ def kills(count: int, seed: int) -> bool:
     return not faults
 
 
-def _one_kill(chance: random.Random, site: Drawn, folder: Path) -> tuple[str, str]:
+def _one_kill(wanted: str, chance: random.Random, site: Drawn, folder: Path) -> tuple[str, str]:
     """What went wrong, or "", and what was killed."""
     family = Family(site, folder)
-    wanted, victim = chance.choice(VICTIMS), "nothing"
+    victim = "nothing"
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not _has(family, wanted):
         time.sleep(0.05)
@@ -239,7 +239,7 @@ def _one_kill(chance: random.Random, site: Drawn, folder: Path) -> tuple[str, st
         code = family.wait(120)
     except subprocess.TimeoutExpired:
         family.popen.kill()
-        return "the crawl does not end", victim
+        return f"the crawl does not end, log: {(folder / 'log').read_text()[-3000:]}", victim
     if fault := family.left_over():
         return fault, victim
     if victim == "ours" or code == 4:
@@ -247,7 +247,7 @@ def _one_kill(chance: random.Random, site: Drawn, folder: Path) -> tuple[str, st
         code = family.wait(120)
     wrong = site.missing(folder) if (folder / "out" / "sitemap.xml").exists() else {"no sitemap"}
     if code or wrong:
-        return f"exit code {code}, wrong: {sorted(wrong)[:3]}, log: {(folder / 'log').read_text()[-600:]}", victim
+        return f"exit code {code}, wrong: {sorted(wrong)[:3]}, log: {(folder / 'log').read_text()[-3000:]}", victim
     return family.left_over(), victim
 
 
@@ -268,8 +268,13 @@ def main() -> None:
     ends = commands.add_parser("kills", help="kill processes at random times")
     ends.add_argument("--kills", type=int, default=200)
     ends.add_argument("--seed", type=int, default=1)
+    ends.add_argument("--victims", nargs="+", choices=[*dict.fromkeys(VICTIMS)], default=VICTIMS)
     options = parser.parse_args()
-    is_right = memory(options.pages, options.out) if options.command == "memory" else kills(options.kills, options.seed)
+    is_right = (
+        memory(options.pages, options.out)
+        if options.command == "memory"
+        else kills(options.kills, options.seed, options.victims)
+    )
     sys.exit(not is_right)
 
 
