@@ -202,8 +202,8 @@ class Chromium:
                 await self._close(current)
             try:
                 self._current = await self._start()
-            except (Error, UsageError, TimeoutError) as error:
-                raise RenderError(f"the browser did not start: {_first_line(error)}") from error
+            except UsageError as error:
+                raise RenderError(f"the browser did not start: {error}") from error
             return self._current
 
     async def _start_driver(self) -> None:
@@ -216,6 +216,8 @@ class Chromium:
         try:
             with anyio.fail_after(_START_TIMEOUT):
                 self._driver = await async_playwright().start()
+        except (Error, TimeoutError) as error:
+            raise UsageError(f"the driver of Playwright does not start: {_why_not_started(error)}") from error
         finally:
             del os.environ["PLAYWRIGHT_NODEJS_PATH"]
             if before is not None:
@@ -237,8 +239,8 @@ class Chromium:
                     handle_sigterm=False,
                     handle_sighup=False,
                 )
-        except Error as error:
-            raise UsageError(f"Chromium ({self._program}) does not start: {_first_line(error)}") from error
+        except (Error, TimeoutError) as error:
+            raise UsageError(f"Chromium ({self._program}) does not start: {_why_not_started(error)}") from error
         running = _RunningBrowser(browser, int(self._mark(mark).read_text()))
         self._all.append(running)
         return running
@@ -327,6 +329,11 @@ def _browser_errors(running: _RunningBrowser) -> Iterator[None]:
         yield
     except (Error, TimeoutError) as error:
         raise RenderError(f"the browser failed: {running.failure or _first_line(error)}") from error
+
+
+def _why_not_started(error: Error | TimeoutError) -> str:
+    no_answer = f"it did not respond for {_START_TIMEOUT:g} s"
+    return _first_line(error) if isinstance(error, Error) else no_answer
 
 
 def _first_line(error: BaseException) -> str:
