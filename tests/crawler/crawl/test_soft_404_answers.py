@@ -267,3 +267,16 @@ def test_ours_the_summary_counts_and_names_the_soft_404s(
         assert soft["count"] == 2
         assert {example["url"] for example in soft["examples"]} == {f"{site.url}gone", f"{site.url}lost"}
         assert report["listed"] == 2
+
+
+def test_ours_a_404_in_a_series_of_numbers_is_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    titles = {f"/photo/{number}": f"{number} | Photos" for number in range(402, 407)}
+    titles |= {"/lost": "404 | Example", "/2026": "2026 posts", "/404": "404"}
+    routes = {path: Answer(html(title, f"<p>What is at {path}.")) for path, title in titles.items()}
+    routes["/"] = Answer(html("Start", "".join(f"<a href='{path}'>{path}</a>" for path in titles)))
+    with scripted(routes) as site:
+        assert _crawl(tmp_path, monkeypatch, site.url) == 0
+        (state,) = tmp_path.rglob("state.db")
+        with closing(sqlite3.connect(state)) as db:
+            query = "SELECT u.url FROM visit v JOIN url u ON u.id = v.id WHERE v.state = ? ORDER BY u.url"
+            assert db.execute(query, (State.SOFT_404,)).fetchall() == [(f"{site.url}404",), (f"{site.url}lost",)]
