@@ -33,6 +33,7 @@ class DiscoveredBy:
     PREVIOUS_RUN: Final = 4096  # published by an earlier run; fetched once more when nothing links to it now
     AUDIT_SOURCE: Final = 8192  # named by a log, an export or a list of an audit
     SPELLING: Final = 16384  # the same, and it looks like the URL of another page: its links do not count
+    SCRIPT: Final = 32768  # with LINK: only the page as a browser shows it has the link
 
 
 CLICK_WAYS: Final = (
@@ -228,7 +229,7 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     is_html: bool = True  # False: the body is no HTML, whatever its Content-Type, and the rest is empty
     links: list[tuple[Url, int]] = []  # distinct targets with flags of DiscoveredBy, in document order
     canonicals: list[Url] = []  # the distinct targets stated in <head> and in Link headers
-    canonical_faults: list[str] = []  # statements that do not count, each a sentence
+    canonical_faults: list[str] = []  # statements that do not count or may be missed, each a sentence
     noindex: str = ""  # the evidence in the page's own words, or ""
     nofollow: bool = False  # none of its links may be followed
     refresh: Url | None = None  # a refresh within the limit that counts as a redirect

@@ -5,26 +5,19 @@ Pictures are loaded lazily.
 """
 
 import json
-import random
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from audited import in_process
 from nginx import nginx
-
-from sitemap import Entry, read
+from npm_sites import COPIES, CRAWL, HIDDEN, install, listed, made_items, run, write_files, write_public
 
 pytestmark = [
     pytest.mark.slow, pytest.mark.needs_chromium, pytest.mark.needs_nginx, pytest.mark.timeout(600),
 ]  # fmt: skip
 
 ITEMS = range(1, 31)
-HIDDEN, COPIES = (7, 8), (11, 12)  # noindex; their canonical is item 10
-WORDS = ("boat", "sail", "mast", "rope", "wind", "wave", "port", "crew", "deck", "keel", "anchor", "tide", "harbour")
 FALLBACK = "location / { try_files $uri /index.html; } location /assets/ {} location /api/ {} location = /robots.txt {}"
 INDEX = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Shop</title></head><body><div id="root"></div>'
@@ -163,37 +156,21 @@ FRAMEWORKS = {
 
 def write_data(public: Path) -> None:
     """The items, as files that the scripts request."""
-    words = random.Random(1)
-    (public / "api").mkdir(parents=True)
-    (public / "img").mkdir()
-    (public / "robots.txt").write_text("User-agent: *\nAllow: /\n")
-    (public / "api" / "items.json").write_text(json.dumps([{"id": n, "name": f"Item {n}"} for n in ITEMS]))
-    for number in ITEMS:
-        item: dict[str, Any] = {"name": f"Item {number}", "text": " ".join(words.choices(WORDS, k=60))}
-        if number in HIDDEN:
-            item["hidden"] = True
-        if number in COPIES:
-            item["canonical"] = "/item/10"
-        (public / "api" / f"item-{number}.json").write_text(json.dumps(item))
-        (public / "img" / f"{number}.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(200))
-
-
-def run(folder: Path, *words: str) -> None:
-    ended = subprocess.run(words, check=False, cwd=folder, capture_output=True, text=True, timeout=300)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    write_public(public, ITEMS)
+    items = made_items(ITEMS)
+    write_files(public / "api", {f"item-{item['id']}.json": json.dumps(item) for item in items})
+    write_files(
+        public / "api", {"items.json": json.dumps([{"id": item["id"], "name": item["name"]} for item in items])}
+    )
 
 
 def build(folder: Path, framework: Framework) -> Path:
     """Build a site with Vite, and return the directory to serve."""
-    npm = shutil.which("npm")
-    assert npm, "npm is missing"
     imported, call = framework.plugin
-    (folder / "package.json").write_text(json.dumps({"name": "site", "private": True, "type": "module"}))
-    (folder / "vite.config.js").write_text(f"{imported}\nexport default {{ plugins: [{call}] }};\n")
-    for name, text in {"index.html": INDEX, "shared.js": SHARED, **framework.files}.items():
-        (folder / name).write_text(text)
+    config = f"{imported}\nexport default {{ plugins: [{call}] }};\n"
+    write_files(folder, {"vite.config.js": config, "index.html": INDEX, "shared.js": SHARED, **framework.files})
     write_data(folder / "public")
-    run(folder, npm, "install", "--no-audit", "--no-fund", "--silent", "vite@7", *framework.packages)
+    install(folder, "vite@7", *framework.packages, type="module")
     run(folder, str(folder / "node_modules" / ".bin" / "vite"), "build", "--logLevel", "error")
     return folder / "dist"
 
@@ -202,8 +179,8 @@ def truth(url: str, name: str) -> dict[str, set[str]]:
     """The pages of a site with their pictures."""
     if name == "react-hash":  # the addresses of its other pages differ only after #
         return {url: set()}
-    listed = [number for number in ITEMS if number not in (*HIDDEN, *COPIES)]
-    return {url: set(), f"{url}about": set(), **{f"{url}item/{n}": {f"{url}img/{n}.jpg"} for n in listed}}
+    shown = [number for number in ITEMS if number not in (*HIDDEN, *COPIES)]
+    return {url: set(), f"{url}about": set(), **{f"{url}item/{n}": {f"{url}img/{n}.jpg"} for n in shown}}
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
@@ -213,15 +190,10 @@ def test_ours_a_site_that_scripts_draw_is_listed_exactly(
     (tmp_path / "site").mkdir()
     served = build(tmp_path / "site", FRAMEWORKS[name])
     with nginx(served, FALLBACK) as server, in_process(tmp_path, monkeypatch, capsys) as command:
-        crawl = ("crawl", server.url, "-o", "out", "--state", "state", "--rate", "0", "--browser-no-sandbox", "--json")
-        first = command(*crawl)
+        first = command("crawl", server.url, *CRAWL)
         assert first.code == 0, first.err
-        found = {
-            entry.loc: {image.loc for image in entry.images}
-            for entry in read(tmp_path / "out" / "sitemap.xml")
-            if isinstance(entry, Entry)
-        }
-        assert found == truth(server.url, name), json.loads(first.out)["notes"]
-        before = (tmp_path / "out" / "sitemap.xml").read_bytes()
-        assert command(*crawl).code == 0
-        assert (tmp_path / "out" / "sitemap.xml").read_bytes() == before
+        sitemap = tmp_path / "out" / "sitemap.xml"
+        assert listed(sitemap) == truth(server.url, name), json.loads(first.out)["notes"]
+        before = sitemap.read_bytes()
+        assert command("crawl", server.url, *CRAWL).code == 0
+        assert sitemap.read_bytes() == before

@@ -35,6 +35,12 @@ from sitemap import safe
             "4.0 s · 0 pages · 9 requests, 2.5/s · 10 to fetch · 3 errors · 4.0 s left",
         ),
         (
+            Tally(known=20, done=10, rendered=1_200, fetched=9, seconds=4),
+            2.5,
+            0,
+            "4.0 s · 0 pages · 9 requests, 2.5/s · 10 to fetch · 1,200 rendered · 4.0 s left",
+        ),
+        (
             Tally(known=20, done=10, paused="waiting 30 s as asked"),
             0,
             0,

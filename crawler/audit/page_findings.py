@@ -53,6 +53,7 @@ _SENTENCES: Final = {
     "weak.noindex": "linked only from pages with noindex",
     "weak.nofollow": "linked only by nofollow links",
     "weak.head": "referenced only by hreflang, next/prev, AMP or a feed",
+    "render.orphan": "linked only by links that scripts create",
     "listed.missing": "linked, but not in a sitemap",
     "listed.series": "a later page of a list: linked, but not in a sitemap",
 }
@@ -173,6 +174,7 @@ class PageFindings:
             is_start=node == graph.start,
             is_probe=state is not State.INDEXABLE and is_scanner_probe(self._url(node)),
             is_open=bool(graph.visitor_reachable[node]),
+            is_drawn=bool(graph.drawn[node]),
             # without a status, another name of the site was not fetched
             is_redirect_loop=status is not None and graph.is_endless(node),
         )

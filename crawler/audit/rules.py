@@ -68,6 +68,7 @@ _TABLE: Final = (
     Rule("render.canonical", _W, "Another canonical when rendered", "A script changes the canonical of the page. Search engines see two canonicals, one before and one after rendering.", "In the HTML that the server sends, state the same canonical or no canonical.", _JAVASCRIPT),
     Rule("render.noindex", _W, "noindex changed by a script", "A script adds or removes noindex. If the HTML that the server sends has noindex, search engines may not run the script.", "State the intended robots rules in the HTML that the server sends.", _JAVASCRIPT),
     Rule("render.links", _N, "Links only when rendered", "The page has links that only its scripts create. Search engines find such links late, and many other crawlers never find them.", "Write important links into the HTML that the server sends.", _JAVASCRIPT),
+    Rule("render.orphan", _N, "Orphan without JavaScript", "All links to the page are created by scripts. A crawler that runs no scripts finds the page in the sitemap only.", "Write at least one link to the page into the HTML that the server sends.", _JAVASCRIPT),
     Rule("render.title", _N, "Another title when rendered", "A script changes the title of the page.", "Write the title into the HTML that the server sends.", _JAVASCRIPT),
     Rule("render.redirect", _W, "Redirected by a script", "A script redirects visitors of the page to another URL.", "Redirect the URL on the server.", _JAVASCRIPT),
     Rule("render.hash", _W, "Links to parts of the address after #", "The page has links such as #/about. For search engines, such links lead to the same page, so no sitemap can list them.", "Use the History API in the script, so that each page has its own URL.", _JAVASCRIPT),
@@ -88,7 +89,7 @@ _OF_LINKS: Final = frozenset({"orphan", "weak", "reach"})
 
 def needs_complete(rule: str) -> bool:
     """Whether a page that the crawl did not see could disprove a finding of the rule."""
-    return rule.partition(".")[0] in _OF_LINKS
+    return rule.partition(".")[0] in _OF_LINKS or rule == "render.orphan"
 
 
 def rests_on_visits(rule: str) -> bool:

@@ -205,6 +205,7 @@ FLAGS: Final = (
     Flag("--render-max-requests", "render.max_requests", "N"),
     Flag("--render-memory", "render.memory", "SIZE"),
     Flag("--render-max-pages", "render.max_pages", "N"),
+    Flag("--render-post", "render.post", "PATTERN", many=True),
     Flag("--render-max-resource", "render.max_resource", "SIZE"),
     Flag("--render-cache", "render.cache", "SIZE"),
     Flag("--lastmod", "content.lastmod", "observed|header|page|git|none"),

@@ -30,6 +30,7 @@ from crawler.config.sections import (
     WebSubConfig,
 )
 from crawler.url.params import TRACKING_PARAMS
+from crawler.url.patterns import UrlPattern
 from crawler.version import __version__
 
 
@@ -201,7 +202,7 @@ class RenderConfig(ConfigSection):
     text. always: all pages with scripts. never: pages as the server sends them. Without siteatlas[render], auto is
     never."""
     browser: str = ""
-    """Program of the browser. Default: chromium or chrome, as found on this machine."""
+    """Program of the browser. Default: the Chromium or Chrome of this machine, a headless shell first."""
     sandbox: bool = True
     """Run the browser in its sandbox. Leave the sandbox out only in a container that contains nothing else."""
     concurrency: PositiveInt = 4
@@ -219,10 +220,20 @@ class RenderConfig(ConfigSection):
     """Replace the browser after this many pages."""
     max_requests: PositiveInt = 300
     """Maximum requests of one page for scripts, styles and data. A page that sends more is not read to its end."""
+    post: tuple[str, ...] = ()
+    """URLs to which pages may send POST requests, such as /graphql. Patterns as in include. Default: only GET and HEAD
+    requests."""
     max_resource: Size = 10 * 2**20
     """Maximum bytes of one script, style or data file to download."""
     cache: Size = 64 * 2**20
     """Maximum bytes of scripts, styles and data to keep in memory for other pages of the run."""
+
+    @field_validator("post")
+    @classmethod
+    def _check_post(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        for text in texts:
+            UrlPattern(text)
+        return texts
 
 
 class ContentConfig(ConfigSection):

@@ -64,7 +64,8 @@ class CrawlLimits:
 class Tally:
     """Progress of a crawl. ``known`` counts the URLs in scope, ``done`` those of them that are settled.
 
-    ``bound_by`` has the share of the time that each stage bounded the crawl, the largest first.
+    ``rendered`` counts the pages that are read as a browser shows them. ``bound_by`` has the share of the time that
+    each stage bounded the crawl, the largest first.
     """
 
     known: int = 0
@@ -72,6 +73,7 @@ class Tally:
     listed: int = 0
     failed: int = 0
     fetched: int = 0
+    rendered: int = 0
     unchanged: int = 0
     bytes: int = 0
     internal_errors: int = 0

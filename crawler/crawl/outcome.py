@@ -133,8 +133,9 @@ class OutcomeBuilder:
             return [(url, found & ~DiscoveredBy.NOFOLLOW or DiscoveredBy.LINK) for url, found in links]
         if page.nofollow:
             followed = DiscoveredBy.LINK | DiscoveredBy.FRAME
+            dropped = followed | DiscoveredBy.SCRIPT
             links = [
-                (url, found & ~followed | DiscoveredBy.NOFOLLOW if found & followed else found) for url, found in links
+                (url, found & ~dropped | DiscoveredBy.NOFOLLOW if found & followed else found) for url, found in links
             ]
         return links
 

@@ -47,6 +47,8 @@ def progress_line(tally: Tally, rate: float, growth: float) -> str:
         f"{count_text(tally.fetched, 'request')}{speed}",
         f"{pending:,} to fetch",
     ]
+    if tally.rendered:
+        parts.append(f"{tally.rendered:,} rendered")
     if tally.failed:
         parts.append(count_text(tally.failed, "error"))
     if tally.paused:

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -50,7 +50,7 @@ from crawler.parse.protocol import ParserOptions
 from crawler.render.document import BrowserOptions, RenderLimits
 from crawler.render.renderer import Renderer, RenderOptions, known_templates
 from crawler.render.resources import ResourceOptions, ResourceRoad
-from crawler.render.templates import Templates
+from crawler.render.templates import TemplateRecord, Templates
 from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Robots, RobotsAccess, product_token
 from crawler.robots.store import RobotsStore
@@ -58,6 +58,7 @@ from crawler.state.runs import Completeness, Run
 from crawler.state.store import PauseStore, Store, public_hosts
 from crawler.units import count_text, span
 from crawler.url.normalize import normalize_url, origin_of
+from crawler.url.patterns import compile_patterns
 from crawler.version import __version__
 
 log = logging.getLogger(__name__)
@@ -209,7 +210,8 @@ def _with_open_files(plan: CrawlPlan) -> tuple[CrawlPlan, str]:
     return dataclasses.replace(plan, config=plan.config.model_copy(update={"pace": pace, "parse": parse})), note
 
 
-def _throttle(plan: CrawlPlan) -> Throttle:
+def build_throttle(plan: CrawlPlan) -> Throttle:
+    """The pace of the plan."""
     pace = plan.config.pace
     folder = origin_of(plan.seed) if plan.source and plan.source.folder else ""
     options = ThrottleOptions(pace.concurrency, pace.rate, pace.delay)
@@ -252,32 +254,45 @@ def _not_found_checks(plan: CrawlPlan) -> int:
     return 0 if plan.source and plan.source.folder else plan.config.fetch.not_found_checks
 
 
-def _resource_options(config: Config) -> ResourceOptions:
-    render, size = config.render, config.render.max_resource
-    body = BodyLimits(wire=size, decoded=2 * size)
-    return ResourceOptions(requests=render.max_requests, body=body, cache=render.cache)
+def build_renderer(
+    plan: CrawlPlan,
+    fetcher: Fetcher,
+    robots: RobotsCache,
+    throttle: Throttle,
+    pool: ParsePool,
+    known: Mapping[str, TemplateRecord],
+) -> Renderer:
+    """The renderer of a plan, with the decisions of earlier runs on templates."""
+    config, render = plan.config, plan.config.render
+    body = BodyLimits(wire=render.max_resource, decoded=2 * render.max_resource)
+    resources = ResourceOptions(
+        posts=compile_patterns("--render-post", render.post),
+        requests=render.max_requests,
+        body=body,
+        cache=render.cache,
+    )
+    road = ResourceRoad(fetcher, robots, throttle, resources)
+    browser = BrowserOptions(render.browser, render.sandbox, render.memory, render.max_pages, config.fetch.user_agent)
+    limits = RenderLimits(render.timeout, config.fetch.max_body)
+    options = RenderOptions(render.mode == "always", render.concurrency, render.deadline, limits, browser)
+    return Renderer(road, pool, Templates(known, render.max_failures), options)
 
 
 @asynccontextmanager
 async def _rendering(
-    plan: CrawlPlan, store: Store, road: ResourceRoad, pool: ParsePool
+    plan: CrawlPlan, store: Store, fetcher: Fetcher, robots: RobotsCache, throttle: Throttle, pool: ParsePool
 ) -> AsyncIterator[Renderer | None]:
     """The renderer of a visit, None when no page may be rendered. Keeps its decisions for the next run.
 
     Raises UsageError when pages must be rendered and cannot be, StorageError.
     """
-    config, render = plan.config, plan.config.render
-    is_always = render.mode == "always"
-    if not _may_render(config):
+    is_always = plan.config.render.mode == "always"
+    if not _may_render(plan.config):
         if is_always:
             raise UsageError("--render always needs other packages: pip install 'siteatlas[render]'")
         yield None
         return
-    browser = BrowserOptions(render.browser, render.sandbox, render.memory, render.max_pages, config.fetch.user_agent)
-    limits = RenderLimits(render.timeout, config.fetch.max_body)
-    options = RenderOptions(is_always, render.concurrency, render.deadline, limits, browser)
-    templates = Templates(known_templates(store.db), render.max_failures)
-    renderer = Renderer(road, pool, templates, options)
+    renderer = build_renderer(plan, fetcher, robots, throttle, pool, known_templates(store.db))
     try:
         if is_always:
             await renderer.open()
@@ -285,6 +300,16 @@ async def _rendering(
         renderer.store(store.db)
     finally:
         await renderer.close()
+
+
+def _with_rendered(watch: Watch, renderer: Renderer | None) -> Watch:
+    """The watch with the number of rendered pages in its tally."""
+
+    def on_tick(tally: Tally) -> None:
+        tally.rendered = renderer.tally.rendered if renderer else 0
+        watch(tally)
+
+    return on_tick
 
 
 def _previous_visits(plan: CrawlPlan, store: Store) -> PreviousVisits:
@@ -312,8 +337,8 @@ async def visit(  # noqa: PLR0913 - three of them have a default
     """
     plan, files_note = _with_open_files(plan)
     async with AsyncExitStack() as stack:
-        fetcher = await stack.enter_async_context(_fetcher(plan, clock))
-        throttle = _throttle(plan)
+        fetcher = await stack.enter_async_context(build_site_fetcher(plan, clock))
+        throttle = build_throttle(plan)
         pauses = PauseStore(store.db)
         for origin, seconds in pauses.left(time.time()).items():
             throttle.pause(origin, throttle.clock(), seconds)
@@ -322,8 +347,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         robots_cache = build_robots_cache(plan, store, fetcher, clock)
         robots = await _seed_robots(plan, store, fetcher, robots_cache, may_move=reject is not None)
         pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
-        road = ResourceRoad(fetcher, robots_cache, throttle, _resource_options(plan.config))
-        renderer = await stack.enter_async_context(_rendering(plan, store, road, pool))
+        renderer = await stack.enter_async_context(_rendering(plan, store, fetcher, robots_cache, throttle, pool))
         rules = robots_cache, throttle, _previous_visits(plan, store), pauses, earlier, fetch_options(plan.config)
         page_fetcher = PageFetcher(fetcher, *rules, renderer.is_rendered if renderer else never_rendered)
         worker = _worker(plan, page_fetcher, PageParser(pool, _token(plan), renderer), frontier, throttle.clock)
@@ -331,6 +355,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
         def further() -> bool:
             return frontier.review_postponed() or more(frontier) or frontier.review_postponed()
 
+        watch = _with_rendered(watch, renderer)
         engine = CrawlEngine(frontier, worker, throttle, _limits(plan.config), watch, further, reject)
         frontier.admit(seed_urls(plan, robots))
         suspect_notes = [_SUSPECT_NOTE.format(url) for url in frontier.crash_suspects()]
@@ -373,7 +398,7 @@ async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.tim
     """Check early whether the site can be crawled at all. Raises NothingCrawlable, StorageError."""
     if await _wait_out_pause(plan, PauseStore(store.db)):
         return  # the visit ends for the same reason
-    async with _fetcher(plan, clock) as fetcher:
+    async with build_site_fetcher(plan, clock) as fetcher:
         await _seed_robots(plan, store, fetcher, build_robots_cache(plan, store, fetcher, clock), may_move=False)
 
 
@@ -391,7 +416,8 @@ async def _wait_out_pause(plan: CrawlPlan, pauses: PauseStore) -> FinishReason |
     return None
 
 
-def _fetcher(plan: CrawlPlan, clock: Clock) -> Fetcher:
+def build_site_fetcher(plan: CrawlPlan, clock: Clock) -> Fetcher:
+    """The fetcher of a visit, which may connect where the plan and the state allow it."""
     return build_fetcher(plan.config, plan.named_origins, clock, plan.source, known_public(plan))
 
 

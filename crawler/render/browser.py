@@ -8,6 +8,7 @@ Nothing here waits for a browser without a deadline: a browser that does not ans
 import asyncio
 import fcntl
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -28,10 +29,19 @@ NO_SANDBOX_REMEDY: Final = (
     "Chromium has no sandbox for root: run siteatlas as another user, or add --browser-no-sandbox in a container that "
     "holds nothing else"
 )
+NO_USABLE_SANDBOX: Final = (
+    "it has no usable sandbox: allow user namespaces, install Debian's package chromium-sandbox, or add "
+    "--browser-no-sandbox in a container that holds nothing else"
+)
 _START_TIMEOUT: Final = 30.0  # seconds
 _CLOSE_TIMEOUT: Final = 5.0  # seconds
 _MEMORY_INTERVAL: Final = 0.5  # seconds between two looks at the memory
-_NAMES: Final = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+# The shell first: a context, which each page gets, costs a whole Chromium four times as much processor time.
+_NAMES: Final = (
+    *("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser"),
+    *("google-chrome-stable", "google-chrome"),
+)
+_OWN_PROGRAMS: Final = ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/*/chrome")  # of Playwright
 _VIEWPORT: Final = (1280, 10_000)  # pixels; tall, because search engines do not scroll
 # A second wall behind the routes: a proxy that refuses, no names, no UDP. The canary in the tests proves it.
 _NO_NETWORK: Final = (
@@ -67,14 +77,24 @@ exec setpriv --pdeathsig KILL {program} "$@"
 
 def find_browser(path: str) -> str:
     """The program of Chromium. Raises UsageError that says how to get one."""
-    found = shutil.which(path) if path else next(filter(None, map(shutil.which, _NAMES)), None)
+    found = shutil.which(path) if path else next(filter(None, map(shutil.which, _NAMES)), None) or _own_browser()
     if found is None:
         missing = f'the browser "{path}" was not found' if path else "no Chromium was found on this machine"
         raise UsageError(
-            f"{missing}: install it (Debian: apt-get install chromium), name it with --browser PATH, or add "
-            f"--render never"
+            f"{missing}: install it (Debian: apt-get install chromium-headless-shell), name it with --browser PATH, or "
+            f"add --render never"
         )
     return found
+
+
+def _own_browser() -> str | None:
+    """The browser that ``playwright install`` has downloaded, the newest one.
+
+    https://playwright.dev/python/docs/browsers#managing-browser-binaries
+    """
+    folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
+    found = (sorted(folder.glob(pattern)) for pattern in _OWN_PROGRAMS)
+    return next((str(programs[-1]) for programs in found if programs), None)
 
 
 class _RunningBrowser:
@@ -211,13 +231,17 @@ class Chromium:
         from playwright._impl._driver import compute_driver_executable  # noqa: PLC0415 - no public name
 
         node, _ = compute_driver_executable()
+        tried = await anyio.run_process([node, "--version"], check=False)
+        if tried.returncode:  # Playwright would not say why
+            lines = [*tried.stderr.decode("utf-8", "replace").splitlines(), f"exit code {tried.returncode}"]
+            raise UsageError(f"the driver of Playwright does not start: {lines[0]}")
         before = os.environ.get("PLAYWRIGHT_NODEJS_PATH")
         os.environ["PLAYWRIGHT_NODEJS_PATH"] = self._wrapper(node, "driver")
         try:
             with anyio.fail_after(_START_TIMEOUT):
                 self._driver = await async_playwright().start()
         except (Error, TimeoutError) as error:
-            raise UsageError(f"the driver of Playwright does not start: {_why_not_started(error)}") from error
+            raise UsageError(f"the driver of Playwright does not start: {_launch_failure(error)}") from error
         finally:
             del os.environ["PLAYWRIGHT_NODEJS_PATH"]
             if before is not None:
@@ -240,7 +264,7 @@ class Chromium:
                     handle_sighup=False,
                 )
         except (Error, TimeoutError) as error:
-            raise UsageError(f"Chromium ({self._program}) does not start: {_why_not_started(error)}") from error
+            raise UsageError(f"Chromium ({self._program}) does not start: {_launch_failure(error)}") from error
         running = _RunningBrowser(browser, int(self._mark(mark).read_text()))
         self._all.append(running)
         return running
@@ -331,9 +355,15 @@ def _browser_errors(running: _RunningBrowser) -> Iterator[None]:
         raise RenderError(f"the browser failed: {running.failure or _first_line(error)}") from error
 
 
-def _why_not_started(error: Error | TimeoutError) -> str:
-    no_answer = f"it did not respond for {_START_TIMEOUT:g} s"
-    return _first_line(error) if isinstance(error, Error) else no_answer
+def _launch_failure(error: Error | TimeoutError) -> str:
+    """The reason in the browser's own words, which Playwright repeats in its log of the launch."""
+    if isinstance(error, TimeoutError):
+        return f"it did not respond for {_START_TIMEOUT:g} s"
+    text = str(error)
+    if "No usable sandbox" in text:
+        return NO_USABLE_SANDBOX
+    printed = re.findall(r"\[err\] (.*)", text)
+    return printed[-1][:200] if printed else _first_line(error)
 
 
 def _first_line(error: BaseException) -> str:

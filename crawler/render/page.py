@@ -150,7 +150,11 @@ class _Rendering:
         except Error:  # of a window that was only just opened
             return ResourceRequest(request.url, request.method, "popup")
         return ResourceRequest(
-            request.url, request.method, MAIN_DOCUMENT if is_main else request.resource_type, headers
+            request.url,
+            request.method,
+            MAIN_DOCUMENT if is_main else request.resource_type,
+            headers,
+            request.post_data_buffer or b"",
         )
 
     async def _respond(self, route: Route, asked: ResourceRequest) -> None:

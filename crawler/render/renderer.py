@@ -143,6 +143,15 @@ class Renderer:
             return Page(is_html=False)
         return await self._parse(reply, document, known, before)
 
+    async def read_both(self, reply: Reply, raw: Page) -> tuple[Page, Page]:
+        """A page as the browser shows it, and what counts of that and of ``raw``. Decides nothing for its template.
+
+        Raises RenderError, UsageError.
+        """
+        document, resources = await self._open(reply)
+        rendered = await self._parse(reply, document, b"", b"")
+        return rendered, merge(raw, rendered, document, resources)
+
     def is_rendered(self, url: Url, page: Page) -> bool:
         """Whether a page that was read before is read by rendering: a 304 says nothing about what scripts draw."""
         return page.rendered or (not self.problem and self._templates.is_rendered(url, page.scripts))
@@ -262,9 +271,10 @@ def merge(raw: Page, rendered: Page, document: RenderedDocument, resources: Page
     if bool(raw.noindex) != bool(rendered.noindex):
         notes.append(f"render.noindex: noindex is {'taken away' if raw.noindex else 'added'} by a script")
     sent = {url for url, found in raw.links if found & DiscoveredBy.LINK}
-    added = [url for url, found in rendered.links if found & DiscoveredBy.LINK and url not in sent]
+    added = {url: None for url, found in rendered.links if found & DiscoveredBy.LINK and url not in sent}
+    links = [(url, found | DiscoveredBy.SCRIPT if url in added else found) for url, found in rendered.links]
     if added:
-        notes.append(f"render.links: {count_text(len(added), 'link')} only when rendered, such as {added[0]}")
+        notes.append(f"render.links: {count_text(len(added), 'link')} only when rendered, such as {next(iter(added))}")
     if raw.title != rendered.title:
         notes.append(f'render.title: the title is "{raw.title}" as sent, and "{rendered.title}" when rendered')
     if document.routes:
@@ -280,6 +290,7 @@ def merge(raw: Page, rendered: Page, document: RenderedDocument, resources: Page
     ]
     return replace(
         rendered,
+        links=links,
         canonicals=canonicals,
         canonical_faults=faults,
         noindex=raw.noindex or rendered.noindex,

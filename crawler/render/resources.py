@@ -25,6 +25,7 @@ from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Blocked
 from crawler.units import count_text
 from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url, origin_of
+from crawler.url.patterns import UrlPattern
 
 MAIN_DOCUMENT: Final = "main document"
 MAX_REDIRECTS: Final = 5
@@ -43,11 +44,16 @@ _DROPPED: Final = frozenset(
     {"connection", "content-encoding", "content-length", "keep-alive", "set-cookie", "strict-transport-security"}
     | {"trailer", "transfer-encoding", "upgrade", "report-to", "nel", "alt-svc", "refresh", "link"}
 )
-# Headers of a request that say who asks and how: ours are those of the crawl.
+# Headers of a request that say who asks and how: ours are those of the crawl. Origin is not among them, because many
+# servers answer another site only with it (https://fetch.spec.whatwg.org/#origin-header).
 _OWN_HEADERS: Final = frozenset(
     {"accept-encoding", "accept-language", "connection", "content-length", "cookie", "host", "user-agent"}
-    | {"referer", "origin", "if-none-match", "if-modified-since", "range", "upgrade-insecure-requests", "accept"}
+    | {"referer", "if-none-match", "if-modified-since", "range", "upgrade-insecure-requests", "accept"}
 )
+# Headers that say that a request is for another page, which the visitor may want next. The router of Next.js sends such
+# requests for all links of a page.
+_PREFETCH_HEADERS: Final = frozenset({"next-router-prefetch", "purpose", "sec-purpose"})
+_PREFETCH_VALUES: Final = ("prefetch", "1", "2")
 # Hosts of well-known analytics and advertising, whose scripts draw nothing of a page.
 TRACKERS: Final = (
     *("google-analytics.com", "googletagmanager.com", "doubleclick.net", "googlesyndication.com", "hotjar.com"),
@@ -58,12 +64,16 @@ TRACKERS: Final = (
 
 
 class ResourceRequest(Struct, frozen=True):
-    """A request of a page in the browser. ``kind`` is the browser's name of what it is for: script, xhr, image …"""
+    """A request of a page in the browser. ``kind`` is the browser's name of what it is for: script, xhr, image …
+
+    ``content`` is the body of a POST.
+    """
 
     url: str
     method: str
     kind: str
     headers: tuple[tuple[str, str], ...] = ()
+    content: bytes = b""
 
 
 class ResourceAnswer(Struct, frozen=True):
@@ -80,9 +90,11 @@ NO_CONTENT: Final = ResourceAnswer(204, (), b"")
 class ResourceOptions(Struct, frozen=True):
     """``trackers`` are hosts that get no request; ``cache`` bytes of shared resources are kept.
 
-    One page may send so many ``requests`` for scripts, styles and data.
+    A page may POST to the URLs that match ``posts``, for example to read from a GraphQL server. One page may send so
+    many ``requests`` for scripts, styles and data.
     """
 
+    posts: tuple[UrlPattern, ...] = ()
     trackers: tuple[str, ...] = TRACKERS
     requests: int = 300
     body: BodyLimits = BodyLimits(wire=10_000_000, decoded=20_000_000)
@@ -128,8 +140,10 @@ class ResourceRoad:
         rule = (await self._robots.get(origin_of(url))).can_fetch(url)
         return rule.reason if isinstance(rule, Blocked) else ""
 
-    async def fetch(self, url: Url, headers: Iterable[tuple[str, str]], page: "PageResources") -> Reply | Failure:
-        """Fetch a resource at the pace of the crawl."""
+    async def fetch(
+        self, url: Url, headers: Iterable[tuple[str, str]], page: "PageResources", content: bytes | None = None
+    ) -> Reply | Failure:
+        """Fetch a resource at the pace of the crawl: by POST if there is a ``content``, else by GET."""
         throttle, origin = self._throttle, origin_of(url)
         with page.waiting():
             while (pause := throttle.seconds_until_ready(origin, throttle.clock())) > 0:  # noqa: ASYNC110 - a clock, no event
@@ -137,7 +151,9 @@ class ResourceRoad:
         throttle.start(url, throttle.clock())
         answer: Reply | Failure | None = None
         try:
-            answer = await self._fetcher.fetch(url, headers=headers, body=self.options.body)
+            method = "GET" if content is None else "POST"
+            body = self.options.body
+            answer = await self._fetcher.fetch(url, headers=headers, body=body, method=method, content=content or b"")
         finally:
             throttle.finish(url, throttle.clock(), answer)
         self.fetched += 1
@@ -220,11 +236,13 @@ class PageResources:
             self.blocked[url] = blocked
             return None
         headers = [(name, value) for name, value in request.headers if _is_of_page(name)]
-        key = "\n".join((url, *(f"{name}:{value}" for name, value in headers)))
-        if request.method != "GET" or request.kind not in _SHARED_KINDS:
-            answer = await self._fetch(url, headers)
+        content = request.content if request.method == "POST" else None
+        posted = "" if content is None else hashlib.blake2b(content).hexdigest()
+        key = "\n".join((request.method, url, posted, *(f"{name}:{value}" for name, value in headers)))
+        if request.method == "HEAD" or request.kind not in _SHARED_KINDS:
+            answer = await self._fetch(url, headers, content)
         else:
-            answer = await self._road.once(key, self, lambda: self._fetch_and_keep(key, url, headers))
+            answer = await self._road.once(key, self, lambda: self._fetch_and_keep(key, url, headers, content))
         if answer and request.kind == "script":
             self.scripts[unhashed(url)] = hashlib.blake2b(answer.body, digest_size=8).hexdigest()
         return answer
@@ -233,25 +251,34 @@ class PageResources:
         options = self._road.options
         if request.kind not in _READ_KINDS or not request.url.startswith(("http://", "https://")):
             return False
-        if request.method not in {"GET", "HEAD"}:
+        if _is_prefetch(request) or (request.method not in {"GET", "HEAD"} and not self._may_post(request)):
             return False
         host = urlsplit(request.url).hostname or ""
         return not any(_is_of(host, name) and not _is_of(self._host, name) for name in options.trackers)
 
-    async def _fetch_and_keep(self, key: str, url: Url, headers: list[tuple[str, str]]) -> ResourceAnswer | None:
-        answer = await self._fetch(url, headers)
+    def _may_post(self, request: ResourceRequest) -> bool:
+        try:
+            url = normalize_url(request.url, DEFAULT_PARAMS.keeping_all)
+        except InvalidUrl:
+            return False
+        return request.method == "POST" and any(pattern.matches(url) for pattern in self._road.options.posts)
+
+    async def _fetch_and_keep(
+        self, key: str, url: Url, headers: list[tuple[str, str]], content: bytes | None
+    ) -> ResourceAnswer | None:
+        answer = await self._fetch(url, headers, content)
         if answer and answer.status == 200:
             self._road.keep(key, answer)
         return answer
 
-    async def _fetch(self, url: Url, headers: list[tuple[str, str]]) -> ResourceAnswer | None:
-        """The answer along redirects. Each target obeys the same rules."""
+    async def _fetch(self, url: Url, headers: list[tuple[str, str]], content: bytes | None) -> ResourceAnswer | None:
+        """The answer along redirects, which a POST does not follow. Each target obeys the same rules."""
         for _ in range(MAX_REDIRECTS + 1):
-            reply = await self._road.fetch(url, headers, self)
+            reply = await self._road.fetch(url, headers, self, content)
             if isinstance(reply, Failure):
                 self.failed[url] = reply.message
                 return None
-            if reply.status not in REDIRECTS:
+            if reply.status not in REDIRECTS or content is not None:
                 if is_transient(reply):
                     self.failed[url] = f"answered {reply.status}"
                 return _answer_of(reply)
@@ -263,6 +290,10 @@ class PageResources:
                 return None
             url = target
         return None
+
+
+def _is_prefetch(request: ResourceRequest) -> bool:
+    return any(name in _PREFETCH_HEADERS and value.startswith(_PREFETCH_VALUES) for name, value in request.headers)
 
 
 def _is_of(host: str, name: str) -> bool:

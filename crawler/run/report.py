@@ -170,16 +170,17 @@ def build_report(
         directory=str(plan.output),
         refusal=run.refusal,
         left_out=omitted_urls(frontier, examples),
-        notes=[*run.notes, *notes, *_hints(frontier, listed.pages, visited.ending)],
+        notes=[*run.notes, *notes, *_hints(frontier, listed.pages, visited)],
         state_directory=str(store.directory),
         exit_code=run.exit_code or (1 if tally.internal_errors else 0),
     )
 
 
-def _hints(frontier: Frontier, pages: int, ending: FinishReason) -> list[str]:
+def _hints(frontier: Frontier, pages: int, visited: VisitResult) -> list[str]:
     """Hints about a result that looks wrong."""
     states = set(frontier.counts()) - {State.INDEXABLE, State.SITEMAP_FILE, State.OUT_OF_SCOPE}
-    if pages == 1 and not states and ending is FinishReason.COMPLETE:
+    told = any("rendered" in note for note in visited.notes)  # a browser was tried
+    if pages == 1 and not states and not told and visited.ending is FinishReason.COMPLETE:
         return [ONE_PAGE_HINT]
     return []
 

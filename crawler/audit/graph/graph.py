@@ -11,6 +11,7 @@ from crawler.audit.graph.link_kind import (
     CLICK_FLAGS,
     EVIDENCE_FLAGS,
     HEAD_FLAGS,
+    LINK_FLAGS,
     PAGE_STATES,
     STATE_CODES,
     UNTOUCHED_ROW,
@@ -102,6 +103,22 @@ class LinkGraph:
         return page_ranks(links, self.home, self.pages)
 
     @cached_property
+    def drawn(self) -> BoolArray:
+        """A mask of the nodes with FOLLOWED links, all of which are created by scripts."""
+        incoming, counts = self.incoming, np.zeros((2, len(self.home)), np.int64)
+        if not (incoming.flags & DiscoveredBy.SCRIPT).any():
+            return np.zeros(len(self.home), np.bool_)
+        for first, last in incoming.blocks():
+            begin, end = int(incoming.start[first]), int(incoming.start[last])
+            nodes = np.repeat(np.arange(last - first), np.diff(incoming.start[first : last + 1]))
+            is_followed = (self._bits[begin:end] & np.uint8(LinkKind.FOLLOWED)) != 0
+            is_drawn = (incoming.flags[begin:end] & DiscoveredBy.SCRIPT) != 0
+            for row, chosen in enumerate((is_followed, is_followed & is_drawn)):
+                counts[row, first:last] = np.bincount(nodes[chosen], minlength=last - first)
+        drawn: BoolArray = (counts[0] > 0) & (counts[0] == counts[1])
+        return drawn
+
+    @cached_property
     def island(self) -> Int32Array:
         """See :func:`crawler.audit.graph.metrics.find_islands`."""
         return find_islands(self.edges, self.target, self.nodes.in_states(State.INDEXABLE), self.touched)
@@ -189,7 +206,7 @@ class LinkGraph:
             begin, end = int(incoming.start[first]), int(incoming.start[last])
             source = incoming.to[begin:end]
             homes = np.repeat(self.home[first:last], np.diff(incoming.start[first : last + 1]))
-            edge_kinds = kinds[rows[source], incoming.flags[begin:end]]
+            edge_kinds = kinds[rows[source], incoming.flags[begin:end] & LINK_FLAGS]
             bits[begin:end] = np.where(self.home[source] == homes, 0, edge_kinds)
         return bits
 

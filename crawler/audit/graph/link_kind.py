@@ -54,7 +54,8 @@ CLICK_FLAGS: Final = DiscoveredBy.LINK | DiscoveredBy.FRAME
 HEAD_FLAGS: Final = DiscoveredBy.ALTERNATE | DiscoveredBy.PAGINATION | DiscoveredBy.AMP | DiscoveredBy.FEED
 EVIDENCE_FLAGS: Final = CLICK_FLAGS | DiscoveredBy.NOFOLLOW | DiscoveredBy.CANONICAL | DiscoveredBy.REFRESH | HEAD_FLAGS
 """The flags that connect two URLs. Sitemaps and earlier runs are no links; ``target`` has the redirects."""
-_FLAGS: Final = 1 << 13  # all flags of DiscoveredBy
+LINK_FLAGS: Final = (1 << 13) - 1
+"""The flags of DiscoveredBy that a kind of link depends on."""
 
 
 def link_kind(state: State, flags: int) -> int:
@@ -84,10 +85,10 @@ def link_kind_table() -> NDArray[np.uint8]:
 
     Pages that the start does not lead to have their own row, :data:`UNTOUCHED_ROW`.
     """
-    rows = {state: [link_kind(state, flags) for flags in range(_FLAGS)] for state in _LINKING_STATES}
+    rows = {state: [link_kind(state, flags) for flags in range(LINK_FLAGS + 1)] for state in _LINKING_STATES}
     other = rows[State.NOINDEX]
     by_state = [rows[State.INDEXABLE] if state in PAGE_STATES else rows.get(state, other) for state in STATES]
-    untouched = [int(LinkKind.UNREACHED) if flags & CLICK_FLAGS else 0 for flags in range(_FLAGS)]
+    untouched = [int(LinkKind.UNREACHED) if flags & CLICK_FLAGS else 0 for flags in range(LINK_FLAGS + 1)]
     return np.array([*by_state, untouched], dtype=np.uint8)
 
 

@@ -116,6 +116,7 @@ class UrlFacts(Struct, frozen=True):
     is_start: bool = False
     is_probe: bool = False  # see is_scanner_probe
     is_open: bool = True  # a visitor who clicks every link reaches it
+    is_drawn: bool = False  # scripts create every followed link to it
     is_redirect_loop: bool = False  # its redirects form a loop
 
 
@@ -148,6 +149,8 @@ def _page_classes(facts: UrlFacts, known: SourceStats, limits: Thresholds) -> It
         if ways or not is_machine_only(known):
             yield _unlinked_class(ways, known)
     elif not facts.is_start:
+        if facts.is_drawn:
+            yield "render.orphan"
         if facts.depth > limits.max_clicks:
             yield "reach.deep"
         if facts.inlinks <= limits.min_inlinks:

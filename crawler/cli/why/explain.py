@@ -161,6 +161,7 @@ TOPIC_NAMES: Final = (
     "sitemap",
     "history",
     "run",
+    "render",
 )
 """The names of all topics, in the order of the text."""
 

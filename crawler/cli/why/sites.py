@@ -14,6 +14,7 @@ from crawler.audit.compare.history import StoredFinding, stored_findings
 from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.store import EVIDENCE
 from crawler.audit.rule_groups import REPORTED_RULES
+from crawler.cli.options import with_flag_values
 from crawler.cli.sites import find_states
 from crawler.cli.why.predict import CrawlRules
 from crawler.cli.why.queries import UrlStories
@@ -25,6 +26,8 @@ from crawler.config.source import read_source
 from crawler.config.start import lacks_scheme
 from crawler.errors import StorageError, UsageError
 from crawler.model import Url
+from crawler.render.renderer import known_templates
+from crawler.render.templates import TemplateRecord
 from crawler.robots.rules import RobotsAccess
 from crawler.robots.store import RobotsStore
 from crawler.state.migrations import STATE_DB
@@ -46,12 +49,17 @@ class KnownSite:
     params: UrlParams
     stories: UrlStories
     robots: RobotsStore
+    db: sqlite3.Connection
 
     def url(self, text: str) -> Url:
         """The canonical form of a URL, or of a path of this site. Raises InvalidUrl."""
         if text.startswith("/"):
             return join_url(self.start, text, self.params)
         return normalize_url(f"{self.start.partition(':')[0]}://{text}" if lacks_scheme(text) else text, self.params)
+
+    def templates(self) -> dict[str, TemplateRecord]:
+        """What the runs decided for each template: see :mod:`crawler.render.templates`. Raises StorageError."""
+        return known_templates(self.db)
 
     def sources(self, url: Url) -> list[str]:
         """What the sources of the last audit say about a URL, if this is the state of a finished audit."""
@@ -104,7 +112,7 @@ def known_sites(file: Path | None, flags: Mapping[str, Any], names: Sequence[str
         for directory, config in _state_directories(file, flags, names):
             try:
                 db = stack.enter_context(STATE_DB.reading(directory))
-                sites.append(_known_site(directory, db, config))
+                sites.append(_known_site(directory, db, config or _stored_config(db, directory, flags)))
             except UsageError as error:
                 faults.append(error)
         if not sites:
@@ -157,11 +165,9 @@ def _has_url(site: KnownSite, text: str) -> bool:
         return False
 
 
-def _known_site(directory: Path, db: sqlite3.Connection, configured: Config | None) -> KnownSite:
-    stories = UrlStories(db)
-    config = configured or _stored_config(stories.about(), directory)
+def _known_site(directory: Path, db: sqlite3.Connection, config: Config) -> KnownSite:
     start, _, scope = plan_scope(config)
-    return KnownSite(directory, config, start, scope, _url_params(config, start), stories, RobotsStore(db))
+    return KnownSite(directory, config, start, scope, _url_params(config, start), UrlStories(db), RobotsStore(db), db)
 
 
 def _url_params(config: Config, start: Url) -> UrlParams:
@@ -173,8 +179,9 @@ def _url_params(config: Config, start: Url) -> UrlParams:
     return UrlParams(config.urls.drop_params, config.urls.keep_params, read_from.mirror if read_from else None)
 
 
-def _stored_config(about: Mapping[str, str], directory: Path) -> Config:
-    """The settings of the last run that decide what a crawl finds."""
+def _stored_config(db: sqlite3.Connection, directory: Path, flags: Mapping[str, Any]) -> Config:
+    """The settings of the last run that decide what a crawl finds, overridden by the flags."""
+    about = UrlStories(db).about()
     if "settings" not in about:
         raise UsageError(
             f"the state in {directory} does not name its site yet: give the site's configuration with --config"
@@ -187,7 +194,7 @@ def _stored_config(about: Mapping[str, str], directory: Path) -> Config:
             tables.setdefault(section, {})[key] = value
     if agent := about.get("user_agent"):
         tables.setdefault("fetch", {})["user_agent"] = agent
-    return build_config(tables)
+    return build_config(with_flag_values(tables, flags))
 
 
 def _finding_text(finding: StoredFinding) -> str:

@@ -17,13 +17,14 @@ EPILOG = f"""{RAW}Examples:
   siteatlas why https://www.example.com/shop/basket.html
   siteatlas why /shop/basket.html --json
   siteatlas why https://www.example.com/ --config site.toml --site shop
+  siteatlas why /app --render
 
 Exit codes: 0 every URL is known, 1 internal error, 2 usage, no URL, or no state that covers it, 7 storage error, 10 at
 least one URL is unknown.
 """
 
 
-@with_flags("state.directory")
+@with_flags("state.directory", "render.browser", "render.sandbox", "render.timeout")
 def why(
     urls: Annotated[
         list[str],
@@ -45,18 +46,25 @@ def why(
         list[str] | None, typer.Option("--site", metavar="NAME", help="Name of one site in the configuration.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanations as JSON.")] = False,
+    render: Annotated[
+        bool,
+        typer.Option(
+            "--render",
+            help="Also request each URL now, and show its page as the server sends it and as a browser shows it.",
+        ),
+    ] = False,
     verbose: TraceOption = False,
     **flags: Any,
 ) -> None:
     """Explain URLs: how each was found, how the server responded, and why it is listed or not.
 
-    why sends no requests. It reads what the last runs saw, even while a run is active. For an unknown URL, why shows
-    what a run would do with the URL, and lists known URLs with a similar spelling.
+    Without --render, why sends no requests. It reads what the last runs saw, even while a run is active. For an unknown
+    URL, why shows what a run would do with the URL, and lists known URLs with a similar spelling.
     """
     with CommandErrors(verbose) as errors:
         from crawler.cli.why import lookup  # noqa: PLC0415 - the crawler is not needed to show help
 
-        stories = lookup.explain_urls(urls, config, flags, site or [])
+        stories = lookup.explain_urls(urls, config, flags, site or [], render=render)
         values = {"version": 1, "urls": [story.as_json() for story in stories]}
         sys.stdout.write(f"{json.dumps(values, indent=2)}\n" if as_json else fitted(lookup.story_lines(stories)))
         sys.stdout.flush()

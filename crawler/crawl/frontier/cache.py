@@ -8,7 +8,7 @@ from crawler.model import CLICK_WAYS, DiscoveredBy, DiscoveredUrl, Lease, State,
 
 MAX_CACHED = 100_000  # URLs, about 250 bytes each
 MAX_CACHED_BYTES = 20_000_000  # of their texts
-_FLAG_BITS = DiscoveredBy.SPELLING.bit_length()  # the last flag of DiscoveredBy
+_FLAG_BITS = DiscoveredBy.SCRIPT.bit_length()  # the last flag of DiscoveredBy
 _DEPTH_BITS = 20  # bits of depth behind them; the id is the rest
 
 _FLAG_MASK, _DEPTH_MASK = (1 << _FLAG_BITS) - 1, (1 << _DEPTH_BITS) - 1

@@ -2,6 +2,8 @@
 
 https://www.rfc-editor.org/rfc/rfc6596 defines the relation.
 https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls says where a statement counts.
+React, and so Next.js, may stream the canonical after the head, and does so in one response and not in the next. It is
+the same statement, so it counts. But Google may miss it (https://github.com/vercel/next.js/issues/80868).
 ``noscript`` is only for browsers without scripts; search engines run scripts, so a canonical in it does not count.
 """
 
@@ -11,7 +13,7 @@ from crawler.parse.html.outline import Outline
 
 
 def read_canonicals(outline: Outline, headers: list[HeaderLink], urls: PageUrls) -> tuple[list[Url], list[str]]:
-    """The distinct canonical URLs in the order stated, and a sentence for each statement that does not count."""
+    """The distinct canonical URLs in the order stated, and a sentence for each statement that may not count."""
     faults: list[str] = []
     stated: list[tuple[Url, str, str]] = []
     for element in outline.named("link"):
@@ -21,6 +23,8 @@ def read_canonicals(outline: Outline, headers: list[HeaderLink], urls: PageUrls)
             faults.append("a canonical inside <noscript> does not count")
         elif element.in_head:
             stated.append((urls.base, element.get("href"), urls.encoding))
+            if element.is_streamed:
+                faults.append("a canonical is streamed after <head>, where Google may miss it")
         else:
             faults.append("a canonical outside <head> does not count")
     stated.extend((urls.page, link.target, "") for link in headers if "canonical" in link.rels)

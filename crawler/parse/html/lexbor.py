@@ -5,6 +5,7 @@ quadratic time (deep nesting): the caller needs a deadline, and :mod:`.scanner` 
 everything: Lexbor is fastest with a list that begins with two attributes known to it.
 """
 
+import re
 from typing import Final
 
 from selectolax.lexbor import LexborCSSSelector, LexborDocumentOptions, LexborHTMLParser, LexborNode
@@ -24,6 +25,10 @@ _CRUMBS: Final = (
     (_CRUMB_MARK, "[class*=readcrumb],[aria-label*=readcrumb]"),
 )
 _DEPTH: Final = 32  # ancestors searched for the head or body around an element
+_STREAMED: Final = 200  # elements of a head that are streamed together
+_STREAMED_TAGS: Final = frozenset({"title", "meta", "link"})
+_is_segment = re.compile(r"S:[0-9a-f]+").fullmatch
+_places_segment = re.compile(r"\$R[CR]\(\"B:").search
 # Elements that no rule needs, by their attribute that shows it. Most elements of a head are such.
 _MEANING_ATTRIBUTE: Final = {"meta": "name", "link": "rel", "script": "type"}
 _IGNORED_MEANINGS: Final = frozenset(
@@ -145,8 +150,24 @@ def _set_position(element: Element, node: LexborNode) -> None:
             element.in_head = True
             return
         elif tag == "body":
+            element.in_head = element.is_streamed = parent == node.parent and _is_streamed(node)
             return
         parent = parent.parent
+
+
+def _is_streamed(node: LexborNode) -> bool:
+    """Whether React streamed an element of the head after the head, which varies from one response to the next.
+
+    Behind such elements come a hidden segment, until it is in its place, and the script that puts it there.
+    """
+    following = node.next
+    for _ in range(_STREAMED):
+        if following is None or following.tag not in _STREAMED_TAGS:
+            break
+        following = following.next
+    if following is not None and _is_segment(following.attributes.get("id") or ""):
+        following = following.next
+    return following is not None and following.tag == "script" and _places_segment(following.text()) is not None
 
 
 def _title(parser: LexborHTMLParser) -> str:

@@ -29,17 +29,19 @@ PAGE_TYPES: Final = frozenset(
 class Element:
     """One element that is no plain link: its name and attributes in lower case.
 
+    ``in_head`` holds too for what is streamed after ``head`` but belongs to it (``is_streamed``).
     ``owner`` identifies the ``picture``, ``video`` or ``audio`` that the element is or is in, 0 for none;
     ``owner_tag`` is the name of that. ``text`` is only kept for JSON-LD scripts and ``itemprop`` elements.
     """
 
-    __slots__ = ("attributes", "in_head", "in_noscript", "owner", "owner_tag", "tag", "text")
+    __slots__ = ("attributes", "in_head", "in_noscript", "is_streamed", "owner", "owner_tag", "tag", "text")
 
     def __init__(self, tag: str, attributes: dict[str, str]) -> None:
         self.tag = tag
         self.attributes = attributes
         self.in_head = False
         self.in_noscript = False
+        self.is_streamed = False
         self.owner = 0
         self.owner_tag = ""
         self.text = ""

@@ -16,7 +16,7 @@ from run import FAST, Ran, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
 from crawler.errors import UsageError
-from crawler.render.browser import Chromium
+from crawler.render.browser import Chromium, find_browser
 from crawler.render.document import BrowserOptions
 from sitemap import read
 
@@ -90,12 +90,84 @@ def test_google_pages_that_scripts_draw_are_found_and_judged_as_drawn(tmp_path: 
         assert not [path for path in site.paths if "?drawn" in path]
 
 
+def test_ours_what_a_page_fetches_for_the_next_page_is_not_requested(tmp_path: Path) -> None:
+    fetches = [
+        *('fetch("/two?_rsc=1", {headers: {"Next-Router-Prefetch": "1", RSC: "1"}})', 'fetch("/data/one.json")'),
+        'fetch("/two?x", {headers: {Purpose: "prefetch"}})',
+    ]
+    app = script("".join(f"{fetch}.catch(() => {{}});" for fetch in fetches) + APP)
+    with scripted({**ROUTES, "/app.js": app}) as site:
+        ran = crawl(site, tmp_path)
+        assert ran.code == 0, ran.err
+        assert listed(site, tmp_path) == ["", "one", "two"]
+        assert "/data/one.json" in site.paths
+        assert not [path for path in site.paths if path.startswith("/two?")]
+
+
 def test_ours_without_rendering_the_same_site_is_one_empty_page(tmp_path: Path) -> None:
     with scripted(dict(ROUTES)) as site:
         ran = crawl(site, tmp_path, "--render", "never")
         assert listed(site, tmp_path) == [""]
         assert "render" in ran.out
         assert "/app.js" not in site.paths
+
+
+def test_ours_a_driver_that_does_not_start_is_one_note_and_pages_are_read_as_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "node"
+    broken.write_text("#!/bin/sh\necho 'node: cannot open libatomic.so.1' >&2\nexit 127\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(broken))
+    reason = "the driver of Playwright does not start: node: cannot open libatomic.so.1"
+    with scripted(dict(ROUTES)) as site:
+        ran = crawl(site, tmp_path)
+        assert (ran.code, listed(site, tmp_path)) == (0, [""])
+        assert f"1 page with nearly no text could not be rendered: {reason}" in ran.out
+        must = crawl(site, tmp_path, "--render", "always")
+        assert (must.code, must.err.strip()) == (2, f"siteatlas: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("printed", "reason"),
+    [
+        ("[1:1:ERROR:zygote_host_impl_linux.cc] No usable sandbox! If this is Debian", "it has no usable sandbox"),
+        ("chromium: cannot open shared object file", "chromium: cannot open shared object file"),
+    ],
+)
+def test_ours_a_browser_that_does_not_start_says_why(tmp_path: Path, printed: str, reason: str) -> None:
+    broken = tmp_path / "chromium"
+    broken.write_text(f"#!/bin/sh\necho '{printed}' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    with scripted(dict(ROUTES)) as site:
+        ran = crawl(site, tmp_path, "--browser", str(broken))
+    assert f"1 page with nearly no text could not be rendered: Chromium ({broken}) does not start: {reason}" in ran.out
+    assert ran.out.count("note:") == 1
+
+
+def test_ours_a_headless_shell_is_preferred_and_a_browser_of_playwright_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def program(path: str) -> str:
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(0o755)
+        return str(file)
+
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "own"))
+    with pytest.raises(UsageError, match="no Chromium was found on this machine: install it"):
+        find_browser("")
+    whole = program("own/chromium-1200/chrome-linux64/chrome")
+    assert find_browser("") == whole
+    program("own/chromium_headless_shell-1100/chrome-headless-shell-linux64/chrome-headless-shell")
+    newer = program("own/chromium_headless_shell-1200/chrome-headless-shell-linux64/chrome-headless-shell")
+    assert find_browser("") == newer
+    installed = program("bin/chromium")
+    assert find_browser("") == installed
+    shell = program("bin/chromium-headless-shell")
+    assert find_browser("") == shell
+    assert find_browser(whole) == whole
 
 
 @pytest.mark.slow
@@ -331,7 +403,5 @@ def test_google_an_audit_says_what_scripts_change(tmp_path: Path) -> None:
         ran = siteatlas(tmp_path, "audit", site.url, "-o", "report", *FAST, *sandbox, timeout=110)
         assert ran.code in {0, 1}, ran.err
         text = (tmp_path / "report" / "csv" / "findings.csv").read_text()
-        found = {
-            rule for rule in ("canonical", "noindex", "links", "title", "hash", "blocked") if f"render.{rule}" in text
-        }
-        assert found == {"canonical", "noindex", "links", "title", "hash", "blocked"}
+        rules = {"canonical", "noindex", "links", "orphan", "title", "hash", "blocked"}
+        assert {rule for rule in rules if f"render.{rule}" in text} == rules

@@ -24,7 +24,9 @@ class OpenRoad(ResourceRoad):
     async def why_blocked(self, url: Url) -> str:
         return ""
 
-    async def fetch(self, url: Url, headers: Iterable[tuple[str, str]], page: PageResources) -> Reply:
+    async def fetch(
+        self, url: Url, headers: Iterable[tuple[str, str]], page: PageResources, content: bytes | None = None
+    ) -> Reply:
         self.fetched += 1
         return reply(url)
 

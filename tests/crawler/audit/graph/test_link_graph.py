@@ -278,3 +278,19 @@ def test_ours_links_between_sections_are_what_visitors_click(
             expected[pair] += 1
     counted = links_between(made.edges, made.home, np.array(group, np.int32), 3)
     assert counted.tolist() == expected.tolist()
+
+
+def test_ours_a_page_is_drawn_if_scripts_create_all_links_that_count() -> None:
+    drawn = LINK | DiscoveredBy.SCRIPT
+    states = [PAGE, PAGE, PAGE, PAGE, PAGE, NOINDEX, PAGE]
+    links = [
+        (0, 1, drawn),  # only by a script
+        (0, 2, drawn), (1, 2, LINK),  # also without one
+        (0, 3, drawn), (0, 3, DiscoveredBy.ALTERNATE), (0, 5, LINK), (5, 3, LINK),  # else only what does not count
+        (0, 4, LINK),
+        (1, 1, LINK),  # a page does not link to itself
+    ]  # fmt: skip
+    assert np.flatnonzero(graph(states, links).drawn).tolist() == [1, 3]
+    plain = [(source, to, flags & ~DiscoveredBy.SCRIPT) for source, to, flags in links]
+    assert not graph(states, plain).drawn.any()
+    assert graph(states, plain).ways.tolist() == graph(states, links).ways.tolist()

@@ -13,6 +13,7 @@ from crawler.audit.orphans.classes import (
     orphan_classes,
 )
 from crawler.audit.orphans.duplicates import is_paginated
+from crawler.audit.rules import needs_complete
 from crawler.audit.source_record import SourceKind
 from crawler.model import State, Url
 
@@ -232,3 +233,10 @@ def test_ours_other_numbers_are_no_series(tail: str) -> None:
 def test_ours_sessions_views_and_users_are_the_same_visits() -> None:
     known = SourceStats(people=1, bots=2, clicks=4, sessions=8, views=16, users=3, links=32, domains=5)
     assert known.visits == 1 + 2 + 4 + 16 + 32
+
+
+def test_ours_a_page_that_only_scripts_link_is_an_orphan_without_them() -> None:
+    drawn = UrlFacts(State.INDEXABLE, 200, LinkKind.FOLLOWED, 2, 5, is_drawn=True)
+    assert of(drawn, LISTED) == {"render.orphan"}
+    assert needs_complete("render.orphan")
+    assert not needs_complete("render.links")

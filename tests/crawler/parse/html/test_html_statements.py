@@ -28,6 +28,32 @@ def test_google_a_canonical_in_the_body_does_not_count() -> None:
     assert page.canonical_faults == ["a canonical outside <head> does not count"]
 
 
+STREAMED = '<title>T</title><link rel="canonical" href="/a"/><meta name="description" content="d"/>'
+SEGMENT = '<div hidden id="S:1f"><p>late</p></div>'
+PLACED = '<script>$RB=[];$RC("B:1f","S:1f")</script>'
+
+
+@pytest.mark.parametrize(
+    ("body", "counts"),
+    [
+        (f"<p>x</p>{STREAMED}{SEGMENT}{PLACED}", True),
+        (f"<p>x</p>{STREAMED}{PLACED}", True),  # when the script has run
+        (f'<p>x</p>{STREAMED}<div hidden id="menu"></div>{PLACED}', False),
+        (f"<p>x</p>{STREAMED}{SEGMENT}<script>x()</script>", False),
+        (f"<p>x</p>{STREAMED}<p>y</p>{SEGMENT}{PLACED}", False),
+        (f"<main>{STREAMED}{SEGMENT}{PLACED}</main>", False),
+    ],
+)
+def test_next_a_canonical_that_is_streamed_after_the_head_counts(body: str, counts: bool) -> None:
+    """https://nextjs.org/docs/app/api-reference/functions/generate-metadata#streaming-metadata : as it would in it."""
+    page = read(f"<!doctype html><head></head><body>{body}")
+    assert (page.canonicals, page.canonical_faults) == (
+        ([f"{AT}/a"], ["a canonical is streamed after <head>, where Google may miss it"])
+        if counts
+        else ([], ["a canonical outside <head> does not count"])
+    )
+
+
 @pytest.mark.parametrize("href", ["", " ", "file:///home/x.html", "http://[", "javascript:x", "ftp://example.com/"])
 def test_ours_an_invalid_canonical_counts_as_none_and_is_explained(href: str) -> None:
     page = read(f"<link rel=canonical href='{href}'>")
