@@ -19,10 +19,12 @@ from crawler.fetch.throttle import Throttle
 from crawler.model import FetchedDocument, Page, Reply, State, Url
 from crawler.parse.pool import ParsePool
 from crawler.parse.snapshot.not_found import (
+    NUMBER,
     PageWords,
     has_title,
     is_called_not_found,
     is_soft_404,
+    numbered,
     page_words,
     says_little,
 )
@@ -108,12 +110,27 @@ def _directories(db: sqlite3.Connection, seed: Url) -> list[str]:
 
 
 def _called_not_found(db: sqlite3.Connection, seed: Url) -> Iterator[int]:
-    """The ids of the short pages whose titles say that they do not exist."""
+    """The ids of the short pages whose titles say that they do not exist, unless these are numbers of a series."""
+    found: list[tuple[int, str]] = []
     with storage_errors():
         for number, url, content, packed in db.execute(_PAGES, (State.INDEXABLE, "http", "httq", seed)):
             title = _page(packed).title
             if is_called_not_found(title) and says_little(page_words(url, title, _markup(db, content))):
-                yield number
+                found.append((number, title))
+    series = _series(db, seed, {rest for _, title in found for first, rest in [numbered(title)] if first})
+    yield from (number for number, title in found if numbered(title)[1] not in series)
+
+
+def _series(db: sqlite3.Connection, seed: Url, rests: set[str]) -> set[str]:
+    """Those of the rests of titles that stand behind another number, too."""
+    found: set[str] = set()
+    if rests:
+        with storage_errors():
+            for _, _, _, packed in db.execute(_PAGES, (State.INDEXABLE, "http", "httq", seed)):
+                first, rest = numbered(_page(packed).title)
+                if rest in rests and first not in ("", NUMBER):
+                    found.add(rest)
+    return found
 
 
 def _alike(db: sqlite3.Connection, directory: str, seed: Url, not_found: PageWords) -> Iterator[int]:

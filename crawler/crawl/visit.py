@@ -375,6 +375,7 @@ async def visit(  # noqa: PLR0913 - three of them have a default
             if ending is FinishReason.COMPLETE:
                 search = Soft404s(page_fetcher, throttle, pool, plan.seed)
                 await search.run(store.db, _not_found_checks(plan), lambda: engine.stopping)
+                frontier.count_again()
     if engine.rejection:  # outside of the task groups, which would wrap it in a group
         raise engine.rejection
     moved = [f"the start URL {url} leads to {plan.seed}, so the crawl starts there" for url in plan.moved_from[:1]]

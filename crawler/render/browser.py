@@ -283,7 +283,7 @@ class Chromium:
             with anyio.fail_after(_START_TIMEOUT):
                 playwright = await async_playwright().start()
         except Exception as error:  # Playwright raises just that for a driver that ends
-            raise UsageError(f"the driver of Playwright does not start: {_first_line(error)}") from error
+            raise UsageError(f"the driver of Playwright does not start: {_launch_failure(error)}") from error
         finally:
             del os.environ["PLAYWRIGHT_NODEJS_PATH"]
             if before is not None:
@@ -307,9 +307,7 @@ class Chromium:
                     handle_sigterm=False,
                     handle_sighup=False,
                 )
-        except TimeoutError as error:
-            raise UsageError(f"Chromium ({self._program}) does not start in {_START_TIMEOUT:g} s") from error
-        except Error as error:
+        except (Error, TimeoutError) as error:
             raise UsageError(f"Chromium ({self._program}) does not start: {_launch_failure(error)}") from error
         running = _RunningBrowser(browser, int(self._mark(mark).read_text()))
         self._all.append(running)
@@ -401,8 +399,10 @@ def _browser_errors(running: _RunningBrowser) -> Iterator[None]:
         raise RenderError(f"the browser failed: {running.failure or _first_line(error)}") from error
 
 
-def _launch_failure(error: Error) -> str:
+def _launch_failure(error: Error | TimeoutError) -> str:
     """The reason in the browser's own words, which Playwright repeats in its log of the launch."""
+    if isinstance(error, TimeoutError):
+        return f"it did not respond for {_START_TIMEOUT:g} s"
     text = str(error)
     if "No usable sandbox" in text:
         return NO_USABLE_SANDBOX

@@ -122,8 +122,13 @@ class StateCounts:
     """The number of URLs in each state, which a query would count by a scan of the table."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        states = db.execute("SELECT state, count(*) FROM visit GROUP BY state")
-        waiting = db.execute("SELECT origin, count(*) FROM visit WHERE state = 'pending' GROUP BY origin")
+        self._db = db
+        self.read()
+
+    def read(self) -> None:
+        """Count the URLs in the database."""
+        states = self._db.execute("SELECT state, count(*) FROM visit GROUP BY state")
+        waiting = self._db.execute("SELECT origin, count(*) FROM visit WHERE state = 'pending' GROUP BY origin")
         self._counts = {State(state): count for state, count in states}
         self._waiting: dict[str, int] = dict(waiting)
 

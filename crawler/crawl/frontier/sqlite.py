@@ -316,6 +316,11 @@ class SqliteFrontier:
     def counts(self) -> Mapping[State, int]:
         return self._state_counts.counts
 
+    def count_again(self) -> None:
+        """Count the states of the URLs again: the search for soft 404s has changed some. Raises StorageError."""
+        with storage_errors():
+            self._state_counts.read()
+
     def verdict_of(self, url: Url) -> Verdict | None:
         with storage_errors():
             row = self._db.execute(

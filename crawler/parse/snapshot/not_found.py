@@ -20,6 +20,7 @@ from crawler.url.normalize import path_of
 
 MIN_WORDS: Final = 3
 """Words of a page that says something."""
+NUMBER: Final = "404"
 MAX_WORDS: Final = 150
 """Words of a page, its navigation included, that says little but that it does not exist."""
 _PHRASES: Final = frozenset(
@@ -36,7 +37,8 @@ _PHRASES: Final = frozenset(
 )
 _FILLERS: Final = frozenset({"error", "http", "oops", "ooops", "whoops", "sorry"})
 _title_parts = re.compile(r"\s[:-]\s|\s?[|\u00b7\u2013\u2014]\s?|:\s").split  # also at a middle dot and at dashes
-_number = re.compile(r"(?<![0-9])404(?![0-9])")
+_number = re.compile(rf"(?<![0-9]){NUMBER}(?![0-9])")
+_leading_number = re.compile(r"([0-9]++)(?![^\W_])").match
 _tag = re.compile(r"<[^>]*+>?")
 _word = re.compile(r"(?<![^\W_])[^\W\d_]++(?![^\W_])")  # with figures in it, it is a number, an id or a date
 
@@ -73,6 +75,15 @@ def is_called_not_found(title: str) -> bool:
         if phrase in _PHRASES or (phrase == "not found" and has_number) or is_number:
             return True
     return False
+
+
+def numbered(title: str) -> tuple[str, str]:
+    """The number that a title begins with, and the rest; "" and the title without one.
+
+    "404 | Photos" is a photo if there is "405 | Photos".
+    """
+    found = _leading_number(title)
+    return (found[1], title[found.end() :]) if found else ("", title)
 
 
 def says_little(page: PageWords) -> bool:

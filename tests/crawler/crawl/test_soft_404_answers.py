@@ -4,6 +4,7 @@ Each directory is a site of its own. Pages beside the soft 404s look like them a
 are sold out, searches and lists without results, pages about errors.
 """
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -216,9 +217,9 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
             yield {f"/{url.split('/', 3)[3]}": state for url, state in rows}
 
 
-def _crawl(folder: Path, patch: pytest.MonkeyPatch, url: str) -> int:
+def _crawl(folder: Path, patch: pytest.MonkeyPatch, url: str, *words: str) -> int:
     patch.chdir(folder)
-    patch.setattr("sys.argv", ["siteatlas", "crawl", url, "-o", "out", *FAST, "--not-found-checks", "50"])
+    patch.setattr("sys.argv", ["siteatlas", "crawl", url, "-o", "out", *FAST, "--not-found-checks", "50", *words])
     return app.run_command_line()
 
 
@@ -248,3 +249,34 @@ def test_rfc3986_3_3_a_slash_in_the_query_of_the_start_url_is_no_directory(
     with closing(sqlite3.connect(state)) as db:
         query = "SELECT u.url FROM visit v JOIN url u ON u.id = v.id WHERE v.state = ?"
         assert db.execute(query, (State.SOFT_404,)).fetchall() == [(f"{site.url}shop/gone",)]
+
+
+def test_ours_the_summary_counts_and_names_the_soft_404s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = PROGRAMS["own"]
+    links = "<a href='/gone'>gone</a><a href='/lost'>lost</a><a href='/tisch'>Tisch</a>"
+    routes = {"/": Answer(html("Start", links)), "/tisch": Answer(html(*program.pages["tisch"]))}
+    routes["/lost"] = Answer(html("404 - Not found", "<p>Nothing."))
+    with scripted({**routes, "/gone": Answer(program.nothing("/gone"))}) as site:
+        lost = f"/{impossible_url(site.url).split('/', 3)[3]}"
+        site.routes[lost] = Answer(program.nothing(lost))
+        assert _crawl(tmp_path, monkeypatch, site.url, "--json") == 0
+        report = json.loads(capsys.readouterr().out)
+        (soft,) = [each for each in report["left_out"] if each["state"] == State.SOFT_404]
+        assert soft["count"] == 2
+        assert {example["url"] for example in soft["examples"]} == {f"{site.url}gone", f"{site.url}lost"}
+        assert report["listed"] == 2
+
+
+def test_ours_a_404_in_a_series_of_numbers_is_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    titles = {f"/photo/{number}": f"{number} | Photos" for number in range(402, 407)}
+    titles |= {"/lost": "404 | Example", "/2026": "2026 posts", "/404": "404"}
+    routes = {path: Answer(html(title, f"<p>What is at {path}.")) for path, title in titles.items()}
+    routes["/"] = Answer(html("Start", "".join(f"<a href='{path}'>{path}</a>" for path in titles)))
+    with scripted(routes) as site:
+        assert _crawl(tmp_path, monkeypatch, site.url) == 0
+        (state,) = tmp_path.rglob("state.db")
+        with closing(sqlite3.connect(state)) as db:
+            query = "SELECT u.url FROM visit v JOIN url u ON u.id = v.id WHERE v.state = ? ORDER BY u.url"
+            assert db.execute(query, (State.SOFT_404,)).fetchall() == [(f"{site.url}404",), (f"{site.url}lost",)]

@@ -16,7 +16,8 @@ from run import FAST, Ran, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
 from crawler.errors import UsageError
-from crawler.render.browser import find_browser
+from crawler.render.browser import Chromium, find_browser
+from crawler.render.document import BrowserOptions
 from sitemap import read
 
 pytestmark = pytest.mark.needs_chromium
@@ -330,6 +331,25 @@ def test_ours_a_page_that_never_ends_costs_itself_only(tmp_path: Path, attack: s
         assert ran.code in {0, 3, 4}, ran.err
         assert {"/", "/one", "/two", "/attack"} <= set(site.paths)
         assert len(site.paths) < 2_000
+
+
+@pytest.mark.anyio
+async def test_ours_a_browser_that_hangs_at_its_start_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browsing.binary()
+    program = tmp_path / "hangs"
+    program.write_text("#!/bin/sh\nexec sleep 1000\n")
+    program.chmod(0o755)
+    start_driver = Chromium._start_driver
+
+    async def then_wait_less(self: Chromium) -> None:
+        await start_driver(self)
+        monkeypatch.setattr("crawler.render.browser._START_TIMEOUT", 0.2)
+
+    monkeypatch.setattr(Chromium, "_start_driver", then_wait_less)
+    with pytest.raises(UsageError, match=r"hangs\) does not start: it did not respond for 0.2 s"):
+        await Chromium(BrowserOptions(path=str(program), sandbox=False)).open()
 
 
 def test_ours_a_page_that_sends_too_many_requests_is_not_read_to_its_end(tmp_path: Path) -> None:
