@@ -399,7 +399,7 @@ def _browser_errors(running: _RunningBrowser) -> Iterator[None]:
         raise RenderError(f"the browser failed: {running.failure or _first_line(error)}") from error
 
 
-def _launch_failure(error: Error | TimeoutError) -> str:
+def _launch_failure(error: Exception) -> str:
     """The reason in the browser's own words, which Playwright repeats in its log of the launch."""
     if isinstance(error, TimeoutError):
         return f"it did not respond for {_START_TIMEOUT:g} s"

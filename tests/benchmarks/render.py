@@ -24,6 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from crawler.render.browser import find_browser
 from sitemap import read
 from tests.benchmarks.measure import CommandFailed, measure
 from tests.benchmarks.tables import table
@@ -108,7 +109,7 @@ def crawl_with_ours(url: str, folder: Path, concurrency: int) -> Found:
 
 
 def crawl_with_crawlee(url: str, folder: Path, concurrency: int) -> Found:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome") or "chromium"
+    chromium = find_browser("")  # the same for both
     script = [str(Path(__file__).with_name("crawlee_site.mjs").name), url, "result.json", str(concurrency), chromium]
     cost = measure(["node", *script], folder, 1800.0)
     result = json.loads((folder / "result.json").read_bytes())
