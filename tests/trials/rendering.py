@@ -34,7 +34,7 @@ MIB = 2**20
 TURN = 1.0  # seconds between two looks at the memory
 PATIENCE = 7_200.0
 LINKS = 40  # of a page
-WORDS = ("tide", "mast", "rope", "sail", "keel")
+LETTERS = "abcdefghiklmnoprstuw"
 VICTIMS = ("ours", "ours", "parser", "driver", "browser", "renderer", "renderer", "zygote", "gpu-process")
 DATA = "/data"
 APP = b"""
@@ -70,9 +70,8 @@ class Drawn:
         if not is_data:
             return SHELL, "text/html; charset=utf-8"
         words = random.Random(number)
-        text = "".join(
-            f"<p>{' '.join(words.choices(['tide', 'mast', 'rope', 'sail', 'keel'], k=60))}" for _ in range(20)
-        )
+        # words of its own, or the pages would be an endless space of equal ones
+        text = "".join(f"<p>{' '.join(''.join(words.choices(LETTERS, k=6)) for _ in range(60))}" for _ in range(20))
         first = number * LINKS + 1
         links = [path_of(other) for other in range(first, min(first + LINKS, self.pages))]
         return json.dumps({"title": f"Page {number}", "text": text, "links": links}).encode(), "application/json"
