@@ -343,9 +343,10 @@ async def test_ours_a_browser_that_hangs_at_its_start_is_a_sentence(
     program.chmod(0o755)
     start_driver = Chromium._start_driver
 
-    async def then_wait_less(self: Chromium) -> None:
-        await start_driver(self)
+    async def then_wait_less(self: Chromium, mark: str) -> object:
+        driver = await start_driver(self, mark)
         monkeypatch.setattr("crawler.render.browser._START_TIMEOUT", 0.2)
+        return driver
 
     monkeypatch.setattr(Chromium, "_start_driver", then_wait_less)
     with pytest.raises(UsageError, match=r"hangs\) does not start: it did not respond for 0.2 s"):
