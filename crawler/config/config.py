@@ -205,7 +205,7 @@ class RenderConfig(ConfigSection):
     """Program of the browser. Default: the Chromium or Chrome of this machine, a headless shell first."""
     sandbox: bool = True
     """Run the browser in its sandbox. Leave the sandbox out only in a container that contains nothing else."""
-    concurrency: PositiveInt = 4
+    concurrency: PositiveInt = 8
     """Maximum pages that are open in the browser at the same time."""
     timeout: PositiveSeconds = 10.0
     """Maximum seconds until a page is read as it is then. The time for which its requests wait for their turn does not

@@ -62,7 +62,7 @@ class RenderOptions(Struct, frozen=True):
     """
 
     is_always: bool = False
-    concurrency: int = 4
+    concurrency: int = 8
     deadline: float = 120.0
     limits: RenderLimits = RenderLimits()
     browser: BrowserOptions = BrowserOptions()

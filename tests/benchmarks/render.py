@@ -99,7 +99,7 @@ def make_site(root: Path, pages: int, drawn: int) -> set[str]:
 
 def crawl_with_ours(url: str, folder: Path, concurrency: int) -> Found:
     words = ["crawl", url, "-o", "out", "--state", "state", "--fresh", "--json", "--render", "auto"]
-    pace = ["--rate", "0", "-c", str(concurrency), "--browser-no-sandbox"]
+    pace = ["--rate", "0", "-c", str(concurrency), "--render-concurrency", str(concurrency), "--browser-no-sandbox"]
     command = [sys.executable, "-P", "-m", "crawler", *words, *pace]
     cost = measure(["sh", "-c", 'exec "$@" > report.json', "sh", *command], folder, 1800.0)
     notes = "\n".join(json.loads((folder / "report.json").read_bytes())["notes"])
@@ -160,7 +160,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--pages", type=int, default=1000, help="pages of the site without its lists (default: 1000)")
     parser.add_argument("--drawn", type=int, default=100, help="pages of them that a script draws (default: 100)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each crawler, in turns (default: 3)")
-    parser.add_argument("-c", "--concurrency", type=int, default=8, help="requests at the same time (default: 8)")
+    parser.add_argument("-c", "--concurrency", type=int, default=8, help="requests, and open pages, at the same time (default: 8)")
     options = parser.parse_args(words)
     try:
         with tempfile.TemporaryDirectory(prefix="siteatlas-drawn-") as name:

@@ -1,11 +1,13 @@
 """Pages that scripts draw, in the Chromium of the system, over the whole road from the command to the sitemap."""
 
+import gc
 import json
 import os
 import re
 import socket
 import subprocess
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -371,6 +373,46 @@ def test_ours_a_page_that_sends_too_many_requests_is_not_read_to_its_end(tmp_pat
         ran = crawl(site, tmp_path / "second", "--render-max-requests", "5")
         assert listed(site, tmp_path / "second") == ["", "0", "1", "2", "3"]
         assert "not to their end" not in ran.out
+
+
+def test_google_what_a_page_draws_when_a_visitor_scrolls_is_seen_in_a_tall_viewport(tmp_path: Path) -> None:
+    draw = """
+    const watch = new IntersectionObserver((seen) => seen.filter((one) => one.isIntersecting).forEach((one) => {
+      one.target.innerHTML = `<a href="/${one.target.id}">${one.target.id} ${innerHeight} ${screen.height}</a>`;
+    }));
+    for (const top of [0, 4000, 9900, 20000]) {
+      const part = document.createElement("section");
+      part.id = top;
+      part.style = `position: absolute; top: ${top}px; height: 50px`;
+      document.querySelector("main").append(part);
+      watch.observe(part);
+    }
+    """
+    pages = {f"/{top}": f"<title>{top}</title><p>Page {top}" for top in (0, 4000, 9900, 20000)}
+    with scripted({"/": SHELL, "/app.js": script(draw), **pages}) as site:
+        crawl(site, tmp_path)
+        assert listed(site, tmp_path) == ["", "0", "4000", "9900"]
+
+
+@pytest.mark.anyio
+async def test_ours_what_playwright_leaves_of_a_page_is_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    browsing.binary()
+    monkeypatch.setattr("crawler.render.browser._PAGES_A_COLLECTION", 5)
+    chromium = Chromium(BrowserOptions(sandbox=os.geteuid() != 0))
+    contexts: list[weakref.ref[object]] = []
+    await chromium.open()
+    gc.disable()  # a crawl collects so rarely that it comes to the same
+    try:
+        for _ in range(12):
+            async with chromium.context() as context:
+                await context.new_page()
+                contexts.append(weakref.ref(context._impl_obj))
+            del context
+        left = sum(kept() is not None for kept in contexts)
+    finally:
+        gc.enable()
+        await chromium.close()
+    assert left <= 3, f"{left} of 12 contexts are still in memory: those after the tenth, and one that is being closed"
 
 
 @pytest.mark.slow
