@@ -160,7 +160,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--pages", type=int, default=1000, help="pages of the site without its lists (default: 1000)")
     parser.add_argument("--drawn", type=int, default=100, help="pages of them that a script draws (default: 100)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each crawler, in turns (default: 3)")
-    parser.add_argument("-c", "--concurrency", type=int, default=8, help="requests, and open pages, at the same time (default: 8)")
+    parser.add_argument("-c", "--concurrency", type=int, default=8, help="requests and open pages at most (default: 8)")
     options = parser.parse_args(words)
     try:
         with tempfile.TemporaryDirectory(prefix="siteatlas-drawn-") as name:
