@@ -225,7 +225,7 @@ class RenderConfig(ConfigSection):
     requests."""
     max_resource: Size = 10 * 2**20
     """Maximum bytes of one script, style or data file to download."""
-    cache: Size = 64 * 2**20
+    cache: Size = 16 * 2**20
     """Maximum bytes of scripts, styles and data to keep in memory for other pages of the run."""
 
     @field_validator("post")

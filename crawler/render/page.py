@@ -37,15 +37,22 @@ _SCREEN: Final = {
     "deviceScaleFactor": 1,
     "mobile": False,
 }
-# Runs before the page's own scripts, in the isolated world.
+# Runs before the page's own scripts, in the isolated world. Attributes that nothing is read from are no content: styles
+# and classes of an animation change all the time.
 _OBSERVE: Final = """
 (() => {
   globalThis.changed = performance.now();
+  const attributeFilter = ["href", "src", "srcset", "content", "rel", "hreflang", "poster", "datetime", "name"];
   new MutationObserver(() => { changed = performance.now(); })
-    .observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+    .observe(document, {subtree: true, childList: true, characterData: true, attributeFilter});
+  // A visitor would lose the page to an empty one, to one that the script has made, or to an error of the browser.
+  navigation.addEventListener("navigate", (event) => {
+    const url = event.destination.url;
+    if (!/^https?:/.test(url) || !URL.canParse(url)) event.preventDefault();
+  });
 })()
 """
-_QUIET: Final = "performance.now() - globalThis.changed"
+_QUIET: Final = "performance.now() - (globalThis.changed ?? 0)"
 # The markup, at most so many characters of it: {limit}. Open shadow roots are laid open, as search engines do.
 _READ: Final = """
 (() => {{
@@ -101,9 +108,9 @@ class _Rendering:
         started = anyio.current_time()
         with anyio.fail_after(self._limits.seconds + _GRACE_SECONDS):
             await page.goto(self._reply.url, wait_until="commit")
-        world = await self._world(session)
-        cut = await self._wait_until_done(session, world, started)
-        return await self._read(session, world, cut or self._resources.cut)
+        document = _Document(session)
+        cut = await self._wait_until_done(document, started)
+        return await self._read(document, cut or self._resources.cut)
 
     async def _prepare(self) -> tuple[Page, CDPSession]:
         """An empty page whose requests come to us."""
@@ -117,18 +124,11 @@ class _Rendering:
         page.on("popup", _close_page)
         session = await context.new_cdp_session(page)
         await session.send("Emulation.setDeviceMetricsOverride", _SCREEN)
+        await session.send("Page.enable")  # or no script is added
         await session.send("Page.addScriptToEvaluateOnNewDocument", {"source": _OBSERVE, "worldName": _WORLD})
         return page, session
 
-    async def _world(self, session: CDPSession) -> int:
-        with anyio.fail_after(_GRACE_SECONDS):
-            tree = await session.send("Page.getFrameTree")
-            made = await session.send(
-                "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"], "worldName": _WORLD}
-            )
-        return int(made["executionContextId"])
-
-    async def _wait_until_done(self, session: CDPSession, world: int, started: float) -> str:
+    async def _wait_until_done(self, document: "_Document", started: float) -> str:
         """Wait until the page is done; returns why it was cut short, or ""."""
         limit = self._limits.seconds
         while True:
@@ -139,8 +139,8 @@ class _Rendering:
                 left = limit - (now - started - self._resources.waited)
                 with anyio.move_on_after(max(left, _POLL_SECONDS)):
                     quiet_since = self._quiet_since
-                    still = await _evaluate(session, world, _QUIET)
-                    is_quiet = not isinstance(still, int | float) or still >= QUIET_SECONDS * 1000
+                    still = await document.evaluate(_QUIET)
+                    is_quiet = still >= QUIET_SECONDS * 1000
                     await anyio.sleep(_POLL_SECONDS)  # a request from before that answer is known by now
                     if is_quiet and not self._pending and self._quiet_since == quiet_since:
                         return ""
@@ -151,10 +151,10 @@ class _Rendering:
             return f"{next(iter(self._pending)).url[:200]} was still loading"
         return "its content kept changing" if self._is_loaded else "it was still loading"
 
-    async def _read(self, session: CDPSession, world: int, cut: str) -> RenderedDocument:
+    async def _read(self, document: "_Document", cut: str) -> RenderedDocument:
         with anyio.fail_after(_GRACE_SECONDS):
             script = _READ.format(limit=self._limits.markup, routes=MAX_ROUTES)
-            markup, length, routes = await _evaluate(session, world, script)
+            markup, length, routes = await document.evaluate(script)
         if length > self._limits.markup:
             cut = cut or f"reading stopped after {self._limits.markup:,} characters of rendered markup"
         return RenderedDocument(markup, cut, self._left_for, tuple(routes))
@@ -205,10 +205,36 @@ class _Rendering:
         self._quiet_since = anyio.current_time()
 
 
-async def _evaluate(session: CDPSession, world: int, expression: str) -> Any:
-    parameters = {"expression": expression, "contextId": world, "returnByValue": True}
-    found = await session.send("Runtime.evaluate", parameters)
-    return found["result"].get("value")
+class _Document:
+    """What the page shows now, seen from the isolated world."""
+
+    def __init__(self, session: CDPSession) -> None:
+        self._session = session
+        self._world = 0
+
+    async def evaluate(self, expression: str) -> Any:
+        """The value of an expression. Raises playwright.async_api.Error, and TimeoutError without a page."""
+        try:
+            return await self._evaluate(expression)
+        except Error as error:
+            if "Cannot find context" not in str(error):
+                raise
+        self._world = 0  # a script has put another document into the place of the first
+        return await self._evaluate(expression)
+
+    async def _evaluate(self, expression: str) -> Any:
+        self._world = self._world or await self._find_world()
+        parameters = {"expression": expression, "contextId": self._world, "returnByValue": True}
+        found = await self._session.send("Runtime.evaluate", parameters)
+        return found["result"].get("value")
+
+    async def _find_world(self) -> int:
+        with anyio.fail_after(_GRACE_SECONDS):
+            tree = await self._session.send("Page.getFrameTree")
+            made = await self._session.send(
+                "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"], "worldName": _WORLD}
+            )
+        return int(made["executionContextId"])
 
 
 def _close_web_socket(socket: WebSocketRoute) -> Awaitable[None]:

@@ -98,7 +98,7 @@ class ResourceOptions(Struct, frozen=True):
     trackers: tuple[str, ...] = TRACKERS
     requests: int = 300
     body: BodyLimits = BodyLimits(wire=10_000_000, decoded=20_000_000)
-    cache: int = 64_000_000
+    cache: int = 16_000_000
 
 
 Fetch = Callable[[], Awaitable[ResourceAnswer | None]]

@@ -134,7 +134,8 @@ class Family:
         for process in [*self._seen]:
             with suppress(psutil.Error):
                 self._seen.update(process.children(recursive=True))
-        return [process for process in self._seen if process.is_running() and process.status() != "zombie"]
+        self._seen = {process for process in self._seen if process.is_running() and process.status() != "zombie"}
+        return [*self._seen]
 
     def wait(self, seconds: float) -> int:
         """Look all the time until the crawl ends; its exit code. Raises TimeoutExpired."""

@@ -394,6 +394,58 @@ def test_google_what_a_page_draws_when_a_visitor_scrolls_is_seen_in_a_tall_viewp
         assert listed(site, tmp_path) == ["", "0", "4000", "9900"]
 
 
+def test_ours_a_page_is_read_when_its_content_is_quiet_whatever_its_styles_do(tmp_path: Path) -> None:
+    steps = """
+    let step = 0;
+    const grow = () => {
+      document.querySelector("main").innerHTML += `<a href="/${step}">${step}</a>`;
+      if (++step < 6) setTimeout(grow, 350);
+    };
+    setTimeout(grow, 350);
+    setInterval(() => { document.querySelector("main").style.opacity = Math.random(); }, 20);
+    """
+    pages = {f"/{step}": f"<title>{step}</title><p>Page {step}" for step in range(6)}
+    with scripted({"/": SHELL, "/app.js": script(steps), **pages}) as site:
+        ran = crawl(site, tmp_path)
+        assert listed(site, tmp_path) == ["", "0", "1", "2", "3", "4", "5"]
+        assert "not to their end" not in ran.out
+
+
+def test_ours_a_page_whose_content_never_stops_changing_is_read_in_time_and_said_to_be_cut(tmp_path: Path) -> None:
+    ticks = """
+    document.querySelector("main").innerHTML = "<p></p><a href='/two'>two</a>";
+    setInterval(() => { document.querySelector("p").textContent = Math.random(); }, 50);
+    """
+    with scripted({"/": SHELL, "/two": "<title>Two</title><p>Two", "/app.js": script(ticks)}) as site:
+        ran = crawl(site, tmp_path, "--render-timeout", "2")
+        assert listed(site, tmp_path) == ["", "two"]
+        assert "1 page rendered with Chromium, 1 of them not to their end" in ran.out
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        "location.href = 'about:blank'",
+        "location.href = URL.createObjectURL(new Blob(['x']))",
+        "const a = document.createElement('a'); a.href = 'http://\\u00ef\\u00bc\\u2018/'; a.click()",
+    ],
+    ids=["empty", "blob", "no-host"],
+)
+def test_ours_a_script_that_leads_to_no_page_does_not_take_the_page_away(tmp_path: Path, leave: str) -> None:
+    draw = f"document.querySelector('main').innerHTML = '<a href=/two>two</a>'; setTimeout(() => {{ {leave} }}, 100)"
+    with scripted({"/": SHELL, "/two": "<title>Two</title><p>Two", "/app.js": script(draw)}) as site:
+        ran = crawl(site, tmp_path)
+        assert listed(site, tmp_path) == ["", "two"]
+        assert "could not be rendered" not in ran.out
+
+
+def test_ours_a_document_that_a_script_puts_into_the_place_of_the_page_is_read(tmp_path: Path) -> None:
+    draw = """setTimeout(() => { location.href = 'javascript:"<title>New</title><a href=/two>two</a>"' }, 100)"""
+    with scripted({"/": SHELL, "/two": "<title>Two</title><p>Two", "/app.js": script(draw)}) as site:
+        crawl(site, tmp_path)
+        assert listed(site, tmp_path) == ["", "two"]
+
+
 @pytest.mark.anyio
 async def test_ours_what_playwright_leaves_of_a_page_is_collected(monkeypatch: pytest.MonkeyPatch) -> None:
     browsing.binary()
