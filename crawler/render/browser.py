@@ -218,6 +218,11 @@ class Chromium:
             with anyio.CancelScope(shield=True):
                 await self._close_context(running, context)
 
+    def retire(self, context: BrowserContext) -> None:
+        """Give the browser of a context no further page; it ends with those that are open."""
+        if self._current and self._current.browser is context.browser:
+            self._current = None
+
     def replace(self, context: BrowserContext, reason: str) -> None:
         """Kill the browser of a context, which does not respond; the next page gets another one."""
         for running in self._all:
