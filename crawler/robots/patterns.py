@@ -3,7 +3,8 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import Final
 from urllib.parse import quote
@@ -15,6 +16,7 @@ _MAX_KEYS: Final = 4
 _LEAF: Final = 4
 """So many patterns are tried without another piece between them."""
 _NO_MATCH: Final = 1 << 31
+_DOLLAR: Final = "%24"
 
 _plain_path = re.compile(r"[A-Za-z0-9_.~/=-]*").fullmatch
 _plain_pattern = re.compile(r"(?:[A-Za-z0-9_.~/=*-]|%24)*+\$?").fullmatch
@@ -78,15 +80,38 @@ _Tree = dict[str, "_Tree | list[_Wildcard]"]
 class PatternIndex:
     """Finds the first of many patterns, in their order of precedence, that matches a path.
 
-    A pattern without wildcards is found by bisection. One with wildcards is tried only on a path that contains its
-    rarest pieces, so that tens of thousands of patterns cost microseconds.
+    Every rule that ends with ``$`` has a second pattern, in which this is an escaped character. Few paths have it, so
+    these patterns wait for the first one.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
+        self._patterns = _Index([each for each in enumerate(patterns) if _DOLLAR not in each[1]])
+        self._waiting = [each for each in enumerate(patterns) if _DOLLAR in each[1]]
+
+    @cached_property
+    def _with_dollar(self) -> "_Index":
+        return _Index(self._waiting)
+
+    def first(self, path: str) -> int | None:
+        """The number of the first pattern that matches a path in normal form, None if none does."""
+        best = self._patterns.first(path)
+        if self._waiting and _DOLLAR in path:
+            best = min(best, self._with_dollar.first(path))
+        return None if best == _NO_MATCH else best
+
+
+class _Index:
+    """The index of some patterns, each with its place in the order of precedence.
+
+    A pattern without wildcards is found by bisection. One with wildcards is tried only on a path that contains its
+    pieces, so that tens of thousands of patterns cost microseconds.
+    """
+
+    def __init__(self, patterns: Iterable[tuple[int, str]]) -> None:
         prefixes: dict[str, int] = {}
         wildcards: dict[str, int] = {}
         self._exact: dict[str, int] = {}
-        for rank, pattern in enumerate(patterns):
+        for rank, pattern in patterns:
             once = _stars.sub("*", pattern) if "**" in pattern else pattern
             if "*" in once[:-1]:
                 # a star at the end means nothing, unless it keeps a $ from being the end
@@ -99,13 +124,13 @@ class PatternIndex:
         self._parents, self._ranks = _nested(self._prefixes, prefixes)
         self._tree, self._lengths = _tree_of(wildcards)
 
-    def first(self, path: str) -> int | None:
-        """The number of the first pattern that matches a path in normal form, None if none does."""
+    def first(self, path: str) -> int:
+        """The place of the first pattern that matches a path."""
         best = min(self._exact.get(path, _NO_MATCH), self._prefix_rank(path))
         for pattern, rank in self._candidates(path):
             if rank < best and _matches(pattern, path):
                 best = rank
-        return None if best == _NO_MATCH else best
+        return best
 
     def _prefix_rank(self, path: str) -> int:
         place = bisect_right(self._prefixes, path) - 1
@@ -144,12 +169,32 @@ def _nested(ordered: list[str], ranks: dict[str, int]) -> tuple[list[int], list[
 
 
 def _tree_of(wildcards: dict[str, int]) -> tuple[_Tree, list[int]]:
-    """The patterns by their rarest pieces, and the lengths of these."""
-    pieces = [_pieces(pattern) for pattern in wildcards]
+    """The patterns by the end of their longest segment, and the lengths of the pieces in the tree.
+
+    Where many share that end, by their rarest pieces: to count all pieces would be most of the work.
+    """
+    if not wildcards:
+        return {}, []
+    ends: dict[str, list[_Wildcard]] = {}
+    for wildcard in wildcards.items():
+        ends.setdefault(_longest_end(wildcard[0]), []).append(wildcard)
+    crowded = [end for end, group in ends.items() if len(group) > _LEAF or not end]
+    shared = [wildcard for end in crowded for wildcard in ends.pop(end)]
+    pieces = [_pieces(pattern) for pattern, _ in shared]
     uses = Counter(chain.from_iterable(pieces))
     rarest = [tuple(sorted(own, key=uses.__getitem__)[:_MAX_KEYS]) if len(own) > 1 else own for own in pieces]
-    tree = _branches(list(zip(rarest, wildcards.items(), strict=True)), 0)
-    return tree, sorted({*map(len, chain.from_iterable(rarest))})
+    tree: _Tree = {**ends, "": _branches(list(zip(rarest, shared, strict=True)), 0)}
+    return tree, sorted({*map(len, ends), *map(len, chain.from_iterable(rarest))})
+
+
+def _longest_end(pattern: str) -> str:
+    """The end of the longest segment between the stars, as long as a piece."""
+    segment = max(pattern.removesuffix("$").split("*"), key=len)
+    return segment[-_piece_length(segment) :] if segment else ""
+
+
+def _piece_length(segment: str) -> int:
+    return min(_MAX_PIECE, 1 << len(segment).bit_length() - 1)
 
 
 def _branches(wildcards: list[tuple[tuple[str, ...], _Wildcard]], level: int) -> _Tree:
@@ -170,7 +215,7 @@ def _pieces(pattern: str) -> tuple[str, ...]:
     pieces: dict[str, None] = {}
     for segment in pattern.removesuffix("$").split("*"):
         if segment:
-            length = min(_MAX_PIECE, 1 << len(segment).bit_length() - 1)
+            length = _piece_length(segment)
             if length == len(segment):
                 pieces[segment] = None
             else:

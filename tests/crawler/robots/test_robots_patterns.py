@@ -59,3 +59,21 @@ def test_ours_ten_times_as_many_wildcards_take_no_more_work_to_match() -> None:
         return steps(lambda: [rules.can_fetch(url) for url in urls])
 
     assert work(32_570) < 2 * work(3_257)  # 500 kB; as much as each rule tried would be ten times as much
+
+
+def test_ours_an_anchored_rule_is_hardly_more_work_to_read_than_another() -> None:
+    def work(end: str) -> int:
+        body = "User-agent: *\n" + "\n".join(f"Disallow: /*{number}{end}" for number in range(3_000))
+        return steps(lambda: parse_robots(body.encode(), "siteatlas", 0.0))
+
+    assert work("$") < 1.4 * work("")  # its second pattern, with an escaped $, waits for such a path
+
+
+def test_ours_a_dollar_in_a_path_meets_its_rule_among_thousands() -> None:
+    body = "User-agent: *\n" + "\n".join(f"Disallow: /*{number}$" for number in range(3_000))
+    rules = parse_robots(body.encode(), "siteatlas", 0.0)
+
+    def allows(path: str) -> bool:
+        return isinstance(rules.can_fetch(Url(f"https://h.test{path}")), Allowed)
+
+    assert [allows(path) for path in ("/a/17", "/a17$", "/a17%24b", "/a17b")] == [False, False, False, True]
