@@ -265,7 +265,7 @@ def build_renderer(
     body = BodyLimits(wire=render.max_resource, decoded=2 * render.max_resource)
     resources = ResourceOptions(
         posts=compile_patterns("--render-post", render.post),
-        requests=render.max_requests,
+        max_requests=render.max_requests,
         body=body,
         cache=render.cache,
     )

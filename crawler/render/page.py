@@ -73,10 +73,14 @@ _READ: Final = """
 """
 
 
+class NoEmptyPage(Error):
+    """The browser could not even open an empty page: others would fail there too."""
+
+
 async def render(
     context: BrowserContext, reply: Reply, resources: PageResources, limits: RenderLimits
 ) -> RenderedDocument:
-    """Render the page of a reply. Raises RenderError, playwright.async_api.Error or TimeoutError when that fails."""
+    """Render the page of a reply. Raises RenderError, NoEmptyPage, playwright.async_api.Error or TimeoutError."""
     return await _Rendering(context, reply, resources, limits).run()
 
 
@@ -102,8 +106,11 @@ class _Rendering:
 
     async def _run(self, alive: anyio.CancelScope) -> RenderedDocument:
         """The page. The end of its process cancels ``alive``."""
-        with anyio.fail_after(_PREPARE_SECONDS):
-            page, session = await self._prepare()
+        try:
+            with anyio.fail_after(_PREPARE_SECONDS):
+                page, session = await self._prepare()
+        except Error as error:
+            raise NoEmptyPage(error.message) from error
         page.on("crash", lambda _: alive.cancel())
         started = anyio.current_time()
         with anyio.fail_after(self._limits.seconds + _GRACE_SECONDS):

@@ -214,12 +214,15 @@ class Renderer:
         raise AssertionError("the last attempt returns or raises")
 
     async def _render(self, chromium: "Chromium", reply: Reply, resources: PageResources) -> RenderedDocument:
-        from crawler.render.page import render  # noqa: PLC0415 - with Playwright
+        from crawler.render.page import NoEmptyPage, render  # noqa: PLC0415 - with Playwright
 
         async with chromium.context() as context:
             try:
                 with anyio.fail_after(self._options.deadline):
                     return await render(context, reply, resources, self._options.limits)
+            except NoEmptyPage:
+                chromium.retire(context)
+                raise
             except TimeoutError:
                 chromium.replace(context, f"it did not respond for {reply.url}")
                 raise

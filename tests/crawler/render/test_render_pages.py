@@ -10,16 +10,23 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
+import anyio
 import browsing
 import pytest
+from playwright.async_api import Error
 from run import FAST, Ran, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
+from crawler.config.load import build_config
+from crawler.config.plan import plan_crawl
 from crawler.errors import UsageError
 from crawler.render.browser import Chromium, find_browser
 from crawler.render.document import BrowserOptions
+from crawler.render.page import _Rendering
+from crawler.run.crawl import crawl as crawl_site
 from sitemap import read
 
 pytestmark = pytest.mark.needs_chromium
@@ -444,6 +451,28 @@ def test_ours_a_document_that_a_script_puts_into_the_place_of_the_page_is_read(t
     with scripted({"/": SHELL, "/two": "<title>Two</title><p>Two", "/app.js": script(draw)}) as site:
         crawl(site, tmp_path)
         assert listed(site, tmp_path) == ["", "two"]
+
+
+def test_ours_a_browser_that_opens_no_more_pages_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare, tries = _Rendering._prepare, []
+
+    async def fails_in_the_first_browser(self: _Rendering) -> object:
+        tries.append(self._context.browser)
+        if tries[-1] is tries[0]:
+            raise Error("Target crashed")
+        return await prepare(self)
+
+    monkeypatch.setattr(_Rendering, "_prepare", fails_in_the_first_browser)
+    with scripted(dict(ROUTES)) as site:
+        tables = {
+            "site": {"url": site.url}, "output": {"directory": str(tmp_path / "out")}, "pace": {"rate": 0},
+            "state": {"directory": str(tmp_path / "state")}, "parse": {"processes": 1},
+            "render": {"sandbox": os.geteuid() != 0},
+        }  # fmt: skip
+        browsing.binary()
+        anyio.run(partial(crawl_site, plan_crawl(build_config(tables)), lambda _: None))
+        assert listed(site, tmp_path) == ["", "one", "two"]
+    assert len(set(tries)) == 2
 
 
 @pytest.mark.anyio
