@@ -29,8 +29,8 @@ from crawler.model import (
     Url,
     Verdict,
 )
+from crawler.parse.robots_meta import HEADER, read_directives, read_engine_noindex
 from crawler.parse.snapshot.diff import compare
-from crawler.robots.meta import HEADER, read_directives, read_engine_noindex
 from crawler.state.database import storage_errors
 from crawler.units import w3c
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.model import EMPTY_BODY, DiscoveredBy, FetchedDocument, Page
+from crawler.parse import robots_meta
 from crawler.parse.html import dates, jsonld, lexbor
 from crawler.parse.html.canonical import read_canonicals
 from crawler.parse.html.encoding import Utf8Body, is_html, to_utf8
@@ -26,7 +27,6 @@ from crawler.parse.html.links import (
 from crawler.parse.html.outline import Outline
 from crawler.parse.html.text import MAX_TITLE, one_line
 from crawler.parse.html.video import VideoCollector
-from crawler.robots import meta
 from crawler.units import count_text, size_text
 from crawler.url.resolve import UrlResolver
 
@@ -145,7 +145,7 @@ def _page(
         targets.add(url, REFRESH)
     alternates, faults = read_alternates(outline, headers, urls) if options.alternates else ([], [])
     # a meta element in the body counts too, which is the more restrictive reading
-    robots = meta.read_directives(outline.metas, document.robots, options.token, now)
+    robots = robots_meta.read_directives(outline.metas, document.robots, options.token, now)
     noindex = robots.noindex_at(now)
     nodes = jsonld.read_nodes([element.text for element in outline.named("script")])
     with_images = options.images and not robots.noimageindex
@@ -177,7 +177,7 @@ def _page(
         by_header=bool(document.refresh)
         or (any("canonical" in link.rels for link in headers) and canonicals != [urls.page]),
         scripts=read_scripts(decoded.body) if options.scripts else [],
-        engine_noindex="" if noindex else meta.read_engine_noindex(outline.metas, document.robots, now),
+        engine_noindex="" if noindex else robots_meta.read_engine_noindex(outline.metas, document.robots, now),
     )
 
 
