@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.errors import SourceError as SourceError
     from sitemap.escape import safe as safe
     from sitemap.escape import shorten as shorten
-    from sitemap.finding import Finding as Finding
     from sitemap.languages import is_language as is_language
     from sitemap.languages import is_region as is_region
     from sitemap.linter.lint import Linter as Linter
@@ -77,6 +76,7 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.robots_txt import sitemaps_in as sitemaps_in
     from sitemap.robots_txt import vouches as vouches
     from sitemap.rules import RULES as RULES
+    from sitemap.rules import Finding as Finding
     from sitemap.rules import Rule as Rule
     from sitemap.rules import Severity as Severity
     from sitemap.validation import RETIRED as RETIRED
@@ -116,7 +116,6 @@ _MODULES: Final = {
         "DestinationError EmptySitemap InvalidEntry InvalidLocation LimitExceeded NotASitemap SitemapError SourceError"
     ),
     "escape": "safe shorten",
-    "finding": "Finding",
     "languages": "is_language is_region",
     "linter.lint": "LintReport Linter lint",
     "linter.report": "JUnitCase JUnitOutcome JUnitSuite as_json as_junit as_sarif as_text junit_xml rules_text sarif",
@@ -126,7 +125,7 @@ _MODULES: Final = {
     "reader.parser": "ReadLimits SitemapParser SitemapReader Source read",
     "reader.tree": "Document Opener TreeLimits Visitor beside iter_entries tree walk",
     "robots_txt": "CrossSubmits missing_lines sitemap_lines sitemaps_in vouches",
-    "rules": "RULES Rule Severity",
+    "rules": "RULES Finding Rule Severity",
     "validation": "RETIRED alternate_fault entry_fault image_fault news_fault video_fault",
     "writer.assignment": "Assignment",
     "writer.destination": "Destination Directory Stage",

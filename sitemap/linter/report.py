@@ -19,10 +19,9 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from sitemap.escape import XML_DECLARATION, escape_xml, safe
-from sitemap.finding import Finding
 from sitemap.linter.lint import LintReport
 from sitemap.reader.tree import Document
-from sitemap.rules import RULES, Rule, Severity
+from sitemap.rules import RULES, Finding, Rule, Severity
 
 VERSION = 1
 

@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Any, Final
 
 from sitemap import dates, limits, namespaces
-from sitemap.finding import FindingCollector
 from sitemap.model import FEEDS, Child, Entry, Format
 from sitemap.reader import values
 from sitemap.reader.extensions import ReportFinding, ReportValue, add_part, append_value, read_alternates
@@ -27,6 +26,7 @@ from sitemap.reader.xml_names import (
     XHTML,
     NamespaceScopes,
 )
+from sitemap.rules import FindingCollector
 
 _ELEMENT_ORDER: Final = {"loc": 0, "lastmod": 1, "changefreq": 2, "priority": 3}
 _LAST: Final = 4  # everything else, in any order

@@ -15,7 +15,6 @@ from typing import BinaryIO, Final
 from sitemap import limits
 from sitemap.errors import NotASitemap, SitemapError, SourceError
 from sitemap.escape import quote_text
-from sitemap.finding import MAX_FINDINGS, Finding, FindingCollector
 from sitemap.gzip import MAGIC, GzipReader
 from sitemap.model import Child, Entry, Format
 from sitemap.reader.elements import ElementHandlers
@@ -23,6 +22,7 @@ from sitemap.reader.fast_path import LineIndex
 from sitemap.reader.sniff import SNIFF_BYTES, Syntax, sniff
 from sitemap.reader.text import TextReader
 from sitemap.reader.xml_stream import MAX_TOKEN, XmlStream
+from sitemap.rules import MAX_FINDINGS, Finding, FindingCollector
 
 _NO_NAMES: Final = frozenset({"<stdin>", "-", "standard input", "the standard input"})  # of sources without a file name
 _MAX_LAYERS: Final = 2  # of gzip: a compressed file that a server compressed again

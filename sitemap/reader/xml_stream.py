@@ -4,7 +4,6 @@ import re
 from typing import Final
 from xml.parsers import expat
 
-from sitemap.finding import FindingCollector
 from sitemap.model import Format
 from sitemap.reader.elements import ElementHandlers, StopParsing
 from sitemap.reader.fast_path import ItemRun, read_run
@@ -16,6 +15,7 @@ from sitemap.reader.malformed_xml import (
     describe_error,
     truncation_text,
 )
+from sitemap.rules import FindingCollector
 
 # expat before 2.6 reads a long token again with each piece, so pieces are large and tokens are bounded.
 PIECE: Final = 64 * 1024
