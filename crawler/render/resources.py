@@ -25,7 +25,7 @@ from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Blocked
 from crawler.units import count_text
 from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url, origin_of
-from crawler.url.patterns import UrlPattern
+from crawler.url.scope import UrlPattern
 
 MAIN_DOCUMENT: Final = "main document"
 MAX_REDIRECTS: Final = 5
