@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -115,6 +116,11 @@ def children(pid: int) -> list[int]:
     return [int(child) for child in listed]
 
 
+def descendants(pid: int) -> list[int]:
+    """All processes below a process, the deepest first."""
+    return [each for child in children(pid) for each in (*descendants(child), child)]
+
+
 def test_ours_two_workers_run_each_due_site_once(tmp_path: Path, database: str) -> None:
     names = [f"site{number}" for number in range(5)]
     with fleet_of(tmp_path, database, names) as fleet:
@@ -191,3 +197,30 @@ def test_ours_a_worker_that_wakes_up_after_its_lease_publishes_and_tells_nothing
         # each of the two runs stored its state before its notice and after it
         assert [row["generation"] for row in fleet.rows("SELECT generation FROM site")] == [4]
         assert zombie.poll() is None  # it takes part again
+
+
+@pytest.mark.slow
+def test_ours_a_notice_whose_worker_died_while_it_was_sent_is_named_and_can_be_sent_again(
+    tmp_path: Path, database: str
+) -> None:
+    posted, begun = tmp_path / "told", tmp_path / "begun"
+    script = f"test -e {begun} || {{ touch {begun}; sleep 60; }}; cat >> {posted}; echo >> {posted}"
+    hook = f'[hook]\ncommand = ["sh", "-c", "{script}"]\non = ["changes"]\n'
+    with fleet_of(tmp_path, database, ["shop"], more=hook) as fleet:
+        first = fleet.start()
+        fleet.wait(begun.exists)
+        for pid in [*descendants(first.pid), first.pid]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        fleet.start()
+        fleet.wait(lambda: fleet.done() == ["shop"])
+        assert not posted.exists(), "it may have been sent, so no worker sends it"
+        told = siteatlas(tmp_path, "fleet", "status", "--database", database).out
+        assert "1 notification of the last week may not have been sent" in told
+        assert re.search(r"shop  hook [0-9a-f]+: changes after run 0, up to run 1", told), told
+        words = ["--config", "sites.toml", "--site", "shop", "--state", "worker1", "--since", "0", "--only", "hook"]
+        ran = siteatlas(tmp_path, "notify", *words)
+        assert (ran.code, runs_told(posted.read_text())) == (0, [1]), ran.err
+        assert siteatlas(tmp_path, "fleet", "run-now", "shop", "--database", database).code == 0
+        fleet.wait(lambda: fleet.done() == ["shop"] * 2)
+        assert runs_told(posted.read_text()) == [1], "not once more"
