@@ -24,7 +24,7 @@ PAGES = [f"/{number}" for number in range(8)]
 LEASE = "3"
 SHARED = """
 [pace]
-rate = 0
+{pace}
 concurrency = 1
 [parse]
 processes = 1
@@ -60,9 +60,10 @@ class Fleet:
         with psycopg.connect(self.url, options="-c search_path=siteatlas", row_factory=dict_row) as connection:
             return connection.execute(query.encode()).fetchall()
 
-    def start(self, *names: str) -> "subprocess.Popen[bytes]":
+    def start(self, *options: str) -> "subprocess.Popen[bytes]":
         words = ["fleet", "worker", "--database", self.url, "--state-store", f"file://{self.folder}/store"]
         words += ["--lease", LEASE, "--dispatch-interval", "0.3", "--state", f"worker{len(self.workers)}"]
+        words += options
         log = (self.folder / f"worker{len(self.workers)}.log").open("wb")
         process = subprocess.Popen(command(*words), cwd=self.folder, env=environment(), stdout=log, stderr=log)
         log.close()
@@ -86,14 +87,16 @@ class Fleet:
 
 
 @contextmanager
-def fleet_of(folder: Path, url: str, names: list[str], delay: float = 0.0, more: str = "") -> Iterator[Fleet]:
+def fleet_of(
+    folder: Path, url: str, names: list[str], delay: float = 0.0, more: str = "", pace: str = "rate = 0"
+) -> Iterator[Fleet]:
     with ExitStack() as stack:
         sites = {name: stack.enter_context(scripted(pages(delay))) for name in names}
         tables = [
             f'[sites.{name}.site]\nurl = "{site.url}"\n[sites.{name}.output]\ndirectory = "out/{name}"\n'
             for name, site in sites.items()
         ]
-        (folder / "sites.toml").write_text(SHARED + more + "\n".join(tables))
+        (folder / "sites.toml").write_text(SHARED.format(pace=pace) + more + "\n".join(tables))
         for words in (["init", url], ["apply", "--config", "sites.toml", "--database", url]):
             ran = siteatlas(folder, "fleet", *words)
             assert ran.code == 0, ran.err
