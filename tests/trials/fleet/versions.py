@@ -3,8 +3,8 @@
 ``python -m tests.trials.fleet.versions --old CHECKOUT``; make the checkout with ``git worktree add CHECKOUT COMMIT``.
 
 The old version creates the fleet and starts two workers. A worker of this version must refuse the database. Then this
-version migrates it, and starts two workers beside the old ones. At the end this version drains the old workers, and the
-rest is its own. Every due run must run once, none twice at a time, and every sitemap must list the pages of its site.
+version migrates it, and starts two workers beside the old ones. This version drains the first old worker, whose sites the
+others take, and later the second one. Every due run must run once, none twice at a time, and every sitemap must list the pages of its site.
 """
 
 import argparse
@@ -105,9 +105,11 @@ def upgrade(folder: Path, database: str, old: Path, sites: int, minutes: float) 
             for number in range(2):
                 versions.start("new", number)
             wait_for_none(database, _MISSING)
+            first, *rest = versions.names("old")
+            versions.must("new", "drain", first, "--database", database)  # its sites go to the other workers
             _sleep_until(max(begin + 2 * third, time.time() + third / 2))  # on a busy machine, programs start slowly
             drained, old_names = time.time(), versions.names("old")
-            versions.must("new", "drain", *old_names, "--database", database)
+            versions.must("new", "drain", *rest, "--database", database)
             wait_for_none(database, _LIVING, names=old_names)
             wrong += [
                 f"{state}: exit code {process.wait(30)}"
