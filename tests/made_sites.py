@@ -134,13 +134,15 @@ def render(site: Made, path: str) -> str:
 
 
 class Served(httpx.AsyncBaseTransport):
-    """Answers for a site. ``asked`` are the paths, ``failing`` answers 503 to some of them."""
+    """Answers for a site, at its own origin only. ``asked`` are the paths."""
 
     def __init__(self, site: Made) -> None:
         self._site = site
         self.asked: list[str] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if f"{request.url.scheme}://{request.headers['host']}" != ORIGIN:
+            raise httpx.ConnectError("nothing listens here")
         target = (request.extensions.get("target") or request.url.raw_path).decode()
         self.asked.append(target)
         status, headers, body = self._answer(target)

@@ -540,6 +540,8 @@ def canonicals(site: Planted) -> None:
         copy(name, canonical)
     site.www.add("/copy/www-alone/")  # it answers there too
     copy("www-alone", f"{www}/copy/www-alone/")
+    site.www.add("/")
+    site.expect("canonical.origin", f"{www}/")
     site.pages[copy("other", "")].headers["Link"] = '<https://other.example.org/>; rel="canonical"'
 
 

@@ -1,15 +1,18 @@
 """Secrets in the query strings of access logs are in no state and no report, and their pages still count as visited."""
 
+import logging
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from run import siteatlas
-from scripted import links, scripted
+from scripted import Answer, links, scripted
 
 from crawler.audit.evidence.store import AUDIT_FILE
+from crawler.cli.errors import SafeLogFormatter
 from crawler.url.params import mask_secrets
+from sitemap import read
 
 SECRETS = {
     "token": "s3cr3tone",
@@ -78,3 +81,24 @@ def test_ours_a_page_with_a_code_in_its_url_is_known_as_visited(tmp_path: Path) 
 )
 def test_ours_what_is_no_secret_stays(url: str) -> None:
     assert mask_secrets(url) == url
+
+
+def test_ours_secrets_in_links_are_in_no_line_of_the_log_and_stay_in_the_sitemap(tmp_path: Path) -> None:
+    url = "/boom?access_token=s3cr3tone&page=2"
+    with scripted({"/": links("/a?token=s3cr3ttwo", url), "/a?token=s3cr3ttwo": "<title>A</title>x"}) as site:
+        site.routes[url] = Answer("broken", 404)
+        ran = siteatlas(tmp_path, "crawl", site.url, "--output", "out", "--rate", "0", "-v")
+        assert [entry.loc for entry in read(tmp_path / "out" / "sitemap.xml")] == [
+            site.url,
+            f"{site.url}a?token=s3cr3ttwo",
+        ]
+    refused = siteatlas(tmp_path, "crawl", f"ftp://example.com{url}")
+    assert "boom?access_token=***&page=2" in refused.err
+    assert "s3cr3t" not in ran.err + refused.err
+
+
+def test_ours_a_log_record_has_no_secrets_of_a_url() -> None:
+    record = logging.LogRecord(
+        "x", logging.INFO, "", 0, "fetch %s failed", ("http://a.example/?token=abc&page=2",), None
+    )
+    assert SafeLogFormatter("%(message)s").format(record) == "fetch http://a.example/?token=***&page=2 failed"

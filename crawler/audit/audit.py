@@ -27,8 +27,8 @@ from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import AUDIT_FILE, FindingStore, create_audit_file
 from crawler.audit.evidence.url_matching import UrlMatcher
 from crawler.audit.evidence.visits import VisitLookup
-from crawler.audit.finding import AuditFindings, AuditReport
-from crawler.audit.host_aliases import MAX_ALIAS_URLS, check_host_aliases
+from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport
+from crawler.audit.host_aliases import MAX_ALIAS_URLS, check_duplicate_origins, check_host_aliases
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.second_crawl import StartUrlCheck, UncrawledUrlQueue
 from crawler.audit.segments import Segments, count_findings
@@ -48,7 +48,7 @@ from crawler.crawl.visit import (
     visit,
 )
 from crawler.errors import NothingCrawlable, StorageError, single_error
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 from crawler.state.store import Resume, Store
 from crawler.url.normalize import origin_of
 from crawler.url.scope import alias_origins
@@ -97,11 +97,13 @@ def audit(
                     UrlMatcher(db), ClaimReview(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits
                 )
                 with base_crawl(plan, store, begin, clock()) as base:
-                    result, media = _run_in_loop(lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop)
+                    result, media, duplicates = _run_in_loop(
+                        lambda: _visit_all(plan, store, db, queue, watches, clock, base), loop
+                    )
             notes = [*sources.notes, *queue.notes(), *media.notes]
             watches.on_stage("classifying")
             report = AuditFinisher(plan, store, db, segments, watches.on_stage).finish(
-                result, sources.findings, media, notes, queue.skipped
+                result, [*sources.findings, *duplicates], media, notes, queue.skipped
             )
             findings = FindingStore(db)
             report = _set_aside(acceptances, report, findings)
@@ -160,7 +162,7 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
     watches: ProgressWatchers,
     clock: Clock,
     base: BaseCrawl,
-) -> tuple[VisitResult, CheckedMedia]:
+) -> tuple[VisitResult, CheckedMedia, list[AuditFinding]]:
     """Visit the site, then the URLs that only sources know, then the host aliases and media that sitemaps list."""
 
     def has_more(frontier: SqliteFrontier) -> bool:
@@ -175,7 +177,7 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
     watches.on_stage("crawling" if run is None else f"reading the crawl of run {run}")
     result = await visit(plan, store, open_frontier(plan, store), watches.on_crawl, has_more, clock, base.answers)
     if result.ending is not FinishReason.COMPLETE:
-        return result, CheckedMedia(0, [], [])
+        return result, CheckedMedia(0, [], []), []
     visits, aliases = VisitLookup(db), alias_origins(plan.seed)
     listed = PublishedEntries(db, visits, plan.params)
     origins, public = [origin_of(plan.seed), *aliases], known_public(plan)
@@ -185,4 +187,5 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
         if others:
             watches.on_stage("fetching URLs under other names of the site")
             listed.store_alias_results(await check_host_aliases(plan, fetcher, robots, others))
-        return result, await check_media(plan.config, fetcher, robots, listed.media(), on_media)
+        duplicates = await check_duplicate_origins(plan, fetcher, robots, visits.get(plan.seed).visited)
+        return result, await check_media(plan.config, fetcher, robots, listed.media(), on_media), duplicates

@@ -1,8 +1,14 @@
-"""Fetches URLs that sitemaps list under another name of the site: other scheme, with or without ``www.``."""
+"""Fetches URLs under other names of the site: other scheme, with or without ``www.``.
+
+These are the URLs that sitemaps list there, and the start page, which may be published under two names.
+"""
 
 from collections.abc import Iterable
 from typing import Final
 
+import anyio
+
+from crawler.audit.finding import AuditFinding
 from crawler.audit.health.visit import VisitedUrl
 from crawler.audit.media import MediaRequests
 from crawler.config.plan import CrawlPlan
@@ -10,15 +16,19 @@ from crawler.crawl.indexability import IndexabilityJudge, is_readable
 from crawler.crawl.visit import parser_options
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
-from crawler.model import Failure, FetchedDocument, Page, Reply, Url
+from crawler.model import Failure, FetchedDocument, Page, Reply, State, Url
 from crawler.parse.html.page import scan_page
 from crawler.robots.cache import RobotsCache
+from crawler.url.normalize import host_of, origin_of
 from crawler.url.resolve import UrlResolver
+from crawler.url.scope import alias_origins, registrable_domain
 
 MAX_ALIAS_URLS: Final = 100
 """URLs to fetch at most: the others most likely lead to the same origin."""
 HEAD: Final = 64 * 1024  # bytes: the canonical is in the head of a page
 _LIMITS: Final = BodyLimits(wire=HEAD, decoded=HEAD, refuse=2**62, ratio=2**30)
+_DUPLICATE_SECONDS: Final = 30.0
+"""For the start page under all other names: most of them do not answer at all."""
 _OWN_FAILURES: Final = ("policy.", "internal.")
 
 
@@ -52,6 +62,55 @@ async def check_host_aliases(
             )
         )
     return visited
+
+
+async def check_duplicate_origins(
+    plan: CrawlPlan, fetcher: Fetcher, robots_cache: RobotsCache, start: VisitedUrl
+) -> list[AuditFinding]:
+    """The findings about other names of the site that return the start page themselves.
+
+    A name that redirects, that names another page as its canonical, or whose page has another title is none.
+    """
+    if start.state != State.INDEXABLE or not start.title:
+        return []
+    path = start.url[len(origin_of(Url(start.url))) :]
+    findings: list[AuditFinding] = []
+
+    async def check(origin: str) -> None:
+        for visited in await check_host_aliases(plan, fetcher, robots_cache, [Url(f"{origin}{path}")]):
+            if visited.is_page and visited.title == start.title:
+                sentence = f"it returns the start page {start.url}, without a redirect or a canonical"
+                finding = AuditFinding(
+                    rule="canonical.origin",
+                    url=visited.url,
+                    sentence=sentence,
+                    state=visited.state,
+                    status=visited.status,
+                )
+                findings.append(finding)
+
+    with anyio.move_on_after(_DUPLICATE_SECONDS):
+        async with anyio.create_task_group() as group:
+            for origin in possible_duplicates(Url(start.url)):
+                group.start_soon(check, origin)
+    return sorted(findings, key=lambda finding: finding.url)
+
+
+def possible_duplicates(start: Url) -> list[str]:
+    """The other origins at which servers publish the same site by accident.
+
+    A host that is no domain has one name only, and one port speaks one scheme.
+    """
+    own, host = origin_of(start), host_of(start)
+    if "." not in host or host.rpartition(".")[2].isdigit() or ":" in host:  # localhost, or an address
+        return []
+    origins = alias_origins(start)
+    domain = registrable_domain(host) or host.removeprefix("www.")
+    if host not in (domain, f"www.{domain}"):  # nobody types www before shop.example.com
+        origins = [origin for origin in origins if host_of(Url(f"{origin}/")) == host]
+    if own.rpartition(":")[2].isdigit():
+        origins = [origin for origin in origins if origin.partition(":")[0] == own.partition(":")[0]]
+    return origins
 
 
 def _page(plan: CrawlPlan, reply: Reply) -> Page:

@@ -13,6 +13,7 @@ from rich.text import Text
 from crawler.audit.report.layout import output_width, wrap
 from crawler.cli.options import misspelt_variables, renamed
 from crawler.errors import Incomplete, SiteatlasError
+from crawler.url.params import mask_secrets
 from sitemap import safe, shorten
 
 log = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ class LineLogHandler(logging.Handler):
 
 
 class SafeLogFormatter(logging.Formatter):
-    """Escapes control characters in log records: they may hold text from the web.
+    """Escapes control characters in log records, and masks secrets in the queries of URLs: both may come from the web.
 
     ``width`` is that of the terminal in characters, 0 for a file: it gets each record in one line.
     """
@@ -103,7 +104,7 @@ class SafeLogFormatter(logging.Formatter):
 
 
 def _lines(text: str, width: int) -> str:
-    lines = (safe(shorten(line, _MAX_WORD)) for line in text.split("\n"))
+    lines = (safe(shorten(mask_secrets(line), _MAX_WORD)) for line in text.split("\n"))
     return "\n".join(part for line in lines for part in wrap(line, width, rest="  "))
 
 

@@ -11,8 +11,8 @@ from msgspec import Struct, field
 from psycopg.types.json import Jsonb
 
 from crawler.config.config import Config
+from crawler.config.load import SECRET_KEYS
 from crawler.config.plan import CrawlPlan
-from crawler.config.sites import SECRET_KEYS
 from crawler.errors import UsageError
 from crawler.fleet.database import Connection, FleetDatabase, rows
 from crawler.fleet.leases import SITE_COLUMNS, load_attempts, next_time, state_of

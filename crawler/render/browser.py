@@ -218,6 +218,11 @@ class Chromium:
             with anyio.CancelScope(shield=True):
                 await self._close_context(running, context)
 
+    def retire(self, context: BrowserContext) -> None:
+        """Give the browser of a context no further page; it ends with those that are open."""
+        if self._current and self._current.browser is context.browser:
+            self._current = None
+
     def replace(self, context: BrowserContext, reason: str) -> None:
         """Kill the browser of a context, which does not respond; the next page gets another one."""
         for running in self._all:
@@ -278,7 +283,11 @@ class Chromium:
         from playwright._impl._driver import compute_driver_executable  # noqa: PLC0415 - no public name
 
         node, _ = compute_driver_executable()
-        tried = await anyio.run_process([node, "--version"], check=False)
+        try:
+            with anyio.fail_after(_START_TIMEOUT):
+                tried = await anyio.run_process([node, "--version"], check=False)
+        except TimeoutError as error:
+            raise UsageError(f"the driver of Playwright does not start: {_launch_failure(error)}") from error
         if tried.returncode:  # Playwright would not say why
             lines = [*tried.stderr.decode("utf-8", "replace").splitlines(), f"exit code {tried.returncode}"]
             raise UsageError(f"the driver of Playwright does not start: {lines[0]}")

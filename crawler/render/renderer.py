@@ -214,12 +214,15 @@ class Renderer:
         raise AssertionError("the last attempt returns or raises")
 
     async def _render(self, chromium: "Chromium", reply: Reply, resources: PageResources) -> RenderedDocument:
-        from crawler.render.page import render  # noqa: PLC0415 - with Playwright
+        from crawler.render.page import NoEmptyPage, render  # noqa: PLC0415 - with Playwright
 
         async with chromium.context() as context:
             try:
                 with anyio.fail_after(self._options.deadline):
                     return await render(context, reply, resources, self._options.limits)
+            except NoEmptyPage:
+                chromium.retire(context)
+                raise
             except TimeoutError:
                 chromium.replace(context, f"it did not respond for {reply.url}")
                 raise
@@ -280,6 +283,8 @@ def merge(raw: Page, rendered: Page, document: RenderedDocument, resources: Page
     if document.routes:
         routes = count_text(len(document.routes), "link")
         notes.append(f"render.hash: {routes} such as {document.routes[0]}")
+    if document.addresses:
+        notes.append(f"render.address: a script changes the address of the page to {document.addresses[0]}")
     if document.cut:
         notes.append(f"render.cut: {document.cut}")
     if document.left_for:

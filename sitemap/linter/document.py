@@ -15,8 +15,7 @@ from sitemap.linter.hreflang import HreflangChecks
 from sitemap.linter.urls import UrlChecks
 from sitemap.model import FEEDS, Child, Entry, News
 from sitemap.reader.tree import Document, LineOf
-from sitemap.validation.entry import entry_faults
-from sitemap.validation.retired import retired_faults
+from sitemap.validation import entry_faults, retired_faults
 
 # The rules checked here; other checks cover the URL, dates and variants of an entry.
 _EXTENSION_RULES: Final = ("image.", "video.", "news.")

@@ -13,7 +13,7 @@ from sitemap.linter.document import DocumentChecks, SetContext
 from sitemap.linter.duplicates import DuplicateChecks
 from sitemap.linter.hreflang import MAX_HELD, HreflangChecks
 from sitemap.model import Child, Entry, Format
-from sitemap.reader.reader import Source, path_name
+from sitemap.reader.parser import Source, path_name
 from sitemap.reader.tree import Document, LineOf, Opener, TreeLimits, walk
 from sitemap.rules import Severity
 

@@ -16,9 +16,8 @@ from crawler.cli.init.config import new_config, site_names
 from crawler.cli.init.kit import InitKit, timer_schedule
 from crawler.cli.options import config_from_flags, flag_of
 from crawler.config.config import Config
-from crawler.config.load import parsed, read_tables
+from crawler.config.load import SitePaths, check_distinct_paths, parsed, read_tables, resolve_paths, split_sites
 from crawler.config.plan import plan_crawl
-from crawler.config.sites import SitePaths, check_distinct_paths, resolve_paths, split_sites
 from crawler.config.start import parse_url_setting
 from crawler.errors import StorageError, UsageError
 from crawler.url.normalize import host_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawler.cli.fleet_status import status_text
+from crawler.cli.fleet_run import status_text
 from crawler.fleet.database import initialize, open_fleet
 from crawler.fleet.status import STATES, find_sites, fleet_status, site_runs
 

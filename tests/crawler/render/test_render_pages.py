@@ -10,16 +10,23 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
+import anyio
 import browsing
 import pytest
+from playwright.async_api import Error
 from run import FAST, Ran, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
+from crawler.config.load import build_config
+from crawler.config.plan import plan_crawl
 from crawler.errors import UsageError
 from crawler.render.browser import Chromium, find_browser
 from crawler.render.document import BrowserOptions
+from crawler.render.page import _Rendering
+from crawler.run.crawl import crawl as crawl_site
 from sitemap import read
 
 pytestmark = pytest.mark.needs_chromium
@@ -35,6 +42,7 @@ APP = """
     document.head.append(Object.assign(document.createElement(name), values));
   }
   history.replaceState({}, "", location.pathname + "?drawn");
+  if (page.title === "Hidden") history.pushState({}, "", "/shown");
 })();
 """
 WORDS = " ".join(f"word{letter}{other}" for letter in "abcdefgh" for other in "abcdefgh")
@@ -446,6 +454,28 @@ def test_ours_a_document_that_a_script_puts_into_the_place_of_the_page_is_read(t
         assert listed(site, tmp_path) == ["", "two"]
 
 
+def test_ours_a_browser_that_opens_no_more_pages_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare, tries = _Rendering._prepare, []
+
+    async def fails_in_the_first_browser(self: _Rendering) -> object:
+        tries.append(self._context.browser)
+        if tries[-1] is tries[0]:
+            raise Error("Target crashed")
+        return await prepare(self)
+
+    monkeypatch.setattr(_Rendering, "_prepare", fails_in_the_first_browser)
+    with scripted(dict(ROUTES)) as site:
+        tables = {
+            "site": {"url": site.url}, "output": {"directory": str(tmp_path / "out")}, "pace": {"rate": 0},
+            "state": {"directory": str(tmp_path / "state")}, "parse": {"processes": 1},
+            "render": {"sandbox": os.geteuid() != 0},
+        }  # fmt: skip
+        browsing.binary()
+        anyio.run(partial(crawl_site, plan_crawl(build_config(tables)), lambda _: None))
+        assert listed(site, tmp_path) == ["", "one", "two"]
+    assert len(set(tries)) == 2
+
+
 @pytest.mark.anyio
 async def test_ours_what_playwright_leaves_of_a_page_is_collected(monkeypatch: pytest.MonkeyPatch) -> None:
     browsing.binary()
@@ -498,5 +528,5 @@ def test_google_an_audit_says_what_scripts_change(tmp_path: Path) -> None:
         ran = siteatlas(tmp_path, "audit", site.url, "-o", "report", *FAST, *sandbox, timeout=110)
         assert ran.code in {0, 1}, ran.err
         text = (tmp_path / "report" / "csv" / "findings.csv").read_text()
-        rules = {"canonical", "noindex", "links", "orphan", "title", "hash", "blocked"}
+        rules = {"canonical", "noindex", "links", "orphan", "title", "hash", "blocked", "address"}
         assert {rule for rule in rules if f"render.{rule}" in text} == rules

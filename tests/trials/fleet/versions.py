@@ -3,8 +3,9 @@
 ``python -m tests.trials.fleet.versions --old CHECKOUT``; make the checkout with ``git worktree add CHECKOUT COMMIT``.
 
 The old version creates the fleet and starts two workers. A worker of this version must refuse the database. Then this
-version migrates it, and starts two workers beside the old ones. This version drains the first old worker, whose sites the
-others take, and later the second one. Every due run must run once, none twice at a time, and every sitemap must list the pages of its site.
+version migrates it, and starts two workers beside the old ones. This version drains the first old worker, whose sites
+the others take, and later the second one. Every due run must run once, none twice at a time, and every sitemap must
+list the pages of its site.
 """
 
 import argparse
