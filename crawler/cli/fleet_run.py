@@ -165,9 +165,13 @@ def _lines(status: FleetStatus, width: int) -> Iterator[str]:
     parts += [("failing", status.failing), ("paused", status.paused), ("retired", status.retired)]
     if status.lost:
         parts.append(("of a worker that no longer responds", status.lost))
-    yield f"{count_text(status.sites, 'site')}: {', '.join(f'{number:,} {text}' for text, number in parts if number)}"
+    states = ", ".join(f"{number:,} {text}" for text, number in parts if number)
+    yield f"{count_text(status.sites, 'site')}: {states or 'none is due or running'}"
     if status.late:
         yield f"{count_text(status.late, 'site')} late, the first for {duration_text(status.lateness)}"
+    if status.unsure:
+        yield ""
+        yield from _unsure(status, width)
     yield ""
     yield from _workers(status.workers, width)
     for site in status.shown:
@@ -176,6 +180,16 @@ def _lines(status: FleetStatus, width: int) -> Iterator[str]:
     if status.last:
         yield ""
         yield from _runs(status.last, width)
+
+
+def _unsure(status: FleetStatus, width: int) -> Iterator[str]:
+    number = count_text(status.unsure_notifications, "notification")
+    yield f"{number} of the last week may not have been sent, because a worker failed meanwhile:"
+    zone = zones(notice.at for notice in status.unsure)
+    columns = [TableColumn(f"at ({zone})", is_text=True), TableColumn("site", is_text=True, shrinks=True)]
+    columns.append(TableColumn("notification", is_text=True, shrinks=True))
+    rows = [(long_local_time(each.at), each.site, safe(each.what or "unknown")) for each in status.unsure]
+    yield from table_lines(columns, rows, width)
 
 
 def _workers(workers: Sequence[WorkerStatus], width: int) -> Iterator[str]:

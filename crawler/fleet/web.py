@@ -218,6 +218,7 @@ class _Endpoints:
             return JSONResponse({"status": "unhealthy", "why": error.detail, **values}, 503)
         status = view.status
         counts = {"sites": status.sites, **status.counts(), "lateness_seconds": status.lateness, "jobs": status.jobs}
+        counts |= {"unsure_notifications": status.unsure_notifications}
         workers = {"workers": len(status.workers), "silent_workers": view.silent}
         return JSONResponse({"status": "ok", **values, **counts, **workers})
 
@@ -286,6 +287,8 @@ class FleetMetrics(Collector):
         yield GaugeMetricFamily("siteatlas_fleet_lateness_seconds", lateness, status.lateness)
         yield GaugeMetricFamily("siteatlas_fleet_queue_jobs", "Jobs that wait in the queue", status.jobs)
         yield CounterMetricFamily("siteatlas_fleet_started_runs", "Runs that workers have started", status.started)
+        unsure = "Notifications of the last week that may not have been sent, because a worker failed meanwhile"
+        yield GaugeMetricFamily("siteatlas_fleet_unsure_notifications", unsure, status.unsure_notifications)
         yield GaugeMetricFamily("siteatlas_fleet_workers", "Workers in the database", len(status.workers))
         yield from self._workers()
         failures = GaugeMetricFamily(

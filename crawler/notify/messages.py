@@ -191,9 +191,9 @@ async def send_message(session: NotifySession, channel: MessageChannel, notice: 
     async def is_worth() -> bool:
         return True
 
-    return await send_with_retry(
-        partial(channel.send, notice), session.plan.config.notify, is_worth, _claim_key(channel, notice)
-    )
+    what = f"{channel.key}: {notice.occasion.value} after run {notice.after}, up to run {notice.until}"
+    section, key = session.plan.config.notify, _claim_key(channel, notice)
+    return await send_with_retry(partial(channel.send, notice), section, is_worth, key, what)
 
 
 def _claim_key(channel: MessageChannel, notice: Notice) -> str:
