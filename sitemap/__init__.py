@@ -25,22 +25,21 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.errors import SourceError as SourceError
     from sitemap.escape import safe as safe
     from sitemap.escape import shorten as shorten
-    from sitemap.finding import Finding as Finding
     from sitemap.languages import is_language as is_language
     from sitemap.languages import is_region as is_region
     from sitemap.linter.lint import Linter as Linter
     from sitemap.linter.lint import LintReport as LintReport
     from sitemap.linter.lint import lint as lint
-    from sitemap.linter.report_json import as_json as as_json
-    from sitemap.linter.report_junit import JUnitCase as JUnitCase
-    from sitemap.linter.report_junit import JUnitOutcome as JUnitOutcome
-    from sitemap.linter.report_junit import JUnitSuite as JUnitSuite
-    from sitemap.linter.report_junit import as_junit as as_junit
-    from sitemap.linter.report_junit import junit_xml as junit_xml
-    from sitemap.linter.report_sarif import as_sarif as as_sarif
-    from sitemap.linter.report_sarif import sarif as sarif
-    from sitemap.linter.report_text import as_text as as_text
-    from sitemap.linter.report_text import rules_text as rules_text
+    from sitemap.linter.report import JUnitCase as JUnitCase
+    from sitemap.linter.report import JUnitOutcome as JUnitOutcome
+    from sitemap.linter.report import JUnitSuite as JUnitSuite
+    from sitemap.linter.report import as_json as as_json
+    from sitemap.linter.report import as_junit as as_junit
+    from sitemap.linter.report import as_sarif as as_sarif
+    from sitemap.linter.report import as_text as as_text
+    from sitemap.linter.report import junit_xml as junit_xml
+    from sitemap.linter.report import rules_text as rules_text
+    from sitemap.linter.report import sarif as sarif
     from sitemap.location import Location as Location
     from sitemap.location import covers as covers
     from sitemap.location import directory as directory
@@ -60,9 +59,9 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.planner import plan as plan
     from sitemap.reader.parser import ReadLimits as ReadLimits
     from sitemap.reader.parser import SitemapParser as SitemapParser
-    from sitemap.reader.reader import SitemapReader as SitemapReader
-    from sitemap.reader.reader import Source as Source
-    from sitemap.reader.reader import read as read
+    from sitemap.reader.parser import SitemapReader as SitemapReader
+    from sitemap.reader.parser import Source as Source
+    from sitemap.reader.parser import read as read
     from sitemap.reader.tree import Document as Document
     from sitemap.reader.tree import Opener as Opener
     from sitemap.reader.tree import TreeLimits as TreeLimits
@@ -77,14 +76,15 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.robots_txt import sitemaps_in as sitemaps_in
     from sitemap.robots_txt import vouches as vouches
     from sitemap.rules import RULES as RULES
+    from sitemap.rules import Finding as Finding
     from sitemap.rules import Rule as Rule
     from sitemap.rules import Severity as Severity
-    from sitemap.validation.entry import entry_fault as entry_fault
-    from sitemap.validation.extensions import alternate_fault as alternate_fault
-    from sitemap.validation.extensions import image_fault as image_fault
-    from sitemap.validation.extensions import news_fault as news_fault
-    from sitemap.validation.extensions import video_fault as video_fault
-    from sitemap.validation.retired import RETIRED as RETIRED
+    from sitemap.validation import RETIRED as RETIRED
+    from sitemap.validation import alternate_fault as alternate_fault
+    from sitemap.validation import entry_fault as entry_fault
+    from sitemap.validation import image_fault as image_fault
+    from sitemap.validation import news_fault as news_fault
+    from sitemap.validation import video_fault as video_fault
     from sitemap.writer.assignment import Assignment as Assignment
     from sitemap.writer.destination import Destination as Destination
     from sitemap.writer.destination import Directory as Directory
@@ -98,15 +98,15 @@ if TYPE_CHECKING:  # ``as`` makes a name public for type checkers
     from sitemap.writer.generations import Generations as Generations
     from sitemap.writer.index import write_index as write_index
     from sitemap.writer.layout import encoder as encoder
+    from sitemap.writer.options import Stylesheet as Stylesheet
     from sitemap.writer.options import WriterOptions as WriterOptions
     from sitemap.writer.options import by_language as by_language
     from sitemap.writer.options import by_pattern as by_pattern
     from sitemap.writer.options import by_section as by_section
     from sitemap.writer.options import by_type as by_type
+    from sitemap.writer.options import stylesheet_names as stylesheet_names
     from sitemap.writer.staged import FileFacts as FileFacts
     from sitemap.writer.staged import Published as Published
-    from sitemap.writer.stylesheet import Stylesheet as Stylesheet
-    from sitemap.writer.stylesheet import stylesheet_names as stylesheet_names
     from sitemap.writer.writer import SitemapWriter as SitemapWriter
 
 _MODULES: Final = {
@@ -116,24 +116,17 @@ _MODULES: Final = {
         "DestinationError EmptySitemap InvalidEntry InvalidLocation LimitExceeded NotASitemap SitemapError SourceError"
     ),
     "escape": "safe shorten",
-    "finding": "Finding",
     "languages": "is_language is_region",
     "linter.lint": "LintReport Linter lint",
-    "linter.report_json": "as_json",
-    "linter.report_junit": "JUnitCase JUnitOutcome JUnitSuite as_junit junit_xml",
-    "linter.report_sarif": "as_sarif sarif",
-    "linter.report_text": "as_text rules_text",
+    "linter.report": "JUnitCase JUnitOutcome JUnitSuite as_json as_junit as_sarif as_text junit_xml rules_text sarif",
     "location": "Location covers directory form",
     "model": "FEEDS Alternate Child Entry Format Image News Price TvShow Video",
     "planner": "PlannedSitemap SitemapPlan plan",
-    "reader.parser": "ReadLimits SitemapParser",
-    "reader.reader": "SitemapReader Source read",
+    "reader.parser": "ReadLimits SitemapParser SitemapReader Source read",
     "reader.tree": "Document Opener TreeLimits Visitor beside iter_entries tree walk",
     "robots_txt": "CrossSubmits missing_lines sitemap_lines sitemaps_in vouches",
-    "rules": "RULES Rule Severity",
-    "validation.entry": "entry_fault",
-    "validation.extensions": "alternate_fault image_fault news_fault video_fault",
-    "validation.retired": "RETIRED",
+    "rules": "RULES Finding Rule Severity",
+    "validation": "RETIRED alternate_fault entry_fault image_fault news_fault video_fault",
     "writer.assignment": "Assignment",
     "writer.destination": "Destination Directory Stage",
     "writer.encoder": "Encoder",
@@ -142,8 +135,7 @@ _MODULES: Final = {
     "writer.generations": "Generations",
     "writer.index": "write_index",
     "writer.layout": "encoder",
-    "writer.options": "WriterOptions by_language by_pattern by_section by_type",
-    "writer.stylesheet": "Stylesheet stylesheet_names",
+    "writer.options": "Stylesheet WriterOptions by_language by_pattern by_section by_type stylesheet_names",
     "writer.staged": "FileFacts Published",
     "writer.writer": "SitemapWriter",
 }

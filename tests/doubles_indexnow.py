@@ -20,8 +20,8 @@ from crawler.config.config import Config
 from crawler.config.load import build_config
 from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.model import State
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import PublishedFile, RunStore
+from crawler.state.schema import STATE_DB
 
 KEY = "0123456789abcdef-secret-KEY"
 SITEMAP = b"<urlset/>"

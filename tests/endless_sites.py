@@ -16,7 +16,7 @@ from random import Random
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Done, Lease, Outcome, Page, State, Url, Verdict
 from crawler.parse.snapshot.snapshot import take_snapshot
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 from crawler.url.normalize import join_url
 
 HOME = "https://site.example"

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 MUTMUT = (sys.executable, "-m", "mutmut")
-SMALL_MODULE = "crawler.url.patterns.*"  # testing its faults makes those of all modules
+SMALL_MODULE = "crawler.url.scope.*"  # testing its faults makes those of all modules
 
 
 def mutmut(*words: str) -> str:

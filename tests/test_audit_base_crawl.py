@@ -32,13 +32,13 @@ from crawler.audit.base_crawl import LastRun, why_outdated, why_unusable
 from crawler.audit.rules import RULES
 from crawler.config import plan as planning
 from crawler.config.config import Config
-from crawler.crawl.earlier_crawl import EarlierCrawl
+from crawler.crawl.revalidation import EarlierCrawl
 from crawler.errors import NothingCrawlable
 from crawler.model import Url
 from crawler.run.crawl import crawl
 from crawler.state.lock import hold_lock
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import Run
+from crawler.state.schema import STATE_DB
 from crawler.state.store import Resume
 from crawler.units import span
 from crawler.version import __version__

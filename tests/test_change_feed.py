@@ -15,7 +15,7 @@ from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.publish.change_feed import ChangeFeed, feed_file
 from crawler.run.crawl import crawl
 from crawler.run.report import Report
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 from sitemap import read
 
 START, DAY = 1_767_225_600.0, 86_400.0  # 2026-01-01

@@ -9,7 +9,7 @@ from run import Ran, siteatlas
 from site_history import SITE, History, Seen
 
 from crawler.model import DiscoveredBy, State, Url
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 from crawler.state.store import state_directory
 from sitemap import read
 

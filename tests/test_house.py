@@ -43,7 +43,7 @@ RULES = (
     "crawler.parse.html.canonical",
     "crawler.publish.completeness",
     "crawler.publish.gate",
-    "crawler.robots.meta",
+    "crawler.parse.robots_meta",
     "crawler.robots.rules",
     "crawler.schedule.cron",
     "crawler.url.normalize",

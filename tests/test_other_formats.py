@@ -14,8 +14,8 @@ from crawler.cli import app
 from crawler.config.load import build_config
 from crawler.config.plan import plan_crawl
 from crawler.publish.upload.files import file_names
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import RunStore
+from crawler.state.schema import STATE_DB
 from sitemap import lint, read
 
 ALL = ("--format", "xml", "--format", "text", "--format", "rss", "--format", "atom", "--html-sitemap", "--llms-txt")

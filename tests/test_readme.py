@@ -19,7 +19,7 @@ from crawler.audit.rules import RULES
 from crawler.cli.app import app
 from crawler.config.config import Config
 from crawler.config.deprecated import FLAGS, KEYS
-from crawler.config.sites import split_sites
+from crawler.config.load import split_sites
 from crawler.crawl.indexability import indexability_table
 from crawler.model import State
 

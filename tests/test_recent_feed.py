@@ -12,7 +12,7 @@ from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.errors import UsageError
 from crawler.model import DiscoveredBy, State
 from crawler.publish.recent_feed import publish_recent_feed, recent_feed_url
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 from sitemap import Directory, lint, read
 
 HOME = Seen(found=DiscoveredBy.SEED, source=None, title="Home", lastmod="2025-01-01")

@@ -20,8 +20,7 @@ from run import FAST, Ran, environment, siteatlas
 from scripted import Answer, Site, links, scripted
 
 from crawler.model import State
-from crawler.run.outcome import run_result
-from crawler.run.report import OmittedUrls, Report
+from crawler.run.report import OmittedUrls, Report, run_result
 from crawler.state.runs import RunStatus
 
 KEY = "0123456789abcdef-KEY"

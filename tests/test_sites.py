@@ -8,7 +8,7 @@ import pytest
 
 from crawler.cli.options import flag_of, site_config
 from crawler.cli.sites import configured_sites
-from crawler.config.sites import SitePaths, check_distinct_paths, choose_sites, resolve_paths, split_sites
+from crawler.config.load import SitePaths, check_distinct_paths, choose_sites, resolve_paths, split_sites
 from crawler.errors import EXIT_CODES_BY_SEVERITY, UsageError, worst_exit_code
 
 TWO = """

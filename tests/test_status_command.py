@@ -22,8 +22,8 @@ from crawler.config.plan import AUDIT
 from crawler.notify.ledger_status import ChannelStatus, NotifyStatus
 from crawler.schedule.history import History
 from crawler.schedule.site_state import Attempt, PlannedAttempt, Trigger
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import PublishedFile, Run, RunStatus, RunStore
+from crawler.state.schema import STATE_DB
 from crawler.state.store import lock_state, state_directory
 
 START = 1_790_000_000.0

@@ -20,7 +20,7 @@ from crawler.audit.verdict import why_inconclusive, why_not_checked_or_absent
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.units import count_text
-from crawler.url.patterns import ScopeError, UrlPattern
+from crawler.url.scope import ScopeError, UrlPattern
 
 _EXAMPLE: Final = 'url = "/old/*", rule = "gone.linked", reason = "archived", until = 2027-01-31'
 _GLOB: Final = frozenset("*?[")

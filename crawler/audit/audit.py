@@ -48,7 +48,7 @@ from crawler.crawl.visit import (
     visit,
 )
 from crawler.errors import NothingCrawlable, StorageError, single_error
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 from crawler.state.store import Resume, Store
 from crawler.url.normalize import origin_of
 from crawler.url.scope import alias_origins

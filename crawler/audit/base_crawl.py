@@ -17,14 +17,14 @@ from msgspec.structs import replace
 from crawler.audit.finding import CrawlBasis
 from crawler.config import plan as planning
 from crawler.config.plan import CrawlPlan
-from crawler.crawl.earlier_crawl import EarlierCrawl
+from crawler.crawl.revalidation import EarlierCrawl
 from crawler.crawl.visit import parse_settings_key
 from crawler.errors import SiteatlasError
 from crawler.model import State
 from crawler.state.database import storage_errors
 from crawler.state.lock import lock_holder
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import ROLLED_BACK, Run, RunStore
+from crawler.state.schema import STATE_DB
 from crawler.state.store import Resume, Store, read_about, write_about
 from crawler.units import span
 from crawler.version import __version__

@@ -17,7 +17,6 @@ from crawler.audit.coverage import crawl_coverage, forgotten_pages
 from crawler.audit.evidence.by_url import UrlEvidence, inspection_candidates
 from crawler.audit.evidence.entries import PublishedEntries
 from crawler.audit.evidence.hreflang import SiteVersions
-from crawler.audit.evidence.page_notes import NotedPages
 from crawler.audit.evidence.review import ClaimReview
 from crawler.audit.evidence.store import ClaimStore, FindingStore
 from crawler.audit.evidence.url_matching import UrlMatcher
@@ -31,7 +30,7 @@ from crawler.audit.not_checked import inconclusive, not_checked, nothing_to_chec
 from crawler.audit.orphans.certainty import CrawlCoverage, best_certainty, limits_of_crawl, must_weigh_failures
 from crawler.audit.orphans.classes import Thresholds
 from crawler.audit.orphans.duplicates import LinkSupport, find_copies
-from crawler.audit.page_findings import PageFindings, with_visits
+from crawler.audit.page_findings import NotedPages, PageFindings, with_visits
 from crawler.audit.redirects import RedirectFindings
 from crawler.audit.second_crawl import StartUrlCheck
 from crawler.audit.segments import Segments

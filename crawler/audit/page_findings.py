@@ -3,6 +3,11 @@
 ::
 
     graph, evidence | orphans.classes | sentences, referrers, link suggestions | AuditFinding
+
+:class:`NotedPages` reads the findings that the crawl noted on pages, each as ``rule: sentence``. The rules ``render.*``
+tell what scripts change on a page (``crawler/render/renderer.py``); ``google.size`` tells what Googlebot does not read
+of a page (``crawler/parse/html/page.py``).
+https://developers.google.com/search/docs/crawling-indexing/javascript/javascript-seo-basics
 """
 
 import sqlite3
@@ -32,7 +37,7 @@ from crawler.audit.orphans.classes import (
 )
 from crawler.audit.orphans.duplicates import is_paginated
 from crawler.audit.rule_groups import ORPHAN_FAMILIES
-from crawler.audit.rules import needs_complete, rests_on_visits
+from crawler.audit.rules import RULES, needs_complete, rests_on_visits
 from crawler.audit.source_record import SourceKind
 from crawler.model import Page, State, Url
 from crawler.state.database import storage_errors
@@ -330,3 +335,33 @@ def _rank(rule: str, facts: UrlFacts, stats: SourceStats, base: AuditFinding) ->
     rank = stats.visits + stats.impressions / 100 + len(base.referrers) / 1000
     # a page that once answered ranks before a URL that may never have existed, whatever the requests
     return rank + 1e12 if rule == "gone.visited" and stats.ok else rank
+
+
+_PAGES: Final = """SELECT u.url, v.state, v.status, c.page FROM site.visit v JOIN site.url u ON u.id = v.id
+  JOIN site.content c ON c.id = v.content
+  WHERE instr(c.page, CAST('render.' AS BLOB)) OR instr(c.page, CAST('google.size' AS BLOB)) ORDER BY v.id"""
+_decode = msgspec.msgpack.Decoder(Page).decode
+
+
+class NotedPages:
+    """The pages with notes in the state attached as ``site``.
+
+    Once they are judged, ``differ_rendered`` says whether scripts change any of them.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self.differ_rendered = False
+
+    def judge(self) -> Iterator[AuditFinding]:
+        """The findings, one for each note. Raises StorageError."""
+        with storage_errors():
+            for url, state, status, packed in self._db.execute(_PAGES):
+                page = _decode(packed)
+                for note in page.notes:
+                    rule, _, sentence = note.partition(": ")
+                    if rule in RULES:  # another version may know others
+                        self.differ_rendered |= rule.startswith("render.")
+                        yield AuditFinding(
+                            rule=rule, url=url, sentence=sentence, title=page.title, state=state, status=status
+                        )

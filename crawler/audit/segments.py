@@ -10,7 +10,7 @@ from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, Site
 from crawler.audit.rule_groups import ORPHAN_FAMILIES, REPORTED_RULES, reported_counts
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.url.patterns import ScopeError, UrlPattern
+from crawler.url.scope import ScopeError, UrlPattern
 from sitemap import Severity
 
 NO_SEGMENT: Final = ""  # the segment of a URL that no pattern matches
@@ -20,7 +20,7 @@ class Segments:
     """The segments of a site, in the order of the configuration. A URL belongs to the first one that matches."""
 
     def __init__(self, patterns: Mapping[str, str]) -> None:
-        """``patterns`` are by the name of the segment (:mod:`crawler.url.patterns`). Raises UsageError."""
+        """``patterns`` are by the name of the segment (:mod:`crawler.url.scope`). Raises UsageError."""
         self._patterns: list[tuple[str, UrlPattern]] = []
         for name, text in patterns.items():
             try:

@@ -5,9 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from crawler.audit.finding import AuditFindings, AuditReport, RuleCount
-from crawler.audit.report.json import write_json
-from crawler.audit.report.junit import as_junit
-from crawler.audit.report.sarif import write_sarif
+from crawler.audit.report.machine_readable import as_junit, write_json, write_sarif
 from crawler.audit.report.text import write_text
 from crawler.audit.report.threshold import failing_counts, inconclusive_counts, why_not_new
 from crawler.cli.errors import CommandErrors

@@ -21,8 +21,8 @@ from crawler.crawl.documents import is_url
 from crawler.errors import UsageError
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change, ChangeKind, ChangeSample, change_lines, latest
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import RunStore
+from crawler.state.schema import STATE_DB
 from sitemap import Format
 
 EPILOG: Final = f"""{RAW}Examples:

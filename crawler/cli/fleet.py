@@ -147,7 +147,7 @@ def status(  # noqa: PLR0913 - the options of a command
     A site is late if its run should have started more than a minute ago. status changes nothing.
     """
     with CommandErrors(verbose) as errors:
-        from crawler.cli.fleet_status import read_status, status_text, status_values  # noqa: PLC0415
+        from crawler.cli.fleet_run import read_status, status_text, status_values  # noqa: PLC0415
 
         found = read_status(sites or [], runs, config, flags, only, max_sites)
         errors.exit_code = 0

@@ -16,9 +16,16 @@ from crawler.cli import lint_options
 from crawler.config.config import Config
 from crawler.config.deprecated import FLAGS as DEPRECATED
 from crawler.config.deprecated import deprecated, given_twice, variable_of
-from crawler.config.load import build_config, read_tables
+from crawler.config.load import (
+    EXCLUSIVE_KEYS,
+    build_config,
+    choose_sites,
+    drop_overridden_key,
+    read_tables,
+    resolve_paths,
+    split_sites,
+)
 from crawler.config.sections import ConfigSection
-from crawler.config.sites import EXCLUSIVE_KEYS, choose_sites, drop_overridden_key, resolve_paths, split_sites
 from crawler.errors import UsageError
 from crawler.units import format_size
 

@@ -17,8 +17,8 @@ from crawler.cli.progress import AuditProgressDisplays, CrawlProgressDisplay
 from crawler.cli.sites import ConfiguredSite, configured_sites
 from crawler.cli.summary import notify_text, print_summary
 from crawler.config.fetcher import build_fetcher
+from crawler.config.load import SitePaths, check_distinct_paths
 from crawler.config.plan import CrawlPlan, plan_crawl
-from crawler.config.sites import SitePaths, check_distinct_paths
 from crawler.crawl.engine import FinishReason
 from crawler.errors import Incomplete, UsageError
 from crawler.notify.configure import check_channels

@@ -8,10 +8,9 @@ from msgspec import Struct
 
 from crawler.cli.options import FLAGS, config_from_flags, flag_of, site_config
 from crawler.config.config import Config
-from crawler.config.load import SITES, read_tables
-from crawler.config.sites import choose_sites, resolve_paths, split_sites
+from crawler.config.load import SITES, choose_sites, read_tables, resolve_paths, split_sites
 from crawler.errors import NothingCrawlable, UsageError
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 
 _SINGLE_SITE_KEYS: Final = ("output.directory", "site.sitemap_url")  # no two sites may share them
 

@@ -30,8 +30,7 @@ def status(
     status also shows when the next run starts. It changes nothing and does not disturb an active run.
     """
     with CommandErrors(verbose) as errors:
-        from crawler.cli.status_collect import collect_status  # noqa: PLC0415 - not needed to show help
-        from crawler.cli.status_json import status_values  # noqa: PLC0415
+        from crawler.cli.status_collect import collect_status, status_values  # noqa: PLC0415
         from crawler.cli.status_text import status_lines  # noqa: PLC0415
 
         report = collect_status(config, flags, site or [], runs)

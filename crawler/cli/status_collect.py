@@ -1,4 +1,4 @@
-"""Collects the status of sites: their states, audits, schedule and outstanding notifications."""
+"""Collects the status of sites: their states, audits, schedule and outstanding notifications; also as JSON values."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -14,14 +15,15 @@ from crawler.audit.compare import history
 from crawler.audit.compare.history import AuditStatus
 from crawler.cli.options import site_config
 from crawler.cli.sites import find_states, history_directory, shared_config
+from crawler.cli.why.wording import w3c_or_none
 from crawler.config.config import Config
 from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError
 from crawler.notify.ledger_status import NotifyStatus, notify_status
 from crawler.schedule.site_state import Attempt
 from crawler.schedule.status import ScheduleStatus, SiteStatus
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import PUBLISHING_OUTCOMES, Run
+from crawler.state.schema import STATE_DB
 from crawler.state.status import StateStatus, state_status
 
 _MAX_COMPARED: Final = 20  # runs that a trend is made of
@@ -175,3 +177,78 @@ def run_trend(runs: Sequence[Run]) -> RunTrend | None:
         usual_listed=round(median(run.listed for run in earlier)),
         runs=len(earlier),
     )
+
+
+def status_values(report: StatusReport) -> dict[str, Any]:
+    """The whole status."""
+    return {
+        "schedule": _history_values(report.schedule) if report.schedule else None,
+        "sites": [_site_values(site) for site in report.sites],
+    }
+
+
+def _history_values(schedule: ScheduleHistory) -> dict[str, Any]:
+    return {"directory": str(schedule.directory), "running": schedule.daemon or None, "error": schedule.error or None}
+
+
+def _site_values(site: SiteOverview) -> dict[str, Any]:
+    values: dict[str, Any] = {"name": site.name, "directory": str(site.directory)}
+    if site.schedule:
+        values["schedule"] = _schedule_values(site.schedule, site.attempts)
+    if site.error:
+        return {**values, "error": site.error}
+    if site.state is None:
+        return {**values, "audit": _audit_values(site.audit), "runs": []}
+    return {
+        **values,
+        **_state_values(site.state),
+        "trend": msgspec.to_builtins(site.trend),
+        "audit": _audit_values(site.audit),
+        "channels": msgspec.to_builtins(site.notifications.channels),
+        "runs": [_with_times(run, "started", "ended") for run in site.runs],
+    }
+
+
+def _audit_values(audit: AuditStatus) -> dict[str, Any] | None:
+    """The last finished audit, and the state of a later one."""
+    if audit.newest is None:
+        return None
+    return {
+        "running": audit.holder or None,
+        "trouble": audit.trouble,
+        "last": audit.last.as_values() if audit.last else None,
+    }
+
+
+def _state_values(state: StateStatus) -> dict[str, Any]:
+    unfinished, published = state.unfinished, state.published
+    return {
+        "url": state.url,
+        "sitemap_url": state.sitemap_url,
+        "running": state.holder or None,
+        "unfinished": unfinished.number if unfinished else None,
+        "published": {
+            "pages": state.pages,
+            "kept": state.kept,
+            "held": state.held,
+            "run": published.number if published else None,
+            "written_by": state.wrote,
+            "files": msgspec.to_builtins(published.files) if published else [],
+        },
+    }
+
+
+def _schedule_values(status: SiteStatus, attempts: tuple[Attempt, ...]) -> dict[str, Any]:
+    return {
+        "timetable": status.schedule or None,
+        "next": w3c_or_none(status.next_at),
+        "running_since": w3c_or_none(status.running_since),
+        "failures": status.failures,
+        "attempts": [_with_times(attempt, "slot", "began", "ended") for attempt in attempts],
+    }
+
+
+def _with_times(record: Attempt | Run, *names: str) -> dict[str, Any]:
+    """The fields of a record, with the times of these names as W3C datetimes."""
+    built: dict[str, Any] = msgspec.to_builtins(record)
+    return {**built, **{name: w3c_or_none(built[name]) for name in names}}

@@ -30,7 +30,7 @@ from crawler.config.sections import (
     WebSubConfig,
 )
 from crawler.url.params import TRACKING_PARAMS
-from crawler.url.patterns import UrlPattern
+from crawler.url.scope import UrlPattern
 from crawler.version import __version__
 
 

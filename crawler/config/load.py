@@ -1,11 +1,17 @@
-"""Loads the configuration from TOML, with a plain message for each bad key or value."""
+"""Loads the configuration from TOML, of one site or of several, with a plain message for each bad key or value.
+
+``[sites.NAME.output]`` and so on override, key by key, the sections that all sites share. No two sites may write to the
+same place.
+"""
 
 import difflib
+import re
 import tomllib
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from crawler.config.config import Config
@@ -143,3 +149,152 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str],
     value = fault.get("input")
     is_secret = _SECRETS & set(map(str, fault["loc"]))
     return message if value is None or is_secret else f"{message} (given: {mask_password(repr(value))})"
+
+
+_SHARED_SECTIONS: Final = ("daemon", "fleet")  # that are for all sites
+EXCLUSIVE_KEYS: Final = ("cron", "every")  # of a schedule: a site's own key drops the other shared one
+_PATH_KEYS: Final = {
+    "output": ("directory",),
+    "state": ("directory",),
+    "fetch": ("ca_file", "source", "signing_key"),
+    "content": ("repository",),
+    "audit": (
+        *("report", "sitemaps", "logs", "search", "analytics", "backlinks", "lists", "crawls"),
+        *("accepted", "google_credentials"),
+    ),
+    "daemon": ("directory",),
+    "search_console": ("account",),
+    "webhook": ("template",),
+    "email": ("template",),
+}
+_HOME_PATH_KEYS: Final = {"upload": ("sftp_key", "sftp_known_hosts")}  # where ~ is the home directory, as for ssh
+SECRET_KEYS: Final = {  # whose values may name a file
+    "fetch": ("basic_auth", "proxy", "headers", "cookies"),
+    "indexnow": ("key",),
+    "webhook": ("urls", "secret"),
+    "email": ("login",),
+    "upload": ("s3_access_key", "s3_secret_key", "sftp_password"),
+}
+_name = re.compile(r"[A-Za-z0-9._-]+")
+
+
+class SitePaths(Struct, frozen=True):
+    """Where a site writes: the file of its sitemap, the directory of its state, and the target of its upload or ""."""
+
+    name: str
+    sitemap: Path
+    state: Path
+    upload_target: str = ""
+
+
+def split_sites(tables: dict[str, Any], source: str, flag_of: Callable[[str], str] = str) -> dict[str, dict[str, Any]]:
+    """The tables of each site by name, in the order of the file; "" is the name of a single site.
+
+    All tables are valid. Raises UsageError that names the source and the key in it.
+    """
+    shared = {name: table for name, table in tables.items() if name != SITES}
+    if SITES not in tables:
+        return {"": shared}
+    build_config(shared, source, flag_of)
+    sites = tables[SITES]
+    if not isinstance(sites, dict) or not sites:
+        raise UsageError(f"{SITES} in {source} needs a table for each site, such as [{SITES}.shop.site]")
+    return {name: _merge_shared(shared, name, own, source, flag_of) for name, own in sites.items()}
+
+
+def resolve_paths(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The tables of one site with paths relative to ``folder``, the directory of their file.
+
+    A scheduler starts commands in its own directory, where no state is.
+    """
+    if folder == Path():
+        return tables
+    anchored = {name: dict(table) if isinstance(table, dict) else table for name, table in tables.items()}
+    state = anchored.setdefault("state", {})
+    if isinstance(state, dict):
+        state.setdefault("directory", Config().state.directory)
+    for keys, from_folder in ((_PATH_KEYS, _path_from), (_HOME_PATH_KEYS, _home_from), (SECRET_KEYS, _secret_from)):
+        for section, names in keys.items():
+            table = anchored.get(section)
+            if isinstance(table, dict):
+                table.update({key: _map_texts(table[key], folder, from_folder) for key in names if key in table})
+    return anchored
+
+
+def _map_texts(value: Any, folder: Path, change: Callable[[Path, str], str]) -> Any:
+    """A text, or each text of a list or a table, changed; the validation reports other values."""
+    if isinstance(value, list):
+        return [_map_texts(item, folder, change) for item in value]
+    if isinstance(value, dict):
+        return {name: _map_texts(item, folder, change) for name, item in value.items()}
+    return change(folder, value) if isinstance(value, str) and value else value
+
+
+def _path_from(folder: Path, path: str) -> str:
+    if path.startswith(("env:", "file:")):
+        return _secret_from(folder, path)
+    is_none = "://" in path or path == "-" or path.lstrip().startswith("{")  # the JSON of an account
+    return path if is_none else str(folder / path)
+
+
+def _home_from(folder: Path, path: str) -> str:
+    return path if path.startswith("~") else _path_from(folder, path)
+
+
+def _secret_from(folder: Path, text: str) -> str:
+    return f"file:{folder / text.removeprefix('file:')}" if text.startswith("file:") else text
+
+
+def choose_sites(known: Sequence[str], wanted: Sequence[str], source: str) -> list[str]:
+    """The ``wanted`` names in the order of the source; all names if none is wanted. Raises UsageError."""
+    for name in wanted:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f'did you mean "{near[0]}"?' if near else f"its sites are: {', '.join(known)}"
+            raise UsageError(f'{source} has no site "{name}": {hint}')
+    return [name for name in known if name in wanted or not wanted]
+
+
+def check_distinct_paths(places: Sequence[SitePaths], source: str) -> None:
+    """Check that no two sites write the same sitemap or share a state. Raises UsageError that names both."""
+    owners: dict[tuple[str, object], str] = {}
+    for paths in places:
+        shared = "share one state, because they have the same sitemap URL"
+        for kind, place, conflict, remedy in (
+            ("sitemap", paths.sitemap, f"both write {paths.sitemap}", "output.directory"),
+            ("upload", paths.upload_target, f"both upload to {paths.upload_target}", "upload.to"),
+            ("state", paths.state, shared, "site.url, site.sitemap_url or state.directory"),
+        ):
+            owner = owners.setdefault((kind, place), paths.name)
+            if place and owner != paths.name:
+                both = f'the sites "{owner}" and "{paths.name}" in {source}'
+                raise UsageError(f"{both} would {conflict}: give each site its own {remedy}")
+
+
+def _merge_shared(
+    shared: dict[str, Any], name: str, own: object, source: str, flag_of: Callable[[str], str]
+) -> dict[str, Any]:
+    if not _name.fullmatch(name):
+        raise UsageError(f'the site name "{name}" in {source} may contain only letters, digits, ".", "_" and "-"')
+    if not isinstance(own, dict):
+        raise UsageError(f"{SITES}.{name} in {source} needs tables, such as [{SITES}.{name}.site]")
+    build_config(own, source, flag_of, f"{SITES}.{name}.")
+    for section in own.keys() & _SHARED_SECTIONS:
+        raise UsageError(
+            f"[{SITES}.{name}.{section}] in {source} is not allowed, because one {section} runs all sites: use "
+            f"[{section}]"
+        )
+    sections = dict.fromkeys([*shared, *own])
+    merged = {section: {**shared.get(section, {}), **own.get(section, {})} for section in sections}
+    if "report" not in own.get("audit", {}) and (report := shared.get("audit", {}).get("report")):
+        merged["audit"]["report"] = str(Path(report) / name)  # or the sites would replace each other's reports
+    if "schedule" in own:
+        drop_overridden_key(merged["schedule"], own["schedule"])
+    return merged
+
+
+def drop_overridden_key(schedule: dict[str, Any], given: Container[str]) -> None:
+    """Drop ``cron`` from a schedule when ``every`` is given, and the reverse."""
+    for key, other in (EXCLUSIVE_KEYS, EXCLUSIVE_KEYS[::-1]):
+        if key in given and other not in given:
+            schedule.pop(other, None)

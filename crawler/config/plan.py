@@ -16,8 +16,7 @@ from crawler.model import DiscoveredBy, Url
 from crawler.state.store import state_directory
 from crawler.url.normalize import origin_of
 from crawler.url.params import UrlParams
-from crawler.url.patterns import ScopeError
-from crawler.url.scope import CrawlBounds, Scope
+from crawler.url.scope import CrawlBounds, Scope, ScopeError
 
 AUDIT: Final = "audit"  # the directory of the audit in the state of a site
 

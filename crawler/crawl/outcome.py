@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.crawl.earlier_crawl import EarlierAnswer
 from crawler.crawl.frontier import Frontier
 from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.page_fetcher import FetchedPage
-from crawler.crawl.revalidation import content_to_store, response_metadata
+from crawler.crawl.revalidation import EarlierAnswer, content_to_store, response_metadata
 from crawler.model import (
     DiscoveredBy,
     DiscoveredUrl,

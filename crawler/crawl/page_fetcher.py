@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from crawler.crawl.earlier_crawl import EarlierAnswer, EarlierCrawl
-from crawler.crawl.revalidation import PreviousVisits, conditional_headers, request_record
+from crawler.crawl.revalidation import EarlierAnswer, EarlierCrawl, PreviousVisits, conditional_headers, request_record
 from crawler.fetch.challenge import Challenge, detect_challenge
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits

@@ -25,13 +25,12 @@ from crawler.config.config import Config
 from crawler.config.fetcher import build_fetcher
 from crawler.config.plan import CrawlPlan
 from crawler.config.start import StartMoved, may_move, moved_start, plain_http
-from crawler.crawl.earlier_crawl import EarlierCrawl
 from crawler.crawl.engine import CrawlEngine, CrawlLimits, FinishReason, RejectStart, Tally, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import IndexabilityJudge
 from crawler.crawl.outcome import OutcomeBuilder, OutcomeOptions
 from crawler.crawl.page_fetcher import FetchOptions, PageFetcher, never_rendered
-from crawler.crawl.revalidation import PreviousVisits
+from crawler.crawl.revalidation import EarlierCrawl, PreviousVisits
 from crawler.crawl.second_reads import SecondReads
 from crawler.crawl.soft_404 import Soft404s
 from crawler.crawl.worker import PageParser, PageWorker
@@ -51,14 +50,13 @@ from crawler.render.document import BrowserOptions, RenderLimits
 from crawler.render.renderer import Renderer, RenderOptions, known_templates
 from crawler.render.resources import ResourceOptions, ResourceRoad
 from crawler.render.templates import TemplateRecord, Templates
-from crawler.robots.cache import RobotsCache
+from crawler.robots.cache import RobotsCache, RobotsStore
 from crawler.robots.rules import Robots, RobotsAccess, product_token
-from crawler.robots.store import RobotsStore
 from crawler.state.runs import Completeness, Run
 from crawler.state.store import PauseStore, Store, public_hosts
 from crawler.units import count_text, span
 from crawler.url.normalize import normalize_url, origin_of
-from crawler.url.patterns import compile_patterns
+from crawler.url.scope import compile_patterns
 from crawler.version import __version__
 
 log = logging.getLogger(__name__)
@@ -267,7 +265,7 @@ def build_renderer(
     body = BodyLimits(wire=render.max_resource, decoded=2 * render.max_resource)
     resources = ResourceOptions(
         posts=compile_patterns("--render-post", render.post),
-        requests=render.max_requests,
+        max_requests=render.max_requests,
         body=body,
         cache=render.cache,
     )

@@ -10,11 +10,10 @@ import anyio
 import httpx
 
 from crawler.fetch.body import DRAIN_BYTES, DRAIN_SECONDS, BodyDecoder, limits_of_wanted, looks_like_text, split_codings
-from crawler.fetch.deadline import Deadline
 from crawler.fetch.dns import OriginConnection
 from crawler.fetch.errors import FailureCode, FetchError, diagnose
 from crawler.fetch.identity import Header
-from crawler.fetch.limits import BodyLimits, FetchLimits
+from crawler.fetch.limits import BodyLimits, Deadline, FetchLimits
 from crawler.model import Url
 
 _KEPT_HEADERS = frozenset(

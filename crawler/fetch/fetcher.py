@@ -11,12 +11,11 @@ from msgspec.structs import replace
 
 from crawler.fetch.address_policy import AddressPolicy, OriginTarget
 from crawler.fetch.body import ACCEPTED
-from crawler.fetch.deadline import Deadline
 from crawler.fetch.dns import HostResolver, OriginConnections, system_resolver
 from crawler.fetch.errors import FailureCode, FetchError, diagnose, failure
 from crawler.fetch.exchange import HttpExchange, HttpRequest, HttpResponse
 from crawler.fetch.identity import Header, Identity
-from crawler.fetch.limits import BodyLimits, FetchLimits
+from crawler.fetch.limits import BodyLimits, Deadline, FetchLimits
 from crawler.fetch.transports import CallerTransport, Transports
 from crawler.model import Failure, Reply, Url
 

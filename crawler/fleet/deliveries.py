@@ -1,6 +1,7 @@
 """Claims of notifications in PostgreSQL: a notice is sent by the worker that claims it first, and by no other.
 
 A claim that its worker neither confirmed nor gave back stays: the notice may have been sent before the worker died.
+``fleet status`` shows it, and only a person can know whether to send it again.
 See ``crawler/notify/claims.py`` for the side of the run.
 """
 
@@ -18,8 +19,8 @@ from crawler.notify.claims import ClaimAnswer, ClaimMessage, decode_claim, encod
 _KEEP_DAYS: Final = 7  # a run is repeated long before
 _RETRY: Final = 1.0  # seconds until the database is tried again
 _CLAIM: Final = """
-INSERT INTO delivery AS d (site, notice, epoch)
-  SELECT name, %(notice)s, epoch FROM site WHERE name = %(site)s AND epoch = %(epoch)s AND lease_until > now()
+INSERT INTO delivery AS d (site, notice, epoch, what)
+  SELECT name, %(notice)s, epoch, %(what)s FROM site WHERE name = %(site)s AND epoch = %(epoch)s AND lease_until > now()
 ON CONFLICT (site, notice) DO UPDATE SET epoch = d.epoch RETURNING epoch"""
 _SENT: Final = """UPDATE delivery SET delivered = now()
   WHERE site = %(site)s AND notice = %(notice)s AND epoch = %(epoch)s"""
@@ -95,7 +96,7 @@ class RunDeliveries:
             statement = _SENT if message.claim == "sent" else _UNSENT
             await self._fleet.rows(statement, notice=message.notice, **self._values)
             return None
-        found = await self._fleet.rows(_CLAIM, notice=message.notice, **self._values)
+        found = await self._fleet.rows(_CLAIM, notice=message.notice, what=message.what, **self._values)
         return ClaimAnswer(message.notice, found[0]["epoch"] == self._values["epoch"]) if found else None
 
 

@@ -28,7 +28,11 @@ log = logging.getLogger(__name__)
 OTHERS_SECONDS: Final = 60.0
 """For which a site whose configuration a worker cannot read is left to newer workers."""
 _COLUMNS: Final = ", ".join(ATTEMPT_COLUMNS)
-_SITE: Final = "SELECT *, extract(epoch FROM now())::float8 AS now FROM site WHERE name = %(name)s FOR UPDATE"
+# By name: PostgreSQL refuses a prepared SELECT * once a migration of a newer version has added a column.
+SITE_COLUMNS: Final = """name, config, retired, paused, run_now, handled, lease_until, epoch, generation, snapshot,
+  output, extract(epoch FROM now())::float8 AS now"""
+"""The columns of a locked site that :func:`state_of` and a lease need."""
+_SITE: Final = f"SELECT {SITE_COLUMNS} FROM site WHERE name = %(name)s FOR UPDATE"  # noqa: S608 - names of our own
 _SINCE_DONE: Final = f"""SELECT {_COLUMNS} FROM attempt AS a JOIN unnest(%(names)s::text[]) AS w (name) ON site = name
   WHERE number >= coalesce((SELECT max(number) FROM attempt AS d WHERE d.site = name AND d.fate = %(done)s
     AND d.because <> %(tell)s), 0) ORDER BY number"""  # noqa: S608 - names of our own
@@ -46,8 +50,8 @@ _LEAVE: Final = """UPDATE site SET queued = NULL, job = NULL, handled = %(handle
 _RENEW: Final = """UPDATE site SET lease_until = now() + %(seconds)s * interval '1 s'
   FROM unnest(%(names)s::text[], %(epochs)s::bigint[]) AS held (of_name, of_epoch)
   WHERE name = of_name AND epoch = of_epoch AND lease_until > now() RETURNING name"""
-_HELD: Final = """SELECT *, extract(epoch FROM now())::float8 AS now FROM site
-  WHERE name = %(name)s AND epoch = %(epoch)s AND lease_until > now() FOR UPDATE"""
+_HELD: Final = f"""SELECT {SITE_COLUMNS} FROM site
+  WHERE name = %(name)s AND epoch = %(epoch)s AND lease_until > now() FOR UPDATE"""  # noqa: S608 - names of our own
 _STORE_RESULT: Final = """UPDATE attempt SET ended = %(now)s, fate = %(fate)s, exit_code = %(exit_code)s, run = %(run)s,
   outcome = %(outcome)s, told = %(told)s, untold = %(untold)s WHERE number = %(number)s"""
 _RELEASE: Final = """UPDATE site SET lease_until = NULL, worker = NULL, job = NULL, attempt = NULL,

@@ -11,11 +11,11 @@ from msgspec import Struct, field
 from psycopg.types.json import Jsonb
 
 from crawler.config.config import Config
+from crawler.config.load import SECRET_KEYS
 from crawler.config.plan import CrawlPlan
-from crawler.config.sites import SECRET_KEYS
 from crawler.errors import UsageError
 from crawler.fleet.database import Connection, FleetDatabase, rows
-from crawler.fleet.leases import load_attempts, next_time, state_of
+from crawler.fleet.leases import SITE_COLUMNS, load_attempts, next_time, state_of
 from crawler.url.normalize import origin_of
 
 _BATCH: Final = 1_000
@@ -27,7 +27,7 @@ _PUT: Final = """INSERT INTO site (name, config, origin, handled)
     address = CASE WHEN site.origin = excluded.origin THEN site.address END"""
 _RETIRE: Final = """UPDATE site SET retired = now(), next_at = NULL, queued = NULL
   WHERE retired IS NULL AND NOT name = ANY(%(names)s) RETURNING name"""
-_ALL: Final = "SELECT *, extract(epoch FROM now())::float8 AS now FROM site WHERE name = ANY(%(names)s) FOR UPDATE"
+_ALL: Final = f"SELECT {SITE_COLUMNS} FROM site WHERE name = ANY(%(names)s) FOR UPDATE"  # noqa: S608 - names of our own
 _SCHEDULE: Final = """UPDATE site SET next_at = to_timestamp(w.at), handled = w.handled
   FROM unnest(%(names)s::text[], %(ats)s::float8[], %(handled)s::float8[]) AS w (name, at, handled)
   WHERE site.name = w.name"""

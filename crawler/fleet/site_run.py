@@ -26,8 +26,8 @@ from crawler.publish.write import existing_sitemap
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.site import scheduled_site
 from crawler.state.lease import LeaseLost, boot_time, lease_line
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import RunResult, RunStatus
+from crawler.state.schema import STATE_DB
 
 log = logging.getLogger(__name__)
 MARGIN: Final = 2.0

@@ -32,8 +32,8 @@ from crawler.model import Url
 from crawler.publish.write import build_destination, published_files, sitemap_names
 from crawler.state.database import copy_database
 from crawler.state.lock import hold_lock
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import RunStore
+from crawler.state.schema import STATE_DB
 from crawler.state.store import DAMAGED_MARK, GENERATIONS_DIRECTORY
 from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url
 from crawler.version import __version__

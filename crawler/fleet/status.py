@@ -16,6 +16,7 @@ LATE_SECONDS: Final = 60.0
 """A site is late when its run should have started so long ago."""
 SILENT_SECONDS: Final = 60.0
 """A worker that gave no sign of life for so long no longer responds."""
+_MAX_UNSURE: Final = 20  # that are shown
 _COUNTS: Final = """SELECT count(*) FILTER (WHERE retired IS NULL) AS sites, count(*) FILTER (WHERE paused) AS paused,
   count(*) FILTER (WHERE retired IS NOT NULL) AS retired, count(*) FILTER (WHERE lease_until > now()) AS running,
   count(*) FILTER (WHERE lease_until <= now()) AS lost, count(*) FILTER (WHERE queued IS NOT NULL) AS queued,
@@ -47,6 +48,11 @@ _WORKERS: Final = """SELECT id, host, process, version, slots, draining,
   extract(epoch FROM started)::float8 AS started, extract(epoch FROM now() - seen)::float8 AS silent,
   (SELECT count(*) FROM site s WHERE s.worker = w.id AND s.lease_until > now())::int AS running
   FROM worker w ORDER BY id"""
+# a run that is under way still confirms its notices
+_UNSURE: Final = """SELECT d.site, d.what, extract(epoch FROM d.claimed)::float8 AS at, count(*) OVER ()::int AS number
+  FROM delivery d JOIN site s ON s.name = d.site
+  WHERE d.delivered IS NULL AND (d.epoch <> s.epoch OR s.lease_until IS NULL OR s.lease_until <= now())
+  ORDER BY d.claimed DESC LIMIT %(limit)s"""
 _LAST: Final = f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM attempt ORDER BY number DESC LIMIT %(limit)s"  # noqa: S608
 _SITES: Final = f"""SELECT name, origin, coalesce(config->'site'->>'url', origin) AS url, worker, home, epoch,
   generation, extract(epoch FROM next_at)::float8 AS next_at,
@@ -71,6 +77,17 @@ class WorkerStatus(Struct, frozen=True):
     started: float
     silent: float
     running: int
+
+
+class UnsureNotification(Struct, frozen=True):
+    """A notification whose worker failed while it sent it, ``at`` a Unix time: nobody knows whether it was sent.
+
+    ``what`` names the channel and the runs; "" if a worker of an older version recorded it.
+    """
+
+    site: str
+    what: str
+    at: float
 
 
 class FleetSiteStatus(Struct, frozen=True):
@@ -102,7 +119,8 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     """The fleet. Counts of sites: ``late`` of the ``due`` ones wait longer than a minute, the first for ``lateness`` s.
 
     ``lost`` have a lease that is over and wait to be taken up; ``failing`` have a last run that failed. ``started`` is
-    the number of runs that ever started, and ``now`` the time of the database, a Unix time.
+    the number of runs that ever started, and ``now`` the time of the database, a Unix time. Of the
+    ``unsure_notifications`` of the last week, ``unsure`` has the newest.
     """
 
     sites: int
@@ -121,6 +139,8 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     workers: list[WorkerStatus]
     shown: list[FleetSiteStatus]
     last: list[Attempt]
+    unsure_notifications: int = 0
+    unsure: list[UnsureNotification] = []
 
     def counts(self) -> dict[str, int]:
         """The number of sites in each state."""
@@ -140,11 +160,21 @@ async def fleet_status(
         (failing,) = await rows(connection, _FAILING)
         (jobs,) = await rows(connection, _JOBS, task=RUN_TASK)
         workers = [WorkerStatus(**row) for row in await rows(connection, _WORKERS)]
+        unsure = await rows(connection, _UNSURE, limit=_MAX_UNSURE)
         shown = await _find(connection, names, only, "", limit)
         query = _OF_SITE if shown or only else _LAST
         attempts = await rows(connection, query, limit=runs, before=None, names=[site.name for site in shown])
     counts["lateness"] = max(0.0, counts["lateness"])
-    return FleetStatus(**counts, **failing, **jobs, workers=workers, shown=shown, last=_attempts(attempts))
+    return FleetStatus(
+        **counts,
+        **failing,
+        **jobs,
+        workers=workers,
+        shown=shown,
+        last=_attempts(attempts),
+        unsure_notifications=unsure[0]["number"] if unsure else 0,
+        unsure=[UnsureNotification(row["site"], row["what"], row["at"]) for row in unsure],
+    )
 
 
 async def find_sites(

@@ -40,10 +40,8 @@ from crawler.schedule.status import ScheduleStatus
 from crawler.schedule.web.app import NO_ICON, page_frame, page_number, routed_app
 from crawler.schedule.web.metrics import exposition
 from crawler.schedule.web.pages import MAX_QUERY, render_page, w3c_time
-from crawler.schedule.web.request_guard import RequestGuard, is_own_host
-from crawler.schedule.web.server import HEALTH_PATH, UNIX_PREFIX, address_text, serve_on
-from crawler.schedule.web.site_status import Condition, Tone, failure
-from crawler.schedule.web.snapshots import MAX_RUNS, PAUSE_FACTOR
+from crawler.schedule.web.server import HEALTH_PATH, UNIX_PREFIX, RequestGuard, address_text, is_own_host, serve_on
+from crawler.schedule.web.snapshots import MAX_RUNS, PAUSE_FACTOR, Condition, Tone, failure
 from crawler.schedule.wording import status_text
 from crawler.version import __version__
 
@@ -220,6 +218,7 @@ class _Endpoints:
             return JSONResponse({"status": "unhealthy", "why": error.detail, **values}, 503)
         status = view.status
         counts = {"sites": status.sites, **status.counts(), "lateness_seconds": status.lateness, "jobs": status.jobs}
+        counts |= {"unsure_notifications": status.unsure_notifications}
         workers = {"workers": len(status.workers), "silent_workers": view.silent}
         return JSONResponse({"status": "ok", **values, **counts, **workers})
 
@@ -288,6 +287,8 @@ class FleetMetrics(Collector):
         yield GaugeMetricFamily("siteatlas_fleet_lateness_seconds", lateness, status.lateness)
         yield GaugeMetricFamily("siteatlas_fleet_queue_jobs", "Jobs that wait in the queue", status.jobs)
         yield CounterMetricFamily("siteatlas_fleet_started_runs", "Runs that workers have started", status.started)
+        unsure = "Notifications of the last week that may not have been sent, because a worker failed meanwhile"
+        yield GaugeMetricFamily("siteatlas_fleet_unsure_notifications", unsure, status.unsure_notifications)
         yield GaugeMetricFamily("siteatlas_fleet_workers", "Workers in the database", len(status.workers))
         yield from self._workers()
         failures = GaugeMetricFamily(

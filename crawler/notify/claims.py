@@ -20,10 +20,14 @@ _POLL: Final = 0.05  # seconds
 
 
 class ClaimMessage(Struct, frozen=True):
-    """What a run tells: it wants to send a notice, has sent it, or could not send it."""
+    """What a run tells: it wants to send a notice, has sent it, or could not send it.
+
+    ``what`` tells a person what the notice is about.
+    """
 
     notice: str
     claim: Literal["ask", "sent", "unsent"]
+    what: str = ""
 
 
 class ClaimAnswer(Struct, frozen=True):
@@ -58,8 +62,8 @@ def encode_answer(answer: ClaimAnswer) -> bytes:
 class Claims(Protocol):
     """Asked before a notice is sent, and told how that ended."""
 
-    async def may_send(self, notice: str) -> bool:
-        """Claim a notice; False when another process claimed it. Raises LeaseLost."""
+    async def may_send(self, notice: str, what: str = "") -> bool:
+        """Claim a notice about ``what``; False when another process claimed it. Raises LeaseLost."""
 
     def end(self, notice: str, *, is_sent: bool) -> None:
         """A claimed notice was sent, or could not be sent, so that its claim ends."""
@@ -68,7 +72,7 @@ class Claims(Protocol):
 class NoClaims:
     """For a process that no other one can double."""
 
-    async def may_send(self, notice: str) -> bool:  # noqa: ARG002
+    async def may_send(self, notice: str, what: str = "") -> bool:  # noqa: ARG002
         """Always."""
         return True
 
@@ -83,10 +87,10 @@ class SharedClaims:
         self._send = send
         self._answers: dict[str, bool] = {}
 
-    async def may_send(self, notice: str) -> bool:
+    async def may_send(self, notice: str, what: str = "") -> bool:
         """Ask the parent, and wait for its answer. Raises LeaseLost when the lease ends before."""
         self._answers.pop(notice, None)
-        self._send(ClaimMessage(notice, "ask"))
+        self._send(ClaimMessage(notice, "ask", what))
         while (answer := self._answers.get(notice)) is None:
             RUN_LEASE.check()
             await anyio.sleep(_POLL)

@@ -10,10 +10,9 @@ from crawler.config.plan import CrawlPlan
 from crawler.config.secrets import reveal_secret
 from crawler.errors import UsageError
 from crawler.model import Failure, Reply, Url
-from crawler.notify.channels.channel import BatchChannel, MessageChannel
 from crawler.notify.channels.http import HttpSender
 from crawler.notify.channels.indexnow import FetchUrl, IndexNowChannel
-from crawler.notify.notice import Occasion
+from crawler.notify.notice import BatchChannel, MessageChannel, Occasion
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.state.status import published_sitemap_url
 

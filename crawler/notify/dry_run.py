@@ -5,10 +5,9 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from crawler.notify.channels.channel import BatchChannel, MessageChannel
 from crawler.notify.configure import ConfiguredChannels
 from crawler.notify.ledger_status import DeliveryReport
-from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
+from crawler.notify.notice import BatchChannel, MessageChannel, Notice, Occasion, SendResult, SendStatus
 from crawler.notify.retry import catch_all
 
 _NOT_SENT = SendResult.accepted("not sent: this was a dry run")

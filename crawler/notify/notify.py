@@ -8,15 +8,13 @@ from typing import Final, TypeVar
 
 from crawler.config.plan import CrawlPlan
 from crawler.errors import SiteatlasError, StorageError
-from crawler.notify.audit_messages import AuditNotifier, finished_audits_of, wants_audits
-from crawler.notify.channels.channel import BatchChannel, MessageChannel
 from crawler.notify.configure import ConfiguredChannels, build_channels, build_http, check_channels
 from crawler.notify.dry_run import dry_run_channels, dry_run_report
 from crawler.notify.ledger import LEDGER_DB, Ledger, SubmissionStatus, audit_channel_key
 from crawler.notify.ledger_status import DeliveryReport, NotifyResult
 from crawler.notify.live_check import LiveSite
-from crawler.notify.messages import MessageNotifier, run_failed
-from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
+from crawler.notify.messages import AuditNotifier, MessageNotifier, finished_audits_of, run_failed, wants_audits
+from crawler.notify.notice import BatchChannel, MessageChannel, Notice, Occasion, SendResult, SendStatus
 from crawler.notify.retry import catch_all
 from crawler.notify.search_console_status import read_submission_status
 from crawler.notify.session import NotifySession, ReplayRequest
@@ -25,8 +23,8 @@ from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import ChangeCounts
 from crawler.publish.recent_feed import recent_feed_url
 from crawler.publish.upload.upload import why_not_uploaded
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import Run, RunResult, RunStore
+from crawler.state.schema import STATE_DB
 from crawler.state.store import lock_state
 from crawler.units import count_text, w3c
 

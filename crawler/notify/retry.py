@@ -21,14 +21,16 @@ async def send_with_retry(
     section: NotifyConfig,
     is_worth: Callable[[], Awaitable[bool]],
     notice: str = "",
+    what: str = "",
 ) -> SendResult:
     """Send a message, and retry it while it is deferred, unless the receiver's requested delay is too long.
 
     ``is_worth`` decides before each further try. A message still DEFERRED at the end is left to a later process. One
     with a ``notice`` (its :func:`crawler.notify.claims.claim_key`) that another worker of a fleet sent is not sent.
+    ``what`` tells an operator what it is about.
     """
     try:
-        if notice and not await run_claims().may_send(notice):
+        if notice and not await run_claims().may_send(notice, what):
             return SendResult.accepted("another worker of the fleet sent it")
         retries = Retries(RetryPolicy(section.attempts - 1, section.retry_delay, math.inf, section.max_retry_after))
         async for _ in retries:

@@ -16,8 +16,8 @@ from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import Occasion, SendResult, SendStatus
 from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import ROLLED_BACK, Run, RunResult, RunStore
+from crawler.state.schema import STATE_DB
 from crawler.units import w3c
 
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 
-from crawler.notify.channels.channel import BatchChannel
 from crawler.notify.claims import claim_key
 from crawler.notify.ledger import DeliveryCursor, RefusedDelivery
 from crawler.notify.ledger_status import DeliveryReport
-from crawler.notify.notice import SendResult, SendStatus
+from crawler.notify.notice import BatchChannel, SendResult, SendStatus
 from crawler.notify.retry import catch_all, send_with_retry
 from crawler.notify.session import NotifySession, subject_of
 from crawler.publish.changes import Change
+from crawler.units import count_text
 
 
 def authority(url: str) -> str:
@@ -124,7 +124,8 @@ class BatchNotifier:
             return cursor, result
         cursor = cursor if cursor.until else self._session.ledger.begin_delivery(cursor, until)
         self._sent_hosts.add(host)
-        result = await self._send(host, urls, claim_key(self._channel.key, cursor.told, until, host, urls))
+        what = f"{self._channel.key}: {count_text(len(urls), 'URL')} of {host}, changes after run {cursor.told}"
+        result = await self._send(host, urls, claim_key(self._channel.key, cursor.told, until, host, urls), what)
         if result.reception is SendStatus.DEFERRED:
             self._is_stopped = await self._is_ready(host)
         return self._record_batch(cursor, host, urls, result), result
@@ -137,9 +138,9 @@ class BatchNotifier:
             return result
         return await catch_all(partial(self._channel.check_ready, host))
 
-    async def _send(self, host: str, urls: Sequence[str], notice: str = "") -> SendResult:
+    async def _send(self, host: str, urls: Sequence[str], notice: str = "", what: str = "") -> SendResult:
         section, is_worth = self._session.plan.config.notify, partial(self._is_ready, host)
-        return await send_with_retry(partial(self._channel.send, host, urls), section, is_worth, notice)
+        return await send_with_retry(partial(self._channel.send, host, urls), section, is_worth, notice, what)
 
     async def _is_ready(self, host: str) -> bool:
         return (await catch_all(partial(self._channel.check_ready, host))).reception is SendStatus.ACCEPTED

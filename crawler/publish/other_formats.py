@@ -15,7 +15,7 @@ from crawler.config.plan import CrawlPlan
 from crawler.errors import UsageError
 from crawler.model import Page, Url
 from crawler.parse.snapshot.snapshot import load_snapshot
-from crawler.publish.outlines import Outline, SitePage, description_of, html_sitemap, llms_txt
+from crawler.publish.outlines import SiteOutline, SitePage, description_of, html_sitemap, llms_txt
 from crawler.publish.recent_feed import recent_feed_url, title_of
 from crawler.publish.write import sitemap_names
 from crawler.state.database import storage_errors
@@ -192,7 +192,7 @@ def _outlines(db: sqlite3.Connection, plan: CrawlPlan, sitemap_url: str) -> Iter
     if not (output.html_sitemap or output.llms_txt):
         return
     start = _start_page(db, plan.seed)
-    outline = Outline(_directory(plan), start, _pages(db), lambda url: title_of(db, url), output.html_sitemap_links)
+    outline = SiteOutline(_directory(plan), start, _pages(db), lambda url: title_of(db, url), output.html_sitemap_links)
     if output.html_sitemap:
         for name, text in html_sitemap(outline, lambda: _pages(db), f"{_stem(plan)}.html", output.html_sitemap_links):
             yield name, text, outline.total

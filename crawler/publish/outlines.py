@@ -74,7 +74,7 @@ class Section:
     pages: int
 
 
-class Outline:
+class SiteOutline:
     """The sections of a site: ``base`` is its directory, ``start`` its start URL, ``pages`` are the listed pages.
 
     ``title_of`` gives the title of a listed page, or "". There are at most ``max_sections`` sections, the largest; the
@@ -168,7 +168,7 @@ def _told_apart(links: list[Link]) -> list[Link]:
     return [link._replace(note=f"/{link.url.split('/', 3)[3]}") if texts[link.text] > 1 else link for link in links]
 
 
-def html_sitemap(outline: Outline, pages: Pages, name: str, max_links: int) -> Iterator[tuple[str, str]]:
+def html_sitemap(outline: SiteOutline, pages: Pages, name: str, max_links: int) -> Iterator[tuple[str, str]]:
     """The files of an HTML sitemap as pairs of file name and text, the one called ``name`` last.
 
     It is one file if the site has at most ``max_links`` pages, else a file for each section and each ``max_links``
@@ -234,7 +234,11 @@ def _file_names(name: str, section: Section, max_links: int) -> list[str]:
 
 
 def llms_txt(
-    outline: Outline, pages: Iterable[SitePage], describe: Callable[[SitePage], str], sitemap_url: str, max_links: int
+    outline: SiteOutline,
+    pages: Iterable[SitePage],
+    describe: Callable[[SitePage], str],
+    sitemap_url: str,
+    max_links: int,
 ) -> str:
     """The text of an llms.txt: the ``max_links`` pages with the shortest paths by section, with their descriptions.
 

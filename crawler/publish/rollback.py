@@ -17,8 +17,8 @@ from crawler.publish.changes import ChangeCounts, ChangeKind
 from crawler.publish.other_formats import publish_formats, with_formats_of
 from crawler.publish.write import PublishedDigests, build_destination, moved_note, published_files, sitemap_names
 from crawler.state.database import storage_errors, transaction
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import ROLLED_BACK, PublishedFile, Run, RunStore
+from crawler.state.schema import STATE_DB
 from crawler.state.store import BASELINE_KEY, GENERATIONS_DIRECTORY, lock_state, read_about
 from crawler.version import __version__
 from sitemap import Entry, Generations, Published, SitemapError, SitemapReader

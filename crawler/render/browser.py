@@ -283,7 +283,11 @@ class Chromium:
         from playwright._impl._driver import compute_driver_executable  # noqa: PLC0415 - no public name
 
         node, _ = compute_driver_executable()
-        tried = await anyio.run_process([node, "--version"], check=False)
+        try:
+            with anyio.fail_after(_START_TIMEOUT):
+                tried = await anyio.run_process([node, "--version"], check=False)
+        except TimeoutError as error:
+            raise UsageError(f"the driver of Playwright does not start: {_launch_failure(error)}") from error
         if tried.returncode:  # Playwright would not say why
             lines = [*tried.stderr.decode("utf-8", "replace").splitlines(), f"exit code {tried.returncode}"]
             raise UsageError(f"the driver of Playwright does not start: {lines[0]}")

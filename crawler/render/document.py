@@ -34,3 +34,4 @@ class RenderedDocument(Struct, frozen=True):
     cut: str = ""
     left_for: str = ""  # where a script wanted to lead the visitor
     routes: tuple[str, ...] = ()  # links such as #/about, each once
+    addresses: tuple[str, ...] = ()  # that a script gave the page before anybody clicked, each once

@@ -25,6 +25,7 @@ _PREPARE_SECONDS: Final = 20.0
 _GRACE_SECONDS: Final = 3.0
 """For the last look at the DOM, when time is over."""
 MAX_ROUTES: Final = 1_000
+MAX_ADDRESSES: Final = 20
 _WORLD: Final = "siteatlas"
 """An isolated world: the scripts of the page cannot reach it."""
 # Tells the page of a tall screen. A tall viewport of Playwright would make the browser draw all of it in every frame,
@@ -42,6 +43,7 @@ _SCREEN: Final = {
 _OBSERVE: Final = """
 (() => {
   globalThis.changed = performance.now();
+  globalThis.addresses = new Set();
   const attributeFilter = ["href", "src", "srcset", "content", "rel", "hreflang", "poster", "datetime", "name"];
   new MutationObserver(() => { changed = performance.now(); })
     .observe(document, {subtree: true, childList: true, characterData: true, attributeFilter});
@@ -49,6 +51,8 @@ _OBSERVE: Final = """
   navigation.addEventListener("navigate", (event) => {
     const url = event.destination.url;
     if (!/^https?:/.test(url) || !URL.canParse(url)) event.preventDefault();
+    // history.pushState or replaceState; a router that only adds parameters shows the same page
+    else if (event.destination.sameDocument && new URL(url).pathname !== location.pathname) addresses.add(url);
   });
 })()
 """
@@ -68,7 +72,8 @@ _READ: Final = """
   const hashes = [...document.querySelectorAll('a[href^="#/"], a[href^="#!"]')];
   const routes = new Set(hashes.map(link => link.getAttribute("href")));
   const part = markup.length > {limit} ? markup.slice(0, {limit}) : markup;
-  return [part, markup.length, [...routes].slice(0, {routes})];
+  const addresses = [...(globalThis.addresses ?? [])].slice(0, {addresses});
+  return [part, markup.length, [...routes].slice(0, {routes}), addresses];
 }})()
 """
 
@@ -160,11 +165,11 @@ class _Rendering:
 
     async def _read(self, document: "_Document", cut: str) -> RenderedDocument:
         with anyio.fail_after(_GRACE_SECONDS):
-            script = _READ.format(limit=self._limits.markup, routes=MAX_ROUTES)
-            markup, length, routes = await document.evaluate(script)
+            script = _READ.format(limit=self._limits.markup, routes=MAX_ROUTES, addresses=MAX_ADDRESSES)
+            markup, length, routes, addresses = await document.evaluate(script)
         if length > self._limits.markup:
             cut = cut or f"reading stopped after {self._limits.markup:,} characters of rendered markup"
-        return RenderedDocument(markup, cut, self._left_for, tuple(routes))
+        return RenderedDocument(markup, cut, self._left_for, tuple(routes), tuple(addresses))
 
     async def _answer(self, route: Route) -> None:
         """Answer one request of the page: the document by the reply, the rest by the road of the crawl."""

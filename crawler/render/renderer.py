@@ -283,6 +283,8 @@ def merge(raw: Page, rendered: Page, document: RenderedDocument, resources: Page
     if document.routes:
         routes = count_text(len(document.routes), "link")
         notes.append(f"render.hash: {routes} such as {document.routes[0]}")
+    if document.addresses:
+        notes.append(f"render.address: a script changes the address of the page to {document.addresses[0]}")
     if document.cut:
         notes.append(f"render.cut: {document.cut}")
     if document.left_for:

@@ -25,7 +25,7 @@ from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Blocked
 from crawler.units import count_text
 from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, normalize_url, origin_of
-from crawler.url.patterns import UrlPattern
+from crawler.url.scope import UrlPattern
 
 MAIN_DOCUMENT: Final = "main document"
 MAX_REDIRECTS: Final = 5
@@ -90,13 +90,13 @@ NO_CONTENT: Final = ResourceAnswer(204, (), b"")
 class ResourceOptions(Struct, frozen=True):
     """``trackers`` are hosts that get no request; ``cache`` bytes of shared resources are kept.
 
-    A page may POST to the URLs that match ``posts``, for example to read from a GraphQL server. One page may send so
-    many ``requests`` for scripts, styles and data.
+    A page may POST to the URLs that match ``posts``, for example to read from a GraphQL server. One page may send
+    ``max_requests`` for scripts, styles and data.
     """
 
     posts: tuple[UrlPattern, ...] = ()
     trackers: tuple[str, ...] = TRACKERS
-    requests: int = 300
+    max_requests: int = 300
     body: BodyLimits = BodyLimits(wire=10_000_000, decoded=20_000_000)
     cache: int = 16_000_000
 
@@ -223,7 +223,7 @@ class PageResources:
             return ResourceAnswer(200, (("content-type", stub[0]), ("access-control-allow-origin", "*")), stub[1])
         if not self._is_allowed(request):
             return None
-        limit = self._road.options.requests
+        limit = self._road.options.max_requests
         if self._requests == limit:
             self.cut = f"reading stopped after {count_text(limit, 'request')} for scripts, styles and data"
             return None

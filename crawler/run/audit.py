@@ -28,8 +28,7 @@ from crawler.errors import Incomplete, SiteatlasError, StateInUse
 from crawler.notify.ledger_status import NotifyResult
 from crawler.notify.notify import send_audit_notifications
 from crawler.run.options import loop_options, tune_garbage_collector
-from crawler.run.outcome import run_result
-from crawler.run.report import Report
+from crawler.run.report import Report, run_result
 from crawler.state.runs import RunStatus
 from crawler.state.store import Resume, Store, lock_state
 

@@ -24,10 +24,9 @@ from crawler.notify.notify import register_channels, send_notifications
 from crawler.publish.upload.upload import check_upload, upload
 from crawler.run.crawl import crawl
 from crawler.run.options import RunOptions, loop_options, tune_garbage_collector
-from crawler.run.outcome import run_result, run_result_of_error
-from crawler.run.report import Report
-from crawler.state.migrations import STATE_DB
+from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.state.runs import RunResult, RunStore
+from crawler.state.schema import STATE_DB
 from crawler.state.store import Resume, lock_state
 
 log = logging.getLogger(__name__)

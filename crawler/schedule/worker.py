@@ -35,14 +35,13 @@ from crawler.notify.ledger_status import NotifyResult, NotifyStatus, notify_stat
 from crawler.notify.notify import send_notifications
 from crawler.publish.upload.upload import why_not_uploaded
 from crawler.run.options import RunOptions, loop_options
-from crawler.run.outcome import run_result, run_result_of_error
 from crawler.run.regenerate import crawl_and_report
-from crawler.run.report import Report
+from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.schedule.process import SiteJob
 from crawler.schedule.site_state import Attempt
 from crawler.state.lease import RUN_LEASE, boot_time
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import Run, RunResult, RunStatus, RunStore
+from crawler.state.schema import STATE_DB
 from crawler.state.store import lock_state
 from crawler.units import count_text
 

@@ -29,7 +29,7 @@ def lease_line(deadline: float) -> bytes:
     return _WORD + f"{deadline:.3f}\n".encode()
 
 
-class Lease:
+class RunLease:
     """The right of this process to publish and to notify, until its ``deadline``."""
 
     def __init__(self) -> None:
@@ -52,5 +52,5 @@ class Lease:
             raise LeaseLost("the lease of this run is over, so it publishes and sends nothing; another worker has it")
 
 
-RUN_LEASE = Lease()
+RUN_LEASE = RunLease()
 """The lease of the run of this process."""

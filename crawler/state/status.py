@@ -8,8 +8,8 @@ from msgspec import Struct
 from crawler.errors import SiteatlasError
 from crawler.model import Url
 from crawler.state.lock import lock_holder
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import Run, RunStore, RunTotals
+from crawler.state.schema import STATE_DB
 
 
 class StateStatus(Struct, frozen=True, kw_only=True):

@@ -21,8 +21,8 @@ from crawler.errors import DamagedFile, SiteatlasError, UsageError, single_error
 from crawler.model import Url
 from crawler.state.database import FRESH_REMEDY, storage_errors, transaction
 from crawler.state.lock import hold_lock
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import FORGOTTEN_KEY, PUBLISHING_OUTCOMES, ROLLED_BACK, Run, RunStore
+from crawler.state.schema import STATE_DB
 from crawler.version import __version__
 
 GENERATIONS_DIRECTORY: Final = "generations"

@@ -9,17 +9,81 @@ on its scheme, host and port. An operator may widen it to more hosts:
   and their pages are listed. Search engines accept that only when the robots.txt of
   such a host names the sitemap (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits), which the operator
   must ensure: :meth:`Scope.needs_cross_submit` finds these pages.
+
+Patterns of ``include`` and ``exclude`` narrow it:
+
+- ``/private/*``: a glob that begins with ``/`` is matched with path and query.
+- ``*/print/*``, ``https://example.com/*``: any other glob is matched with the whole URL.
+- ``re:[?&]page=\\d+$``: a regular expression, searched for in the whole URL.
+
+A glob matches the whole text, with regard to case; ``*`` stands for any characters with ``/``, ``?`` for one, ``[ab]``
+for one of these. A slow regular expression slows the crawl; a crawled URL has at most 8,192 characters.
 """
 
+import re
 from collections.abc import Iterable
+from fnmatch import translate
 from functools import cache
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from msgspec import Struct
 
 from crawler.model import DiscoveredBy, DocumentKind, State, Url, Verdict
-from crawler.url.normalize import MAX_FETCHED_LENGTH, InvalidUrl, host_of, normalize_url, origin_of, path_of
-from crawler.url.patterns import ScopeError, compile_patterns
+from crawler.url.normalize import (
+    MAX_FETCHED_LENGTH,
+    InvalidUrl,
+    host_of,
+    normalize_url,
+    origin_of,
+    path_and_query,
+    path_of,
+)
+
+_beyond_ascii = re.compile(r"[^\x21-\x7e]+")
+
+
+class ScopeError(ValueError):
+    """A bad setting of the scope. The message names it and the remedy."""
+
+
+class UrlPattern:
+    """One pattern; ``text`` is as it was written."""
+
+    __slots__ = ("_match", "_on_path", "text")
+
+    def __init__(self, text: str) -> None:
+        """Raises ScopeError for a regular expression that does not compile and a glob that can match no URL."""
+        self.text = text
+        self._on_path = text.startswith("/")
+        if text.startswith("re:"):
+            try:
+                self._match = re.compile(text[3:]).search
+            except re.error as error:
+                position = "" if error.pos is None else f" at position {error.pos + 3}"
+                raise ScopeError(f'"{text}" is not a regular expression: {error.msg}{position}') from None
+        elif text[:1] in ("/", "*", "?", "[") or text.startswith(("http://", "https://")):
+            ascii_only = _beyond_ascii.sub(lambda match: quote(match[0]), text)
+            self._match = re.compile(translate(ascii_only)).match
+        else:
+            hint = f'write "*{text}*" for a part of the URL, "/{text}" for a path, "re:{text}" for an expression'
+            raise ScopeError(f'"{text}" cannot match any URL: {hint}')
+
+    def matches(self, url: Url) -> bool:
+        """Whether a canonical URL matches."""
+        return self._match(path_and_query(url) if self._on_path else url) is not None
+
+
+def compile_patterns(name: str, texts: tuple[str, ...]) -> tuple[UrlPattern, ...]:
+    """The patterns of one setting. Raises ScopeError that names the setting, the pattern and its fault."""
+    patterns = []
+    for text in texts:
+        try:
+            patterns.append(UrlPattern(text))
+        except ScopeError as error:
+            raise ScopeError(f"{name}: {error}") from None
+    return tuple(patterns)
+
 
 MAX_LISTED_LENGTH: Final = 2_047
 """Characters of the longest URL in a sitemap: "less than 2,048" (https://www.sitemaps.org/protocol.html#locdef)."""
@@ -51,7 +115,7 @@ class _NamedHost(NamedTuple):
 class Scope:
     """Decides whether a URL is crawled (:meth:`admit`) and whether the sitemap may list it (:meth:`may_list`).
 
-    ``include`` and ``exclude`` are patterns as in :mod:`crawler.url.patterns`. Raises :class:`ScopeError` for a pattern
+    ``include`` and ``exclude`` are the patterns that this module describes. Raises :class:`ScopeError` for a pattern
     or a host that cannot be used.
     """
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from sitemap import dates as w3c
 from sitemap.build_time import MIN_BUILD_PAGES, find_build_times, majority_build
-from sitemap.finding import FindingCollector
 from sitemap.reader.tree import LineOf
+from sitemap.rules import FindingCollector
 
 # A day begins up to 14 hours earlier than in UTC, so a date without a time is in the future only beyond that. A time
 # states its zone; only a small clock skew is tolerated.

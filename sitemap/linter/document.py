@@ -7,7 +7,6 @@ from typing import Final, TypeGuard
 
 from sitemap import limits
 from sitemap.escape import quote_text
-from sitemap.finding import FindingCollector
 from sitemap.languages import news_language_fault
 from sitemap.linter.dates import DateChecks, is_future, latest_instant
 from sitemap.linter.duplicates import DuplicateChecks
@@ -15,8 +14,8 @@ from sitemap.linter.hreflang import HreflangChecks
 from sitemap.linter.urls import UrlChecks
 from sitemap.model import FEEDS, Child, Entry, News
 from sitemap.reader.tree import Document, LineOf
-from sitemap.validation.entry import entry_faults
-from sitemap.validation.retired import retired_faults
+from sitemap.rules import FindingCollector
+from sitemap.validation import entry_faults, retired_faults
 
 # The rules checked here; other checks cover the URL, dates and variants of an entry.
 _EXTENSION_RULES: Final = ("image.", "video.", "news.")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from sitemap.escape import quote_text
-from sitemap.finding import FindingCollector
 from sitemap.linter.urls import normal_key
 from sitemap.reader.tree import LineOf
+from sitemap.rules import FindingCollector
 
 
 @dataclass(frozen=True, slots=True)

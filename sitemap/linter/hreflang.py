@@ -7,12 +7,12 @@ from array import array
 from typing import Final
 
 from sitemap.escape import quote_text
-from sitemap.finding import FindingCollector
 from sitemap.languages import hreflang_fault
 from sitemap.linter.duplicates import DuplicateChecks
 from sitemap.linter.urls import is_normal_form, normal_form
 from sitemap.model import Alternate, Entry
-from sitemap.validation.extensions import alternate_faults
+from sitemap.rules import FindingCollector
+from sitemap.validation import alternate_faults
 
 MAX_HELD: Final = 4_000_000  # URLs of pages and variants in memory: a gigabyte, at 100 characters each
 _MAX_CACHED: Final = 4_096  # sets of variants

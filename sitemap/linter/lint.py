@@ -8,14 +8,13 @@ from pathlib import PurePath
 from typing import Final
 from urllib.parse import quote
 
-from sitemap.finding import Finding
 from sitemap.linter.document import DocumentChecks, SetContext
 from sitemap.linter.duplicates import DuplicateChecks
 from sitemap.linter.hreflang import MAX_HELD, HreflangChecks
 from sitemap.model import Child, Entry, Format
-from sitemap.reader.reader import Source, path_name
+from sitemap.reader.parser import Source, path_name
 from sitemap.reader.tree import Document, LineOf, Opener, TreeLimits, walk
-from sitemap.rules import Severity
+from sitemap.rules import Finding, Severity
 
 _MAX_NAMED: Final = 5  # files named in ``not_checked``
 

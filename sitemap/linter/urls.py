@@ -11,8 +11,8 @@ from typing import Final
 from sitemap import limits, location
 from sitemap.errors import InvalidLocation
 from sitemap.escape import quote_text
-from sitemap.finding import FindingCollector
 from sitemap.reader.tree import LineOf
+from sitemap.rules import FindingCollector
 
 # The characters of the form to compare (RFC 3986 sections 2.2 and 2.3), and the blank between two URLs.
 _SAFE_BYTES: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/?% "

@@ -1,4 +1,4 @@
-"""Reads sitemaps, indexes, feeds and lists of URLs: bytes in, entries and findings out. Entry point: ``reader.py``.
+"""Reads sitemaps, indexes, feeds and lists of URLs: bytes in, entries and findings out. Entry point: ``parser.py``.
 
-``parser.py`` parses bytes without I/O; ``tree.py`` follows an index to its children.
+``tree.py`` follows an index to its children.
 """

@@ -7,7 +7,7 @@ from sitemap.model import Alternate, Image, News, Price, TvShow, Video
 from sitemap.reader import values
 from sitemap.reader.parts import Part
 from sitemap.reader.xml_names import CORE
-from sitemap.validation.retired import RETIRED
+from sitemap.validation import RETIRED
 
 MAX_EXTENSIONS: Final = 10_000  # images, videos or links of one entry
 _Value = TypeVar("_Value", int, bool)

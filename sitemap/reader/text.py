@@ -4,10 +4,10 @@ import codecs
 from typing import Final
 
 from sitemap.escape import quote_text
-from sitemap.finding import FindingCollector
 from sitemap.model import Child, Entry
 from sitemap.reader import values
 from sitemap.reader.fast_path import LineIndex
+from sitemap.rules import FindingCollector
 
 _PIECE: Final = 16 * 1024  # bytes; smaller pieces are gathered, so that the start of a line is not read again for each
 _URL_STARTS: Final = ("http://", "https://")

@@ -12,11 +12,9 @@ from sitemap import limits as protocol
 from sitemap import location
 from sitemap.errors import InvalidLocation, NotASitemap, SitemapError, SourceError
 from sitemap.escape import quote_text
-from sitemap.finding import Finding, FindingCollector
 from sitemap.model import Child, Entry, Format
-from sitemap.reader.parser import ReadLimits, SitemapParser
-from sitemap.reader.reader import Source, parse_source, path_name, source_name
-from sitemap.rules import Severity
+from sitemap.reader.parser import ReadLimits, SitemapParser, Source, parse_source, path_name, source_name
+from sitemap.rules import Finding, FindingCollector, Severity
 
 # From the URL of a child to its bytes or their source. A SourceError, OSError or ValueError that it raises (errors of
 # urllib and requests are OSErrors) becomes a finding: the child cannot be read.

@@ -4,12 +4,18 @@ import re
 from typing import Final
 from xml.parsers import expat
 
-from sitemap.finding import FindingCollector
 from sitemap.model import Format
-from sitemap.reader import xml_errors
 from sitemap.reader.elements import ElementHandlers, StopParsing
 from sitemap.reader.fast_path import ItemRun, read_run
-from sitemap.reader.xml_repair import OverlongTokens, Repairer
+from sitemap.reader.malformed_xml import (
+    JUNK_CODE,
+    TRUNCATION_CODES,
+    OverlongTokens,
+    Repairer,
+    describe_error,
+    truncation_text,
+)
+from sitemap.rules import FindingCollector
 
 # expat before 2.6 reads a long token again with each piece, so pieces are large and tokens are bounded.
 PIECE: Final = 64 * 1024
@@ -238,15 +244,15 @@ class XmlStream:
         elements, at = self._elements, max(self._parser.ErrorByteIndex - self._position, 0)
         line = self._line + self._window.count(b"\n", 0, at)
         inside = elements.inside
-        if final and error.code in xml_errors.TRUNCATION_CODES:
-            return self._end("sitemap.truncated", line, xml_errors.truncation_text(inside))
+        if final and error.code in TRUNCATION_CODES:
+            return self._end("sitemap.truncated", line, truncation_text(inside))
         self._restarts += 1
         if self._restarts > MAX_RESTARTS:
             return self._end("sitemap.not_well_formed", line, "there are too many defects: reading stopped here")
-        if error.code == xml_errors.JUNK_CODE:  # search only for more items
+        if error.code == JUNK_CODE:  # search only for more items
             self._findings.add("sitemap.junk", line, "there is content after the end of the root element: remove it")
             return self._skip_to_item(at)
-        sentence = xml_errors.describe_error(error.code, self._window, at, inside)
+        sentence = describe_error(error.code, self._window, at, inside)
         self._findings.add("sitemap.not_well_formed", line, sentence)
         done = max(elements.good - self._position, 0)
         if elements.good:

@@ -14,7 +14,7 @@ from sitemap import dates, namespaces
 from sitemap.errors import SitemapError
 from sitemap.escape import FORBIDDEN_CHARACTERS, XML_DECLARATION, escape_uri, escape_xml
 from sitemap.model import Entry, Format
-from sitemap.validation.url import url_fault
+from sitemap.validation import url_fault
 from sitemap.writer.encoder import Encoder
 from sitemap.writer.extensions import (
     attribute_text,

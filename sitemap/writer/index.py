@@ -10,13 +10,13 @@ from sitemap import dates, limits, location, namespaces
 from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitExceeded, NotASitemap, SourceError
 from sitemap.escape import XML_DECLARATION
 from sitemap.model import Child, Entry
-from sitemap.validation.entry import entry_fault
+from sitemap.validation import entry_fault
 from sitemap.writer.destination import Destination, Directory, Stage
 from sitemap.writer.extensions import text_element, url_element
 from sitemap.writer.files import destination_error, has_same_bytes
 from sitemap.writer.names import TOKEN, FileNames, interim_name
+from sitemap.writer.options import Stylesheet, stylesheet_instructions
 from sitemap.writer.staged import FileFacts, FileKind, Published, SitemapFile, commit_set, verify
-from sitemap.writer.stylesheet import Stylesheet, stylesheet_instructions
 
 INDEX_FOOT: Final = b"</sitemapindex>\n"
 
@@ -164,7 +164,7 @@ def index_children(stage: Stage, index: str, files: Sequence[FileFacts], today: 
 
 def _published_dates(stage: Stage, index: str) -> dict[str, str] | None:
     """The lastmods of the published index by URL, as far as it can be read; None if there is no index."""
-    from sitemap.reader.reader import SitemapReader  # noqa: PLC0415 - needed only for sets with an index
+    from sitemap.reader.parser import SitemapReader  # noqa: PLC0415 - needed only for sets with an index
 
     file = stage.published(index)
     if file is None:

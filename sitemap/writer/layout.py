@@ -5,15 +5,12 @@ from functools import cache
 
 from sitemap.errors import InvalidEntry, LimitExceeded, SitemapError
 from sitemap.model import Entry, Format
-from sitemap.validation.entry import entry_fault, type_fault
-from sitemap.validation.retired import requested_tags
-from sitemap.writer.bulk import LINE_ENCODERS
-from sitemap.writer.encoder import Encoder, TextEncoder, UrlsetEncoder
+from sitemap.validation import entry_fault, requested_tags, type_fault
+from sitemap.writer.encoder import LINE_ENCODERS, Encoder, TextEncoder, UrlsetEncoder
 from sitemap.writer.feeds import AtomEncoder, Channel, RssEncoder
 from sitemap.writer.names import FileNames
-from sitemap.writer.options import WriterOptions
+from sitemap.writer.options import Stylesheet, WriterOptions, stylesheet_files, stylesheet_instructions
 from sitemap.writer.shard import Shard
-from sitemap.writer.stylesheet import Stylesheet, stylesheet_files, stylesheet_instructions
 
 
 class SetLayout:

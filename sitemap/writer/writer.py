@@ -8,8 +8,8 @@ from typing import Final, NoReturn, Self
 from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitExceeded, SitemapError
 from sitemap.escape import quote_text
 from sitemap.model import Child, Entry, Format
-from sitemap.writer.bulk import BATCH_ENCODERS, EntryBatch, plain_batch
 from sitemap.writer.destination import Destination, Directory
+from sitemap.writer.encoder import BATCH_ENCODERS, EntryBatch, plain_batch
 from sitemap.writer.files import destination_error
 from sitemap.writer.filling import OpenFile, OpenFiles
 from sitemap.writer.index import IndexChildren, index_children, index_head

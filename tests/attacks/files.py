@@ -18,9 +18,9 @@ from audits import audit, findings, of
 from crawler.audit.report.write import prepare_directory, write_reports
 from crawler.cli.init.files import write_files
 from crawler.errors import SiteatlasError
-from crawler.publish.upload.manifest import UploadedFile, UploadManifest
+from crawler.publish.upload.files import UploadedFile, UploadManifest
 from crawler.state.lock import hold_lock
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 from sitemap import Directory, Entry, Generations, SitemapError, SitemapWriter
 
 PRECIOUS = "what only the victim may change"

@@ -227,7 +227,7 @@ async def measure(server: PostgresServer, options: argparse.Namespace) -> dict[s
         found["search"] = [await search(fleet, due, limit) for limit in (options.queue_limit, 1_000)]
         found["day"] = await live(fleet, clock, url, options) if options.hours else []
         await clock.set(clock.now + 2 * options.every)
-        found["search"].append(await search(fleet, options.sites, options.queue_limit))
+        found["search"] += [await search(fleet, options.sites, limit) for limit in (options.queue_limit, 1_000)]
         found["lease"] = await lease(fleet, url, options)
     return found
 

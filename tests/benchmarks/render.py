@@ -8,7 +8,8 @@ The site is made here, and nginx serves it on the loopback address. Five templat
 change nothing that counts. Two templates are drawn by a script from data that it fetches. Half of the drawn pages are
 linked from drawn pages only, so a crawler that does not render does not find them. Both crawlers use the same Chromium,
 without a limit on the rate. npm installs Crawlee. Told are the pages found, the pages opened in the browser, pages a
-second from start to end of the command, and the ratio within a round.
+second from start to end of the command, the ratio within a round, and the processor time of the whole machine: leave it
+idle. Two more rows show what a page costs raw and rendered; ``never`` does not find what only scripts link.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -55,6 +57,7 @@ class Found(NamedTuple):
     pages: set[str]
     rendered: int
     seconds: float
+    cpu: float  # seconds of the whole machine: the processes of a browser outlive who waits for them
 
 
 def sent_page(title: str, text: str, links: Sequence[str]) -> str:
@@ -97,15 +100,17 @@ def make_site(root: Path, pages: int, drawn: int) -> set[str]:
     return {"/", *(f"/list/{number}" for number in range(1, len(lists) + 1)), *sent, *by_script}
 
 
-def crawl_with_ours(url: str, folder: Path, concurrency: int) -> Found:
-    words = ["crawl", url, "-o", "out", "--state", "state", "--fresh", "--json", "--render", "auto"]
+def crawl_with_ours(url: str, folder: Path, concurrency: int, mode: str = "auto") -> Found:
+    words = ["crawl", url, "-o", "out", "--state", "state", "--fresh", "--json", "--render", mode]
     pace = ["--rate", "0", "-c", str(concurrency), "--render-concurrency", str(concurrency), "--browser-no-sandbox"]
     command = [sys.executable, "-P", "-m", "crawler", *words, *pace]
     cost = measure(["sh", "-c", 'exec "$@" > report.json', "sh", *command], folder, 1800.0)
     notes = "\n".join(json.loads((folder / "report.json").read_bytes())["notes"])
     counts = re.search(r"([\d,]+) pages? rendered .* ([\d,]+) read both ways", notes)
     rendered = sum(int(count.replace(",", "")) for count in counts.groups()) if counts else 0
-    return Found({entry.loc for entry in read(folder / "out" / "sitemap.xml")}, rendered, cost.wall)
+    return Found(
+        {entry.loc for entry in read(folder / "out" / "sitemap.xml")}, rendered, cost.wall, cost.cpu + cost.elsewhere
+    )
 
 
 def crawl_with_crawlee(url: str, folder: Path, concurrency: int) -> Found:
@@ -113,7 +118,7 @@ def crawl_with_crawlee(url: str, folder: Path, concurrency: int) -> Found:
     script = [str(Path(__file__).with_name("crawlee_site.mjs").name), url, "result.json", str(concurrency), chromium]
     cost = measure(["node", *script], folder, 1800.0)
     result = json.loads((folder / "result.json").read_bytes())
-    return Found(set(result["pages"]), result["rendered"], cost.wall)
+    return Found(set(result["pages"]), result["rendered"], cost.wall, cost.cpu + cost.elsewhere)
 
 
 def install_crawlee(folder: Path) -> None:
@@ -132,7 +137,12 @@ def compare(options: argparse.Namespace, folder: Path) -> str:
     paths = make_site(site, options.pages, options.drawn)
     peer.mkdir()
     install_crawlee(peer)
-    crawls = {"siteatlas --render auto": (crawl_with_ours, folder), "Crawlee (adaptive)": (crawl_with_crawlee, peer)}
+    crawls = {
+        "siteatlas --render auto": (crawl_with_ours, folder),
+        "Crawlee (adaptive)": (crawl_with_crawlee, peer),
+        "siteatlas --render never": (partial(crawl_with_ours, mode="never"), folder),
+        "siteatlas --render always": (partial(crawl_with_ours, mode="always"), folder),
+    }
     runs: dict[str, list[Found]] = {name: [] for name in crawls}
     with nginx(site, RULES) as server:
         truth = {server.url.rstrip("/") + path for path in paths}
@@ -148,8 +158,17 @@ def compare(options: argparse.Namespace, folder: Path) -> str:
         missed = sum(len(truth ^ found.pages) for found in founds)
         speed = f"{median(speeds):.1f} ({min(speeds):.1f} to {max(speeds):.1f})"
         rows.append([name, f"{len(founds[0].pages):,} of {len(truth):,}", str(missed), f"{rendered:,.0f}", speed])
-        rows[-1].append(f"{median(faster):.2f}")
-    return table(["command", "pages found", "wrong in all rounds", "rendered", "pages/s", "ours is faster by"], rows)
+        rows[-1] += [f"{median(faster):.2f}", f"{median(found.cpu / len(found.pages) for found in founds) * 1000:,.0f}"]
+    heads = [
+        "command",
+        "pages found",
+        "wrong in all rounds",
+        "rendered",
+        "pages/s",
+        "auto is faster by",
+        "CPU ms a page",
+    ]
+    return table(heads, rows)
 
 
 def main(words: Sequence[str] | None = None) -> int:

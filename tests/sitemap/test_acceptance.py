@@ -25,8 +25,7 @@ from sitemap import (
     video_fault,
 )
 from sitemap import encoder as make
-from sitemap.validation.entry import entry_faults
-from sitemap.validation.retired import retired_faults
+from sitemap.validation import entry_faults, retired_faults
 
 HERE = "https://example.com/docs/"
 LOC = "https://example.com/docs/page"

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 
 from sitemap import RETIRED, Alternate, Child, Entry, Format, Image, News, Price, SitemapError, TvShow, Video
 from sitemap import encoder as make
-from sitemap.validation.entry import entry_fault
-from sitemap.validation.retired import retired_faults
+from sitemap.validation import entry_fault, retired_faults
 from sitemap.writer.encoder import Encoder
 from sitemap.writer.index import INDEX_FOOT, encode_child, index_head
 

@@ -17,7 +17,7 @@ from test_encoding import FULL, document
 from sitemap import Alternate, Channel, Child, Entry, Format, Image, News, Stylesheet, Video
 from sitemap import encoder as make
 from sitemap.writer.index import INDEX_FOOT, encode_child, index_head
-from sitemap.writer.stylesheet import stylesheet_files, stylesheet_instructions
+from sitemap.writer.options import stylesheet_files, stylesheet_instructions
 
 SHEETS = tuple(stylesheet_files("xsl"))
 SCRIPT = "<script>document.title = 'caught'</script>"

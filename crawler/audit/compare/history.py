@@ -10,8 +10,8 @@ from crawler.audit.summary import AuditSummary
 from crawler.errors import SiteatlasError
 from crawler.state.database import Database
 from crawler.state.lock import lock_holder
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import Run, RunStore
+from crawler.state.schema import STATE_DB
 from sitemap import Severity
 
 AUDIT_HISTORY_DB: Final = Database(

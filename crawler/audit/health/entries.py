@@ -22,7 +22,7 @@ from crawler.audit.health.visit import (
 )
 from crawler.audit.source_record import SourceKind
 from crawler.model import State, Url
-from crawler.robots.meta import is_engine_noindex
+from crawler.parse.robots_meta import is_engine_noindex
 from crawler.url.normalize import origin_of
 from sitemap import form
 

@@ -20,9 +20,7 @@ from crawler.audit.report.csv import (
     write_uncrawled,
 )
 from crawler.audit.report.html import write_html
-from crawler.audit.report.json import write_json
-from crawler.audit.report.junit import as_junit
-from crawler.audit.report.sarif import write_sarif
+from crawler.audit.report.machine_readable import as_junit, write_json, write_sarif
 from crawler.audit.report.xlsx import write_xlsx
 from crawler.audit.rule_groups import REPORTED_RULES, reported_counts
 from crawler.errors import StorageError

@@ -16,9 +16,8 @@ from crawler.cli.init.config import new_config, site_names
 from crawler.cli.init.kit import InitKit, timer_schedule
 from crawler.cli.options import config_from_flags, flag_of
 from crawler.config.config import Config
-from crawler.config.load import parsed, read_tables
+from crawler.config.load import SitePaths, check_distinct_paths, parsed, read_tables, resolve_paths, split_sites
 from crawler.config.plan import plan_crawl
-from crawler.config.sites import SitePaths, check_distinct_paths, resolve_paths, split_sites
 from crawler.config.start import parse_url_setting
 from crawler.errors import StorageError, UsageError
 from crawler.url.normalize import host_of
@@ -140,6 +139,7 @@ class InitOptions(Struct, frozen=True, kw_only=True):
     github: bool = False
     kubernetes: bool = False
     worker: bool = False
+    serve: bool = False
     workers: bool = False
     user: str = ""
 
@@ -152,7 +152,7 @@ class InitOptions(Struct, frozen=True, kw_only=True):
             "cron": self.cron,
             "the workflow": self.github,
             "the CronJob": self.kubernetes,
-            "the fleet": self.worker or self.workers,
+            "the fleet": self.worker or self.serve or self.workers,
         }
         return [name for name, is_chosen in chosen.items() if is_chosen]
 
@@ -187,7 +187,8 @@ def plan_files(options: InitOptions) -> InitFiles:
     elif not options.schedulers:
         raise UsageError(
             f"{options.config} already exists: choose what to write for it (--systemd, --systemd-daemon, --cron, "
-            f"--github, --kubernetes, --systemd-worker, --kubernetes-workers), or give a URL and --force to replace it"
+            f"--github, --kubernetes, --systemd-worker, --systemd-serve, --kubernetes-workers), or give a URL and "
+            f"--force to replace it"
         )
     else:
         read_tables(options.config)  # for its errors
@@ -195,9 +196,9 @@ def plan_files(options: InitOptions) -> InitFiles:
     kit = _build_kit(options, text)
     files = {options.config: text} if is_new else {}
     notes, steps = list(_notes(options, kit)), list[tuple[str, str]]()
-    for make in (_systemd, _daemon, _cron, _github, _kubernetes, _worker, _workers):
+    for make in (_systemd, _daemon, _cron, _github, _kubernetes, _worker, _serve, _workers):
         make(options, kit, InitFiles(files, notes, steps))
-    is_unit = options.systemd or options.daemon or options.worker
+    is_unit = options.systemd or options.daemon or options.worker or options.serve
     preparation = list(install_steps(kit)) if is_unit else []
     first_runs = list(first_run_steps(kit, options.config, by_units=is_unit)) if is_new else []
     upkeep = [] if options.schedulers else [keep_config_step(options.config)]
@@ -371,6 +372,13 @@ def _worker(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
         unit = options.config.with_name(f"{kit.name}-worker.service")
         result.files[unit] = systemd.worker_unit(kit)
         result.steps.append(enable_step([unit], unit.name, f"{options.starts('the fleet')}; repeat it on each machine"))
+
+
+def _serve(options: InitOptions, kit: InitKit, result: InitFiles) -> None:
+    if options.serve:
+        unit = options.config.with_name(f"{kit.name}-serve.service")
+        result.files[unit] = systemd.serve_unit(kit)
+        result.steps.append(enable_step([unit], unit.name, "serve the page and the metrics of the fleet"))
 
 
 def _workers(options: InitOptions, kit: InitKit, result: InitFiles) -> None:

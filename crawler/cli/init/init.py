@@ -59,8 +59,12 @@ KubernetesOption = Annotated[bool, typer.Option("--kubernetes", help="Write a Ku
 SystemdWorkerOption = Annotated[
     bool, typer.Option("--systemd-worker", help="Write a systemd service for a worker of a fleet.")
 ]
+SystemdServeOption = Annotated[
+    bool, typer.Option("--systemd-serve", help="Write a systemd service for the page of a fleet (fleet serve).")
+]
 KubernetesWorkersOption = Annotated[
-    bool, typer.Option("--kubernetes-workers", help="Write a Kubernetes StatefulSet of the workers of a fleet.")
+    bool,
+    typer.Option("--kubernetes-workers", help="Write Kubernetes manifests for the workers and the page of a fleet."),
 ]
 UserOption = Annotated[
     str,
@@ -98,6 +102,7 @@ def init(  # noqa: PLR0913 - the command line is wide
     github: GithubOption = False,
     kubernetes: KubernetesOption = False,
     systemd_worker: SystemdWorkerOption = False,
+    systemd_serve: SystemdServeOption = False,
     kubernetes_workers: KubernetesWorkersOption = False,
     user: UserOption = "",
     force: ForceOption = False,
@@ -135,6 +140,7 @@ def init(  # noqa: PLR0913 - the command line is wide
             github=github,
             kubernetes=kubernetes,
             worker=systemd_worker,
+            serve=systemd_serve,
             workers=kubernetes_workers,
             user=user,
         )

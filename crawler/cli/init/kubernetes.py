@@ -116,7 +116,7 @@ containers:
       - secretRef: {{name: {name}, optional: true}}
     securityContext: *confined
     resources: *resources
-    volumeMounts:
+{more}    volumeMounts:
       - {{name: data, mountPath: {home}}}
       # Beside the data, since its paths are relative to its directory.
       - {{name: config, mountPath: {home}/siteatlas.toml, subPath: siteatlas.toml, readOnly: true}}
@@ -132,6 +132,15 @@ volumes:
     emptyDir: {{}}
 """
 _CLAIM_VOLUME: Final = "  - name: data\n    persistentVolumeClaim:\n      claimName: {name}\n"
+_PORT: Final = 9188
+_NO_VOLUME: Final = "  - name: data\n    emptyDir: {}\n"
+_SERVER: Final = """\
+    ports:
+      - {{name: http, containerPort: {port}}}
+    # Without PostgreSQL, it is not ready. A restart would not help.
+    readinessProbe:
+      httpGet: {{path: /healthz, port: http}}
+"""
 _WORKERS_TEXT: Final = """\
 # The workers of a fleet, for: kubectl apply -f {file}
 #
@@ -170,6 +179,33 @@ spec:
     matchLabels:
       app.kubernetes.io/name: {name}
 ---
+# The page and the metrics of the fleet, without a login, so for this cluster only. To see the page:
+#   kubectl port-forward service/{page} {port}
+apiVersion: v1
+kind: Service
+metadata:
+  name: {page}
+spec:
+  selector:
+    app.kubernetes.io/name: {page}
+  ports:
+    - {{name: http, port: {port}, targetPort: http}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {page}
+spec:
+  # Prometheus needs one only: each returns the metrics of the whole fleet.
+  replicas: 1
+  selector:
+    matchLabels: &page
+      app.kubernetes.io/name: {page}
+  template:
+    metadata:
+      labels: *page
+    spec:
+{server}---
 # Secrets that [fleet] and the sites name as env:NAME; all workers have them all:
 #   kubectl create secret generic {name}{literals}
 apiVersion: apps/v1
@@ -222,27 +258,34 @@ def cronjob(kit: InitKit) -> str:
         note=f"  # {moment.note}\n" if moment.note else "",
         cron=json.dumps(moment.cron),
         zone=f"  timeZone: {json.dumps(moment.zone)}\n" if moment.zone else "",
-        pod=_pod(kit, kit.package(), "run", 10, _CLAIM_VOLUME.format(name=kit.name)),
+        pod=_pod(kit.name, kit.package(), "run", 10, _CLAIM_VOLUME.format(name=kit.name)),
     )
 
 
 def workers(kit: InitKit, file: str) -> str:
-    """The workers of a fleet as a StatefulSet, with their configuration, in one file of this name."""
-    package = kit.package("fleet")
+    """The workers of a fleet as a StatefulSet, its page, and their configuration, in one file of this name."""
+    package, name, page = kit.package("fleet"), f"{kit.name}-worker", f"{kit.name}-page"
+    serve = f'fleet, serve, --listen, "0.0.0.0:{_PORT}", --allowed-host, {page}'
+    probe = _SERVER.format(port=_PORT)
     return _WORKERS_TEXT.format(
         file=file,
-        name=f"{kit.name}-worker",
+        name=name,
+        page=page,
+        port=_PORT,
         package=json.dumps(package),
         home=DATA_DIRECTORY,
         config=_config_text(kit),
         literals=_literals(kit),
         stop=round(kit.first_config.daemon.shutdown_timeout) + _AFTER_STOP,
-        pod=_pod(kit, package, "fleet, worker", 6, ""),
+        pod=_pod(name, package, "fleet, worker", 6, memory="2Gi"),
+        server=_pod(name, package, serve, 6, _NO_VOLUME, memory="512Mi", more=probe),
     )
 
 
-def _pod(kit: InitKit, package: str, command: str, indent: int, volume: str) -> str:
-    name = kit.name if volume else f"{kit.name}-worker"
+def _pod(  # noqa: PLR0913 - what the pods differ in
+    name: str, package: str, command: str, indent: int, volume: str = "", *, memory: str = "1Gi", more: str = ""
+) -> str:
+    """The pod of a command, with the secrets and the configuration of this name."""
     pip = "/opt/siteatlas/bin/pip install --no-cache-dir"
     text = _POD_TEXT.format(
         name=name,
@@ -250,7 +293,8 @@ def _pod(kit: InitKit, package: str, command: str, indent: int, volume: str) -> 
         args=f"{command}, --config, {DATA_DIRECTORY}/siteatlas.toml",
         install=json.dumps(f"python -m venv /opt/siteatlas && {pip} '{package}'"),
         volume=volume,
-        memory="1Gi" if volume else "2Gi",
+        memory=memory,
+        more=more,
     )
     return textwrap.indent(text, " " * indent)
 

@@ -1,4 +1,4 @@
-"""Writes systemd units: a service with a timer, the daemon, or a worker; each has the least access that it needs.
+"""Writes systemd units: a service with a timer, the daemon, a worker, or the page of a fleet; each has little access.
 
 https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html
 """
@@ -6,6 +6,8 @@ https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html
 import re
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from crawler.cli.init.kit import InitKit, systemd_calendar
 from crawler.config.secrets import credential_name
@@ -51,20 +53,22 @@ RestartSec=10
 # Exit code 2 is a faulty configuration: a restart does not help.
 RestartPreventExitStatus=2
 """
-_WORKER: Final = """\
-StartLimitIntervalSec=600
-StartLimitBurst=5
+_FLEET: Final = """\
+# It starts again until PostgreSQL is available, however long that takes.
+StartLimitIntervalSec=0
 
 [Service]
 Type=exec
-ExecStart={command} fleet worker --config {config}
-# systemd stops the worker, which lets its runs save their state; other workers continue them.
-KillMode=mixed
-TimeoutStopSec={stop}
-Restart=always
+ExecStart={command} fleet {work} --config {config}
+{stop}Restart=always
 RestartSec=10
 # Exit code 2 is a faulty configuration: a restart does not help.
 RestartPreventExitStatus=2
+"""
+_STOP_WORKER: Final = """\
+# systemd stops the worker, which lets its runs save their state; other workers continue them.
+KillMode=mixed
+TimeoutStopSec={seconds}
 """
 _MORE_SECRETS: Final = """
 # Lines such as NAME=value, for secrets that the sites of the fleet name as env:NAME, if there are any.
@@ -160,19 +164,26 @@ def daemon_unit(kit: InitKit) -> str:
 
 def worker_unit(kit: InitKit) -> str:
     """The service of a worker of a fleet, ``siteatlas fleet worker``."""
-    head = _UNIT.format(
-        path=f"{_UNITS}/{kit.name}-worker.service", what="Worker of a fleet of Siteatlas", made=MADE_BY_NOTE
-    )
-    keep = _WORKER.format(
-        command=_command(kit.program),
-        config=_argument(str(kit.config)),
-        stop=round(kit.first_config.daemon.shutdown_timeout) + _AFTER_STOP,
-    )
+    stop = _STOP_WORKER.format(seconds=round(kit.first_config.daemon.shutdown_timeout) + _AFTER_STOP)
     # the sites come from the database, and with them names of secrets that this configuration may not have
     secrets = _secrets(kit)
     if "EnvironmentFile=" not in secrets:
         secrets += _MORE_SECRETS.format(file=_escaped(str(environment_file(kit))))
-    return "".join((head, keep, secrets, _hardened(kit), _INSTALL))
+    return "".join((_fleet_unit(kit, "worker", "Worker", stop), secrets, _hardened(kit), _INSTALL))
+
+
+def serve_unit(kit: InitKit) -> str:
+    """The service of the page and the metrics of a fleet, ``siteatlas fleet serve``. It writes nothing."""
+    unit = _fleet_unit(kit, "serve", "Page and metrics", "")
+    return "".join((unit, _secrets(kit), _hardened(replace(kit, writes=())), _INSTALL))
+
+
+def _fleet_unit(kit: InitKit, kind: str, what: str, stop: str) -> str:
+    head = _UNIT.format(
+        path=f"{_UNITS}/{kit.name}-{kind}.service", what=f"{what} of a fleet of Siteatlas", made=MADE_BY_NOTE
+    )
+    words = {"command": _command(kit.program), "config": _argument(str(kit.config))}
+    return head + _FLEET.format(work=kind, stop=stop, **words)
 
 
 def environment_file(kit: InitKit) -> Path:

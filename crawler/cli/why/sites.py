@@ -28,9 +28,9 @@ from crawler.errors import StorageError, UsageError
 from crawler.model import Url
 from crawler.render.renderer import known_templates
 from crawler.render.templates import TemplateRecord
+from crawler.robots.cache import RobotsStore
 from crawler.robots.rules import RobotsAccess
-from crawler.robots.store import RobotsStore
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 from crawler.url.normalize import InvalidUrl, join_url, normalize_url, origin_of
 from crawler.url.params import UrlParams
 from crawler.url.scope import Scope

@@ -28,7 +28,7 @@ class CommandChannel:
 
     It gets the JSON of :func:`crawler.notify.channels.message.notice_json` and the variables SITEATLAS_HOOK_SITE,
     SITEATLAS_HOOK_OCCASION and SITEATLAS_HOOK_SITEMAP_URL. Exit code 0 accepts the message; 75 defers it. Implements
-    :class:`crawler.notify.channels.channel.MessageChannel`. Raises UsageError when there is no such command.
+    :class:`crawler.notify.notice.MessageChannel`. Raises UsageError when there is no such command.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class CommandChannel:
         self._grace = grace
 
     async def send(self, notice: Notice) -> SendResult:
-        """See :class:`crawler.notify.channels.channel.MessageChannel`."""
+        """See :class:`crawler.notify.notice.MessageChannel`."""
         values = {"SITE": notice.site, "OCCASION": notice.occasion.value, "SITEMAP_URL": notice.sitemap_url}
         variables = {f"SITEATLAS_HOOK_{name}": plain_line(value) for name, value in values.items()}
         try:

@@ -195,7 +195,7 @@ _MAX_LINE: Final = 998  # characters, RFC 5322 section 2.1.1
 
 
 class EmailChannel:
-    """Sends one message to all of ``to``. Implements :class:`crawler.notify.channels.channel.MessageChannel`.
+    """Sends one message to all of ``to``. Implements :class:`crawler.notify.notice.MessageChannel`.
 
     ``timeout`` is in seconds. The same notice always has the same Message-ID. Raises UsageError for an invalid address,
     and for a template that fails on a sample.
@@ -238,7 +238,7 @@ class EmailChannel:
         return message
 
     async def send(self, notice: Notice) -> SendResult:
-        """See :class:`crawler.notify.channels.channel.MessageChannel`."""
+        """See :class:`crawler.notify.notice.MessageChannel`."""
         try:
             message = self.build_message(notice)
         except TemplateError as error:

@@ -77,7 +77,7 @@ class SearchConsoleStatus(Struct, frozen=True, rename="camel"):
 
 
 class SearchConsoleChannel:
-    """Submits one sitemap to one property. Implements :class:`crawler.notify.channels.channel.MessageChannel`.
+    """Submits one sitemap to one property. Implements :class:`crawler.notify.notice.MessageChannel`.
 
     ``site`` is the property: a URL that ends with a slash, or ``sc-domain:example.com``; "" is the origin of the
     sitemap. Raises UsageError for an unusable account, property or endpoint.
@@ -108,7 +108,7 @@ class SearchConsoleChannel:
         self._url = endpoint.rstrip("/") + path
 
     async def send(self, notice: Notice) -> SendResult:  # noqa: ARG002 - Google reads the sitemap itself
-        """See :class:`crawler.notify.channels.channel.MessageChannel`."""
+        """See :class:`crawler.notify.notice.MessageChannel`."""
         response = await self._request("PUT")
         if isinstance(response, SendResult):
             return response

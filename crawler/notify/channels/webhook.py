@@ -21,7 +21,7 @@ _JSON: Final = "application/json; charset=utf-8"
 
 
 class WebhookChannel:
-    """One URL. Implements :class:`crawler.notify.channels.channel.MessageChannel`.
+    """One URL. Implements :class:`crawler.notify.notice.MessageChannel`.
 
     Headers: ``X-Siteatlas-Event`` is the occasion, ``X-Siteatlas-Delivery`` is the same id whenever the same message is
     sent, and ``X-Siteatlas-Signature`` is ``sha256=`` and the HMAC-SHA256 of the body by ``secret`` in hexadecimal
@@ -64,7 +64,7 @@ class WebhookChannel:
         return render_body(self._template, notice, self.key)
 
     async def send(self, notice: Notice) -> SendResult:
-        """See :class:`crawler.notify.channels.channel.MessageChannel`."""
+        """See :class:`crawler.notify.notice.MessageChannel`."""
         try:
             body = self.body(notice)
         except TemplateError as error:

@@ -16,7 +16,7 @@ _HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 class WebSubChannel:
-    """One hub. Implements :class:`crawler.notify.channels.channel.MessageChannel`.
+    """One hub. Implements :class:`crawler.notify.notice.MessageChannel`.
 
     ``feed_url`` is the published feed. Raises UsageError when it is "", and for an invalid hub URL.
     """
@@ -35,6 +35,6 @@ class WebSubChannel:
         self._feed_url = feed_url
 
     async def send(self, notice: Notice) -> SendResult:  # noqa: ARG002 - the hub fetches the feed itself
-        """See :class:`crawler.notify.channels.channel.MessageChannel`."""
+        """See :class:`crawler.notify.notice.MessageChannel`."""
         form = urlencode({"hub.mode": "publish", "hub.url": self._feed_url, "hub.topic": self._feed_url})
         return result_of(await self._http.send("POST", self._hub, headers=_HEADERS, body=form.encode()), self._what)

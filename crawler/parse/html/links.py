@@ -1,17 +1,22 @@
-"""Collects the link targets of a page: the distinct URLs in its markup and Link headers, with the evidence for each.
+"""Collects the link targets of a page: the distinct URLs in its markup, Link headers, refresh and breadcrumb.
 
-https://www.rfc-editor.org/rfc/rfc8288 defines the Link header.
+- https://www.rfc-editor.org/rfc/rfc8288 defines the Link header.
+- A refresh is a redirect or a link: https://html.spec.whatwg.org/#shared-declarative-refresh-steps reads the meta
+  element and the Refresh header alike.
+- The breadcrumb names the pages above a page, the start page first. JSON-LD counts before marked links:
+  https://developers.google.com/search/docs/appearance/structured-data/breadcrumb
 """
 
 import re
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
-from crawler.model import Url
+from crawler.model import DiscoveredBy, Url
+from crawler.parse.html.jsonld import JsonLdNode
 from crawler.parse.html.outline import CANONICAL, LINK, Outline, link_flags
 from crawler.url.normalize import InvalidUrl, join_url
 from crawler.url.resolve import UrlResolver
@@ -169,3 +174,92 @@ def _params(value: str, at: int) -> tuple[dict[str, str], int]:
             text = _escape.sub(r"\1", quoted) if quoted is not None else (token or "").strip()
             params.setdefault(name.lower(), text)
     return params, at
+
+
+REFRESH: Final = int(DiscoveredBy.REFRESH)
+MAX_SECONDS: Final = 10**9
+_delay = re.compile(
+    r"[\t\n\f\r ]*+(?:([0-9]++)[0-9.]*+|\.[0-9.]*+)(?=[;,\t\n\f\r ]|$)[\t\n\f\r ]*+[;,]?+[\t\n\f\r ]*+"
+).match
+_url_prefix = re.compile(r"url[\t\n\f\r ]*=[\t\n\f\r ]*", re.IGNORECASE).match
+
+
+def read_refresh(header: str, outline: Outline, urls: PageUrls, limit: float) -> tuple[Url | None, list[Url]]:
+    """The target of the redirect, if there is one, and the targets of all other refreshes, which count as links.
+
+    The first refresh to another URL after at most ``limit`` seconds is the redirect. One inside ``noscript`` is only
+    for browsers without scripts, so it is a link. ``header`` is the value of the Refresh header or "".
+    """
+    stated = [(parse_refresh(header), urls.in_header, True)] if header else []
+    stated.extend(
+        (parse_refresh(element.get("content")), urls.in_markup, not element.in_noscript)
+        for element in outline.named("meta")
+        if element.get("http-equiv").lower() == "refresh"
+    )
+    redirect: Url | None = None
+    links: list[Url] = []
+    for refresh, resolve, is_for_all in stated:
+        target = resolve(refresh[1]) if refresh and refresh[1] else None
+        if refresh is None or target is None or target == urls.page:
+            continue
+        if refresh[0] <= limit and is_for_all and redirect is None:
+            redirect = target
+        else:
+            links.append(target)
+    return redirect, links
+
+
+def parse_refresh(content: str) -> tuple[int, str] | None:
+    """Whole seconds and the target as written ("" for the document itself), or None when the value is invalid."""
+    delay = _delay(content)
+    if delay is None:
+        return None
+    digits = delay[1] or "0"
+    seconds = int(digits) if len(digits) <= 9 else MAX_SECONDS
+    target = content[delay.end() :]
+    prefix = _url_prefix(target)
+    if prefix:
+        target = target[prefix.end() :]
+    if target[:1] in {"'", '"'}:
+        target = target[1:].partition(target[0])[0]
+    return seconds, target.strip()
+
+
+MAX_CRUMBS: Final = 20
+_NO_POSITION: Final = 1_000_000.0  # an item without a position stays in its order, after the others
+
+
+def read_breadcrumb(nodes: list[JsonLdNode], marked: list[str], urls: PageUrls) -> list[Url]:
+    """The distinct URLs of the first breadcrumb that has any, without the page's own.
+
+    ``marked`` are the hrefs of the links that the markup marks as a breadcrumb.
+    """
+    hrefs = [href.partition("#")[0] for href in (_structured(nodes) or marked)[:MAX_CRUMBS]]
+    resolved = urls.resolver.resolve_all(urls.base, hrefs, urls.encoding) if hrefs else ()
+    return [url for url in dict.fromkeys(resolved) if url is not None and url != urls.page]
+
+
+def _structured(nodes: list[JsonLdNode]) -> list[str]:
+    for node in nodes:
+        if "BreadcrumbList" in node.types:
+            value = node.values.get("itemListElement")
+            items = [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
+            items.sort(key=_position)
+            if hrefs := [href for href in map(_href, items) if href]:
+                return hrefs
+    return []
+
+
+def _position(item: dict[str, Any]) -> float:
+    try:
+        return float(item.get("position", _NO_POSITION))
+    except (TypeError, ValueError):
+        return _NO_POSITION
+
+
+def _href(item: dict[str, Any]) -> str:
+    """``item`` is a URL or an object with one; old markup has ``url`` on the list item itself."""
+    target = item.get("item", item.get("url"))
+    if isinstance(target, dict):
+        target = target.get("@id") or target.get("url")
+    return target.strip() if isinstance(target, str) else ""

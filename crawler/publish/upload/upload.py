@@ -23,8 +23,7 @@ from crawler.errors import StorageError, UsageError, single_error
 from crawler.fetch.paced_fetcher import Retries, Sleep
 from crawler.fetch.retry import RetryPolicy
 from crawler.publish.recent_feed import recent_feed_url
-from crawler.publish.upload.files import digests_of, lead_file_name, local_files
-from crawler.publish.upload.manifest import UploadManifest
+from crawler.publish.upload.files import UploadManifest, digests_of, lead_file_name, local_files
 from crawler.publish.upload.target import (
     LocalFile,
     RemoteFile,

@@ -16,10 +16,8 @@ from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.schedule.web.files import OpenPublishedFile, PublishedFiles, find_public, open_report
 from crawler.schedule.web.metrics import SiteMetrics, exposition
 from crawler.schedule.web.pages import overview_page, render_page, site_page, w3c_time
-from crawler.schedule.web.request_guard import RequestGuard, is_own_host
-from crawler.schedule.web.server import HEALTH_PATH, UNIX_PREFIX
-from crawler.schedule.web.site_status import URGENT, condition
-from crawler.schedule.web.snapshots import SiteSnapshot, StatusCache
+from crawler.schedule.web.server import HEALTH_PATH, UNIX_PREFIX, RequestGuard, is_own_host
+from crawler.schedule.web.snapshots import URGENT, SiteSnapshot, StatusCache, condition
 
 
 def health_response(

@@ -16,8 +16,7 @@ from prometheus_client.registry import Collector
 from crawler.notify.notice import SendStatus
 from crawler.publish.changes import ChangeKind
 from crawler.schedule.status import ScheduleStatus, SiteStatus
-from crawler.schedule.web.site_status import notify_pending
-from crawler.schedule.web.snapshots import SiteSnapshot
+from crawler.schedule.web.snapshots import SiteSnapshot, notify_pending
 from crawler.state.runs import Run
 
 _Sample = Callable[[SiteStatus, SiteSnapshot], float | None]

@@ -21,8 +21,19 @@ from crawler.notify.ledger_status import NotifyStatus, notify_status
 from crawler.publish.changes import Change, ChangeCounts, counts_text
 from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.schedule.web.files import list_reports
-from crawler.schedule.web.site_status import URGENT, Condition, Tone, condition, trend_points
-from crawler.schedule.web.snapshots import MAX_RUNS, READ_ERRORS, SiteSnapshot, changes_of, query_runs, reason_of
+from crawler.schedule.web.snapshots import (
+    MAX_RUNS,
+    READ_ERRORS,
+    URGENT,
+    Condition,
+    SiteSnapshot,
+    Tone,
+    changes_of,
+    condition,
+    query_runs,
+    reason_of,
+    trend_points,
+)
 from crawler.state.runs import PublishedFile, Run
 from crawler.units import clock_text, count_text, outcome_text, size_text
 from sitemap import safe

@@ -20,7 +20,7 @@ from crawler.model import (
     Verdict,
 )
 from crawler.publish import store
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 
 HOME, OTHER = Url("https://example.com/"), Url("https://elsewhere.example/")
 

@@ -55,7 +55,7 @@ async def runs(database: str, *epochs: int) -> AsyncIterator[tuple[FleetDatabase
 async def test_ours_a_notice_is_sent_by_the_first_run_that_claims_it(database: str) -> None:
     async with runs(database, 1, 2) as (fleet, (first, second)):
         assert await first.claims.may_send("sent")
-        assert await first.claims.may_send("unsure")
+        assert await first.claims.may_send("unsure", "webhook: changes after run 3")
         assert await first.claims.may_send("failed")
         first.claims.end("sent", is_sent=True)
         first.claims.end("failed", is_sent=False)
@@ -68,6 +68,8 @@ async def test_ours_a_notice_is_sent_by_the_first_run_that_claims_it(database: s
         assert not await second.claims.may_send("sent")
         assert not await second.claims.may_send("unsure")  # it may have been sent
         assert await second.claims.may_send("failed")
+        (unsure,) = await fleet.rows("SELECT what FROM delivery WHERE notice = 'unsure'")
+        assert unsure["what"] == "webhook: changes after run 3"
         left = await fleet.rows("SELECT notice, epoch, delivered IS NOT NULL AS sent FROM delivery ORDER BY 1")
         assert [tuple(row.values()) for row in left] == [("failed", 2, False), ("sent", 1, True), ("unsure", 1, False)]
         with anyio.move_on_after(0.5) as waiting:  # its lease is over: it gets no answer
@@ -121,7 +123,7 @@ async def test_ours_a_notice_whose_run_lost_its_lease_before_it_was_sent_is_sent
         assert await second.claims.may_send("notice")
 
 
-async def _losing(may_send: Callable[[str], Awaitable[bool]], notice: str) -> bool:
+async def _losing(may_send: Callable[[str], Awaitable[bool]], notice: str, _what: str) -> bool:
     """Claim a notice, and lose the lease at once."""
     answer = await may_send(notice)
     RUN_LEASE.renew(0.0)

@@ -9,6 +9,7 @@ import pytest
 from fleet_clock import DatabaseClock, clocked_fleet
 from msgspec.structs import replace
 from procrastinate.jobs import Status
+from psycopg import AsyncConnection
 
 from crawler.config.config import Config
 from crawler.config.sections import ScheduleConfig
@@ -385,3 +386,27 @@ async def test_ours_a_changed_schedule_is_due_when_the_daemon_has_it_due(
         assert await next_at(fleet, "a") <= max(clock.now, twin.slot_at)
     else:
         assert await next_at(fleet, "a") == pytest.approx(twin.at, abs=1e-5)
+
+
+async def test_ours_columns_that_a_newer_version_adds_do_not_disturb_a_worker(database: str) -> None:
+    async with clocked_fleet(database, START, connections=1) as (fleet, clock):  # so each statement gets prepared
+        await apply_sites(fleet, [site("shop")])
+
+        async def work() -> None:
+            await clock.set(clock.now + 3_600.0)
+            await dispatch(fleet, 10)
+            lease = await take_lease(fleet, "shop", "w", None, LEASE)
+            assert lease
+            assert await renew_leases(fleet, {"shop": lease.epoch}, LEASE) == {"shop"}
+            await store_snapshot(fleet, lease, "w", lease.generation + 1, "key")
+            assert await end_lease(fleet, lease, DONE)
+            await fleet.rows("DELETE FROM procrastinate_jobs")
+            await run_sites_now(fleet, ["shop"])
+            await apply_sites(fleet, [site("shop")])
+
+        for _ in range(8):
+            await work()
+        async with await AsyncConnection.connect(database, autocommit=True) as other:
+            for table in ("site", "attempt", "worker", "origin", "delivery", "fleet"):
+                await other.execute(f"ALTER TABLE siteatlas.{table} ADD COLUMN more text DEFAULT 'x'".encode())
+        await work()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from crawler.cli.fleet_run import status_text
 from crawler.fleet.database import initialize, open_fleet
 from crawler.fleet.status import STATES, find_sites, fleet_status, site_runs
 
@@ -44,3 +45,27 @@ async def test_ours_the_status_counts_and_shows_the_sites_of_each_state(database
         named = await fleet_status(fleet, ["calm"], only="failing", limit=1)
         assert [site.name for site in named.shown] == ["calm", "failing"]
         assert {attempt.site for attempt in named.last} == {"failing"}
+
+
+async def test_ours_the_status_names_notices_that_may_not_have_been_sent(database: str) -> None:
+    async with open_fleet(database, checked=False) as fleet:
+        await initialize(fleet)
+        await fleet.rows(_SITES)
+        await fleet.rows("UPDATE site SET epoch = 2")
+        await fleet.rows(
+            "INSERT INTO delivery (site, notice, epoch, delivered, what, claimed) VALUES "
+            "('calm', 'sent', 1, now(), 'sent', now()), ('running', 'on its way', 2, NULL, 'on its way', now()), "
+            "('running', 'of its last run', 1, NULL, 'webhook: changes after run 3', now() - interval '2 h'), "
+            "('lost', 'died', 2, NULL, 'email: trouble', now() - interval '1 h'), "
+            "('calm', 'by an old version', 2, NULL, '', now() - interval '3 h')"
+        )
+        status = await fleet_status(fleet)
+        named = [(notice.site, notice.what) for notice in status.unsure]
+        assert named == [("lost", "email: trouble"), ("running", "webhook: changes after run 3"), ("calm", "")]
+        assert status.unsure_notifications == 3
+        told = status_text(status)
+        assert "3 notifications of the last week may not have been sent" in told
+        assert "webhook: changes after run 3" in told
+        assert "unknown" in told
+        await fleet.rows("DELETE FROM delivery WHERE epoch = 1 OR site <> 'running'")
+        assert "may not have been sent" not in status_text(await fleet_status(fleet))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -23,7 +24,7 @@ PAGES = [f"/{number}" for number in range(8)]
 LEASE = "3"
 SHARED = """
 [pace]
-rate = 0
+{pace}
 concurrency = 1
 [parse]
 processes = 1
@@ -59,9 +60,10 @@ class Fleet:
         with psycopg.connect(self.url, options="-c search_path=siteatlas", row_factory=dict_row) as connection:
             return connection.execute(query.encode()).fetchall()
 
-    def start(self, *names: str) -> "subprocess.Popen[bytes]":
+    def start(self, *options: str) -> "subprocess.Popen[bytes]":
         words = ["fleet", "worker", "--database", self.url, "--state-store", f"file://{self.folder}/store"]
         words += ["--lease", LEASE, "--dispatch-interval", "0.3", "--state", f"worker{len(self.workers)}"]
+        words += options
         log = (self.folder / f"worker{len(self.workers)}.log").open("wb")
         process = subprocess.Popen(command(*words), cwd=self.folder, env=environment(), stdout=log, stderr=log)
         log.close()
@@ -85,14 +87,16 @@ class Fleet:
 
 
 @contextmanager
-def fleet_of(folder: Path, url: str, names: list[str], delay: float = 0.0, more: str = "") -> Iterator[Fleet]:
+def fleet_of(
+    folder: Path, url: str, names: list[str], delay: float = 0.0, more: str = "", pace: str = "rate = 0"
+) -> Iterator[Fleet]:
     with ExitStack() as stack:
         sites = {name: stack.enter_context(scripted(pages(delay))) for name in names}
         tables = [
             f'[sites.{name}.site]\nurl = "{site.url}"\n[sites.{name}.output]\ndirectory = "out/{name}"\n'
             for name, site in sites.items()
         ]
-        (folder / "sites.toml").write_text(SHARED + more + "\n".join(tables))
+        (folder / "sites.toml").write_text(SHARED.format(pace=pace) + more + "\n".join(tables))
         for words in (["init", url], ["apply", "--config", "sites.toml", "--database", url]):
             ran = siteatlas(folder, "fleet", *words)
             assert ran.code == 0, ran.err
@@ -113,6 +117,11 @@ def children(pid: int) -> list[int]:
     """The process groups that a worker started."""
     listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [int(child) for child in listed]
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below a process, the deepest first."""
+    return [each for child in children(pid) for each in (*descendants(child), child)]
 
 
 def test_ours_two_workers_run_each_due_site_once(tmp_path: Path, database: str) -> None:
@@ -191,3 +200,30 @@ def test_ours_a_worker_that_wakes_up_after_its_lease_publishes_and_tells_nothing
         # each of the two runs stored its state before its notice and after it
         assert [row["generation"] for row in fleet.rows("SELECT generation FROM site")] == [4]
         assert zombie.poll() is None  # it takes part again
+
+
+@pytest.mark.slow
+def test_ours_a_notice_whose_worker_died_while_it_was_sent_is_named_and_can_be_sent_again(
+    tmp_path: Path, database: str
+) -> None:
+    posted, begun = tmp_path / "told", tmp_path / "begun"
+    script = f"test -e {begun} || {{ touch {begun}; sleep 60; }}; cat >> {posted}; echo >> {posted}"
+    hook = f'[hook]\ncommand = ["sh", "-c", "{script}"]\non = ["changes"]\n'
+    with fleet_of(tmp_path, database, ["shop"], more=hook) as fleet:
+        first = fleet.start()
+        fleet.wait(begun.exists)
+        for pid in [*descendants(first.pid), first.pid]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        fleet.start()
+        fleet.wait(lambda: fleet.done() == ["shop"])
+        assert not posted.exists(), "it may have been sent, so no worker sends it"
+        told = siteatlas(tmp_path, "fleet", "status", "--database", database).out
+        assert "1 notification of the last week may not have been sent" in told
+        assert re.search(r"shop  hook [0-9a-f]+: changes after run 0, up to run 1", told), told
+        words = ["--config", "sites.toml", "--site", "shop", "--state", "worker1", "--since", "0", "--only", "hook"]
+        ran = siteatlas(tmp_path, "notify", *words)
+        assert (ran.code, runs_told(posted.read_text())) == (0, [1]), ran.err
+        assert siteatlas(tmp_path, "fleet", "run-now", "shop", "--database", database).code == 0
+        fleet.wait(lambda: fleet.done() == ["shop"] * 2)
+        assert runs_told(posted.read_text()) == [1], "not once more"

@@ -9,8 +9,8 @@ from site_history import SITE, History, Seen
 
 from crawler.model import DiscoveredBy, State
 from crawler.publish.changes import Change, ChangeCounts, ChangeKind
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import RunStore
+from crawler.state.schema import STATE_DB
 
 Told = tuple[str, str, str, str]
 

@@ -11,7 +11,7 @@ from site_history import History, Seen
 from crawler.errors import StorageError
 from crawler.model import DiscoveredBy, State
 from crawler.publish.change_feed import feed_file, write_feeds
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 
 HOME = Seen(found=DiscoveredBy.SEED, source=None)
 
@@ -62,7 +62,7 @@ _WRITE = """
 import os, sys
 from pathlib import Path
 from crawler.publish.change_feed import ChangeFeed, write_feeds
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 state = Path(sys.argv[1])
 os.fsync = lambda descriptor: os.kill(os.getpid(), 9)
 write_feeds(ChangeFeed(STATE_DB.open(state / "state.db")), state)

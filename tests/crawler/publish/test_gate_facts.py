@@ -15,7 +15,7 @@ from crawler.publish.completeness import Coverage
 from crawler.publish.gate import AlikePages, GateFacts, LostPages, StartUrlStatus, kind_of
 from crawler.publish.gate_facts import read_coverage
 from crawler.publish.store import AcceptAfter, record_losses
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 from crawler.url.scope import Scope
 
 HOME = Url("https://a.example/")

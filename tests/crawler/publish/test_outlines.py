@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model import Url
-from crawler.publish.outlines import Outline, SitePage, description_of, html_sitemap, llms_txt
+from crawler.publish.outlines import SiteOutline, SitePage, description_of, html_sitemap, llms_txt
 
 BASE = "https://example.com/"
 
@@ -19,9 +19,9 @@ def site(paths: Iterable[tuple[str, str]]) -> list[SitePage]:
     return sorted(SitePage(Url(f"{BASE}{path}"), title) for path, title in paths)
 
 
-def outline_of(pages: list[SitePage], max_sections: int = 100) -> Outline:
+def outline_of(pages: list[SitePage], max_sections: int = 100) -> SiteOutline:
     titles = {page.url: page.title for page in pages}
-    return Outline(BASE, Url(BASE), pages, lambda url: titles.get(url, ""), max_sections)
+    return SiteOutline(BASE, Url(BASE), pages, lambda url: titles.get(url, ""), max_sections)
 
 
 class Links(HTMLParser):
@@ -201,7 +201,7 @@ def test_ours_a_section_whose_name_has_no_words_has_a_heading(name: str) -> None
 def test_ours_llms_txt_asks_for_the_section_of_a_page_once() -> None:
     pages = site((f"s{number}/{name}", "T") for number in range(200) for name in "ab")
 
-    class Counted(Outline):
+    class Counted(SiteOutline):
         asked = 0
 
         def section(self, url: Url) -> str:

@@ -10,8 +10,8 @@ from crawler.model import Url
 from crawler.publish.changes import ChangeCounts
 from crawler.publish.rollback import RestoredPage, restore_published
 from crawler.state.database import transaction
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import ROLLED_BACK, Run, RunStore
+from crawler.state.schema import STATE_DB
 
 OLD, NEW = Seen(lastmod="2026-01-01"), Seen(lastmod="2026-01-02")
 WHY = "the sitemap of run 1 is published again"

@@ -42,6 +42,7 @@ APP = """
     document.head.append(Object.assign(document.createElement(name), values));
   }
   history.replaceState({}, "", location.pathname + "?drawn");
+  if (page.title === "Hidden") history.pushState({}, "", "/shown");
 })();
 """
 WORDS = " ".join(f"word{letter}{other}" for letter in "abcdefgh" for other in "abcdefgh")
@@ -527,5 +528,5 @@ def test_google_an_audit_says_what_scripts_change(tmp_path: Path) -> None:
         ran = siteatlas(tmp_path, "audit", site.url, "-o", "report", *FAST, *sandbox, timeout=110)
         assert ran.code in {0, 1}, ran.err
         text = (tmp_path / "report" / "csv" / "findings.csv").read_text()
-        rules = {"canonical", "noindex", "links", "orphan", "title", "hash", "blocked"}
+        rules = {"canonical", "noindex", "links", "orphan", "title", "hash", "blocked", "address"}
         assert {rule for rule in rules if f"render.{rule}" in text} == rules

@@ -55,6 +55,26 @@ def test_ours_why_shows_both_readings_and_leaves_the_state_alone(tmp_path: Path)
     assert missing["error"].startswith("the server answered 404")
 
 
+@pytest.mark.parametrize(
+    ("script", "address"),
+    [
+        ("history.pushState({}, '', '/boats')", "boats"),
+        ("history.replaceState({}, '', '/en/')", "en/"),
+        ("history.replaceState({}, '', '?page=1')", ""),
+        ("location.hash = 'top'", ""),
+    ],
+)
+def test_ours_an_address_that_a_script_gives_the_page_is_evidence_and_no_link(
+    tmp_path: Path, script: str, address: str
+) -> None:
+    with scripted({"/": f"<title>Home</title><p>Home</p><script>{script}</script>"}) as site:
+        siteatlas(tmp_path, "crawl", site.url, "-o", "out", *FAST, "--render", "never")
+        text = why(tmp_path, "/").out
+        note = f"render.address: a script changes the address of the page to {site.url}{address}"
+        assert (note in text) == bool(address)
+        assert "links       both      0" in text
+
+
 def test_ours_why_says_what_runs_decided_and_why_it_cannot_render(tmp_path: Path) -> None:
     with scripted(dict(ROUTES)) as site:
         sandbox = ("--browser-no-sandbox",) if os.geteuid() == 0 else ()

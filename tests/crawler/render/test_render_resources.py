@@ -32,7 +32,7 @@ class OpenRoad(ResourceRoad):
 
 
 def resources_of(url: str, requests: int = 300) -> PageResources:
-    resources = PageResources(OpenRoad(ResourceOptions(requests=requests)))
+    resources = PageResources(OpenRoad(ResourceOptions(max_requests=requests)))
     resources.document(reply(url))
     return resources
 

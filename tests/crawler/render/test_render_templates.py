@@ -3,7 +3,7 @@
 import pytest
 
 from crawler.model import DiscoveredBy, Page, Url
-from crawler.parse.html.scripts import INLINE, read_scripts
+from crawler.parse.html.page import INLINE, read_scripts
 from crawler.render.templates import Choice, Mode, RawPage, TemplateRecord, Templates, differences, template_key
 
 ROOT = "https://example.com"

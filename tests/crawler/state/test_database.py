@@ -9,7 +9,7 @@ import pytest
 
 from crawler.errors import StorageError
 from crawler.state.database import network_disk_type, storage_errors, transaction
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 
 INSERT = "INSERT INTO about VALUES (?, ?)"
 

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import asdict, replace
 
 from crawler.errors import StorageError, UsageError
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import PublishedFile, Run, RunStore, RunTotals
+from crawler.state.schema import STATE_DB
 from crawler.state.store import forget_pages
 
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from crawler.model import DiscoveredBy, DocumentKind, State, Url
 from crawler.url.normalize import normalize_url
-from crawler.url.patterns import ScopeError
-from crawler.url.scope import CrawlBounds, Scope, alias_origins, registrable_domain, why_path_is_trap
+from crawler.url.scope import CrawlBounds, Scope, ScopeError, alias_origins, registrable_domain, why_path_is_trap
 
 LINK = DiscoveredBy.LINK
 

@@ -112,17 +112,17 @@ def hour(
         begin = time.time() + 1
         end = begin + 60 * minutes
         for site in timed:
-            _plan(site, begin, end, dice)
+            plan(site, begin, end, dice)
         began = time.monotonic()
         with _working(folder, database, workers):
             time.sleep(max(0.0, end - time.time()))
-            _wait_for_none(database, _DUE, end=end)
+            wait_for_none(database, _DUE, end=end)
             _siteatlas(folder, "pause", *(site.name for site in timed), "--database", database)
-            _wait_for_none(database, _RUNNING)
+            wait_for_none(database, _RUNNING)
         took = time.monotonic() - began
-        attempts = _rows(database, _ATTEMPTS)
+        attempts = rows(database, _ATTEMPTS)
         crawled = Counter({site.name: site.requests["/robots.txt"] for site in timed})
-        facts, wrong = _judged_runs(timed, attempts, begin, end)
+        facts, wrong = judged_runs(timed, attempts, begin, end)
         wrong += [
             f"{name}: {crawled[name]} runs seen by the site, {number} recorded"
             for name, number in Counter(row["site"] for row in attempts).items()
@@ -136,16 +136,16 @@ def hour(
         wrong += [] if ran.returncode == 0 else [f"the one machine ended with {ran.returncode}"]
     same = 0
     for site in timed:
-        fleet, one = (_listed(folder / out / site.name / "sitemap.xml") for out in ("fleet", "one"))
+        fleet, one = (listed(folder / out / site.name / "sitemap.xml") for out in ("fleet", "one"))
         same += fleet == one
         wrong += [] if fleet == one else [f"{site.name}: {sorted(fleet ^ one)} differs from one machine"]
     return [*facts, f"{same} of {sites} sitemaps as of one machine"], wrong
 
 
-def _wait_for_none(database: str, count: str, **values: float) -> None:
+def wait_for_none(database: str, count: str, **values: Any) -> None:
     """Wait until a query counts no site, for five minutes at most."""
     for _ in range(600):
-        if _rows(database, count, **values)[0]["number"] == 0:
+        if rows(database, count, **values)[0]["number"] == 0:
             return
         time.sleep(0.5)
 
@@ -162,7 +162,7 @@ def _configure(folder: Path, sites: list[TimedSite]) -> None:
         (folder / name).write_text(SHARED + more + state + "".join(tables))
 
 
-def _plan(site: TimedSite, begin: float, end: float, dice: random.Random) -> None:
+def plan(site: TimedSite, begin: float, end: float, dice: random.Random) -> None:
     """The slots of a site in the hour, by the rules of the daemon, and edits before the last of them."""
     schedule = build_schedule(site.name, ScheduleConfig(every=site.every))
     assert schedule
@@ -198,7 +198,7 @@ def _working(folder: Path, database: str, workers: int) -> Iterator[None]:
             process.wait(60)
 
 
-def _judged_runs(
+def judged_runs(
     sites: list[TimedSite], attempts: list[dict[str, Any]], begin: float, end: float
 ) -> tuple[list[str], list[str]]:
     """The facts of the runs, and what is wrong: of slots that passed before one run, that run makes up for all."""
@@ -240,7 +240,7 @@ def _judged_runs(
     return facts, wrong
 
 
-def _listed(path: Path) -> set[tuple[str, str]]:
+def listed(path: Path) -> set[tuple[str, str]]:
     """The addresses and dates in a sitemap, nothing without one."""
     if not path.exists():
         return set()
@@ -253,7 +253,7 @@ def _siteatlas(folder: Path, *words: str) -> None:
     assert ran.code == 0, ran.err
 
 
-def _rows(database: str, query: str, **values: Any) -> list[dict[str, Any]]:
+def rows(database: str, query: str, **values: Any) -> list[dict[str, Any]]:
     with psycopg.connect(database, options="-c search_path=siteatlas", row_factory=dict_row) as connection:
         return connection.execute(query.encode(), values).fetchall()
 

@@ -10,7 +10,7 @@ from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.errors import StorageError, UsageError
 from crawler.model import State
 from crawler.state.database import storage_errors
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 
 _PAGES = """
 SELECT url.url, visit.state, visit.status, visit.seen_at FROM visit JOIN url USING (id) WHERE visit.kind = 0

@@ -19,7 +19,7 @@ from crawler.audit.compare.store import AuditHistory
 from crawler.audit.evidence.store import AUDIT_FILE, FindingStore, create_audit_file
 from crawler.audit.finding import AuditFinding, RuleTrend
 from crawler.audit.summary import AuditSummary
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 
 SITE = "https://www.example.com/"
 FILE = f"{SITE}sitemap.xml"

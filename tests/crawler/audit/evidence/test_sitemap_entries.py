@@ -24,7 +24,7 @@ from crawler.config.plan import CrawlPlan, plan_audit
 from crawler.crawl.visit import Clock
 from crawler.errors import UsageError
 from crawler.state.database import storage_errors
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 from sitemap import walk
 
 NS = (

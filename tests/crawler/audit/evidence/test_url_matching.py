@@ -15,7 +15,7 @@ from crawler.audit.finding import AuditFinding, RuleCount
 from crawler.audit.source_record import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.model import State, Url
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 from crawler.url.normalize import DEFAULT_PARAMS
 
 SITE = "https://www.example.com"

@@ -10,7 +10,7 @@ from crawler.audit.graph.load import load_graph, node_names, unpack_many
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.frontier.storage import pack_links, unpack_links
 from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, Outcome, Page, State, Url, Verdict
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 
 HOME = "https://example.com/"
 ANSWERS: dict[str, tuple[State, str, list[tuple[str, int]]]] = {

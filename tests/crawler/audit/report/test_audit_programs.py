@@ -18,9 +18,7 @@ from schemas import jenkins_junit
 
 from crawler.audit.finding import AuditFinding, AuditReport, RuleCount
 from crawler.audit.report.csv import write_csv
-from crawler.audit.report.json import write_json
-from crawler.audit.report.junit import MAX_FINDINGS_PER_RULE, as_junit
-from crawler.audit.report.sarif import write_sarif
+from crawler.audit.report.machine_readable import MAX_FINDINGS_PER_RULE, as_junit, write_json, write_sarif
 from crawler.audit.report.threshold import failing_counts, rules_failing
 from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
 from crawler.audit.rules import RULES

@@ -22,9 +22,7 @@ from crawler.audit.finding import (
     ResolvedFinding,
     RuleTrend,
 )
-from crawler.audit.report.json import write_json
-from crawler.audit.report.junit import as_junit
-from crawler.audit.report.sarif import write_sarif
+from crawler.audit.report.machine_readable import as_junit, write_json, write_sarif
 from crawler.audit.report.text import TextFormatter, report_lines
 from crawler.audit.report.threshold import failing_counts, inconclusive_counts, why_not_new
 from crawler.audit.report.write import write_reports

@@ -25,6 +25,7 @@ ALL = {
     "github": True,
     "kubernetes": True,
     "worker": True,
+    "serve": True,
     "workers": True,
 }
 URL = "https://www.example.com/"
@@ -59,6 +60,7 @@ def test_systemd_analyze_finds_nothing_wrong_with_the_units(made: dict[str, str]
     units = {name: text for name, text in made.items() if name.endswith((".service", ".timer"))}
     assert sorted(units) == [
         "siteatlas-site-schedule.service",
+        "siteatlas-site-serve.service",
         "siteatlas-site-worker.service",
         "siteatlas-site.service",
         "siteatlas-site.timer",
@@ -226,11 +228,14 @@ def test_kubernetes_takes_every_field(made: dict[str, str]) -> None:
 @pytest.mark.needs_schemas
 def test_kubernetes_takes_every_field_of_the_workers(made: dict[str, str]) -> None:
     definitions = fetched(schemas.kubernetes)
-    config, service, budget, workers = yaml.safe_load_all(made["siteatlas-site-workers.yaml"])
+    documents = list(yaml.safe_load_all(made["siteatlas-site-workers.yaml"]))
+    config, service, budget, page_service, page, workers = documents
     for document, name in (
         (config, "core.v1.ConfigMap"),
         (service, "core.v1.Service"),
         (budget, "policy.v1.PodDisruptionBudget"),
+        (page_service, "core.v1.Service"),
+        (page, "apps.v1.Deployment"),
         (workers, "apps.v1.StatefulSet"),
     ):
         schema = {"$ref": f"#/definitions/io.k8s.api.{name}", **definitions}
@@ -248,10 +253,30 @@ def test_kubernetes_takes_every_field_of_the_workers(made: dict[str, str]) -> No
     assert "siteatlas[fleet,s3]~=" in pod["initContainers"][0]["args"][0]
 
 
+def test_ours_the_page_of_a_fleet_is_reached_by_its_service(made: dict[str, str]) -> None:
+    *_, service, page, workers = yaml.safe_load_all(made["siteatlas-site-workers.yaml"])
+    spec = page["spec"]
+    pod = spec["template"]["spec"]
+    (container,) = pod["containers"]
+    name, port = service["metadata"]["name"], container["ports"][0]
+    assert container["args"][:6] == ["fleet", "serve", "--listen", "0.0.0.0:9188", "--allowed-host", name]
+    assert port == {"name": service["spec"]["ports"][0]["targetPort"], "containerPort": 9188}
+    assert container["readinessProbe"]["httpGet"] == {"path": "/healthz", "port": port["name"]}
+    assert spec["template"]["metadata"]["labels"] == spec["selector"]["matchLabels"] == service["spec"]["selector"]
+    assert service["spec"]["selector"] != workers["spec"]["selector"]["matchLabels"]
+    assert container["envFrom"] == workers["spec"]["template"]["spec"]["containers"][0]["envFrom"]
+    assert {each["name"] for each in pod["volumes"]} == {
+        mount["name"] for each in pod["containers"] + pod["initContainers"] for mount in each["volumeMounts"]
+    }
+
+
 @pytest.mark.needs_tools
-@pytest.mark.parametrize("file", ["siteatlas-site.yaml", "siteatlas-site-workers.yaml"])
-def test_kubectl_knows_every_field(made: dict[str, str], tmp_path: Path, file: str) -> None:
-    job = made[file].rpartition("---\n")[2]
+@pytest.mark.parametrize(
+    ("file", "number"),
+    [("siteatlas-site.yaml", -1), ("siteatlas-site-workers.yaml", -1), ("siteatlas-site-workers.yaml", -2)],
+)
+def test_kubectl_knows_every_field(made: dict[str, str], tmp_path: Path, file: str, number: int) -> None:
+    job = made[file].split("---\n")[number]
     (tmp_path / "job.yaml").write_text(job)
     command = [
         tool("kubectl", is_packaged=False),
@@ -280,6 +305,21 @@ def test_ours_a_worker_gets_secrets_that_only_the_database_names(
     assert settings(unit, "EnvironmentFile") == [f"-{tmp_path}/fleet.env"]
     assert settings(unit, "ExecStart")[0].endswith(f"fleet worker --config {tmp_path}/fleet.toml")
     assert settings(unit, "TimeoutStopSec") == ["90"]
+
+
+def test_ours_services_of_a_fleet_wait_for_its_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fleet.toml").write_text(
+        f'[site]\nurl = "{URL}"\n[output]\ndirectory = "/srv/www"\n[fleet]\ndatabase = "env:FLEET_DATABASE"\n'
+    )
+    made = texts(InitOptions(urls=(), config=Path("fleet.toml"), worker=True, serve=True))
+    page = made["siteatlas-fleet-serve.service"]
+    assert settings(page, "ExecStart")[0].endswith(f"fleet serve --config {tmp_path}/fleet.toml")
+    assert settings(page, "EnvironmentFile") == [f"{tmp_path}/fleet.env"]
+    assert settings(page, "ReadWritePaths") == settings(page, "StateDirectory") == [], "it only reads"
+    for unit in made.values():  # systemd gives up after five starts in ten minutes otherwise
+        assert settings(unit, "StartLimitIntervalSec") == ["0"]
+        assert settings(unit, "Restart") == ["always"]
 
 
 def lost(given: Any, kept: Any, at: str = "") -> list[str]:

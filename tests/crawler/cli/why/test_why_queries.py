@@ -27,8 +27,8 @@ from crawler.model import (
     Verdict,
 )
 from crawler.robots.rules import parse_robots
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import RunStore
+from crawler.state.schema import STATE_DB
 from crawler.url.scope import Scope
 
 HOME = Url("https://example.com/")

@@ -18,7 +18,7 @@ from crawler.errors import StateInUse, StorageError, UsageError
 from crawler.model import DiscoveredBy, DiscoveredUrl, Done, Lease, Outcome, Request, Retry, State, Url, Verdict, Wait
 from crawler.state import schema
 from crawler.state.lock import hold_lock
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 from crawler.state.store import Store
 
 INDEXABLE = Verdict(State.INDEXABLE)

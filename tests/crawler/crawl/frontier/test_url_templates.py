@@ -20,7 +20,7 @@ from crawler.crawl.frontier.url_templates import (
 from crawler.model import Url
 from crawler.url.normalize import normalize_url
 from crawler.url.params import UrlParams
-from crawler.url.patterns import UrlPattern
+from crawler.url.scope import UrlPattern
 
 HOME = "https://a.example"
 

@@ -6,8 +6,7 @@ import pytest
 from htmlpages import NOW, URL, links, read, scan
 
 from crawler.model import DiscoveredBy, Page
-from crawler.parse.html import refresh
-from crawler.parse.html.links import parse_link_header
+from crawler.parse.html.links import MAX_SECONDS, parse_link_header, parse_refresh
 from crawler.parse.html.page import GOOGLEBOT_BYTES, ReadOptions
 
 AT = "https://example.com"
@@ -120,7 +119,7 @@ def test_rfc8288_a_link_with_another_anchor_is_not_about_us() -> None:
         ("0;url='/x", (0, "/x")),
         ("0;url=url=/x", (0, "url=/x")),
         ("0;urlx", (0, "urlx")),
-        ("99999999999999;url=/x", (refresh.MAX_SECONDS, "/x")),
+        ("99999999999999;url=/x", (MAX_SECONDS, "/x")),
         ("url=/x", None),
         ("x;url=/x", None),
         ("5x;url=/x", None),
@@ -129,7 +128,7 @@ def test_rfc8288_a_link_with_another_anchor_is_not_about_us() -> None:
     ],
 )
 def test_whatwg_declarative_refresh(content: str, asked: tuple[int, str] | None) -> None:
-    assert refresh.parse_refresh(content) == asked
+    assert parse_refresh(content) == asked
 
 
 def test_ours_an_immediate_refresh_is_a_redirect_and_a_later_one_a_link() -> None:

@@ -20,8 +20,8 @@ from crawler.audit.report.write import write_reports
 from crawler.notify.ledger import Ledger, SentMessage
 from crawler.notify.notice import Occasion, SendStatus
 from crawler.schedule.status import ScheduleStatus, SiteStatus
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import RunStatus
+from crawler.state.schema import STATE_DB
 
 pytestmark = pytest.mark.needs_chromium
 

@@ -13,8 +13,8 @@ from msgspec import structs
 from web_made import DAY, NOW, board, index, replace, site, urlset, usual
 from web_served import Served, serving
 
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import PublishedFile, RunStore
+from crawler.state.schema import STATE_DB
 
 NAME = "/published/shop/"
 BIG = urlset(20_000)

@@ -14,8 +14,7 @@ from web_served import Served, drained, serving
 
 from crawler.config.sections import DaemonConfig
 from crawler.errors import UsageError
-from crawler.schedule.web.request_guard import is_own_host
-from crawler.schedule.web.server import bind_socket
+from crawler.schedule.web.server import bind_socket, is_own_host
 
 LINES = b"Host: localhost\r\nConnection: close\r\n\r\n"
 OK = b"GET /healthz HTTP/1.1\r\n" + LINES

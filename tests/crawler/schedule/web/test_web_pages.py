@@ -16,10 +16,9 @@ from crawler.notify.ledger import Ledger, SentMessage, SubmissionStatus
 from crawler.notify.notice import Occasion, SendStatus
 from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.schedule.web.pages import line_pieces, relative_time, time_text
-from crawler.schedule.web.site_status import condition, trend_points
-from crawler.schedule.web.snapshots import SiteSnapshot
-from crawler.state.migrations import STATE_DB
+from crawler.schedule.web.snapshots import SiteSnapshot, condition, trend_points
 from crawler.state.runs import PublishedFile, RunStatus, RunStore
+from crawler.state.schema import STATE_DB
 
 
 def words(html: str) -> str:

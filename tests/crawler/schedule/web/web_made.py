@@ -15,8 +15,8 @@ from crawler.audit.summary import AuditSummary, GroupSummary
 from crawler.config.plan import AUDIT
 from crawler.schedule.site_state import Attempt, Trigger
 from crawler.schedule.status import ScheduleStatus, SiteStatus
-from crawler.state.migrations import STATE_DB
 from crawler.state.runs import Run, RunStatus, RunStore
+from crawler.state.schema import STATE_DB
 
 NOW = START + 10 * DAY
 HOME = "https://www.example.com"

@@ -21,7 +21,7 @@ from crawler.audit.sources.exports.columns import find_days, parse_count, parse_
 from crawler.audit.sources.exports.reader import ExportOptions, check_export, read_export
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import StorageError, UsageError
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 from crawler.url.normalize import host_of, normalize_url
 from crawler.url.params import UrlParams
 from sitemap import SourceError

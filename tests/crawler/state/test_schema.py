@@ -17,8 +17,7 @@ from scripted import Answer, Route, Site, links, scripted
 
 from crawler.config.load import build_config
 from crawler.model import State, Url
-from crawler.state.migrations import STATE_DB
-from crawler.state.schema import STATE_VERSION
+from crawler.state.schema import STATE_DB, STATE_VERSION
 from crawler.state.store import state_directory
 
 # What version 1 wrote, as it wrote it.

@@ -16,10 +16,9 @@ from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.transports import HttpxTransports
 from crawler.model import Url
-from crawler.robots.cache import RobotsCache
+from crawler.robots.cache import RobotsCache, RobotsStore
 from crawler.robots.rules import Allowed, Blocked, Robots, RobotsAccess
-from crawler.robots.store import RobotsStore
-from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_DB
 
 US = "Siteatlas/1.0"
 TEXT = {"Content-Type": "text/plain"}

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from crawler.robots.meta import NO_DIRECTIVES, is_engine_noindex, read_engine_noindex, read_header, read_meta
+from crawler.parse.robots_meta import NO_DIRECTIVES, is_engine_noindex, read_engine_noindex, read_header, read_meta
 
 NOW = 1_800_000_000.0  # 2027-01-15
 US = "siteatlas"
