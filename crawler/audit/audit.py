@@ -163,7 +163,10 @@ async def _visit_all(  # noqa: PLR0913 - what to visit, and with what
     clock: Clock,
     base: BaseCrawl,
 ) -> tuple[VisitResult, CheckedMedia, list[AuditFinding]]:
-    """Visit the site, then the URLs that only sources know, then the host aliases and media that sitemaps list."""
+    """Visit the site, then the URLs that only sources know, then other names of the site and the media of sitemaps.
+
+    Returns also the findings about other names of the site.
+    """
 
     def has_more(frontier: SqliteFrontier) -> bool:
         watches.on_stage("fetching URLs that only sources name")

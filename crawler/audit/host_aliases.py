@@ -79,7 +79,7 @@ async def check_duplicate_origins(
     async def check(origin: str) -> None:
         for visited in await check_host_aliases(plan, fetcher, robots_cache, [Url(f"{origin}{path}")]):
             if visited.is_page and visited.title == start.title:
-                sentence = f"it returns the start page {start.url}, without a redirect or a canonical"
+                sentence = f"it returns the page {start.url} itself: no redirect and no canonical names that URL"
                 finding = AuditFinding(
                     rule="canonical.origin",
                     url=visited.url,
