@@ -6,6 +6,7 @@ DNS.
 
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import anyio
 import pytest
 from hostile import HostileServer, answer
+from ports import at_one_port
 
 from crawler.config.load import build_config
 from crawler.config.plan import plan_crawl
@@ -61,9 +63,15 @@ class Web:
         return anyio.run(regenerate)
 
 
+def _servers(stack: ExitStack) -> tuple[HostileServer, HostileServer]:
+    """A private service, and the public site at the same port."""
+    service = stack.enter_context(HostileServer())
+    return service, stack.enter_context(HostileServer(address=PUBLIC, port=service.port))
+
+
 @pytest.fixture
 def web(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Web]:
-    with HostileServer() as service, HostileServer(address=PUBLIC, port=service.port) as site:
+    with at_one_port(_servers) as (service, site):
         for server, page in ((site, "/page"), (service, "/secret")):
             server.route("/", answer(f'<a href="{page}">x</a>'.encode(), "Content-Type: text/html"))
             server.route(page, answer(b"<p>text", "Content-Type: text/html"))

@@ -7,14 +7,14 @@ as one. Listeners stand at private addresses; one connection to them breaks the 
 import random
 import socket
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import anyio
 from hostile import HostileServer, answer
+from ports import at_one_port
 
 from crawler.config.load import build_config
 from crawler.config.plan import plan_crawl
@@ -104,12 +104,10 @@ class _Names:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in found]
 
 
-@contextmanager
-def _web() -> Iterator[tuple[HostileServer, list[HostileServer]]]:
+def _web(stack: ExitStack) -> tuple[HostileServer, list[HostileServer]]:
     """The public server, and the listeners at the same port."""
-    with ExitStack() as stack:
-        public = stack.enter_context(HostileServer(address=PUBLIC))
-        yield public, [stack.enter_context(HostileServer(address=each, port=public.port)) for each in PRIVATE]
+    public = stack.enter_context(HostileServer(address=PUBLIC))
+    return public, [stack.enter_context(HostileServer(address=each, port=public.port)) for each in PRIVATE]
 
 
 def _furnish(server: HostileServer, draw: random.Random) -> None:
@@ -156,7 +154,7 @@ def attack(seed: int) -> str | None:
         return AddressKind.PUBLIC if address == PUBLIC else kinds(address)
 
     with (
-        _web() as (public, listeners),
+        at_one_port(_web) as (public, listeners),
         tempfile.TemporaryDirectory() as folder,
         mock.patch.object(address_policy, "address_kind", kind),
         mock.patch.object(anyio, "getaddrinfo", names),

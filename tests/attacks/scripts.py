@@ -9,8 +9,7 @@ import os
 import random
 import socket
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -18,6 +17,7 @@ from unittest import mock
 import anyio
 import browsing
 from hostile import HostileServer, answer
+from ports import at_one_port
 
 from crawler.config.load import build_config
 from crawler.config.plan import plan_crawl
@@ -70,21 +70,24 @@ OFFER = "p.createOffer().then(offer => p.setLocalDescription(offer))"
 REDIRECTS = 8
 
 
-@contextmanager
-def _datagrams(port: int) -> Iterator[list[str]]:
-    """Sockets for UDP at the private addresses; what they received is read at the end."""
+def _listening(stack: ExitStack) -> tuple[HostileServer, list[HostileServer], list[socket.socket]]:
+    """The public server, and at its port the listeners for TCP and UDP at the private addresses."""
+    public, listeners = _web(stack)
+    datagrams = []
+    for address in PRIVATE:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        datagrams.append(stack.enter_context(socket.socket(family, socket.SOCK_DGRAM)))
+        datagrams[-1].bind((address, public.port))
+        datagrams[-1].setblocking(False)
+    return public, listeners, datagrams
+
+
+def _received(datagrams: list[socket.socket]) -> list[str]:
     seen: list[str] = []
-    with ExitStack() as stack:
-        sockets = []
-        for address in PRIVATE:
-            family = socket.AF_INET6 if ":" in address else socket.AF_INET
-            sockets.append(stack.enter_context(socket.socket(family, socket.SOCK_DGRAM)))
-            sockets[-1].bind((address, port))
-            sockets[-1].setblocking(False)
-        yield seen
-        for each in sockets:
-            with suppress(BlockingIOError):
-                seen.append(f"UDP {each.getsockname()[0]}: {each.recv(200)!r}")
+    for each in datagrams:
+        with suppress(BlockingIOError):
+            seen.append(f"UDP {each.getsockname()[0]}: {each.recv(200)!r}")
+    return seen
 
 
 def _furnish(server: HostileServer, draw: random.Random) -> None:
@@ -120,8 +123,7 @@ def attack(seed: int) -> str | None:
         return AddressKind.PUBLIC if address == PUBLIC else kinds(address)
 
     with (
-        _web() as (public, listeners),
-        _datagrams(public.port) as datagrams,
+        at_one_port(_listening) as (public, listeners, datagrams),
         tempfile.TemporaryDirectory() as name,
         mock.patch.object(address_policy, "address_kind", kind),
         mock.patch.object(anyio, "getaddrinfo", _Names(draw)),
@@ -132,9 +134,10 @@ def attack(seed: int) -> str | None:
         requested = {request.path for request in public.requests}
         found = [listener.address for listener in listeners if listener.connections]
         listed = {entry.loc for entry in read(folder / "out" / "sitemap.xml")}
-    if found or datagrams:
+        received = _received(datagrams)
+    if found or received:
         seen = sorted({request.path for listener in listeners for request in listener.requests})
-        return f"connected to {', '.join([*found, *datagrams])}, for {', '.join(seen) or 'nothing'}"
+        return f"connected to {', '.join([*found, *received])}, for {', '.join(seen) or 'nothing'}"
     if "/more" not in requested or len(listed) != 2:
         return f"the site was not crawled to its end: {sorted(requested)}, {sorted(listed)}"
     return None

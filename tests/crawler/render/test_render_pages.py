@@ -9,7 +9,7 @@ import subprocess
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import anyio
 import browsing
 import pytest
 from playwright.async_api import Error
+from ports import at_one_port
 from run import FAST, Ran, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
@@ -210,15 +211,20 @@ def test_ours_a_change_of_mode_moves_no_date_and_an_edit_of_drawn_content_does(t
         assert {url.removeprefix(site.url) for url in after if after[url] != before[url]} == {"two"}
 
 
+def _listeners(stack: ExitStack) -> tuple[socket.socket, socket.socket]:
+    """Sockets for TCP and UDP at one port."""
+    tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+    udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    udp.bind(tcp.getsockname())
+    return tcp, udp
+
+
 @contextmanager
 def canary() -> Iterator[tuple[int, list[str]]]:
     """A port on which every connection, by TCP or UDP, is written down."""
     seen: list[str] = []
-    with socket.socket() as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-        tcp.bind(("127.0.0.1", 0))
+    with at_one_port(_listeners) as (tcp, udp):
         port = tcp.getsockname()[1]
-        udp.bind(("127.0.0.1", port))
-        tcp.listen()
         tcp.settimeout(0.05)
         udp.settimeout(0.05)
         is_over = threading.Event()
