@@ -1,8 +1,10 @@
 """One port at several addresses, or for two protocols: the next port when another process holds it at one of them."""
 
 import errno
+import random
+import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TypeVar
 
 Opened = TypeVar("Opened")
@@ -23,3 +25,13 @@ def at_one_port(opened: Callable[[ExitStack], Opened]) -> Iterator[Opened]:
             else:
                 break
         yield value
+
+
+def reserved_port() -> int:
+    """A free port for a server that is started later: below those that the kernel gives to whoever asks for any."""
+    for _ in range(ATTEMPTS):
+        port = random.SystemRandom().randrange(20_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise OSError(errno.EADDRINUSE, "no free port found between 20000 and 32000")

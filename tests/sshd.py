@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from ports import reserved_port
 
 _CONF = """
 Port {port}
@@ -50,9 +51,7 @@ def sshd(run: Path) -> Iterator[Sshd]:
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(run / name)], check=True)
     if os.geteuid() == 0:  # the service makes it when it starts
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = reserved_port()
     (run / "conf").write_text(_CONF.format(port=port, run=run))
     (run / "known").write_text(f"[127.0.0.1]:{port} {(run / 'host.pub').read_text()}")
     command = [binary, "-D", "-f", str(run / "conf"), "-E", str(run / "log")]

@@ -10,7 +10,6 @@ import random
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from audited import in_process
 from madesite import prose
 from nginx import nginx
 from npm_sites import COPIES, CRAWL, HIDDEN, install, listed, made_items, run, write_files, write_public
+from ports import reserved_port
 
 pytestmark = [
     pytest.mark.slow, pytest.mark.needs_chromium, pytest.mark.needs_nginx, pytest.mark.timeout(600),
@@ -245,9 +245,7 @@ def next_command(folder: Path) -> list[str]:
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """The site behind the server of Next.js: its URL."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = reserved_port()
     environment = build(folder, f"http://127.0.0.1:{port}/", is_export=False)
     command = [*next_command(folder), "start", "-H", "127.0.0.1", "-p", str(port)]
     with (folder / "log").open("wb") as log:

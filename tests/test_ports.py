@@ -2,9 +2,10 @@
 
 import socket
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
-from ports import ATTEMPTS, at_one_port
+from ports import ATTEMPTS, at_one_port, reserved_port
 
 HOST = "127.0.0.1"
 
@@ -42,3 +43,12 @@ def test_ours_other_failures_and_endless_ones_are_raised() -> None:
     assert len(tries) == ATTEMPTS
     with pytest.raises(OSError, match="assign"), at_one_port(lambda _: socket.create_server(("192.0.2.1", 0))):
         raise AssertionError
+
+
+def test_ours_a_reserved_port_is_none_that_the_kernel_hands_out() -> None:
+    first, last = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+    ports = {reserved_port() for _ in range(20)}
+    assert len(ports) > 10
+    assert not any(first <= port <= last for port in ports)
+    with socket.create_server((HOST, reserved_port())) as server:
+        assert server.getsockname()[1] > 1023

@@ -4,13 +4,13 @@ import base64
 import os
 import re
 import shutil
-import socket
 from collections.abc import Iterator
 from email.utils import formatdate
 from pathlib import Path
 
 import pytest
 from nginx import nginx
+from ports import reserved_port
 from run import crawl, listed
 from scripted import Answer, Route, Site, links, scripted
 
@@ -21,9 +21,7 @@ from crawler.config.source import address_overrides, read_source, server_key
 from crawler.errors import UsageError
 from crawler.url.normalize import normalize_url
 
-with socket.socket() as probe:
-    probe.bind(("127.0.0.1", 0))
-    PORT = probe.getsockname()[1]
+PORT = reserved_port()
 PUBLIC = f"http://www.example.com:{PORT}/"  # with a port, so that a server here can be it
 BASIC = "Basic " + base64.b64encode(b"editor:open sesame").decode()
 LONG_AGO = 1_700_000_000

@@ -4,7 +4,6 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -12,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from ports import reserved_port
 from run import FAST, command, crawl, environment, listed, published, siteatlas
 from scripted import Answer, Route, links, scripted
 
@@ -167,9 +167,7 @@ def test_ours_a_second_process_on_the_same_state_is_told_so(tmp_path: Path) -> N
 
 
 def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return reserved_port()
 
 
 BAD_INPUT = [

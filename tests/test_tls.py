@@ -1,11 +1,11 @@
 """TLS and HTTP/2 against a real nginx, over both transports."""
 
-import socket
 from pathlib import Path
 
 import pytest
 import trustme
 from nginx import nginx
+from ports import reserved_port
 from run import crawl, listed
 
 WWW = Path(__file__).parent / "example_site" / "www"
@@ -18,9 +18,7 @@ def tls(tmp_path: Path) -> tuple[str, str]:
     certificate = authority.issue_cert("127.0.0.1")
     certificate.private_key_and_cert_chain_pem.write_to_path(tmp_path / "server.pem")
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = reserved_port()
     pem = tmp_path / "server.pem"
     lines = f"listen 127.0.0.1:{port} ssl http2; ssl_certificate {pem}; ssl_certificate_key {pem};"
     return lines, f"https://127.0.0.1:{port}/"
