@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
@@ -86,6 +87,11 @@ def _title(packed: bytes | None) -> str:
     return _page(packed).title if packed else ""
 
 
+@lru_cache(maxsize=1_024)
+def _kinds(sources: str) -> frozenset[SourceKind]:
+    return frozenset(map(SourceKind, sources.split(",")))
+
+
 class UncrawledUrl(Struct, frozen=True):
     """A URL that the crawl did not fetch, with the counts of its sources.
 
@@ -107,9 +113,11 @@ class UrlMatcher:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
+        self._bare = "", False  # the URL that was last looked up, and whether it is a page
 
     def learn_spellings(self) -> None:
         """Store the normalized spelling of every page that is known by now."""
+        self._bare = "", False
         with transaction(self._db):
             self._db.execute("DELETE FROM spelling")
             pages = self._db.execute(_PAGES, (_INDEXABLE,))
@@ -123,10 +131,14 @@ class UrlMatcher:
         return pages[0][0] if len(pages) == 1 else None
 
     def has_extra_params(self, url: Url) -> bool:
-        """Whether a URL is that of a page plus parameters."""
+        """Whether a URL is that of a page plus parameters. Quick when URLs come in order."""
         bare, mark, _ = url.partition("?")
-        with storage_errors():
-            return bool(mark) and self._db.execute(_IS_PAGE, (bare, _INDEXABLE)).fetchone() is not None
+        if not mark:
+            return False
+        if bare != self._bare[0]:
+            with storage_errors():
+                self._bare = bare, self._db.execute(_IS_PAGE, (bare, _INDEXABLE)).fetchone() is not None
+        return self._bare[1]
 
     def uncrawled_urls(self) -> Iterator[UncrawledUrl]:
         """The claimed URLs that the crawl did not fetch, then those that only nofollow links lead to.
@@ -138,7 +150,7 @@ class UrlMatcher:
         with storage_errors():
             for url, sources, *rest, state in self._db.execute(_UNCRAWLED_URLS, (nofollow,)):
                 people, requests, ok, moved, other = rest
-                known = frozenset(SourceKind(source) for source in sources.split(","))
+                known = _kinds(sources)
                 is_linked = state == nofollow or url in behind
                 behind.discard(url)
                 if f"={MASK}" in url and known == {SourceKind.LOG}:

@@ -10,7 +10,7 @@ from typing import Final
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.url.normalize import InvalidUrl, join_url, origin_of
-from crawler.url.params import UrlParams
+from crawler.url.params import UrlParams, clean_query
 from crawler.url.scope import alias_origins
 
 _NON_PAGE_SUFFIX_TEXT: Final = """
@@ -26,7 +26,10 @@ NON_PAGE_SUFFIXES: Final = frozenset(_NON_PAGE_SUFFIX_TEXT.split())
 # A path in canonical form: no escapes, no query, and no segment that is empty or begins with a dot.
 _plain = re.compile(r"/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*+/)*+(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*+)?").fullmatch
 
-_MAX_FAST_LENGTH: Final = 1_000  # characters of a path in canonical form that need no parsing
+# A query that canonical form leaves as it is, but for the parameters that are dropped.
+_plain_query = re.compile(r"[A-Za-z0-9._~!$&()*+,;=:@/?-]*+").fullmatch
+
+_MAX_FAST_LENGTH: Final = 1_000  # characters of a path and query that need no parsing
 
 
 class RejectReason(Enum):
@@ -65,8 +68,11 @@ class SourceUrlParser:
 
     def parse(self, text: str) -> Url | RejectReason:
         """The URL of a path (``/a?b``) or an absolute URL. Other relative references are no URLs."""
-        if len(text) < _MAX_FAST_LENGTH and _plain(text):  # most texts in a log
-            return self._url_or_reason(Url(self.origin + text))
+        if len(text) < _MAX_FAST_LENGTH:  # most texts in a log
+            path, _, query = text.partition("?")
+            if _plain(path) and (not query or (_plain_query(query) and self._params.mirror is None)):
+                query = clean_query(query, self._params)
+                return self._url_or_reason(Url(f"{self.origin}{path}{'?' if query else ''}{query}"))
         text = text.strip()
         if not text.startswith(("/", "http://", "https://", "HTTP://", "HTTPS://")):
             return RejectReason.UNREAD

@@ -286,3 +286,26 @@ def test_ours_the_visits_of_a_redirect_take_no_longer_when_many_lead_to_its_targ
     assert evidence.of_url(url("/old/7")).people == 1
     desk.db.set_progress_handler(None, 1)
     assert steps[0] < 1_000  # instructions of SQLite; a look at every claim of the target takes many more
+
+
+def test_ours_urls_with_extra_parameters_are_known_by_one_query_for_each_path(desk: Desk) -> None:
+    desk.visit("/a")
+    desk.visit("/gone", State.CLIENT_ERROR)
+    desk.state.commit()
+    asked: list[str] = []
+    desk.db.set_trace_callback(asked.append)
+    found = [desk.homes.has_extra_params(url(f"/{name}?q={n}")) for name in ("a", "b", "gone") for n in range(50)]
+    assert found == [True] * 50 + [False] * 100
+    assert len(asked) == 3
+    assert not desk.homes.has_extra_params(url("/a"))
+    desk.visit("/gone-not")
+    desk.state.commit()
+    assert desk.homes.has_extra_params(url("/gone-not?x"))
+
+
+def test_ours_what_a_round_found_is_known_in_the_next_one(desk: Desk) -> None:
+    assert not desk.homes.has_extra_params(url("/late?x"))
+    desk.visit("/late")
+    desk.state.commit()
+    desk.homes.learn_spellings()
+    assert desk.homes.has_extra_params(url("/late?x"))

@@ -129,6 +129,29 @@ def test_ours_days_and_the_newest_answer_hold_whatever_the_order(tmp_path: Path)
     assert (account.first, account.last) == ("2026-11-20", "2026-11-22")
 
 
+@pytest.mark.parametrize("most", [100, 4])
+def test_ours_requests_that_differ_in_tracking_parameters_become_one_claim(tmp_path: Path, most: int) -> None:
+    log = tmp_path / "access.log"
+    chance = random.Random(5)
+    lines = [line(f"/a?gclid={n}", day=1 + n % 9, second=n) for n in range(20)]
+    lines += [line("/a", 404, day=20), line("/a?fbclid=x", 301, day=10), line("/a?utm_source=y", agent="Googlebot/2.1")]
+    lines += [line(f"/c?page={n % 2}&gclid={n}") for n in range(4)]
+    chance.shuffle(lines)
+    log.write_text("".join(lines) + line("/b", 404, agent="Chrome") * 3)
+    (account,), claims = read([log], LogOptions(most=most))
+    total = {claim.url: 0 for claim in claims}
+    for claim in claims:
+        total[claim.url] += claim.people + claim.bots
+    assert total == {f"{HOME}/a": 23, f"{HOME}/c?page=0": 2, f"{HOME}/c?page=1": 2, f"{HOME}/b": 3}
+    assert account.used == 30
+    if most == 100:
+        (a,) = [claim for claim in claims if claim.url == f"{HOME}/a"]
+        assert (a.people, a.bots, a.engines, a.ok, a.moved, a.dead) == (22, 1, 1, 21, 1, 1)
+        assert (a.first, a.last, a.status) == ("2026-11-01", "2026-11-21", 200)
+        assert a.agents == {"Googlebot": 1}
+        assert sum(a.visitors.values()) == 1
+
+
 def test_ours_hostile_lines_are_counted_and_harm_nothing(tmp_path: Path) -> None:
     log = tmp_path / "access.log"
     odd = [
