@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -10,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from ports import reserved_port
 
 _CONF = """
 worker_processes 1;
@@ -75,7 +75,9 @@ def _started(binary: str, run: Path, root: Path, extra: str) -> tuple["subproces
     user = "user root;" if os.geteuid() == 0 else ""
     types = "/etc/nginx/mime.types"
     for _ in range(3):
-        port = reserved_port()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
         conf = _CONF.format(run=run, user=user, types=types, port=port, root=root, extra=extra)
         (run / "nginx.conf").write_text(conf)
         process = subprocess.Popen([binary, "-c", str(run / "nginx.conf"), "-e", str(run / "error.log")])
