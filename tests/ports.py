@@ -13,7 +13,10 @@ ATTEMPTS = 20
 
 @contextmanager
 def at_one_port(opened: Callable[[ExitStack], Opened]) -> Iterator[Opened]:
-    """What ``opened`` enters into the stack given to it. It picks a port at its first address."""
+    """What ``opened`` returns; it opens sockets or servers in the stack that it gets, all at one port.
+
+    It picks the port at its first address, and is called again when another process holds that port at the next one.
+    """
     with ExitStack() as stack:
         for attempt in range(ATTEMPTS):
             try:
@@ -28,7 +31,7 @@ def at_one_port(opened: Callable[[ExitStack], Opened]) -> Iterator[Opened]:
 
 
 def reserved_port() -> int:
-    """A free port for a server that is started later: below those that the kernel gives to whoever asks for any."""
+    """A free port for a server that starts later. It is below those that Linux gives to who asks for any port."""
     for _ in range(ATTEMPTS):
         port = random.SystemRandom().randrange(20_000, 32_000)
         with socket.socket() as probe, suppress(OSError):

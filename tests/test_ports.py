@@ -2,7 +2,6 @@
 
 import socket
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 from ports import ATTEMPTS, at_one_port, reserved_port
@@ -45,10 +44,9 @@ def test_ours_other_failures_and_endless_ones_are_raised() -> None:
         raise AssertionError
 
 
-def test_ours_a_reserved_port_is_none_that_the_kernel_hands_out() -> None:
-    first, last = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+def test_ours_a_reserved_port_is_none_that_linux_hands_out_by_default() -> None:
     ports = {reserved_port() for _ in range(20)}
     assert len(ports) > 10
-    assert not any(first <= port <= last for port in ports)
+    assert all(1_023 < port < 32_768 for port in ports)  # a machine may have another range
     with socket.create_server((HOST, reserved_port())) as server:
-        assert server.getsockname()[1] > 1023
+        assert server.getsockname()[0] == HOST

@@ -166,10 +166,6 @@ def test_ours_a_second_process_on_the_same_state_is_told_so(tmp_path: Path) -> N
         process.communicate()
 
 
-def closed_port() -> int:
-    return reserved_port()
-
-
 BAD_INPUT = [
     ("http://no-such-host.invalid/", (), 5, "no-such-host.invalid"),
     ("http://127.0.0.1:{closed}/", (), 5, "refused"),
@@ -199,7 +195,7 @@ def test_ours_bad_input_gets_one_clear_line_and_its_exit_code(
     (tmp_path / "unknown.toml").write_text("[pace]\nconcurency = 3\n")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "sitemap.xml").write_text("the old one")
-    ran = crawl(tmp_path, url.replace("{closed}", str(closed_port())), "--replace", *words)
+    ran = crawl(tmp_path, url.replace("{closed}", str(reserved_port())), "--replace", *words)
     assert ran.code == code, ran.err
     assert said in ran.err
     assert ran.out == ""
@@ -373,7 +369,7 @@ def test_ours_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
 
 def test_ours_environment_and_file_and_flag_have_their_order(tmp_path: Path) -> None:
     (tmp_path / "site.toml").write_text("[pace]\nconcurrency = 0\n")
-    closed = f"http://127.0.0.1:{closed_port()}/"
+    closed = f"http://127.0.0.1:{reserved_port()}/"
     words = ("crawl", closed, "-o", "out", "--config", "site.toml")
     assert "--concurrency" in siteatlas(tmp_path, *words).err
     assert siteatlas(tmp_path, *words, SITEATLAS_CONCURRENCY="2").code == 5

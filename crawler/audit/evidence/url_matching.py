@@ -88,7 +88,7 @@ def _title(packed: bytes | None) -> str:
 
 
 @lru_cache(maxsize=1_024)
-def _kinds(sources: str) -> frozenset[SourceKind]:
+def _source_kinds(sources: str) -> frozenset[SourceKind]:
     return frozenset(map(SourceKind, sources.split(",")))
 
 
@@ -113,7 +113,7 @@ class UrlMatcher:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._bare = "", False  # the URL that was last looked up, and whether it is a page
+        self._bare = "", False  # the URL without parameters that was last looked up, and whether it is a page
 
     def learn_spellings(self) -> None:
         """Store the normalized spelling of every page that is known by now."""
@@ -131,7 +131,10 @@ class UrlMatcher:
         return pages[0][0] if len(pages) == 1 else None
 
     def has_extra_params(self, url: Url) -> bool:
-        """Whether a URL is that of a page plus parameters. Quick when URLs come in order."""
+        """Whether a URL is that of a page plus parameters, as the pages were at :meth:`learn_spellings`.
+
+        URLs in order cost one query for each path.
+        """
         bare, mark, _ = url.partition("?")
         if not mark:
             return False
@@ -150,7 +153,7 @@ class UrlMatcher:
         with storage_errors():
             for url, sources, *rest, state in self._db.execute(_UNCRAWLED_URLS, (nofollow,)):
                 people, requests, ok, moved, other = rest
-                known = _kinds(sources)
+                known = _source_kinds(sources)
                 is_linked = state == nofollow or url in behind
                 behind.discard(url)
                 if f"={MASK}" in url and known == {SourceKind.LOG}:

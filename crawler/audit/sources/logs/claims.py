@@ -68,7 +68,10 @@ class RequestCount(Struct, gc=False):
         return (self.packed & COUNT_MASK) + (self.packed >> BOTS * COUNT_BITS & COUNT_MASK)
 
     def add(self, key: RequestKey, packed: int, visitors: dict[int, int] | None) -> None:
-        """Add the later requests that others counted, for this target or for another one of the same URL."""
+        """Add requests that were counted apart: by another process, or for another target of the same URL.
+
+        ``key`` describes them. Of two answers on the same day, theirs counts as the newer one.
+        """
         first, last, answered, status = key
         self.packed += packed
         if visitors:
@@ -415,9 +418,10 @@ class LogClaimBuilder:
         return count
 
     def _claims(self, counted: Iterable[tuple[bytes, RequestCount]]) -> Iterator[SourceRecord]:
-        """The claims of some targets in order: SQLite inserts sorted rows in two thirds of the time.
+        """The claims of targets that come sorted, because SQLite inserts sorted rows in two thirds of the time.
 
-        Neighbors with the same URL, such as a page with many click IDs, become one claim: a row costs more than a sum.
+        Neighbors with the same URL become one claim, because a sum costs less than a row. Many targets differ only in
+        click IDs.
         """
         last, total = Url(""), RequestCount()
         for target, count in counted:
@@ -434,7 +438,7 @@ class LogClaimBuilder:
             yield self._claim(last, total)
 
     def _accepted(self, target: bytes, requests: int) -> Url | None:
-        """The URL that a claim about a target names; None for a target that is no URL of the site."""
+        """The URL of a target, None if it is not of the site. Counts its requests in the report."""
         report = self._report
         url = self._url(target, requests)
         if url is RejectReason.FOREIGN:
