@@ -157,9 +157,7 @@ def mariadb() -> Iterator[Path]:
         folder, socket = Path(name), Path(name) / "db.sock"
         user = ["--user=root"] * (os.geteuid() == 0)
         made = ["mariadb-install-db", "--no-defaults", f"--datadir={folder}/data", "--skip-test-db"]
-        subprocess.run(
-            [*made, *user, "--auth-root-authentication-method=normal"], capture_output=True, check=True, timeout=120
-        )
+        ran([*made, *user, "--auth-root-authentication-method=normal"], os.environ)
         words = [shutil.which("mariadbd", path=_PATH) or "", "--no-defaults", f"--datadir={folder}/data"]
         words += [*user, f"--socket={socket}", "--skip-networking", f"--pid-file={folder}/db.pid"]
         with _running([*words, "--innodb-flush-log-at-trx-commit=0"], socket, {}):
