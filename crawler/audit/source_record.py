@@ -37,6 +37,7 @@ class SourceRecord(Struct, frozen=True, kw_only=True):
     moved: int = 0
     dead: int = 0
     status: int = 0
+    turn: int = 0  # the place of that answer in the log, to compare it with others of the same day
     scanners: int = 0  # those of ``bots`` that call themselves browsers, and behave like scanners
     visitors: dict[int, int] = {}  # errors that people got, by visitor
     clicks: int = 0  # from search results

@@ -129,7 +129,7 @@ _COUNTS: Final = (
     *("clicks", "impressions", "sessions", "views", "users", "links", "domains"),
 )
 
-CLAIM_COLUMNS: Final = ("url", "input", "first", "last", "status", "lastmod", "agents", *_COUNTS)
+CLAIM_COLUMNS: Final = ("url", "input", "first", "last", "status", "turn", "lastmod", "agents", *_COUNTS)
 """The columns of the table ``claim``."""
 
 _counts = attrgetter(*_COUNTS)
@@ -138,8 +138,10 @@ _ADD_UP: Final = f"""
 ON CONFLICT (url, input) DO UPDATE SET
   first = CASE WHEN first = '' OR (excluded.first != '' AND excluded.first < first) THEN excluded.first
     ELSE first END,
-  status = CASE WHEN excluded.status != 0 AND (status = 0 OR excluded.last >= last) THEN excluded.status
-    ELSE status END,
+  status = CASE WHEN excluded.status != 0 AND (status = 0 OR (excluded.last, excluded.turn) >= (last, turn))
+    THEN excluded.status ELSE status END,
+  turn = CASE WHEN excluded.status != 0 AND (status = 0 OR (excluded.last, excluded.turn) >= (last, turn))
+    THEN excluded.turn ELSE turn END,
   lastmod = max(lastmod, excluded.lastmod), last = max(last, excluded.last),
   {", ".join(f"{name} = {name} + excluded.{name}" for name in _COUNTS)},
   agents = CASE WHEN excluded.agents = '{{}}' THEN agents WHEN agents = '{{}}' THEN excluded.agents ELSE
@@ -229,7 +231,8 @@ class ClaimStore:
 
 def _claim_row(number: int, claim: SourceRecord) -> tuple[object, ...]:
     agents = msgspec.json.encode(claim.agents).decode() if claim.agents else "{}"
-    return (claim.url, number, claim.first, claim.last, claim.status, claim.lastmod, agents, *_counts(claim))
+    days = claim.first, claim.last
+    return (claim.url, number, *days, claim.status, claim.turn, claim.lastmod, agents, *_counts(claim))
 
 
 AUDIT_FILE: Final = "audit.db"
@@ -248,6 +251,7 @@ _CLAIM_TABLE: Final = """
   moved INTEGER NOT NULL DEFAULT 0,
   dead INTEGER NOT NULL DEFAULT 0,
   status INTEGER NOT NULL DEFAULT 0,
+  turn INTEGER NOT NULL DEFAULT 0,
   clicks INTEGER NOT NULL DEFAULT 0,
   impressions INTEGER NOT NULL DEFAULT 0,
   sessions INTEGER NOT NULL DEFAULT 0,

@@ -61,10 +61,11 @@ class SourceUrlParser:
         """The host of the site without ``www.``, for messages."""
         return self.origin.partition("://")[2].removeprefix("www.")
 
-    def own_paths(self) -> tuple[list[bytes], bytes]:
-        """The hosts of the site, without the usual ports, and the path that all of its URLs begin with."""
+    def own_paths(self) -> tuple[list[bytes], bytes, UrlParams]:
+        """The hosts of the site, without the usual ports; the path that all of its URLs begin with; their params."""
         hosts = {origin.partition("://")[2] for origin in (self.origin, *self.alias_origins)}
-        return sorted(host.encode() for host in hosts), self._directory.removeprefix(self.origin).encode() or b"/"
+        path = self._directory.removeprefix(self.origin) or "/"
+        return sorted(host.encode() for host in hosts), path.encode(), self._params
 
     def parse(self, text: str) -> Url | RejectReason:
         """The URL of a path (``/a?b``) or an absolute URL. Other relative references are no URLs."""

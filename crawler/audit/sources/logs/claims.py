@@ -1,8 +1,10 @@
 """Counts the requests of one log and makes claims from the counts, in flat memory."""
 
+import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 from zlib import crc32
@@ -14,7 +16,7 @@ from crawler.audit.sources.logs.bots import OUR_BOT, SEARCH_ENGINES, BotLedger, 
 from crawler.audit.sources.logs.fields import DayCache, LogRow, request_target, target_text
 from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.model import Url
-from crawler.url.params import mask_secrets
+from crawler.url.params import UrlParams, clean_query, mask_secrets
 
 _MAX_AGENTS: Final = 10_000  # agents in the cache
 _MAX_AGENT_LENGTH: Final = 1_000  # bytes of an agent that is cached, and of a longer one that are examined
@@ -44,6 +46,11 @@ _NO_VISITORS: Final[dict[int, int]] = {}
 RequestKey = tuple[str, str, str, int]
 """The first and the last day of a target, the day of its newest answer, and the status of that."""
 
+_MAX_CLEANED: Final = 4_096  # targets in a cache
+_MAX_CLEANED_LENGTH: Final = 1_000  # bytes of a target
+# A query that canonical form leaves as it is, but for the parameters that are dropped.
+_plain_query = re.compile(rb"[A-Za-z0-9._~!$&()*+,;=:@/?-]*+").fullmatch
+
 
 class RequestCount(Struct, gc=False):
     """The requests for one target. ``packed`` has all counts in one number, 32 bits each, by their places.
@@ -51,7 +58,8 @@ class RequestCount(Struct, gc=False):
     One addition for each line is faster than several, and a table of bots for each target would take most of the
     memory. The garbage collector skips these objects. ``status`` is that of the newest answer, on day ``answered``.
     ``visitors`` counts the errors of people, by visitor: the number of the address in the upper 31 bits, that of the
-    agent in the lower 32 bits. ``is_own``: the site has a URL like the target; see :class:`OwnTargets`.
+    agent in the lower 32 bits. ``is_own``: the site has a URL like the target; see :class:`OwnTargets`. ``turn`` is the
+    place in the log of the block with the newest answer: blocks of one log are counted in any order.
     """
 
     last: str = ""
@@ -61,16 +69,17 @@ class RequestCount(Struct, gc=False):
     packed: int = 0
     visitors: dict[int, int] | None = None
     is_own: bool = True
+    turn: int = 0
 
     @property
     def requests(self) -> int:
         """The number of all requests."""
         return (self.packed & COUNT_MASK) + (self.packed >> BOTS * COUNT_BITS & COUNT_MASK)
 
-    def add(self, key: RequestKey, packed: int, visitors: dict[int, int] | None) -> None:
+    def add(self, key: RequestKey, packed: int, visitors: dict[int, int] | None, turn: int) -> None:
         """Add requests that were counted apart: by another process, or for another target of the same URL.
 
-        ``key`` describes them. Of two answers on the same day, theirs counts as the newer one.
+        ``key`` and ``turn`` describe them. Of two answers on the same day, that of the later turn is the newer one.
         """
         first, last, answered, status = key
         self.packed += packed
@@ -79,15 +88,30 @@ class RequestCount(Struct, gc=False):
         if last != self.last or first != self.first:
             self.first = min(self.first or first, first or self.first)
             self.last = max(self.last, last)
-        if status and answered >= self.answered:
-            self.status, self.answered = status, answered
+        if status and (answered > self.answered or (answered == self.answered and turn >= self.turn)):
+            self.status, self.answered, self.turn = status, answered, turn
 
 
 class OwnTargets(Struct, array_like=True, frozen=True):
-    """The targets that are of the site: those on its ``hosts``, or without a host, below the path ``prefix``."""
+    """The targets that are of the site: those on its ``hosts``, or without a host, below the path ``prefix``.
+
+    ``params`` are those of its canonical URLs.
+    """
 
     hosts: list[bytes] = []
     prefix: bytes = b"/"
+    params: UrlParams = UrlParams()
+
+    def clean(self, target: bytes) -> bytes:
+        """The target without the parameters that are dropped, if it has the same canonical URL, else as it is.
+
+        Each link in an advertisement has an ID of its own, so a log may have more of these targets than pages.
+        """
+        path, mark, query = target.partition(b"?")
+        if not mark or self.params.mirror or len(target) > _MAX_CLEANED_LENGTH or not _plain_query(query):
+            return target
+        left = clean_query(query.decode("ascii"), self.params).encode("ascii")
+        return b"%s?%s" % (path, left) if left else path
 
     def has(self, target: bytes) -> bool:
         """Whether a target is one: a path, ``host path``, or an absolute URL after either."""
@@ -106,7 +130,7 @@ def _plain_host(host: bytes) -> bytes:
 
 
 class PackedCounts(Struct, array_like=True, frozen=True):
-    """Counted lines as columns: targets, their counts as bytes, and the index of their days in ``seen``.
+    """Counted lines as columns: targets, their counts as bytes, their turns, and the index of their days in ``seen``.
 
     ``visitors`` are those of the targets that have any, by index. ``successes`` are the numbers of addresses and their
     successful requests, as two arrays of 32 bits. ``bots`` are the requests of bots for the site: day, name, status and
@@ -116,6 +140,7 @@ class PackedCounts(Struct, array_like=True, frozen=True):
     names: list[str]
     targets: list[bytes]
     packed: list[bytes]
+    turns: list[int]
     which: list[int]
     seen: list[RequestKey]
     visitors: dict[int, dict[int, int]]
@@ -129,6 +154,7 @@ class PackedCounts(Struct, array_like=True, frozen=True):
 class RequestCounts:
     """Counts rows, and adds the counts of other processes. ``names`` are the bots by their places in counts.
 
+    ``turn`` is the place of the rows to count in the log: blocks may be counted in any order.
     ``successes`` gets some of the successful requests by address. ``size`` are the bytes of all targets. ``beside``
     counts requests for no page, ``ours`` those by our own crawler. ``bots`` gets the requests of bots for ``own``
     targets.
@@ -144,9 +170,11 @@ class RequestCounts:
     ) -> None:
         self.targets: dict[bytes, RequestCount] = {}
         self.names: list[str] = []
+        self.turn = 0
         self.size = self.beside = self.ours = 0
         self.bots = BotLedger() if bots is None else bots
         self._own = own
+        self._clean = lru_cache(_MAX_CLEANED)(own.clean)
         self._visits: defaultdict[str, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
         self._marks: list[tuple[str, int]] = [("", 0)]  # bot and status, by their places
         self._has_agents = has_agents
@@ -162,8 +190,9 @@ class RequestCounts:
         self._addresses.update([row[0] for row in rows[::_SAMPLE_STEP] if row[3] < b"4"])
         if len(self._addresses) > _MAX_ADDRESSES:
             self._successes.add(*self._take_addresses())
-        counts, agents = self.targets, self._agents
+        counts, agents, turn = self.targets, self._agents, self.turn
         last_when, day, beside, ours = b"", "", 0, 0
+        hour, zone = b"", b"none"  # of the last common time: the day is the same
         visits = self._visits[day]
         for address, when, plain_target, state, agent, host, request in rows:
             target = plain_target or request_target(request or b"")
@@ -176,17 +205,17 @@ class RequestCounts:
                 continue
             if host and host != b"-":
                 target = host + b" " + target
-            count = counts.get(target)
-            if count is None:
-                count = counts[target] = RequestCount(is_own=self._own.has(target))
-                self.size += len(target)
+            count = counts.get(target) or self._count_of(target)
             many, status, mark = answers.get(state) or self._answer(answers, state)
             count.packed += many
             if status >= 400 and answers is self._people and address:
                 self._add_visitor(count, (crc32(address) & _ADDRESS_MASK) << 32 | crc32(agent))
             if when != last_when:
-                last_when, day = when, self._days.day(when)
-                visits = self._visits[day]
+                last_when = when
+                if when[:14] != hour or when[20:] != zone:
+                    hour, zone = (when[:14], when[20:]) if when[2:3] == b"/" else (b"", b"none")
+                    day = self._days.day(when)
+                    visits = self._visits[day]
             if mark and count.is_own:
                 visits[mark] += 1
             if day != count.last:
@@ -196,9 +225,19 @@ class RequestCounts:
                 else:
                     count.first, count.last = count.first or day, day
             if status and day >= count.answered:
-                count.status, count.answered = status, day
+                count.status, count.answered, count.turn = status, day, turn
         self.beside += beside
         self.ours += ours
+
+    def _count_of(self, target: bytes) -> RequestCount:
+        """The count of a target that has none, or needs cleaning."""
+        if b"?" in target:
+            target = self._clean(target)
+            if count := self.targets.get(target):
+                return count
+        count = self.targets[target] = RequestCount(is_own=self._own.has(target))
+        self.size += len(target)
+        return count
 
     def _count_visits(self) -> None:
         """Add the requests of bots so far to ``bots``."""
@@ -218,37 +257,36 @@ class RequestCounts:
             visitors[visitor] = visitors.get(visitor, 0) + 1
 
     def add_counted(self, counted: PackedCounts) -> None:
-        """Add the counts of another process for the rows that follow."""
+        """Add the counts of another process."""
         self.beside += counted.beside
         self.ours += counted.ours
         places = [self._place(name) for name in counted.names]
-        is_same = places == list(range(len(places)))
+        same = next((index for index, place in enumerate(places) if index != place), len(places))
+        moved = (FIRST_BOT + same) * COUNT_BITS  # the counts from here on have other places
         counts = self.targets
         self._successes.add(*counted.successes)
         self.bots.days.update(counted.days)
         for visits in counted.bots:
             self.bots.add(*visits)
-        columns = zip(counted.targets, counted.packed, counted.which, strict=True)
-        for index, (target, packed, which) in enumerate(columns):
+        columns = zip(counted.targets, counted.packed, counted.turns, counted.which, strict=True)
+        for index, (target, packed, turn, which) in enumerate(columns):
             many = int.from_bytes(packed, "little")
-            if not is_same and many >> FIRST_BOT * COUNT_BITS:
+            if many >> moved:
                 many = _reorder(many, places)
             count = counts.get(target)
             visitors = counted.visitors.get(index)
             if count is None:
                 is_own = self._own.has(target)
                 first, last, answered, status = counted.seen[which]
-                counts[target] = RequestCount(last, first, answered, status, many, visitors, is_own)
+                counts[target] = RequestCount(last, first, answered, status, many, visitors, is_own, turn)
                 self.size += len(target) + (_VISITORS_SIZE if visitors else 0)
                 continue
             if visitors:
                 self.size += 0 if count.visitors else _VISITORS_SIZE
-            count.add(counted.seen[which], many, visitors)
+            count.add(counted.seen[which], many, visitors, turn)
 
     def begin(self, names: Sequence[str]) -> None:
-        """Reset all counts, and give the bots the places that these names have."""
-        self.targets, self.size, self.beside, self.ours = {}, 0, 0, 0
-        self.bots = BotLedger()
+        """Give the bots the places that these names have. There are no counts yet."""
         if any(own != name for own, name in zip(self.names, names, strict=False)):
             self.names.clear()
             self._agents.clear()
@@ -256,15 +294,16 @@ class RequestCounts:
         for name in names:
             self._place(name)
 
-    def counted(self) -> PackedCounts:
-        """The counts so far."""
+    def take(self) -> PackedCounts:
+        """The counts so far; begins new ones."""
         counts = self.targets.values()
         table: dict[RequestKey, int] = {}
         self._count_visits()
-        return PackedCounts(
+        packed = PackedCounts(
             names=self.names,
             targets=list(self.targets),
             packed=[count.packed.to_bytes((count.packed.bit_length() + 7) // 8, "little") for count in counts],
+            turns=[count.turn for count in counts],
             which=[
                 table.setdefault((count.first, count.last, count.answered, count.status), len(table))
                 for count in counts
@@ -277,6 +316,9 @@ class RequestCounts:
             beside=self.beside,
             ours=self.ours,
         )
+        self.targets, self.size, self.beside, self.ours = {}, 0, 0, 0
+        self.bots = BotLedger()
+        return packed
 
     def finish(self) -> None:
         """Add the remaining addresses to ``successes`` and requests to ``bots``, at the end of the log."""
@@ -429,7 +471,8 @@ class LogClaimBuilder:
             if url is None:
                 continue
             if url == last:
-                total.add((count.first, count.last, count.answered, count.status), count.packed, count.visitors)
+                key = count.first, count.last, count.answered, count.status
+                total.add(key, count.packed, count.visitors, count.turn)
                 continue
             if last:
                 yield self._claim(last, total)
@@ -470,6 +513,7 @@ class LogClaimBuilder:
             moved=many >> MOVED * COUNT_BITS & COUNT_MASK,
             dead=many >> DEAD * COUNT_BITS & COUNT_MASK,
             status=count.status,
+            turn=count.turn,
             agents=agents,
             visitors=count.visitors or _NO_VISITORS,
         )

@@ -1,7 +1,7 @@
 """Reads one access log: its blocks of lines, the claims from them, and the report of the source."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -33,21 +33,28 @@ class LogOptions(Struct, frozen=True, kw_only=True):
     keep_tokens: bool = False
 
 
+_TABLES: Final = 4  # a process that counts holds so much less than the process that adds all counts up
+
+
 class LogBlock(NamedTuple):
     """A block of lines of a log, b"" at its end.
 
-    ``head`` is the header line that another process needs to parse them. ``read`` are the bytes of the file up to
-    their end.
+    ``turn`` is its place in the log. ``head`` is the header line that another process needs to parse the lines.
+    ``read`` are the bytes of the file up to their end.
     """
 
     log: "AccessLog"
+    turn: int
     text: bytes
     head: bytes
     read: int
 
 
 class AccessLog:
-    """One log being read. Another process can read it too, by its ``format`` option and its first lines, ``sample``."""
+    """One log being read. Another process can read it too, by its ``format`` option and its first lines, ``sample``.
+
+    Such a process holds at most about ``most`` targets.
+    """
 
     def __init__(
         self,
@@ -59,6 +66,7 @@ class AccessLog:
         bots: BotLedger,
     ) -> None:
         self.format = options.format
+        self.most = options.most // _TABLES
         self.sample = file.sample()
         self.report = SourceReport(source=SourceKind.LOG, name=file.name, format=reader.name)
         self._file = file
@@ -84,11 +92,12 @@ class AccessLog:
     def blocks(self) -> Iterator[LogBlock]:
         """All blocks of lines, and the end."""
         head = b""
-        for text in self._file.blocks():
-            yield LogBlock(self, text, head, self.read)
+        turn = 0
+        for turn, text in enumerate(self._file.blocks(), start=1):
+            yield LogBlock(self, turn, text, head, self.read)
             if isinstance(self._reader, W3cLogReader):
                 head = self._reader.header_at_end(text) or head
-        yield LogBlock(self, b"", b"", self.read)
+        yield LogBlock(self, turn + 1, b"", b"", self.read)
 
     def claims(
         self, parts: Iterable[tuple[LogBlock, CountedLines | None]], done: Callable[[int, int], None]
@@ -105,7 +114,7 @@ class AccessLog:
                 if share:
                     counter.add_counted(share)
                 else:
-                    counter.add(block.text)
+                    counter.add(block.text, block.turn)
                 done(block.read, counter.rows - previous_rows)
                 if self._tally.is_full:
                     yield from self._tally.take_rarest()

@@ -18,7 +18,7 @@ from crawler.parse.protocol import LENGTH_PREFIX, bare_environment, encode_messa
 BLOCKS_BEFORE_WORKERS: Final = 16
 """Blocks that this process counts first: starting workers takes as long."""
 BLOCKS_PER_JOB: Final = 6
-"""Blocks of one job. More blocks return fewer repeated targets, but all are held in memory."""
+"""Blocks of one job, which are all held in memory."""
 SMALL_BLOCK: Final = 2**18
 """Bytes of a block that is not worth sending to a worker."""
 _PIPE: Final = 2**20  # bytes of a pipe's buffer, where that can be set
@@ -28,7 +28,8 @@ _decode = msgspec.msgpack.Decoder(CountedLines).decode
 def count_in_parallel(blocks: Iterator[LogBlock], processes: int) -> Generator[tuple[LogBlock, CountedLines | None]]:
     """Blocks in order, with the counts of a worker; None for blocks that the caller must count.
 
-    The blocks of one job of a worker come as one, the last of them. Raises Incomplete when a worker ends unexpectedly.
+    The blocks of one job of a worker come as one, the last of them. A worker keeps the counts of several jobs, so the
+    end of a log comes once for each worker. Raises Incomplete when a worker ends unexpectedly.
     Close the generator to end all workers.
     """
     yield from ((block, None) for block in (islice(blocks, BLOCKS_BEFORE_WORKERS) if processes > 1 else blocks))
@@ -63,6 +64,8 @@ class _TurnQueue:
             self._give(block)
         else:
             self._waiting.append((block, None))
+        if not block.text:
+            self._finish_log(block)
         while self._waiting and (self._waiting[0][1] is None or len(self._waiting) > 4 * self._limit):
             done.append(self._oldest())
         return done
@@ -78,6 +81,7 @@ class _TurnQueue:
             worker.end()
 
     def _give(self, block: LogBlock) -> None:
+        """Give a block to the first idle worker, and start its job when the job is complete."""
         if block.text:
             self._idle[0].take(block)
             self._sent += 1
@@ -86,19 +90,33 @@ class _TurnQueue:
             self._waiting.append((block._replace(text=b""), self._idle.popleft()))
             self._sent = 0
 
+    def _finish_log(self, end: LogBlock) -> None:
+        """Request the counts of a log that the workers have kept."""
+        for worker in self._workers:
+            if worker.keeps_counts:
+                worker.request_counts(end)
+                self._waiting.append((end, worker))
+        self._idle = deque(worker for worker in self._idle if not worker.unread)
+
     def _oldest(self) -> tuple[LogBlock, CountedLines | None]:
         block, worker = self._waiting.popleft()
         if worker is None:
             return block, None
         share = worker.share()
-        self._idle.append(worker)
+        if not worker.unread:  # else it waits until its next answer is read, and would take no text
+            self._idle.append(worker)
         return block, share
 
 
 class _CountProcess:
-    """One worker process. It reads a whole job before it answers, so that no two writers block each other."""
+    """One worker process. It reads a whole job before it answers, so that no two writers block each other.
+
+    ``unread`` are its answers to come. ``keeps_counts``: it may have counts that it has not returned.
+    """
 
     def __init__(self) -> None:
+        self.unread = 0
+        self.keeps_counts = False
         self._process = subprocess.Popen(  # noqa: S603 - our own worker
             worker_command("crawler.audit.sources.logs.worker"),
             stdin=subprocess.PIPE,
@@ -119,10 +137,7 @@ class _CountProcess:
         """Send a block of the current job. Raises Incomplete."""
         with self._living():
             if not self._has_job:
-                log = block.log
-                sample = None if log is self._log else log.sample
-                self._to.write(encode_message(CountJob(log.names, log.format, sample, log.own)))
-                self._log, self._has_job = log, True
+                self._begin(block)
                 if block.head:
                     self._write(block.head)
             self._write(block.text)
@@ -133,11 +148,22 @@ class _CountProcess:
             self._write(b"")
             self._to.flush()
         self._has_job = False
+        self.keeps_counts = True
+        self.unread += 1
+
+    def request_counts(self, end: LogBlock) -> None:
+        """Send a job without text, which returns all counts. Raises Incomplete."""
+        with self._living():
+            self._begin(end)
+        self.count()
 
     def share(self) -> CountedLines:
-        """The counts of the job. Raises Incomplete."""
+        """The next answer. Raises Incomplete."""
         with self._living():
-            return _decode(read_message(self._from) or b"")
+            share = _decode(read_message(self._from) or b"")
+        self.unread -= 1
+        self.keeps_counts = bool(self.unread) or share.counted is None
+        return share
 
     def end(self) -> None:
         """Kill the worker."""
@@ -146,6 +172,12 @@ class _CountProcess:
             self._to.close()
         self._from.close()
         self._process.wait()
+
+    def _begin(self, block: LogBlock) -> None:
+        log = block.log
+        sample = None if log is self._log else log.sample
+        self._to.write(encode_message(CountJob(log.names, block.turn, log.most, log.format, sample, log.own)))
+        self._log, self._has_job = log, True
 
     def _write(self, text: bytes) -> None:
         self._to.write(LENGTH_PREFIX.pack(len(text)))

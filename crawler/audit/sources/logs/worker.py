@@ -39,23 +39,30 @@ def line_form(line: bytes) -> str:
 class CountJob(Struct, array_like=True, frozen=True):
     """A job for a worker. Frames of text follow, then an empty one. ``names`` are the bots known so far.
 
-    ``format`` and ``sample`` determine the format (see :func:`crawler.audit.sources.logs.formats.choose_reader`). The
-    sample is None when the log is the same as in the previous job. ``own`` are the targets of the site.
+    The worker keeps its counts until it has ``most`` targets, or a job has no text: most targets come again. ``turn``
+    is the place of the text in the log. ``format`` and ``sample`` determine the format (see
+    :func:`crawler.audit.sources.logs.formats.choose_reader`). The sample is None when the log is the same as in the
+    previous job. ``own`` are the targets of the site.
     """
 
     names: list[str]
+    turn: int = 0
+    most: int = 0
     format: str = ""
     sample: list[bytes] | None = None
     own: OwnTargets = OwnTargets()
 
 
 class CountedLines(Struct, array_like=True, frozen=True):
-    """The counts of some text: its lines, the unreadable ones with an example, and the requests."""
+    """The counts of some text: its lines, and the unreadable ones with an example.
+
+    ``counted`` are the requests of all text since it was last not None.
+    """
 
     rows: int
     unread: int
     unread_example: bytes
-    counted: PackedCounts
+    counted: PackedCounts | None
 
 
 class LineCounter:
@@ -75,8 +82,9 @@ class LineCounter:
         self.unread_example = b""
         self._verifier = verifier
 
-    def add(self, text: bytes) -> None:
-        """Count whole lines."""
+    def add(self, text: bytes, turn: int) -> None:
+        """Count whole lines. ``turn`` is their place in the log."""
+        self.counts.turn = turn
         rows, others = self.reader.rows(text)
         others = [line for line in others if line and not line.isspace()]
         self.rows += len(rows) + len(others)
@@ -86,20 +94,24 @@ class LineCounter:
         self.counts.add(self._verifier.verify(rows) if self._verifier else rows)
 
     def add_counted(self, share: CountedLines) -> None:
-        """Add the counts of another process for the lines that follow."""
+        """Add the counts of another process."""
         self.rows += share.rows
         self.unread += share.unread
         self.unread_example = self.unread_example or share.unread_example
-        self.counts.add_counted(share.counted)
+        if share.counted:
+            self.counts.add_counted(share.counted)
 
-    def count_texts(self, texts: deque[bytes], names: list[str]) -> CountedLines:
-        """Count and empty ``texts``. ``names`` are the bots known so far."""
-        self.counts.begin(names)
+    def count_texts(self, texts: deque[bytes], job: CountJob) -> CountedLines:
+        """Count and empty the ``texts`` of a job."""
+        if not self.counts.targets:
+            self.counts.begin(job.names)
         self.rows = self.unread = 0
         self.unread_example = b""
+        is_end = not texts
         while texts:
-            self.add(texts.popleft())
-        return CountedLines(self.rows, self.unread, self.unread_example, self.counts.counted())
+            self.add(texts.popleft(), job.turn)
+        is_due = is_end or len(self.counts.targets) >= job.most
+        return CountedLines(self.rows, self.unread, self.unread_example, self.counts.take() if is_due else None)
 
 
 _decode = msgspec.msgpack.Decoder(CountJob).decode
@@ -121,7 +133,7 @@ def main() -> None:
         if counter is None or text is None:
             return
         try:
-            sink.write(encode_message(counter.count_texts(texts, job.names)))
+            sink.write(encode_message(counter.count_texts(texts, job)))
             sink.flush()
         except BrokenPipeError:  # the parent process has ended
             os._exit(0)

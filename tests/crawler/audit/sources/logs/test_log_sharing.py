@@ -12,6 +12,7 @@ import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from crawler.audit.source_record import SourceProgress, SourceRecord, SourceReport
 from crawler.audit.sources.logs import files, parallel
@@ -19,7 +20,7 @@ from crawler.audit.sources.logs.claims import OwnTargets
 from crawler.audit.sources.logs.formats import choose_reader
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import read_logs
-from crawler.audit.sources.logs.worker import CountedLines, LineCounter
+from crawler.audit.sources.logs.worker import CountedLines, CountJob, LineCounter
 from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import Incomplete
 from crawler.model import Url
@@ -44,16 +45,18 @@ _line = st.builds(
     st.sampled_from(["00", "12", "23"]),
     st.sampled_from(["+0000", "+0100", "-0800"]),
     st.sampled_from(["GET", "GET", "HEAD", "POST"]),
-    st.sampled_from(["/", "/a", "/b?c=1", "/style.css"]),
+    st.sampled_from(["/", "/a", "/a?gclid=x", "/b?c=1", "/b?gclid=y&c=1", "/style.css"]),
     st.sampled_from(["200", "301", "404", "499", "-"]),
     st.sampled_from(AGENTS),
 )
 _lines = st.lists(st.one_of(_line, st.sampled_from(["", "no line of a log"])), max_size=40)
 
 
-@given(_lines, st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40)), max_size=8))
-@settings(max_examples=150, deadline=None)
-def test_ours_any_cut_among_any_number_gives_what_one_gives(lines: list[str], cuts: list[tuple[int, int]]) -> None:
+@given(_lines, st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40)), max_size=8), st.integers(0, 5))
+@settings(max_examples=300, deadline=None)
+def test_ours_any_cut_among_any_number_gives_what_one_gives(
+    lines: list[str], cuts: list[tuple[int, int]], most: int
+) -> None:
     sample = [b'1.2.3.4 - - [21/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 12 "-" "x"']
     text = [f"{line}\n".encode() for line in lines]
 
@@ -63,24 +66,26 @@ def test_ours_any_cut_among_any_number_gives_what_one_gives(lines: list[str], cu
         return LineCounter(reader, OwnTargets())
 
     whole, parts, others = counter(), counter(), [counter() for _ in range(2)]
-    whole.add(b"".join(text))
-    before: deque[tuple[LineCounter, deque[bytes], list[str]]] = deque()
-    for who, upto in [*cuts, (0, len(text))]:
+    whole.add(b"".join(text), 1)
+    before: deque[tuple[LineCounter, deque[bytes], CountJob]] = deque()
+    for turn, (who, upto) in enumerate([*cuts, (0, len(text))], start=1):
         piece, text = text[:upto], text[upto:]
         if who == 0:  # counted where all comes together, as the first blocks are
             _take(parts, before, upto=0)
-            parts.add(b"".join(piece))
+            parts.add(b"".join(piece), turn)
         else:
-            before.append((others[who - 1], deque(piece), list(parts.counts.names)))
+            job = CountJob(list(parts.counts.names), turn, most)
+            before.append((others[who - 1], deque(piece), job))
             _take(parts, before, upto=1)  # so that names are asked for before those of another are known
+    before.extend((counter, deque(), CountJob(list(parts.counts.names))) for counter in others)
     _take(parts, before, upto=0)
     assert _said(parts) == _said(whole)
 
 
-def _take(parts: LineCounter, waiting: deque[tuple[LineCounter, deque[bytes], list[str]]], upto: int) -> None:
+def _take(parts: LineCounter, waiting: deque[tuple[LineCounter, deque[bytes], CountJob]], upto: int) -> None:
     while len(waiting) > upto:
-        counter, piece, names = waiting.popleft()
-        share = counter.count_texts(piece, names)
+        counter, piece, job = waiting.popleft()
+        share = counter.count_texts(piece, job)
         parts.add_counted(msgspec.msgpack.decode(msgspec.msgpack.encode(share), type=CountedLines))
 
 
@@ -169,7 +174,7 @@ def read(
 ) -> tuple[list[SourceReport], list[dict[Url, SourceRecord]], list[SourceProgress]]:
     accounts, claims, seen = [], [], list[SourceProgress]()
     for account, found in read_logs(logs, ADDRESSES, LogOptions(processes=processes), seen.append):
-        claims.append({claim.url: claim for claim in found})
+        claims.append({claim.url: replace(claim, turn=0) for claim in found})  # a job has one turn for its blocks
         accounts.append(account)
     return accounts, claims, seen
 
