@@ -5,7 +5,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from heapq import nsmallest
 from typing import Final
 from zlib import crc32
 
@@ -33,7 +33,11 @@ _OURSELVES: Final[dict[bytes, Answer]] = {}
 _MAX_ADDRESSES: Final = 50_000  # in memory
 _SAMPLE_STEP: Final = 4  # of the rows, one in so many counts for the successes of its address
 MAX_VISITORS: Final = 64
-"""Visitors of one target whose errors are counted: a sample of them."""
+"""Visitors of one target whose errors are counted.
+
+Of more, those with the least numbers, mixed with that of the target, are the sample: the same in whatever order the
+lines are counted.
+"""
 _ADDRESS_MASK: Final = 2**31 - 1  # SQLite's integers have a sign
 _VISITORS_SIZE: Final = 400  # bytes of those of a target, roughly
 _SLOTS: Final = 2**20  # of the requests by address
@@ -59,7 +63,8 @@ class RequestCount(Struct, gc=False):
     memory. The garbage collector skips these objects. ``status`` is that of the newest answer, on day ``answered``.
     ``visitors`` counts the errors of people, by visitor: the number of the address in the upper 31 bits, that of the
     agent in the lower 32 bits. ``is_own``: the site has a URL like the target; see :class:`OwnTargets`. ``turn`` is the
-    place in the log of the block with the newest answer: blocks of one log are counted in any order.
+    place in the log of the block with the newest answer: blocks of one log are counted in any order. ``mixer`` mixes
+    the numbers of visitors; ``bound`` is the greatest mixed number of a whole sample, -1: not known.
     """
 
     last: str = ""
@@ -70,6 +75,8 @@ class RequestCount(Struct, gc=False):
     visitors: dict[int, int] | None = None
     is_own: bool = True
     turn: int = 0
+    mixer: int = 0
+    bound: int = -1
 
     @property
     def requests(self) -> int:
@@ -84,7 +91,8 @@ class RequestCount(Struct, gc=False):
         first, last, answered, status = key
         self.packed += packed
         if visitors:
-            self.visitors = _add_up(self.visitors or {}, visitors)
+            self.visitors = _add_up(self.visitors or {}, visitors, self.mixer)
+            self.bound = -1
         if last != self.last or first != self.first:
             self.first = min(self.first or first, first or self.first)
             self.last = max(self.last, last)
@@ -235,7 +243,7 @@ class RequestCounts:
             target = self._clean(target)
             if count := self.targets.get(target):
                 return count
-        count = self.targets[target] = RequestCount(is_own=self._own.has(target))
+        count = self.targets[target] = RequestCount(is_own=self._own.has(target), mixer=_mixer(target))
         self.size += len(target)
         return count
 
@@ -253,8 +261,14 @@ class RequestCounts:
         if visitors is None:
             visitors = count.visitors = {}
             self.size += _VISITORS_SIZE
-        if visitor in visitors or len(visitors) < MAX_VISITORS:
-            visitors[visitor] = visitors.get(visitor, 0) + 1
+        if visitor in visitors:
+            visitors[visitor] += 1
+        elif len(visitors) < MAX_VISITORS:
+            visitors[visitor] = 1
+        elif count.bound < 0 or visitor ^ count.mixer < count.bound:
+            visitors[visitor] = 1
+            del visitors[max(visitors, key=count.mixer.__xor__)]
+            count.bound = max(map(count.mixer.__xor__, visitors))
 
     def add_counted(self, counted: PackedCounts) -> None:
         """Add the counts of another process."""
@@ -278,7 +292,8 @@ class RequestCounts:
             if count is None:
                 is_own = self._own.has(target)
                 first, last, answered, status = counted.seen[which]
-                counts[target] = RequestCount(last, first, answered, status, many, visitors, is_own, turn)
+                mixer = _mixer(target)
+                counts[target] = RequestCount(last, first, answered, status, many, visitors, is_own, turn, mixer)
                 self.size += len(target) + (_VISITORS_SIZE if visitors else 0)
                 continue
             if visitors:
@@ -391,10 +406,16 @@ class AddressCounts:
         return self._slots[(visitor >> 32) % _SLOTS]
 
 
-def _add_up(one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
+def _mixer(target: bytes) -> int:
+    return crc32(target) << 31  # in the bits of the address
+
+
+def _add_up(one: dict[int, int], other: dict[int, int], mixer: int) -> dict[int, int]:
     """The visitors of both, as far as they are counted."""
     both = one | {visitor: one.get(visitor, 0) + count for visitor, count in other.items()}
-    return dict(islice(both.items(), MAX_VISITORS))
+    if len(both) <= MAX_VISITORS:
+        return both
+    return {visitor: both[visitor] for visitor in nsmallest(MAX_VISITORS, both, key=mixer.__xor__)}
 
 
 def _reorder(many: int, places: list[int]) -> int:

@@ -206,6 +206,16 @@ def test_ours_several_processes_say_of_several_logs_what_one_says(logs: list[str
 
 
 @pytest.mark.usefixtures("small")
+def test_ours_several_processes_sample_the_visitors_that_one_samples(tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    text = '10.0.{}.{} - - [21/Nov/2026:10:00:00 +0000] "GET /gone{} HTTP/1.1" 404 12 "-" "{}"\n'
+    log.write_text("".join(text.format(n * 7 % 256, n % 199, n % 3, AGENTS[0]) for n in range(3_000)))
+    (_, (one,), _), (_, (several,), _) = read([str(log)], 1), read([str(log)], 3)
+    assert [len(record.visitors) for record in one.values()] == [64] * 3
+    assert several == one
+
+
+@pytest.mark.usefixtures("small")
 def test_ours_a_process_that_is_killed_ends_the_reading_in_a_sentence(logs: list[str]) -> None:
     reading = read_logs(logs[1:], ADDRESSES, LogOptions(processes=2, most=90), lambda _: None)
     _, found = next(reading)
