@@ -9,11 +9,10 @@ from typing import Any, Final, TypeVar
 import anyio
 import msgspec
 
-from crawler.audit.report.layout import output_width
+from crawler.audit.report.layout import TableColumn, output_width, table_lines
 from crawler.cli.options import config_from_flags
 from crawler.cli.run_sites import check_site, site_plans
 from crawler.cli.sites import shared_config
-from crawler.cli.text_tables import TableColumn, table_lines
 from crawler.config.config import Config
 from crawler.config.secrets import reveal_secret
 from crawler.errors import UsageError, single_error
@@ -21,8 +20,8 @@ from crawler.fleet.status import FILTERS, FleetSiteStatus, FleetStatus, WorkerSt
 from crawler.fleet.worker import database_url
 from crawler.run.options import loop_options
 from crawler.schedule.site_state import Attempt
+from crawler.schedule.status import attempt_text, duration_text, long_local_time, time_ahead, zones
 from crawler.schedule.web.server import bind_socket
-from crawler.schedule.wording import attempt_text, duration_text, long_local_time, time_ahead, zones
 from crawler.units import count_text
 from sitemap import safe
 

@@ -2,7 +2,7 @@
 
 A claim that its worker neither confirmed nor gave back stays: the notice may have been sent before the worker died.
 ``fleet status`` shows it, and only a person can know whether to send it again.
-See ``crawler/notify/claims.py`` for the side of the run.
+See ``crawler/notify/delivery.py`` for the side of the run.
 """
 
 from collections import deque
@@ -14,7 +14,7 @@ import anyio.lowlevel
 from msgspec.structs import replace
 
 from crawler.fleet.database import FleetDatabase, FleetUnavailable
-from crawler.notify.claims import ClaimAnswer, ClaimMessage, decode_claim, encode_answer
+from crawler.notify.delivery import ClaimAnswer, ClaimMessage, decode_claim, encode_answer
 
 _KEEP_DAYS: Final = 7  # a run is repeated long before
 _RETRY: Final = 1.0  # seconds until the database is tried again

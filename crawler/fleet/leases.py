@@ -20,7 +20,7 @@ from crawler.schedule.history import ATTEMPT_COLUMNS, read_attempt
 from crawler.schedule.queue import replayed_state
 from crawler.schedule.site import build_schedule
 from crawler.schedule.site_state import Attempt, PlannedAttempt, SiteSchedule, SiteState, Trigger
-from crawler.state.lease import LeaseLost
+from crawler.state.lock import LeaseLost
 from crawler.state.runs import RunResult, RunStatus
 
 log = logging.getLogger(__name__)

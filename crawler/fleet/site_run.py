@@ -25,7 +25,7 @@ from crawler.fleet.state_store import SnapshotStore
 from crawler.publish.write import existing_sitemap
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.site import scheduled_site
-from crawler.state.lease import LeaseLost, boot_time, lease_line
+from crawler.state.lock import LeaseLost, boot_time, lease_line
 from crawler.state.runs import RunResult, RunStatus
 from crawler.state.schema import STATE_DB
 

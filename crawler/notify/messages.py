@@ -10,11 +10,10 @@ from msgspec.structs import replace
 from crawler.audit.compare import history
 from crawler.audit.summary import AuditSummary
 from crawler.config.plan import AUDIT, CrawlPlan
-from crawler.notify.claims import claim_key
+from crawler.notify.delivery import claim_key, send_with_retry
 from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery, audit_channel_key
 from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import MessageChannel, Notice, Occasion, SendResult, SendStatus
-from crawler.notify.retry import send_with_retry
 from crawler.notify.session import NotifySession, subject_of
 from crawler.publish.changes import ChangeCounts, ChangeSample
 from crawler.publish.recent_feed import recent_feed_url

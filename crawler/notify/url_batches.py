@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 
-from crawler.notify.claims import claim_key
+from crawler.notify.delivery import catch_all, claim_key, send_with_retry
 from crawler.notify.ledger import DeliveryCursor, RefusedDelivery
 from crawler.notify.ledger_status import DeliveryReport
 from crawler.notify.notice import BatchChannel, SendResult, SendStatus
-from crawler.notify.retry import catch_all, send_with_retry
 from crawler.notify.session import NotifySession, subject_of
 from crawler.publish.changes import Change
 from crawler.units import count_text

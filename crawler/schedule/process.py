@@ -31,7 +31,7 @@ class SiteJob(Struct, frozen=True, kw_only=True):
     start of the attempt as a Unix time; ``shutdown_timeout`` is in seconds, from the close of the pipe. ``may_audit``:
     a due audit may follow; otherwise it is left to the next run. ``is_linked``: the run asks its parent before it
     sends requests to an origin, and before it sends a notice. ``lease_until`` is the deadline of its lease, see
-    ``crawler/state/lease.py``. ``may_replace``: it may replace files in the output directory that its state does not
+    ``crawler/state/lock.py``. ``may_replace``: it may replace files in the output directory that its state does not
     know.
     """
 
@@ -52,7 +52,7 @@ class RunLink(Protocol):
     """What the process of a run and its parent tell each other, besides the job and the results."""
 
     deadline: float
-    """Of the lease at the start, see ``crawler/state/lease.py``; infinity for none."""
+    """Of the lease at the start, see ``crawler/state/lock.py``; infinity for none."""
     owns_output: bool
     """Whether the files in the output directory are the site's own, also when its state does not know them."""
 

@@ -30,7 +30,7 @@ from crawler.crawl.engine import FinishReason, Watch
 from crawler.crawl.progress import ProgressLogger
 from crawler.errors import Incomplete, SiteatlasError
 from crawler.fetch.permits import SharedOrigins, decode_grants, encode_message, use_permits
-from crawler.notify.claims import SharedClaims, encode_claim, use_claims
+from crawler.notify.delivery import SharedClaims, encode_claim, use_claims
 from crawler.notify.ledger_status import NotifyResult, NotifyStatus, notify_status
 from crawler.notify.notify import send_notifications
 from crawler.publish.upload.upload import why_not_uploaded
@@ -39,7 +39,7 @@ from crawler.run.regenerate import crawl_and_report
 from crawler.run.report import Report, run_result, run_result_of_error
 from crawler.schedule.process import SiteJob
 from crawler.schedule.site_state import Attempt
-from crawler.state.lease import RUN_LEASE, boot_time
+from crawler.state.lock import RUN_LEASE, boot_time
 from crawler.state.runs import Run, RunResult, RunStatus, RunStore
 from crawler.state.schema import STATE_DB
 from crawler.state.store import lock_state

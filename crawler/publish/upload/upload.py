@@ -33,8 +33,7 @@ from crawler.publish.upload.target import (
     parse_target_address,
     target_name,
 )
-from crawler.state.lease import RUN_LEASE
-from crawler.state.lock import hold_lock
+from crawler.state.lock import RUN_LEASE, hold_lock
 from crawler.state.runs import Run
 
 T = TypeVar("T")

@@ -12,10 +12,17 @@ from postgres_server import PostgresServer
 from crawler.config.sections import NotifyConfig
 from crawler.fleet.database import FleetDatabase, initialize, open_fleet
 from crawler.fleet.deliveries import RunDeliveries, forget_deliveries
-from crawler.notify.claims import ClaimMessage, NoClaims, SharedClaims, claim_key, encode_claim, use_claims
+from crawler.notify.delivery import (
+    ClaimMessage,
+    NoClaims,
+    SharedClaims,
+    claim_key,
+    encode_claim,
+    send_with_retry,
+    use_claims,
+)
 from crawler.notify.notice import SendResult, SendStatus
-from crawler.notify.retry import send_with_retry
-from crawler.state.lease import RUN_LEASE, LeaseLost
+from crawler.state.lock import RUN_LEASE, LeaseLost
 
 pytestmark = pytest.mark.anyio
 
