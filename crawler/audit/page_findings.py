@@ -14,6 +14,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from random import Random
 from typing import Final
 
 import msgspec
@@ -91,7 +92,8 @@ class PageFindings:
         self._limits = limits
         self.copies = copies
         self._best = best
-        self._unread = UnreadPages(graph, unread, node_names(db).urls) if unread else None
+        draw = Random(len(unread)).choice  # noqa: S311 - the same draws in each audit
+        self._unread = UnreadPages(graph, unread, node_names(db).urls, draw) if unread else None
         self._found = Counter[str]()  # findings by the kind of mistake; only with unread pages
         self._has_sitemap = has_sitemap
         self._is_listing_whole = is_listing_whole

@@ -4,11 +4,10 @@ A page that failed, and that no earlier visit read, may link to anything. But it
 and to those that link back to it, and apart from these it is likely to link to as much as pages with a similar URL do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import compress
 from math import inf, sqrt
-from random import Random
 from statistics import fmean, pstdev
 from typing import Final, NamedTuple
 
@@ -34,12 +33,15 @@ class MistakenFindings(NamedTuple):
 
 
 class UnreadPages:
-    """The nodes ``unread`` of a graph. ``urls`` are by node."""
+    """The nodes ``unread`` of a graph. ``urls`` are by node; ``draw`` chooses one of some nodes at random."""
 
-    def __init__(self, graph: LinkGraph, unread: Sequence[int], urls: Sequence[str]) -> None:
+    def __init__(
+        self, graph: LinkGraph, unread: Sequence[int], urls: Sequence[str], draw: Callable[[list[int]], int]
+    ) -> None:
         self._graph = graph
         self._unread = unread
         self._urls = urls
+        self._draw = draw
 
     def may_link_to(self, node: int) -> bool:
         """Whether an unread page is likely to link to a node, or to its island."""
@@ -74,11 +76,10 @@ class UnreadPages:
         graph = self._graph
         work = len(graph.edges) + len(graph.nodes)
         draws = min(_MAX_DRAWS, max(_MIN_DRAWS, _MAX_WORK // work))
-        dice = Random(len(self._unread))  # noqa: S311 - the same draws in each audit
         similar = self._similar()
         if not all(similar):  # nothing is known about pages like these
             return MistakenFindings(inf, inf, inf)
-        lost = [self._lost({dice.choice(group) for group in similar}, min_inlinks, max_clicks) for _ in range(draws)]
+        lost = [self._lost({self._draw(group) for group in similar}, min_inlinks, max_clicks) for _ in range(draws)]
         upper = (fmean(counts) + 2 * pstdev(counts) / sqrt(draws) + 1 / draws for counts in zip(*lost, strict=True))
         return MistakenFindings(*upper)
 
