@@ -187,7 +187,7 @@ def _unsure(status: FleetStatus, width: int) -> Iterator[str]:
     zone = zones(notice.at for notice in status.unsure)
     columns = [TableColumn(f"at ({zone})", is_text=True), TableColumn("site", is_text=True, shrinks=True)]
     columns.append(TableColumn("notification", is_text=True, shrinks=True))
-    rows = [(long_local_time(each.at), each.site, safe(each.what or "unknown")) for each in status.unsure]
+    rows = [(long_local_time(notice.at), notice.site, safe(notice.what or "unknown")) for notice in status.unsure]
     yield from table_lines(columns, rows, width)
 
 
@@ -197,7 +197,10 @@ def _workers(workers: Sequence[WorkerStatus], width: int) -> Iterator[str]:
         return
     columns = [TableColumn("worker", is_text=True, shrinks=True), TableColumn("host", 1, is_text=True, shrinks=True)]
     columns += [TableColumn("version", 2), TableColumn("runs"), TableColumn("seen", 3)]
-    rows = [(each.id, each.host, each.version, f"{each.running} of {each.slots}", _seen(each)) for each in workers]
+    rows = [
+        (worker.id, worker.host, worker.version, f"{worker.running} of {worker.slots}", _seen(worker))
+        for worker in workers
+    ]
     yield from table_lines(columns, rows, width)
 
 
@@ -219,8 +222,12 @@ def _runs(attempts: Sequence[Attempt], width: int) -> Iterator[str]:
     columns = [TableColumn(f"began ({zone})", is_text=True), TableColumn("site", is_text=True, shrinks=True)]
     columns.append(TableColumn("result", is_text=True, shrinks=True))
     rows = [
-        (long_local_time(each.began), each.site, safe(attempt_text(each) if each.ended else _unended(each)))
-        for each in attempts
+        (
+            long_local_time(attempt.began),
+            attempt.site,
+            safe(attempt_text(attempt) if attempt.ended else _unended(attempt)),
+        )
+        for attempt in attempts
     ]
     yield from table_lines(columns, rows, width)
 

@@ -146,8 +146,8 @@ async def send_test_messages(plan: CrawlPlan, name: str, only: str = "", clock: 
     async with _channels_and_site(plan) as (channels, _):
         reports = []
         for engine in _selected(channels.batch_channels, only):
-            ready = await catch_all(partial(engine.check_ready, authority(plan.seed)))
-            reports.append(_test_report(engine.key, ready))
+            result = await catch_all(partial(engine.check_ready, authority(plan.seed)))
+            reports.append(_test_report(engine.key, result))
         for channel in _selected(channels.operator_channels, only):
             notice = Notice(
                 site=name,
