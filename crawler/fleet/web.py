@@ -201,6 +201,7 @@ class _Endpoints:
             site=found[0],
             condition=site_condition(found[0]),
             runs=runs[:MAX_RUNS],
+            active=[run.number for run in runs[:1] if found[0].running and before is None],
             before=before,
             older=runs[MAX_RUNS - 1].number if len(runs) > MAX_RUNS else None,
             result=status_text,

@@ -9,6 +9,7 @@ import logging
 import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from enum import StrEnum
 from typing import Final, Literal, Protocol, TypeVar
 
 import anyio
@@ -36,11 +37,19 @@ class ClaimMessage(Struct, frozen=True):
     what: str = ""
 
 
+class ClaimResult(StrEnum):
+    """Whether a run may send a notice, and if not, why."""
+
+    GRANTED = "granted"
+    SENT = "sent"  # another worker sent it
+    UNSURE = "unsure"  # another worker failed while it sent it: only a person may have it sent again
+
+
 class ClaimAnswer(Struct, frozen=True):
-    """Whether the run may send a notice; False: it was sent before."""
+    """The answer to a run that wants to send a notice."""
 
     notice: str
-    may_send: bool
+    result: ClaimResult
 
 
 def claim_key(channel: str, *content: object) -> str:
@@ -68,8 +77,8 @@ def encode_answer(answer: ClaimAnswer) -> bytes:
 class Claims(Protocol):
     """Asked before a notice is sent, and told how that ended."""
 
-    async def may_send(self, notice: str, what: str = "") -> bool:
-        """Claim a notice about ``what``; False when another process claimed it. Raises LeaseLost."""
+    async def claim(self, notice: str, what: str = "") -> ClaimResult:
+        """Claim a notice about ``what``. Raises LeaseLost."""
 
     def end(self, notice: str, *, is_sent: bool) -> None:
         """A claimed notice was sent, or could not be sent, so that its claim ends."""
@@ -78,9 +87,9 @@ class Claims(Protocol):
 class NoClaims:
     """For a process that no other one can double."""
 
-    async def may_send(self, notice: str, what: str = "") -> bool:  # noqa: ARG002
-        """Always."""
-        return True
+    async def claim(self, notice: str, what: str = "") -> ClaimResult:  # noqa: ARG002
+        """Always granted."""
+        return ClaimResult.GRANTED
 
     def end(self, notice: str, *, is_sent: bool) -> None:
         """Nothing to note."""
@@ -91,9 +100,9 @@ class SharedClaims:
 
     def __init__(self, send: Callable[[ClaimMessage], None]) -> None:
         self._send = send
-        self._answers: dict[str, bool] = {}
+        self._answers: dict[str, ClaimResult] = {}
 
-    async def may_send(self, notice: str, what: str = "") -> bool:
+    async def claim(self, notice: str, what: str = "") -> ClaimResult:
         """Ask the parent, and wait for its answer. Raises LeaseLost when the lease ends before."""
         self._answers.pop(notice, None)
         self._send(ClaimMessage(notice, "ask", what))
@@ -111,7 +120,7 @@ class SharedClaims:
         if not line.startswith(_ANSWER):
             return False
         answer = msgspec.json.decode(line[len(_ANSWER) :], type=ClaimAnswer)
-        self._answers[answer.notice] = answer.may_send
+        self._answers[answer.notice] = answer.result
         return True
 
 
@@ -130,6 +139,12 @@ def use_claims(claims: Claims) -> None:
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
+_NOT_SENT: Final = {
+    ClaimResult.SENT: SendResult.accepted("another worker of the fleet sent it"),
+    ClaimResult.UNSURE: SendResult.refused(
+        "it may have been sent: a worker of the fleet failed while it sent it (siteatlas fleet status)"
+    ),
+}
 
 
 async def send_with_retry(
@@ -142,12 +157,13 @@ async def send_with_retry(
     """Send a message, and retry it while it is deferred, unless the receiver's requested delay is too long.
 
     ``is_worth`` decides before each further try. A message still DEFERRED at the end is left to a later process. One
-    with a ``notice`` (its :func:`claim_key`) that another worker of a fleet sent is not sent.
+    with a ``notice`` (its :func:`claim_key`) that another worker of a fleet sent, or may have sent, is not sent.
     ``what`` tells an operator what it is about.
     """
     try:
-        if notice and not await run_claims().may_send(notice, what):
-            return SendResult.accepted("another worker of the fleet sent it")
+        claim = await run_claims().claim(notice, what) if notice else ClaimResult.GRANTED
+        if claim is not ClaimResult.GRANTED:
+            return _NOT_SENT[claim]
         retries = Retries(RetryPolicy(section.attempts - 1, section.retry_delay, math.inf, section.max_retry_after))
         async for _ in retries:
             result = await catch_all(send)

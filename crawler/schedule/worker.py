@@ -33,6 +33,7 @@ from crawler.fetch.permits import SharedOrigins, decode_grants, encode_message, 
 from crawler.notify.delivery import SharedClaims, encode_claim, use_claims
 from crawler.notify.ledger_status import NotifyResult, NotifyStatus, notify_status
 from crawler.notify.notify import send_notifications
+from crawler.notify.session import ReplayRequest
 from crawler.publish.upload.upload import why_not_uploaded
 from crawler.run.options import RunOptions, loop_options
 from crawler.run.regenerate import crawl_and_report
@@ -187,7 +188,8 @@ def _notify(plan: CrawlPlan, job: SiteJob) -> RunResult:
     async def send() -> NotifyResult:
         if not plan.config.notify.enabled:
             return NotifyResult()
-        return await send_notifications(plan, job.name, ended=_last_scheduled_result(plan, job.last))
+        again = ReplayRequest(notices=frozenset(job.wanted))
+        return await send_notifications(plan, job.name, ended=_last_scheduled_result(plan, job.last), again=again)
 
     status = _notify_status(plan)
     announced = anyio.run(send, backend_options=loop_options())

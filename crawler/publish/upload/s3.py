@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
-from typing import Any, Final, Self, TypeVar
+from typing import Any, BinaryIO, Final, Self, TypeVar
 from urllib.parse import urlsplit
 
 import anyio.to_thread
@@ -27,6 +27,7 @@ from crawler.config.secrets import mask_password, reveal_secret
 from crawler.config.sections import UploadConfig
 from crawler.errors import UsageError
 from crawler.publish.upload.target import LocalFile, RemoteFile, S3Address, UploadError, target_name
+from crawler.state.lock import RUN_LEASE
 
 T = TypeVar("T")
 
@@ -416,13 +417,26 @@ class S3Target:
                 if local is None:
                     return dict(method(Bucket=self._bucket.name, **params))
                 with local.open() as body:
-                    return dict(method(Bucket=self._bucket.name, Body=body, **params))
+                    return dict(method(Bucket=self._bucket.name, Body=_LeasedBody(body), **params))
             except Exception as error:
                 if operation == "head_object" and is_missing(error):
                     return {}
                 raise
 
         return await self._bucket.call(act, send)
+
+
+class _LeasedBody:
+    """The body of a PUT. Raises LeaseLost where the lease of the run ended meanwhile: half a body stores nothing."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        RUN_LEASE.check()
+        return self._file.read(size)
 
 
 def _etag(response: dict[str, Any]) -> str:
