@@ -14,9 +14,8 @@ from scripted import Answer, Route, Site, links, scripted
 
 from crawler.audit.report.layout import fit
 from crawler.cli.why.explain import Explanation
-from crawler.cli.why.lookup import explain_urls, story_lines
-from crawler.cli.why.sites import known_sites, site_for_url
-from crawler.cli.why.wording import StoryTopic
+from crawler.cli.why.lookup import explain_urls, known_sites, site_for_url, story_lines
+from crawler.cli.why.story import StoryTopic
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.errors import UsageError
 from crawler.model import DiscoveredBy, DiscoveredUrl, Url

@@ -21,7 +21,7 @@ from crawler.audit.finding import (
     UncrawledPage,
 )
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.segments import Segments
+from crawler.audit.patterns import Segments
 from crawler.audit.source_record import SourceKind
 from crawler.audit.sources.logs.bots import DOMAINS, BotKind, bot_kind
 from crawler.audit.statistics import OTHER_SECTIONS, Statistics, depth_label

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from crawler.audit.discovery.check import check_discovery, check_one_robots_txt
 from crawler.audit.discovery.patch import RobotsTxtPatch, apply_patch, build_patch
-from crawler.audit.discovery.result import (
+from crawler.audit.discovery.readers import (
     CheckStatus,
     Declaration,
     DiscoveryCheck,

@@ -68,6 +68,7 @@ class RunOrigins:
 
     deadline = math.inf  # the lease of the site is another matter
     owns_output = False
+    wanted: Sequence[str] = ()
 
     def __init__(self, broker: "OriginBroker", site: str, epoch: int) -> None:
         self.site, self.epoch = site, epoch

@@ -5,7 +5,7 @@ Whatever happens, the run is recorded under the epoch of its lease, or not at al
 
 import logging
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Final
@@ -25,7 +25,7 @@ from crawler.fleet.state_store import SnapshotStore
 from crawler.publish.write import existing_sitemap
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.site import scheduled_site
-from crawler.state.lease import LeaseLost, boot_time, lease_line
+from crawler.state.lock import LeaseLost, boot_time, lease_line
 from crawler.state.runs import RunResult, RunStatus
 from crawler.state.schema import STATE_DB
 
@@ -50,6 +50,7 @@ class LeasedRun:
         self.is_lost = False
         self.generation = lease.generation
         self.owns_output = False
+        self.wanted: Sequence[str] = lease.wanted
         self.origins: RunOrigins | None = None
         self.deliveries: RunDeliveries | None = None
         self._put, self._deadlines = create_memory_object_stream[float](math.inf)

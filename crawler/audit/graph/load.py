@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler.audit.finding import LinkSuggestion
-from crawler.audit.graph.arrays import Edges, Nodes
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.link_kind import STATE_CODES
-from crawler.audit.graph.link_suggestions import LinkSuggestions
-from crawler.audit.graph.redirect_targets import RedirectTargets
+from crawler.audit.graph.links import STATE_CODES, Edges, Nodes
+from crawler.audit.graph.suggestions import LinkSuggestions, RedirectTargets
 from crawler.model import DiscoveredBy, DocumentKind, Page, State, Url
 from crawler.parse.snapshot.blocks import parse_blocks
 from crawler.state.database import storage_errors
