@@ -252,7 +252,7 @@ def in_memory(site: Made) -> Iterator[Served]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fetcher, ReqwestTransports.__name__, lambda *_: CallerTransport(served))
         patch.setattr(visit, "ParsePool", InPlace)
-        patch.setattr(cache, "MAX_RETRIES", RetryPolicy())  # no other name of the site ever answers: nothing to wait for
+        patch.setattr(cache, "MAX_RETRIES", RetryPolicy())  # the other names of a site never answer
         yield served
 
 
