@@ -18,13 +18,13 @@ from crawler.audit.report.layout import TableColumn, table_lines
 from crawler.audit.summary import AuditSummary
 from crawler.cli.status_collect import SiteOverview, StatusReport, run_trend
 from crawler.cli.status_text import status_lines, trend_text
-from crawler.config.plan import AUDIT
+from crawler.config.plan import AUDIT, state_directory
 from crawler.notify.ledger_status import ChannelStatus, NotifyStatus
 from crawler.schedule.history import History
 from crawler.schedule.site_state import Attempt, PlannedAttempt, Trigger
 from crawler.state.runs import PublishedFile, Run, RunStatus, RunStore
 from crawler.state.schema import STATE_DB
-from crawler.state.store import lock_state, state_directory
+from crawler.state.store import lock_state
 
 START = 1_790_000_000.0
 

@@ -209,10 +209,10 @@ def count_findings(report: AuditReport, findings: AuditFindings) -> list[SiteSeg
             orphans[finding.segment] += finding.times * (rule.family in ORPHAN_FAMILIES)
     return [
         SiteSegment(
-            each.name,
-            each.pages,
-            orphans[each.name],
-            *(by_severity[each.name, severity] for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE)),
+            segment.name,
+            segment.pages,
+            orphans[segment.name],
+            *(by_severity[segment.name, severity] for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE)),
         )
-        for each in report.segments
+        for segment in report.segments
     ]

@@ -118,7 +118,7 @@ def recover(
 
         found = recover_sites(config, flags, dry_run=dry_run)
         errors.exit_code = 0
-        newer = {each.site: each.generation for each in found.newer}
+        newer = {snapshot.site: snapshot.generation for snapshot in found.newer}
         values = {"newer": newer, "unknown": list(found.unknown), "adopted": not dry_run}
         verb = "would continue" if dry_run else "continue"
         text = f"{len(newer)} sites {verb} from newer snapshots of the state store: {', '.join(newer) or 'none'}"

@@ -201,7 +201,7 @@ def _unsure(status: FleetStatus, width: int) -> Iterator[str]:
     zone = zones(notice.at for notice in status.unsure)
     columns = [TableColumn("id", is_text=True), TableColumn(f"at ({zone})", is_text=True)]
     columns += [TableColumn(name, is_text=True, shrinks=True) for name in ("site", "notification")]
-    rows = [(each.id, long_local_time(each.at), each.site, _notice(each)) for each in status.unsure]
+    rows = [(notice.id, long_local_time(notice.at), notice.site, _notice(notice)) for notice in status.unsure]
     yield from table_lines(columns, rows, width)
     yield "If the receiver has it: siteatlas fleet confirm ID. If not: siteatlas fleet resend ID."
 
@@ -216,7 +216,10 @@ def _workers(workers: Sequence[WorkerStatus], width: int) -> Iterator[str]:
         return
     columns = [TableColumn("worker", is_text=True, shrinks=True), TableColumn("host", 1, is_text=True, shrinks=True)]
     columns += [TableColumn("version", 2), TableColumn("runs"), TableColumn("seen", 3)]
-    rows = [(each.id, each.host, each.version, f"{each.running} of {each.slots}", _seen(each)) for each in workers]
+    rows = [
+        (worker.id, worker.host, worker.version, f"{worker.running} of {worker.slots}", _seen(worker))
+        for worker in workers
+    ]
     yield from table_lines(columns, rows, width)
 
 
@@ -238,8 +241,12 @@ def _runs(status: FleetStatus, width: int) -> Iterator[str]:
     columns = [TableColumn(f"began ({zone})", is_text=True), TableColumn("site", is_text=True, shrinks=True)]
     columns.append(TableColumn("result", is_text=True, shrinks=True))
     rows = [
-        (long_local_time(each.began), each.site, safe(attempt_text(each) if each.ended else _unended(each, status)))
-        for each in status.last
+        (
+            long_local_time(attempt.began),
+            attempt.site,
+            safe(attempt_text(attempt) if attempt.ended else _unended(attempt, status)),
+        )
+        for attempt in status.last
     ]
     yield from table_lines(columns, rows, width)
 

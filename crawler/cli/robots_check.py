@@ -23,11 +23,10 @@ from crawler.audit.report.layout import Line
 from crawler.cli.options import site_config
 from crawler.cli.sites import configured_sites
 from crawler.config.config import Config
-from crawler.config.plan import plan_scope
+from crawler.config.plan import plan_scope, state_directory
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.state.status import published_sitemap_url
-from crawler.state.store import state_directory
 from crawler.units import count_text
 from sitemap import safe
 

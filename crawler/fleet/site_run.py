@@ -123,8 +123,8 @@ class SiteWorker:
             log.warning("%s", error)
         except Exception as error:  # the other runs and the worker continue
             log.exception("the run of %s failed", lease.site)
-            told = f"internal error: {type(error).__name__}: {error}"
-            return await self._end(run, RunResult(exit_code=1, fate=RunStatus.FAILED, told=told))
+            message = f"internal error: {type(error).__name__}: {error}"
+            return await self._end(run, RunResult(exit_code=1, fate=RunStatus.FAILED, told=message))
         finally:
             run.close()
         log.warning("%s: the lease is over, so the run does not count; another worker takes the site", lease.site)

@@ -221,8 +221,8 @@ async def _find(
 
 
 def _site(row: dict[str, Any], since_done: Sequence[Attempt]) -> FleetSiteStatus:
-    ended = [each for each in since_done if each.ended is not None and each.because is not Trigger.NOTIFY]
-    failures = sum(each.fate in (RunStatus.FAILED, RunStatus.BROKEN) for each in ended)
+    ended = [attempt for attempt in since_done if attempt.ended is not None and attempt.because is not Trigger.NOTIFY]
+    failures = sum(attempt.fate in (RunStatus.FAILED, RunStatus.BROKEN) for attempt in ended)
     return FleetSiteStatus(**row, failures=failures, last=ended[-1] if ended else None)
 
 

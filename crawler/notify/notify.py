@@ -146,8 +146,8 @@ async def send_test_messages(plan: CrawlPlan, name: str, only: str = "", clock: 
     async with _channels_and_site(plan) as (channels, _):
         reports = []
         for engine in _selected(channels.batch_channels, only):
-            ready = await catch_all(partial(engine.check_ready, authority(plan.seed)))
-            reports.append(_test_report(engine.key, ready))
+            result = await catch_all(partial(engine.check_ready, authority(plan.seed)))
+            reports.append(_test_report(engine.key, result))
         for channel in _selected(channels.operator_channels, only):
             notice = Notice(
                 site=name,
@@ -217,15 +217,15 @@ def _open_session(plan: CrawlPlan, name: str, clock: Clock, *, dry_run: bool) ->
 async def _notify_channels(session: NotifySession, channels: ConfiguredChannels) -> list[DeliveryReport]:
     reports: list[DeliveryReport] = []
     only, is_first_told = session.replay.only, session.plan.config.indexnow.first_run
-    messages = [MessageNotifier(session, channel) for channel in _selected(channels.message_channels, only)]
-    for each in messages:
-        await each.begin()
+    notifiers = [MessageNotifier(session, channel) for channel in _selected(channels.message_channels, only)]
+    for notifier in notifiers:
+        await notifier.begin()
     for engine in _selected(channels.batch_channels, only):
         reports += await BatchNotifier(session, engine, is_first_told=is_first_told).send_pending()
-    for each in messages:
-        reports += await each.send_pending()
-    for notifier in _audit_channels(session, channels):
+    for notifier in notifiers:
         reports += await notifier.send_pending()
+    for audit_notifier in _audit_channels(session, channels):
+        reports += await audit_notifier.send_pending()
     return reports
 
 

@@ -248,9 +248,9 @@ def check_reader(reader: SiteReader, own: Reply | None, reply: Reply | str) -> D
         return check_failed(about, f"as {name}: {reply}", _LOG_REMEDY)
     vendor = challenge.vendor if (challenge := detect_challenge(reply)) else ""
     if vendor or (own is not None and reply.status in _FIREWALL_STATUSES):
-        said = f"{vendor} answers with a challenge" if vendor else f"the server answers {reply.status}"
+        answer = f"{vendor} answers with a challenge" if vendor else f"the server answers {reply.status}"
         remedy = f"a firewall that verifies addresses refuses this machine, and lets {name} itself in: {_LOG_REMEDY}"
-        return DiscoveryCheck(about, CheckStatus.UNKNOWN, f"as {name}: {said}", remedy)
+        return DiscoveryCheck(about, CheckStatus.UNKNOWN, f"as {name}: {answer}", remedy)
     if reply.status != 200:
         return check_failed(about, f"as {name}: the server answers {reply.status}", _LOG_REMEDY)
     if own is not None and reply.url != own.url:

@@ -248,7 +248,9 @@ class LinkSuggester:
         self._compared += 1
         own = _texts(row[1]) - self._common_texts
         length = sum(map(len, own))
-        return sorted((self._with_text(each, own, length) for each in found), key=lambda each: -each.score)
+        return sorted(
+            (self._with_text(suggestion, own, length) for suggestion in found), key=lambda suggestion: -suggestion.score
+        )
 
     def _with_text(self, target: LinkSuggestion, own: frozenset[str], length: int) -> LinkSuggestion:
         """A redirect target, with the share of the dead page's ``own`` texts that it has."""

@@ -319,7 +319,9 @@ def _segment_matrix(report: AuditReport) -> LinkMatrix | None:
         SectionLinks(names.get(pair.source, pair.source), names.get(pair.target, pair.target), pair.links)
         for pair in report.segment_links
     ]
-    return link_matrix(links, [SiteSection(names[each.name], each.pages, each.orphans, 0) for each in report.segments])
+    return link_matrix(
+        links, [SiteSection(names[segment.name], segment.pages, segment.orphans, 0) for segment in report.segments]
+    )
 
 
 def _inline_assets() -> dict[str, Any]:
