@@ -1,6 +1,10 @@
 """The rules of an audit, beside those of lint (:data:`sitemap.RULES`), and the groups that reports show them in."""
 
+import re
+from collections.abc import Iterable
 from typing import Final
+
+from msgspec import Struct
 
 from sitemap import RULES as LINT
 from sitemap import Rule, Severity
@@ -113,3 +117,46 @@ def why_unproven(rule: str) -> str:
     if rests_on_visits(rule):
         return "Only a log contains this URL, and the log may contain requests for another site."
     return "Some sources could not be read completely, and their unread parts may disprove this finding."
+
+
+ORPHAN_FAMILIES: Final = frozenset({"orphan", "weak"})
+"""The families of rules about pages that links do not lead to as they should: new links resolve their findings."""
+
+
+class RuleGroup(Struct, frozen=True):
+    """Rules that reports show together, under a title; ``name`` is its short form, in ASCII and without blanks."""
+
+    name: str
+    title: str
+    rules: tuple[str, ...]
+
+
+def heading_name(heading: str) -> str:
+    """A heading of a group as a name: "Dead URLs" is "dead-urls"."""
+    return "-".join(re.findall(r"[a-z0-9]+", heading.lower()))
+
+
+def _rules_of(*families: str) -> tuple[str, ...]:
+    return _worst_first(rule.id for family in families for rule in RULES.values() if rule.family == family)
+
+
+def _worst_first(rules: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(rules, key=lambda rule_id: ALL_RULES[rule_id].severity, reverse=True))
+
+
+RULE_GROUPS: Final = (
+    RuleGroup("dead", "Dead URLs", _rules_of("gone")),
+    RuleGroup("health", "Sitemap health", _rules_of("declared", "entry", "listed")),
+    RuleGroup("links", "Redirects and canonicals", _rules_of("canonical", "link")),
+    RuleGroup("orphans", "Orphans", _rules_of("orphan")),
+    RuleGroup("weak", "Weakly linked", _rules_of("weak")),
+    RuleGroup("hreflang", "hreflang", _rules_of("cluster")),
+    RuleGroup("render", "Pages that scripts change", _rules_of("render")),
+    RuleGroup("google", "Indexing", _rules_of("google")),
+    RuleGroup("media", "Images and videos", _rules_of("media")),
+    RuleGroup("lint", "Lint of the sitemaps", _worst_first(LINT)),
+    RuleGroup("reach", "Hard to reach", _rules_of("reach")),
+    RuleGroup("bots", "Bot activity", _rules_of("bots")),
+)
+
+REPORTED_RULES: Final = {rule: ALL_RULES[rule] for group in RULE_GROUPS for rule in group.rules}

@@ -17,10 +17,17 @@ from msgspec import to_builtins
 from msgspec.structs import asdict, replace
 
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, ResolvedFinding, RuleCount, RuleTrend
-from crawler.audit.report.threshold import failing_counts, is_open
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup, reported_counts, reported_groups
-from crawler.audit.rules import WHY_LIKELY, why_unproven
-from crawler.audit.verdict import why_inconclusive, why_not_checked_or_absent, why_uncertain
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, WHY_LIKELY, RuleGroup, why_unproven
+from crawler.audit.verdict import (
+    failing_counts,
+    group_counts,
+    is_open,
+    reported_counts,
+    reported_groups,
+    why_inconclusive,
+    why_not_checked_or_absent,
+    why_uncertain,
+)
 from sitemap import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml, sarif
 
 FORMAT_VERSION: Final = 1
@@ -42,7 +49,7 @@ def write_json(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> 
     file.write(_json(head)[:-1] + b',\n"findings":[')
     separator = b"\n"
     for group in RULE_GROUPS:
-        for count in group.counts(report):
+        for count in group_counts(group, report):
             severity = REPORTED_RULES[count.rule].severity.value
             for finding in findings(count.rule):
                 file.write(separator + _json(_finding_row(finding, severity)))
@@ -77,7 +84,7 @@ def _counts(report: AuditReport) -> list[dict[str, Any]]:
             "inconclusive": count.open_,
         }
         for group in RULE_GROUPS
-        for count in group.counts(report)
+        for count in group_counts(group, report)
     ]
 
 
@@ -96,7 +103,7 @@ def as_junit(report: AuditReport, findings: AuditFindings, fail_on: Sequence[str
 
     Every rule of the audit is a case, and every rule of lint that has findings. A case without findings passes if the
     rule was checked completely; otherwise it is skipped, with the reason. A case with certain findings fails if
-    ``fail_on`` names it (:func:`crawler.audit.report.threshold.failing_counts`). A case with only inconclusive findings
+    ``fail_on`` names it (:func:`crawler.audit.verdict.failing_counts`). A case with only inconclusive findings
     is skipped, with the reason. Any other passes, and its output lists the findings.
     """
     failing = {count.rule: count for count in failing_counts(report, fail_on)}

@@ -19,8 +19,7 @@ from crawler.audit.finding import (
 from crawler.audit.patterns import fold_findings
 from crawler.audit.report.html_data import ISLAND_RULE, OrphanIsland, find_orphan_islands, visit_texts
 from crawler.audit.report.layout import output_width, wrap
-from crawler.audit.rule_groups import REPORTED_RULES, RULE_GROUPS, RuleGroup
-from crawler.audit.rules import needs_complete
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RuleGroup, needs_complete
 from crawler.audit.source_record import SourceReport
 from crawler.audit.sources.logs.bots import BotKind
 from crawler.audit.summary import rule_histories
@@ -28,6 +27,7 @@ from crawler.audit.verdict import (
     EmptyGroups,
     VerdictKind,
     empty_groups,
+    group_counts,
     lower_first,
     reservation,
     rests_on,
@@ -160,7 +160,7 @@ def report_lines(
     yield from _figures(report, page)
     yield from _inputs(report.inputs, page)
     for group in RULE_GROUPS:
-        if counts := group.counts(report):
+        if counts := group_counts(group, report):
             yield from _group(group, counts, page)
             for count in counts:
                 yield from _rule_lines(count, report, findings, page, verbose)

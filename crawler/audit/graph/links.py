@@ -1,11 +1,11 @@
-"""The kinds of links between pages, and which kind the state of the linking page makes of a link."""
+"""The URLs of a site and the links between them: the input of the link graph; and the kinds of links. Pure."""
 
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import IntFlag
 from functools import cache
 from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from crawler.fetch.retry import is_failure
 from crawler.model import DiscoveredBy, State
@@ -44,9 +44,6 @@ _KIND_WORDS: Final = {
     LinkKind.UNREACHED: "link on an unlinked page",
 }
 
-STATES: Final = tuple(State)
-"""The states by their codes in :attr:`crawler.audit.graph.arrays.Nodes.state`."""
-STATE_CODES: Final = {state: code for code, state in enumerate(STATES)}
 PAGE_STATES: Final = frozenset({State.INDEXABLE, State.OUT_OF_SCOPE, State.EXCLUDED, State.TOO_LONG})
 """States of pages whose links count. Search engines index a page that was read even if the sitemap may not list it."""
 
@@ -58,8 +55,14 @@ LINK_FLAGS: Final = (1 << 13) - 1
 """The flags of DiscoveredBy that a kind of link depends on."""
 
 
-def link_kind(state: State, flags: int) -> int:
-    """The link kinds of a link with these flags of DiscoveredBy on a page in this state."""
+@cache  # there are few pairs of a state and flags
+def link_kind(state: State | None, flags: int) -> int:
+    """The link kinds of a link with these flags of DiscoveredBy on a page in this state.
+
+    None is the state of a page that the start does not lead to.
+    """
+    if state is None:
+        return int(LinkKind.UNREACHED) if flags & CLICK_FLAGS else 0
     kinds = 0
     if flags & CLICK_FLAGS:
         if state in PAGE_STATES:
@@ -79,19 +82,6 @@ def link_kind(state: State, flags: int) -> int:
     return int(kinds)
 
 
-@cache
-def link_kind_table() -> NDArray[np.uint8]:
-    """The link kinds by the code of the page's state and the flags of the link.
-
-    Pages that the start does not lead to have their own row, :data:`UNTOUCHED_ROW`.
-    """
-    rows = {state: [link_kind(state, flags) for flags in range(LINK_FLAGS + 1)] for state in _LINKING_STATES}
-    other = rows[State.NOINDEX]
-    by_state = [rows[State.INDEXABLE] if state in PAGE_STATES else rows.get(state, other) for state in STATES]
-    untouched = [int(LinkKind.UNREACHED) if flags & CLICK_FLAGS else 0 for flags in range(LINK_FLAGS + 1)]
-    return np.array([*by_state, untouched], dtype=np.uint8)
-
-
 _EMPTY_STATUSES: Final = frozenset({204, 205, *range(300, 400)})  # answers in which a browser sees no page either
 
 
@@ -100,5 +90,69 @@ def has_failed(state: State, status: int | None) -> bool:
     return is_failure(state, status) or (state is State.BAD_ANSWER and status not in _EMPTY_STATUSES)
 
 
-_LINKING_STATES: Final = (State.INDEXABLE, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.NOINDEX)
-UNTOUCHED_ROW: Final = len(STATES)
+Mask = bytearray
+"""A byte for each node: 1 if the node is in the mask, else 0."""
+LinkGroup = tuple[int, tuple[int, ...]]
+"""The links of one page that have the same flags of :class:`crawler.model.DiscoveredBy`: the flags and the targets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The URLs by ascending ids; a node is an index of these lists.
+
+    ``status`` is the HTTP status or 0, ``target`` the node that a redirect or a canonical names, or -1. ``remembered``
+    are the pages that failed and whose links are those of an earlier visit.
+    """
+
+    ids: Sequence[int]
+    state: list[State]
+    status: Sequence[int]
+    target: list[int]
+    remembered: list[int] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def node(self, number: int) -> int:
+        """The node of an id, or -1."""
+        place = bisect_left(self.ids, number)
+        return place if place < len(self.ids) and self.ids[place] == number else -1
+
+    def in_states(self, *states: State) -> Mask:
+        """A mask of the nodes in one of these states."""
+        return bytearray(map(frozenset(states).__contains__, self.state))
+
+    @property
+    def unread(self) -> Mask:
+        """A mask of the pages that failed, so that the crawl did not see their links."""
+        return bytearray(map(_is_unread, self.state, self.status))
+
+
+@cache
+def _is_unread(state: State, status: int) -> bool:
+    return has_failed(state, status or None)
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Links by their page: ``of_page`` has the groups of each node. A page has each flag once for one target."""
+
+    of_page: list[tuple[LinkGroup, ...]]
+
+    def __len__(self) -> int:
+        return sum(map(self.out_degree, range(len(self.of_page))))
+
+    @classmethod
+    def of(cls, count: int, links: Iterable[tuple[int, int, int]]) -> "Edges":
+        """The edges of a small graph of ``count`` nodes from (source, target, flags). Flags of one pair merge."""
+        merged: dict[tuple[int, int], int] = {}
+        for source, target, flags in links:
+            merged[source, target] = merged.get((source, target), 0) | flags
+        groups: list[dict[int, list[int]]] = [{} for _ in range(count)]
+        for (source, target), flags in sorted(merged.items()):
+            groups[source].setdefault(flags, []).append(target)
+        return cls([tuple((flags, tuple(targets)) for flags, targets in each.items()) for each in groups])
+
+    def out_degree(self, node: int) -> int:
+        """The number of links of a page."""
+        return sum(len(targets) for _, targets in self.of_page[node])

@@ -1,0 +1,273 @@
+"""Suggests pages to link to an orphan, and the page that should replace a dead URL. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Sequence
+from heapq import nsmallest
+from itertools import chain
+from math import prod, sqrt
+from typing import Final
+
+from crawler.audit.finding import LinkSuggestion
+from crawler.audit.graph.graph import LinkGraph
+from crawler.audit.graph.links import LinkKind
+from crawler.audit.graph.similarity import (
+    PathSiblings,
+    TitleIndex,
+    index_urls_above,
+    split_parent,
+    title_words,
+    url_shape,
+)
+from crawler.model import DiscoveredBy, State
+
+MAX_SUGGESTIONS: Final = 3
+_MAX_REFERRERS: Final = 300  # referrers of one similar page that count
+_MAX_COMPARED: Final = 32  # pages with words in common that are compared
+_MIN_SCORE: Final = 0.1  # of a page that is suggested
+_BREADCRUMB_SCORES: Final = (0.9, 0.5, 0.3)  # by the distance from the page
+_INDEX_SCORES: Final = (0.75, 0.4, 0.25)
+_ROOT_SCORE: Final = 0.2  # of the start as the index above a page
+_PEER_SCORE: Final = 0.5  # factor for a page of the orphan's own kind, which is not above it
+_MAX_NAMED_WORDS: Final = 3  # shared words in a reason
+
+Reasons = dict[int, dict[str, float]]
+
+
+class LinkSuggestions:
+    """Indexes the pages that can carry a link; a suggestion then takes about a millisecond.
+
+    ``urls`` and ``titles`` are by node; a node that is no page may have none. Only indexable pages with followed links
+    are suggested, and no ``orphans``.
+    """
+
+    def __init__(
+        self, graph: LinkGraph, urls: Sequence[str], titles: Sequence[str], orphans: Iterable[int] = ()
+    ) -> None:
+        self._graph = graph
+        self._urls = urls
+        self._titles = titles
+        fit = bytearray(
+            state is State.INDEXABLE and depth >= 0 and way & LinkKind.FOLLOWED != 0
+            for state, depth, way in zip(graph.nodes.state, graph.depth, graph.ways, strict=True)
+        )
+        fit[graph.start] = graph.pages[graph.start]
+        for orphan in orphans:
+            fit[orphan] = 0
+        self._fit = fit
+        pages = [node for node, is_fit in enumerate(fit) if is_fit]
+        self._by_url = {urls[node]: node for node in pages}
+        self._siblings = PathSiblings((node, urls[node]) for node in pages)
+        self._outlinks = [*map(graph.edges.out_degree, range(len(graph.nodes)))]
+        self._words = TitleIndex((node, urls[node], titles[node]) for node in pages)
+
+    def suggest(self, orphan: int, breadcrumb: Sequence[str] = ()) -> list[LinkSuggestion]:
+        """The best pages to link to an orphan, at most three. ``breadcrumb`` are the URLs that the orphan names."""
+        reasons: Reasons = {}
+        self._by_breadcrumb(breadcrumb, reasons)
+        self._by_path(orphan, reasons)
+        self._by_title(orphan, reasons)
+        scores = self._scores(orphan, reasons)
+        ranked = sorted(scores, key=lambda node: (-scores[node], -self._graph.weight[node], node))
+        return [
+            LinkSuggestion(self._urls[node], _reasons_text(reasons[node]), round(scores[node], 3))
+            for node in ranked[:MAX_SUGGESTIONS]
+            if scores[node] >= _MIN_SCORE
+        ]
+
+    def _scores(self, orphan: int, reasons: Reasons) -> dict[int, float]:
+        """The scores of the best pages that can carry a link and do not link to the orphan yet."""
+        linked = {target for _, targets in self._graph.edges.of_page[orphan] for target in targets}
+        closed = self._already_linking(orphan)
+        scores: dict[int, float] = {}
+        for node, node_reasons in reasons.items():
+            if node in closed or not self._fit[node]:
+                continue
+            if node in linked and self._graph.inlinks[node] * 4 < len(self._by_url):
+                node_reasons["the orphan page links to this page"] = 0.2
+            scores[node] = 1 - prod(1 - score for score in node_reasons.values())
+        own = url_shape(self._urls[orphan])
+        best = sorted(scores, key=scores.__getitem__, reverse=True)[: 8 * MAX_SUGGESTIONS]
+        return {node: scores[node] * (_PEER_SCORE if url_shape(self._urls[node]) == own else 1.0) for node in best}
+
+    def _already_linking(self, orphan: int) -> Container[int]:
+        """The pages that link to the orphan already, in any of its spellings, and the orphan itself."""
+        return {orphan, *self._graph.linking(orphan, DiscoveredBy.LINK | DiscoveredBy.FRAME | DiscoveredBy.NOFOLLOW)}
+
+    def _by_breadcrumb(self, breadcrumb: Sequence[str], reasons: Reasons) -> None:
+        nodes = [self._by_url[url] for url in reversed(breadcrumb) if url in self._by_url]
+        for step, (node, score) in enumerate(zip(nodes, _BREADCRUMB_SCORES, strict=False)):
+            reason = "it is a higher level of the breadcrumb" if step else "it is in the breadcrumb of the orphan page"
+            _add_reason(reasons, node, reason, score)
+
+    def _by_path(self, orphan: int, reasons: Reasons) -> None:
+        url = self._urls[orphan]
+        for step, names in enumerate(index_urls_above(url)):
+            node = next((self._by_url[name] for name in names if name in self._by_url), None)
+            if node is not None:
+                score = _INDEX_SCORES[min(step, len(_INDEX_SCORES) - 1)]
+                reason = "index of a directory above it" if step else "index of its directory"
+                _add_reason(reasons, node, reason, _ROOT_SCORE if node == self._graph.start else score)
+        siblings = self._not_in_menu(self._siblings.siblings(url, orphan))
+        weights = [1 / (1 + 0.25 * place) for place in range(len(siblings))]
+        self._vote(siblings, weights, "{} of its {} nearest siblings", reasons)
+
+    def _by_title(self, orphan: int, reasons: Reasons) -> None:
+        words = self._words.rare_words(self._urls[orphan], self._titles[orphan])
+        sharing = self._words.pages_sharing(words)
+        sharing.pop(orphan, None)
+        for node in sorted(sharing, key=lambda node: (-sharing[node], node))[:_MAX_COMPARED]:
+            score, shared = self._words.similarity(words, self._urls[node], self._titles[node])
+            if score:
+                examples = ", ".join(f"'{word}'" for word in shared[:_MAX_NAMED_WORDS])
+                _add_reason(reasons, node, f"title shares {examples}", 0.6 * score)
+        for word, nodes in self._words.subjects(words):
+            pages = self._not_in_menu(node for node in nodes if node != orphan)
+            self._vote(pages, [1.0] * len(pages), f"{{}} of {{}} pages on '{word}'", reasons)
+
+    def _not_in_menu(self, nodes: Iterable[int]) -> list[int]:
+        """The nodes that less than half of the site links to: links to the others are navigation."""
+        return [node for node in nodes if self._graph.inlinks[node] * 2 < len(self._by_url)]
+
+    def _vote(self, pages: Sequence[int], weights: Sequence[float], text: str, reasons: Reasons) -> None:
+        """Score the pages that link to most of the similar ``pages``, and not to all of the site."""
+        if len(pages) < 2:
+            return
+        parts = [self._graph.followed[node][:_MAX_REFERRERS] for node in pages]
+        count = Counter(chain.from_iterable(parts))
+        share = {node: 0.0 for node, links in count.items() if links > 1 and self._fit[node]}
+        voters = share.keys()
+        for part, weight in zip(parts, weights, strict=True):
+            for node in voters & part:
+                share[node] += weight
+        every = 0.8 * len(pages) / (len(pages) + 1) / sum(weights)
+        score = {node: every * votes * self._focus(node, count[node]) for node, votes in share.items()}
+        for node in nsmallest(4 * MAX_SUGGESTIONS, score, key=lambda node: (-score[node], node)):
+            _add_reason(reasons, node, f"links to {text.format(count[node], len(pages))}", score[node])
+
+    def _focus(self, node: int, links: int) -> float:
+        """A factor for a page with so many links to the similar pages: less for one that links to all of the site."""
+        return 0.3 + 0.7 * sqrt(min(1.0, 3 * links / max(self._outlinks[node], 1)))
+
+
+def _add_reason(reasons: Reasons, node: int, reason: str, score: float) -> None:
+    scores = reasons.setdefault(node, {})
+    scores[reason] = max(score, scores.get(reason, 0.0))
+
+
+def _reasons_text(scores: dict[str, float]) -> str:
+    return "; ".join(sorted(scores, key=scores.__getitem__, reverse=True))
+
+
+MAX_TARGETS: Final = 3
+_MIN_LIKENESS: Final = 0.4  # of a page that is suggested
+_MAX_CANDIDATES: Final = 16  # pages with words in common that are compared
+_SPELLING_LIKENESS: Final = 0.95  # the same path, but for upper case, a suffix or a slash at the end
+_END_LIKENESS: Final = 0.9  # the same last two parts of the path, below another directory
+_NAME_LIKENESS: Final = 0.85  # the same name in another directory
+_TITLE_LIKENESS: Final = 0.9
+_WORDS_LIKENESS: Final = 0.8  # all words in common
+_INDEX_LIKENESS: Final = 0.25  # the nearest index above it: search engines may treat such a redirect as a soft 404
+_ROOT_SLASHES: Final = 3  # in the URL of a page at the root
+
+_suffix = re.compile(r"\.(?:s?html?|php\d?|aspx?|jsp)$", re.IGNORECASE)
+_separators = re.compile(r"[\W_]+")
+
+Likeness = dict[str, dict[str, float]]  # by the URL of a page, then by the reason
+
+
+class RedirectTargets:
+    """Indexes the indexable pages, given as URL and title; a suggestion then takes less than a millisecond."""
+
+    def __init__(self, pages: Iterable[tuple[str, str]]) -> None:
+        self._titles = dict(pages)
+        self._urls = list(self._titles)
+        self._words = TitleIndex((node, url, self._titles[url]) for node, url in enumerate(self._urls))
+        self._by_name: dict[str, list[str]] = {}
+        self._by_end: dict[tuple[str, str], list[str]] = {}
+        self._by_title: dict[str, list[str]] = {}
+        for url, title in self._titles.items():
+            self._by_name.setdefault(_name_key(url), []).append(url)
+            self._by_end.setdefault(_end_key(url), []).append(url)
+            self._by_title.setdefault(title.casefold(), []).append(url)
+
+    def suggest(self, url: str, title: str = "") -> list[LinkSuggestion]:
+        """The pages most like a dead URL, at most three, with a likeness from 0 to 1; none that is merely the start.
+
+        ``title`` is the title that the URL had when it was last a page, "" if unknown. An index page above the URL is
+        suggested only when no other page is like it.
+        """
+        likeness: Likeness = {}
+        self._add_names(url, likeness)
+        if title:
+            same = self._by_title.get(title.casefold(), [])
+            _add_all(likeness, same, "has the title that the URL had", _TITLE_LIKENESS)
+        self._add_words(url, title, likeness)
+        likeness.pop(url, None)
+        scores = {page: 1 - prod(1 - score for score in reasons.values()) for page, reasons in likeness.items()}
+        best = sorted(
+            (page for page in scores if scores[page] >= _MIN_LIKENESS), key=lambda page: (-scores[page], page)
+        )
+        found = [
+            LinkSuggestion(page, "; ".join(sorted(likeness[page], key=lambda why: -likeness[page][why])), scores[page])
+            for page in best[:MAX_TARGETS]
+        ]
+        return found or self._index_above(url)
+
+    def _add_names(self, url: str, likeness: Likeness) -> None:
+        """The pages with the same last two parts of the path, or the same last one if it says something."""
+        end = _end_key(url)
+        if end[0]:
+            same = [page for page in self._by_end.get(end, []) if page != url and _folder_key(page) != _folder_key(url)]
+            _add_all(likeness, same, "has the same name in a directory of the same name", _END_LIKENESS)
+        if not title_words(url, ""):
+            return
+        same = [page for page in self._by_name.get(_name_key(url), []) if page != url]
+        here = [page for page in same if _folder_key(page) == _folder_key(url)]
+        _add_all(likeness, here, "is another spelling of its path", _SPELLING_LIKENESS)
+        if len(same) <= MAX_TARGETS and not here:
+            others = [page for page in same if page not in likeness]
+            _add_all(likeness, others, "has the same name in another directory", _NAME_LIKENESS / len(same or [url]))
+
+    def _add_words(self, url: str, title: str, likeness: Likeness) -> None:
+        """The pages that share the rare words of the URL and its title; words that no page has count against all."""
+        words = self._words.rare_words(url, title)
+        known = len(words) / max(1, len(title_words(url, title)))
+        sharing = self._words.pages_sharing(words)
+        for node in sorted(sharing, key=lambda node: (-sharing[node], node))[:_MAX_CANDIDATES]:
+            page = self._urls[node]
+            score, shared = self._words.similarity(words, page, self._titles[page])
+            if score:
+                examples = ", ".join(f"'{word}'" for word in shared[:_MAX_NAMED_WORDS])
+                likeness.setdefault(page, {})[f"shares {examples}"] = _WORDS_LIKENESS * score * known
+
+    def _index_above(self, url: str) -> list[LinkSuggestion]:
+        for names in [*index_urls_above(url)][:-1]:  # the last ones are the start page
+            for name in names:
+                if name in self._titles:
+                    return [
+                        LinkSuggestion(name, "no page is like it; this is the nearest index above it", _INDEX_LIKENESS)
+                    ]
+        return []
+
+
+def _add_all(likeness: Likeness, pages: list[str], reason: str, score: float) -> None:
+    """Add a reason to pages that share it: the more there are, the less it says about each."""
+    if len(pages) <= MAX_TARGETS:
+        for page in pages:
+            likeness.setdefault(page, {})[reason] = score / len(pages)
+
+
+def _name_key(url: str) -> str:
+    """The last part of the path in lower case, without its suffix and without what separates its words."""
+    return _separators.sub("", _suffix.sub("", split_parent(url)[1].rstrip("/"))).lower()
+
+
+def _end_key(url: str) -> tuple[str, str]:
+    """The names of the last directory and of the page, in lower case; the first is "" for a page at the root."""
+    folder = split_parent(url)[0].rstrip("/").rpartition("/")[2].lower() if url.count("/") > _ROOT_SLASHES else ""
+    return folder, _name_key(url)
+
+
+def _folder_key(url: str) -> str:
+    return split_parent(url)[0].lower()
