@@ -26,6 +26,9 @@ _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas fleet serve --config sites.toml --listen 127.0.0.1:9188"""
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names that siteatlas fleet status shows.")]
+_NOTICES: Final = (
+    "NAME is the id of a notification, as siteatlas fleet status shows it, or a site, for all its notifications."
+)
 
 
 def _print(values: dict[str, Any], text: str, *, as_json: bool) -> None:
@@ -116,7 +119,7 @@ def recover(
 
         found = recover_sites(config, flags, dry_run=dry_run)
         errors.exit_code = 0
-        newer = {each.site: each.generation for each in found.newer}
+        newer = {snapshot.site: snapshot.generation for snapshot in found.newer}
         values = {"newer": newer, "unknown": list(found.unknown), "adopted": not dry_run}
         verb = "would continue" if dry_run else "continue"
         text = f"{len(newer)} sites {verb} from newer snapshots of the state store: {', '.join(newer) or 'none'}"
@@ -207,3 +210,5 @@ _command("run-now", "Run sites as soon as a worker is free, without waiting for 
 _command("pause", "Pause sites: start no more runs of these sites. Active runs continue.")
 _command("resume", "Resume paused sites: run them at their scheduled times again.")
 _command("drain", "Stop workers after their active runs. Give the names of workers or of their hosts.")
+_command("confirm", f"Record that notifications were sent, if their worker failed while it sent them. {_NOTICES}")
+_command("resend", f"Send notifications again, if their worker failed while it sent them. {_NOTICES}")
