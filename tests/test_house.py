@@ -60,7 +60,8 @@ def modules(package: str) -> Iterator[tuple[str, Path]]:
 
 def imports(path: Path, *, everywhere: bool = True) -> Iterator[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree) if everywhere else tree.body:
+    at_once = [inner for node in tree.body for inner in (node.body if isinstance(node, ast.If) else [node])]
+    for node in ast.walk(tree) if everywhere else at_once:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
