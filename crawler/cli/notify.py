@@ -54,7 +54,7 @@ _NO_CHANNEL: Final = (
     "no channel is configured: set key in [indexnow], account in [search_console], hubs in [websub], urls in "
     "[webhook], to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
 )
-_TURNED_OFF: Final = "notifications are off (notify.enabled): --notify sends them anyway"
+_TURNED_OFF: Final = "notifications are off (enabled = false in [notify]): add --notify to send them"
 
 DryRunOption = Annotated[
     bool,
@@ -113,10 +113,10 @@ def notify(  # noqa: PLR0913 - the command line is wide
     you use --since or --resend-refused.
     """
     with CommandErrors(
-        verbose, "interrupted; what was sent is recorded, run the same command again to continue"
+        verbose, "interrupted; siteatlas recorded the sent messages, run the same command again to send the others"
     ) as errors:
         if test and (dry_run or again or since is not None):
-            raise UsageError("--test sends a test message and nothing else: use it alone, or with --only")
+            raise UsageError("--test sends only a test message: use it alone, or with --only")
         from crawler.notify.session import ReplayRequest  # noqa: PLC0415 - the crawler is not needed to show help
 
         sites = _plans(url, config, site or [], flags)
