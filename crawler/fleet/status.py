@@ -6,6 +6,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from crawler.fleet.database import Connection, FleetDatabase, rows
+from crawler.fleet.deliveries import ID_LENGTH, UNSURE, WANTED
 from crawler.fleet.dispatch import RUN_TASK
 from crawler.fleet.leases import load_attempts
 from crawler.schedule.history import ATTEMPT_COLUMNS, read_attempt
@@ -24,18 +25,20 @@ _COUNTS: Final = """SELECT count(*) FILTER (WHERE retired IS NULL) AS sites, cou
   count(*) FILTER (WHERE next_at <= now() - %(late)s * interval '1 s') AS late,
   coalesce(extract(epoch FROM now() - min(next_at)), 0)::float8 AS lateness,
   extract(epoch FROM now())::float8 AS now, (SELECT coalesce(max(number), 0) FROM attempt) AS started FROM site"""
-# from the few failed attempts, by their index, and not from a million sites
-_FAILED: Final = """SELECT a.site FROM attempt a WHERE a.fate IN ('failed', 'broken') AND a.because <> 'tell'
+_FAILED_OF_NAMES: Final = """WITH failed AS (SELECT w.site FROM unnest(%(names)s::text[]) AS w (site) WHERE (
+  SELECT fate IN ('failed', 'broken') FROM attempt a WHERE a.site = w.site AND ended IS NOT NULL AND because <> 'tell'
+  ORDER BY number DESC LIMIT 1))"""
+# from the failed attempts, by an index, and not from a million sites; once, however often a query names it
+_FAILED: Final = """WITH failed AS MATERIALIZED (
+  SELECT a.site FROM attempt a WHERE a.fate IN ('failed', 'broken') AND a.because <> 'tell'
   AND NOT EXISTS (SELECT 1 FROM attempt b WHERE b.site = a.site AND b.number > a.number AND b.ended IS NOT NULL
-    AND b.because <> 'tell')"""
-_FAILING: Final = f"""SELECT count(*) AS failing FROM site
-  WHERE retired IS NULL AND name IN ({_FAILED})"""  # noqa: S608 - of our own
+    AND b.because <> 'tell'))"""
 STATES: Final = {
     "running": "lease_until > now()",
     "lost": "lease_until <= now()",
     "queued": "queued IS NOT NULL",
     "late": f"next_at <= now() - interval '{LATE_SECONDS} s'",
-    "failing": f"retired IS NULL AND name IN ({_FAILED})",
+    "failing": "retired IS NULL AND name IN (SELECT site FROM failed)",
     "paused": "paused",
     "retired": "retired IS NOT NULL",
 }
@@ -48,12 +51,12 @@ _WORKERS: Final = """SELECT id, host, process, version, slots, draining,
   extract(epoch FROM started)::float8 AS started, extract(epoch FROM now() - seen)::float8 AS silent,
   (SELECT count(*) FROM site s WHERE s.worker = w.id AND s.lease_until > now())::int AS running
   FROM worker w ORDER BY id"""
-# a run that is under way still confirms its notices
-_UNSURE: Final = """SELECT d.site, d.what, extract(epoch FROM d.claimed)::float8 AS at, count(*) OVER ()::int AS number
-  FROM delivery d JOIN site s ON s.name = d.site
-  WHERE d.delivered IS NULL AND (d.epoch <> s.epoch OR s.lease_until IS NULL OR s.lease_until <= now())
-  ORDER BY d.claimed DESC LIMIT %(limit)s"""
+_UNSURE: Final = f"""SELECT left(d.notice, {ID_LENGTH}) AS id, d.site, d.what, coalesce({WANTED}, false) AS is_wanted,
+  extract(epoch FROM d.claimed)::float8 AS at, count(*) OVER ()::int AS number
+  FROM delivery d JOIN site s ON s.name = d.site WHERE {UNSURE} ORDER BY d.claimed DESC LIMIT %(limit)s"""  # noqa: S608
+_ACTIVE: Final = "SELECT attempt FROM site WHERE name = ANY(%(names)s) AND lease_until > now()"
 _LAST: Final = f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM attempt ORDER BY number DESC LIMIT %(limit)s"  # noqa: S608
+_FAILING: Final = f"{_FAILED} SELECT count(*) AS failing FROM site WHERE {STATES['failing']}"  # noqa: S608 - of our own
 _SITES: Final = f"""SELECT name, origin, coalesce(config->'site'->>'url', origin) AS url, worker, home, epoch,
   generation, extract(epoch FROM next_at)::float8 AS next_at,
   {", ".join(f"({condition}) IS TRUE AS {state}" for state, condition in STATES.items())} FROM site"""  # noqa: S608
@@ -82,12 +85,15 @@ class WorkerStatus(Struct, frozen=True):
 class UnsureNotification(Struct, frozen=True):
     """A notification whose worker failed while it sent it, ``at`` a Unix time: nobody knows whether it was sent.
 
-    ``what`` names the channel and the runs; "" if a worker of an older version recorded it.
+    ``id`` is the start of its key, and ``what`` names the channel and the runs; "" if a worker of an older version
+    recorded it. ``is_wanted``: a person wants it to be sent again, and a worker will do so.
     """
 
+    id: str
     site: str
     what: str
     at: float
+    is_wanted: bool
 
 
 class FleetSiteStatus(Struct, frozen=True):
@@ -120,7 +126,8 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
 
     ``lost`` have a lease that is over and wait to be taken up; ``failing`` have a last run that failed. ``started`` is
     the number of runs that ever started, and ``now`` the time of the database, a Unix time. Of the
-    ``unsure_notifications`` of the last week, ``unsure`` has the newest.
+    ``unsure_notifications`` of the last week, ``unsure`` has the newest. ``active`` has the numbers of
+    those ``last`` attempts that are under way; others without an end were interrupted.
     """
 
     sites: int
@@ -139,6 +146,7 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     workers: list[WorkerStatus]
     shown: list[FleetSiteStatus]
     last: list[Attempt]
+    active: list[int] = []
     unsure_notifications: int = 0
     unsure: list[UnsureNotification] = []
 
@@ -164,6 +172,8 @@ async def fleet_status(
         shown = await _find(connection, names, only, "", limit)
         query = _OF_SITE if shown or only else _LAST
         attempts = await rows(connection, query, limit=runs, before=None, names=[site.name for site in shown])
+        open_sites = [row["site"] for row in attempts if row["ended"] is None]
+        active = await rows(connection, _ACTIVE, names=open_sites) if open_sites else []
     counts["lateness"] = max(0.0, counts["lateness"])
     return FleetStatus(
         **counts,
@@ -172,8 +182,11 @@ async def fleet_status(
         workers=workers,
         shown=shown,
         last=_attempts(attempts),
+        active=[row["attempt"] for row in active],
         unsure_notifications=unsure[0]["number"] if unsure else 0,
-        unsure=[UnsureNotification(row["site"], row["what"], row["at"]) for row in unsure],
+        unsure=[
+            UnsureNotification(**{name: row[name] for name in UnsureNotification.__struct_fields__}) for row in unsure
+        ],
     )
 
 
@@ -198,18 +211,18 @@ async def _find(
 ) -> list[FleetSiteStatus]:
     if not (names or only or words):
         return []
-    condition = "name = ANY(%(names)s)"
+    condition, failed = "name = ANY(%(names)s)", _FAILED_OF_NAMES
     if only or words:
-        condition += f" OR ({FILTERS.get(only, 'true')}) AND {_MATCHES}"
+        condition, failed = f"{condition} OR ({FILTERS.get(only, 'true')}) AND {_MATCHES}", _FAILED
     values = {"names": list(names), "words": words.lower().split(), "limit": len(names) + limit * bool(only or words)}
-    found = await rows(connection, f"{_SITES} WHERE {condition} {_ORDER}", **values)
+    found = await rows(connection, f"{failed} {_SITES} WHERE {condition} {_ORDER}", **values)
     attempts = await load_attempts(connection, [row["name"] for row in found])
     return [_site(row, attempts[row["name"]]) for row in found]
 
 
 def _site(row: dict[str, Any], since_done: Sequence[Attempt]) -> FleetSiteStatus:
-    ended = [each for each in since_done if each.ended is not None and each.because is not Trigger.NOTIFY]
-    failures = sum(each.fate in (RunStatus.FAILED, RunStatus.BROKEN) for each in ended)
+    ended = [attempt for attempt in since_done if attempt.ended is not None and attempt.because is not Trigger.NOTIFY]
+    failures = sum(attempt.fate in (RunStatus.FAILED, RunStatus.BROKEN) for attempt in ended)
     return FleetSiteStatus(**row, failures=failures, last=ended[-1] if ended else None)
 
 
