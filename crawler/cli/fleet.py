@@ -25,7 +25,7 @@ _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas fleet worker --config sites.toml --state-store s3://bucket/states
   siteatlas fleet serve --config sites.toml --listen 127.0.0.1:9188"""
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names, as siteatlas fleet status shows them.")]
+Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Names or ids, as siteatlas fleet status shows them.")]
 _NOTICES: Final = (
     "Give ids of notifications, as siteatlas fleet status shows them, or names of sites for all of theirs."
 )
