@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from crawler.audit.finding import Action, AuditFinding, AuditFindings, AuditReport, FindingPattern, RuleCount
 from crawler.audit.patterns import MAX_EXAMPLES, FindingGroup, PatternCounter, demand
-from crawler.audit.rules import REPORTED_RULES, reported_counts
+from crawler.audit.rules import REPORTED_RULES
+from crawler.audit.verdict import reported_counts
 from crawler.units import count_text
 from sitemap import RULES as LINT
 from sitemap import Rule, Severity

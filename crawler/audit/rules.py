@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -119,10 +119,6 @@ def why_unproven(rule: str) -> str:
     return "Some sources could not be read completely, and their unread parts may disprove this finding."
 
 
-if TYPE_CHECKING:
-    from crawler.audit.finding import AuditReport, RuleCount
-
-
 ORPHAN_FAMILIES: Final = frozenset({"orphan", "weak"})
 """The families of rules about pages that links do not lead to as they should: new links resolve their findings."""
 
@@ -133,11 +129,6 @@ class RuleGroup(Struct, frozen=True):
     name: str
     title: str
     rules: tuple[str, ...]
-
-    def counts(self, report: "AuditReport") -> "list[RuleCount]":
-        """The counts of its rules that have findings, in the order of the reports."""
-        found = {count.rule: count for count in report.counts if count.total}
-        return [found[count] for count in self.rules if count in found]
 
 
 def heading_name(heading: str) -> str:
@@ -169,21 +160,3 @@ RULE_GROUPS: Final = (
 )
 
 REPORTED_RULES: Final = {rule: ALL_RULES[rule] for group in RULE_GROUPS for rule in group.rules}
-
-
-def reported_counts(report: "AuditReport") -> "list[RuleCount]":
-    """The counts of all rules that have findings, in the order of the reports."""
-    return [count for group in RULE_GROUPS for count in group.counts(report)]
-
-
-def reported_groups(report: "AuditReport") -> list[tuple[RuleGroup, list[str]]]:
-    """The groups with the rules that a report mentions: all of the audit, and those of lint that have findings.
-
-    If lint was not checked, its first rule stands for all of them.
-    """
-    broken = {count.rule for count in report.counts if count.total}
-    groups = []
-    for group in RULE_GROUPS:
-        shown = [rule for rule in group.rules if rule in RULES or rule in broken]
-        groups.append((group, shown or list(group.rules[:1] if group.name in report.unchecked else ())))
-    return [(group, rules) for group, rules in groups if rules]
