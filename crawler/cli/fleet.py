@@ -25,7 +25,7 @@ _EXAMPLES: Final = f"""{RAW}Examples:
   siteatlas fleet worker --config sites.toml --state-store s3://bucket/states
   siteatlas fleet serve --config sites.toml --listen 127.0.0.1:9188"""
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names that siteatlas fleet status shows.")]
+Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Names that siteatlas fleet status shows.")]
 _NOTICES: Final = (
     "NAME is the id of a notification, as siteatlas fleet status shows it, or a site, for all its notifications."
 )
