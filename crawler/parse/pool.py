@@ -248,7 +248,8 @@ def _start(pipe: socket.socket, memory: SharedBodies | None) -> subprocess.Popen
     if memory:
         command = (*command, str(memory.file), str(BODY_MEMORY))
         files = (memory.file,)
-    return subprocess.Popen(command, stdin=pipe.fileno(), stdout=pipe.fileno(), env=bare_environment(), pass_fds=files)
+    end = pipe.fileno()
+    return subprocess.Popen(command, stdin=end, stdout=end, env=bare_environment(), pass_fds=files)  # noqa: S603 - ours
 
 
 class ParsePool:
