@@ -125,6 +125,7 @@ class Templates:
         self._max_failures = max_failures
         self._failures: Counter[str] = Counter()  # in a row, by template
         self._records = dict(known)
+        self._has_rendered = any(record.mode is Mode.RENDERED for record in known.values())
         self._alike: Counter[str] = Counter()  # templates that were compared in this run and are raw, by their scripts
         for record in self._records.values():
             record.sampled = record.running = 0
@@ -136,6 +137,8 @@ class Templates:
 
     def is_rendered(self, url: Url, scripts: Iterable[str]) -> bool:
         """Whether the pages of the template of a page are rendered."""
+        if not self._has_rendered:
+            return False
         record = self._records.get(template_key(url, scripts))
         return record is not None and record.mode is Mode.RENDERED
 
@@ -193,6 +196,7 @@ class Templates:
         record.sampled += 1
         if reasons:
             record.mode, record.reason, record.equal = Mode.RENDERED, ", ".join(reasons), 0
+            self._has_rendered = True
             return
         record.equal += 1
         record.words = min(record.words, page.words)
