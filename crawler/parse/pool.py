@@ -34,6 +34,7 @@ from crawler.parse.protocol import (
 log = logging.getLogger(__name__)
 PARSE_TIMEOUT = "parse.timeout"
 PARSE_CRASH = "parse.crash"
+START_SECONDS = 60.0  # for a process to start, on a machine with other work
 _WRITE_SIZE = 1 << 18  # bytes written at once
 
 
@@ -71,7 +72,7 @@ class _ParserProcess(asyncio.Protocol):
         self._received = bytearray()
         self._first_since = 0.0  # when the first document of the queue became the first, on the clock of the loop
         self._alarm: asyncio.TimerHandle | None = None
-        self._is_late = False
+        self._has_started = self._is_late = False
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -127,7 +128,7 @@ class _ParserProcess(asyncio.Protocol):
 
     def _reset(self) -> None:
         self._sent = 0
-        self._is_full = self._is_late = False
+        self._is_full = self._has_started = self._is_late = False
         self._ended.clear()
         self._unsent.clear()
         self._received.clear()
@@ -139,11 +140,12 @@ class _ParserProcess(asyncio.Protocol):
     def _check_deadline(self) -> None:
         """End the process if its document is late. One timer serves many documents: it is late itself, and looks."""
         loop = asyncio.get_running_loop()
-        left = self._deadline - (loop.time() - self._first_since if self._queue else 0.0)
+        limit = self._deadline if self._has_started else max(self._deadline, START_SECONDS)
+        left = limit - (loop.time() - self._first_since if self._queue else 0.0)
         if left > 0:
             self._alarm = loop.call_later(left, self._check_deadline)
         else:
-            self._is_late = True
+            self._is_late = self._has_started
             self._kill()
 
     def _kill(self) -> None:
@@ -208,11 +210,22 @@ class _ParserProcess(asyncio.Protocol):
                 page = decode_page(received[begin:at])
             except msgspec.DecodeError:
                 page = None
-            if page is None or not self._sent:  # no parser of ours writes that
+            if page is None or (self._has_started and not self._sent):  # no parser of ours writes that
                 return self._kill()
-            self._answer(page)
+            if self._has_started:
+                self._answer(page)
+            else:
+                self._start_clock()
         del received[:at]
         return None
+
+    def _start_clock(self) -> None:
+        """The process has started: only now its time with the first document begins."""
+        self._has_started = True
+        self._first_since = asyncio.get_running_loop().time()
+        if self._alarm:
+            self._alarm.cancel()
+        self._check_deadline()
 
     def _answer(self, page: Page) -> None:
         pending = self._queue.popleft()
@@ -243,11 +256,11 @@ class _ParserProcess(asyncio.Protocol):
 
 def _start(pipe: socket.socket, memory: SharedBodies | None) -> subprocess.Popen[bytes]:
     """Start a parser process whose standard input and output are a pipe."""
-    command = worker_command("crawler.parse.worker")
+    words: tuple[str, str] = ("-1", "0")
     files: tuple[int, ...] = ()
     if memory:
-        command = (*command, str(memory.file), str(BODY_MEMORY))
-        files = (memory.file,)
+        words, files = (str(memory.file), str(BODY_MEMORY)), (memory.file,)
+    command = (*worker_command("crawler.parse.worker"), *words)
     end = pipe.fileno()
     return subprocess.Popen(command, stdin=end, stdout=end, env=bare_environment(), pass_fds=files)  # noqa: S603 - ours
 

@@ -52,8 +52,11 @@ _NOT_FOR_READING: Final = ("sitemap.linter", "sitemap.writer")
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def main(bodies: SharedBodies | None = None) -> None:
-    """Serve until standard input ends. ``bodies`` has those that are not in it."""
+def main(bodies: SharedBodies | None = None, *, announces: bool = False) -> None:
+    """Serve until standard input ends. ``bodies`` has those that are not in it.
+
+    With ``announces``, an empty page before the others says that the process has started.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides when to stop
     gc.set_threshold(50_000, 20, 50)  # pages make much garbage but few cycles
     source, sink = sys.stdin.buffer, sys.stdout.buffer
@@ -68,6 +71,8 @@ def main(bodies: SharedBodies | None = None) -> None:
     _tune_heap()
     resolver = UrlResolver(options.params, document_bytes=options.link_bytes)
     gc.freeze()
+    if announces:
+        _write(Page(), sink)
     while (frame := _next_message(source)) is not None:
         # The default action of the alarm ends the process even inside a native parser that hangs, and even when the
         # parent no longer exists.
@@ -79,11 +84,15 @@ def main(bodies: SharedBodies | None = None) -> None:
         page = _read(job, options, resolver)
         del job
         signal.setitimer(signal.ITIMER_REAL, 0)
-        try:
-            sink.write(encode_message(page))
-            sink.flush()
-        except BrokenPipeError:  # the parent no longer exists
-            os._exit(0)
+        _write(page, sink)
+
+
+def _write(page: Page, sink: IO[bytes]) -> None:
+    try:
+        sink.write(encode_message(page))
+        sink.flush()
+    except BrokenPipeError:  # the parent no longer exists
+        os._exit(0)
 
 
 def _next_message(source: IO[bytes]) -> bytes | None:
@@ -144,8 +153,11 @@ def _parse_sitemap(document: FetchedDocument, options: ParserOptions) -> Page:
 
 
 def _main(words: Sequence[str]) -> None:
-    """Serve with the shared memory whose open file and size the command names, if it does."""
-    main(SharedBodies(*map(int, words)) if words else None)
+    """Serve. A pool gives the open file and the size of the shared memory, or -1 and 0 without one."""
+    if not words:
+        return main()
+    file, size = map(int, words)
+    return main(SharedBodies(file, size) if size else None, announces=True)
 
 
 if __name__ == "__main__":
